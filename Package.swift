@@ -1,0 +1,135 @@
+// swift-tools-version: 6.3
+// The target graph of relayd: who may import whom, and why each outside package is here.
+
+import PackageDescription
+
+/// One list of compiler settings, used by every Swift target.
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .treatAllWarnings(as: .error),
+]
+
+let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
+let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
+let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
+let nioTestUtils = Target.Dependency.product(name: "NIOTestUtils", package: "swift-nio")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let lifecycle = Target.Dependency.product(
+    name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
+let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+
+let package = Package(
+    name: "relayd",
+    products: [
+        .executable(name: "relayd", targets: ["relayd"]),
+        .executable(name: "relayctl", targets: ["relayctl"]),
+    ],
+    dependencies: [
+        // The event loop every byte travels on.
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        // The logging API; our back ends (terminal, journald) plug into it.
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        // Flags, help, completions of both programs.
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        // Ordered start and stop of the daemon's parts; signals.
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        // HTTP server of the control socket: routing, limits, streaming bodies.
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        // YAML with line and column of every node, for error messages that point.
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+    ],
+    targets: [
+        // What the bytes mean. Values only: no sockets, clocks or logs.
+        .target(name: "SDLProtocol", dependencies: [nioCore], swiftSettings: settings),
+        // A head unit made of code; the `sim:` link and the tests share it.
+        .target(
+            name: "SimulatedAccessory", dependencies: ["SDLProtocol", nioCore],
+            swiftSettings: settings),
+        // An app made of code: the demo, `relayctl sample-app` and the tests share it.
+        .target(
+            name: "SampleApp", dependencies: ["SDLProtocol", nioCore], swiftSettings: settings),
+        // How bytes reach the accessory. Moves bytes, looks into none.
+        .target(
+            name: "AccessoryLinks",
+            dependencies: ["SimulatedAccessory", "CShims", nioCore, nioPosix, logging],
+            swiftSettings: settings),
+        // Who gets which frame.
+        .target(
+            name: "RelayCore", dependencies: ["SDLProtocol", nioCore, nioPosix, logging],
+            swiftSettings: settings),
+        // What the tool may ask the daemon: routes and their JSON.
+        .target(name: "ControlAPI", swiftSettings: settings),
+        .executableTarget(
+            name: "relayd",
+            dependencies: [
+                "RelayCore", "AccessoryLinks", "ControlAPI", "SDLProtocol", "CShims", "CSystemd",
+                nioCore, nioPosix, logging, lifecycle, unixSignals, arguments,
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
+                .product(name: "Yams", package: "Yams"),
+            ],
+            swiftSettings: settings),
+        .executableTarget(
+            name: "relayctl",
+            dependencies: [
+                "ControlAPI", "SampleApp", "SDLProtocol",
+                nioCore, nioPosix, nioHTTP1, arguments,
+            ],
+            swiftSettings: settings),
+        // What Glibc's Swift module leaves out (termios2, ucred, …).
+        .target(name: "CShims"),
+        .systemLibrary(
+            name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+        // FakeAccessory, FakeApp, PseudoTerminal, ManualClock: for tests and benchmarks.
+        .target(
+            name: "RelayTesting",
+            dependencies: [
+                "SDLProtocol", "SimulatedAccessory", "CShims", nioCore, nioPosix,
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "SDLProtocolTests",
+            dependencies: ["SDLProtocol", "RelayTesting", nioCore, nioTestUtils],
+            swiftSettings: settings),
+        .testTarget(
+            name: "SimulatedAccessoryTests",
+            dependencies: ["SimulatedAccessory", "SampleApp", "SDLProtocol", nioCore],
+            swiftSettings: settings),
+        .testTarget(
+            name: "AccessoryLinksTests",
+            dependencies: ["AccessoryLinks", "RelayTesting", "CShims", nioCore, nioPosix, logging],
+            swiftSettings: settings),
+        .testTarget(
+            name: "RelayCoreTests",
+            dependencies: [
+                "RelayCore", "SDLProtocol", "SimulatedAccessory", "RelayTesting",
+                nioCore, nioPosix, nioEmbedded, logging,
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "ControlAPITests", dependencies: ["ControlAPI"], swiftSettings: settings),
+        .testTarget(
+            name: "RelaydTests",
+            dependencies: [
+                "relayd", "ControlAPI", "AccessoryLinks", "RelayCore", "SDLProtocol", nioCore,
+                nioPosix, logging,
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "RelayctlTests",
+            dependencies: ["relayctl", "ControlAPI", nioCore, nioPosix, arguments],
+            swiftSettings: settings),
+        // The built programs, driven from outside.
+        .testTarget(
+            name: "ProgramTests",
+            dependencies: ["RelayTesting", "SDLProtocol", "ControlAPI", nioCore, nioPosix],
+            resources: [],
+            swiftSettings: settings),
+    ]
+)
