@@ -1,0 +1,90 @@
+// What leaves the hot path: frames and events in the order they happened, made by `Switchboard`,
+// carried by `FrameTap`, read by the observers.
+
+package import SDLProtocol
+
+/// Numbers app connections from 1 in order of arrival; never reused while relayd runs.
+package struct AppID: RawRepresentable, Hashable, Sendable, Comparable, CustomStringConvertible {
+    package var rawValue: UInt64
+
+    package init(rawValue: UInt64) {
+        self.rawValue = rawValue
+    }
+
+    package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+    /// As people see it: `#3`.
+    package var description: String { "#\(rawValue)" }
+}
+
+/// Who sent a frame.
+package enum Direction: Hashable, Sendable {
+    case fromApp
+    case fromAccessory
+}
+
+/// A moment of wall-clock time.
+package struct WallTime: Hashable, Sendable, Comparable {
+    /// Since 1970-01-01T00:00:00Z.
+    package var nanoseconds: Int64
+
+    package init(nanoseconds: Int64) {
+        self.nanoseconds = nanoseconds
+    }
+
+    package static func < (left: Self, right: Self) -> Bool { left.nanoseconds < right.nanoseconds }
+}
+
+/// What became of a frame.
+package enum FrameFate: Hashable, Sendable {
+    /// Passed on untouched.
+    case forwarded
+    /// Passed on without its secondary transport offers; the frame shown is the one passed on.
+    case amended
+    /// Not sent by a peer but by relayd itself, `direction` telling on whose behalf:
+    /// a farewell to the head unit counts as `fromApp`, a refusal to an app as `fromAccessory`.
+    case byRelay
+    /// Not passed on.
+    case dropped(DropReason)
+}
+
+/// One frame on its way past the tap.
+package struct TappedFrame: Sendable {
+    package var frame: Frame
+    package var direction: Direction
+    /// The app that sent it or owns its session; nil when nobody does.
+    package var app: AppID?
+    /// When the read that brought it was made; frames of one read share it.
+    package var time: WallTime
+    package var fate: FrameFate
+
+    package init(
+        frame: Frame, direction: Direction, app: AppID?, time: WallTime,
+        fate: FrameFate = .forwarded
+    ) {
+        self.frame = frame
+        self.direction = direction
+        self.app = app
+        self.time = time
+        self.fate = fate
+    }
+}
+
+/// Frames and events, in order.
+package enum TapItem: Sendable {
+    /// The frames of one read.
+    case frames([TappedFrame])
+    case appConnected(AppID, peer: String, time: WallTime)
+    /// All that is known of the app may be forgotten.
+    case appClosed(AppID, reason: String, time: WallTime)
+    case linkOpened(address: String, time: WallTime)
+    /// All sessions are gone; unfinished messages and unanswered requests will stay so.
+    case linkClosed(reason: String, time: WallTime)
+    /// The observers were too slow: so much was forwarded without being seen.
+    case missed(frames: Int, bytes: Int)
+}
+
+/// Looks at what passes the tap, off the event loop.
+package protocol FrameObserver: Sendable {
+    /// Items arrive in order; the next batch waits until this one is done.
+    func observe(_ items: [TapItem]) async
+}

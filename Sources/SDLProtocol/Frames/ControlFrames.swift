@@ -1,0 +1,76 @@
+// Builds and amends control frames: what the relay itself says to a head unit or an app.
+
+import NIOCore
+
+extension Frame {
+    /// Ends the RPC service, and with it the session. v1 knows no hash; v2…v4 carry it raw.
+    package static func endService(
+        _ service: ServiceType = .rpc, version: UInt8, sessionID: UInt8, hashID: UInt32,
+        messageID: UInt32 = 0
+    ) -> Frame {
+        var payload = ByteBuffer()
+        if service == .rpc {
+            switch version {
+            case 1: break
+            case 2...4: payload.writeInteger(hashID)
+            default:
+                payload =
+                    BSONDocument(dictionaryLiteral: (
+                        ControlKey.hashID, .int32(Int32(bitPattern: hashID))
+                    )).bytes
+            }
+        }
+        return Frame(
+            version: version, type: .control, service: service,
+            info: ControlFrameType.endService.rawValue, sessionID: sessionID,
+            messageID: messageID, payload: payload)
+    }
+
+    /// Refuses a StartService as sdl_core does: with the request's own header version.
+    ///
+    /// - Parameter reason: Travels only in v5, the first version that has room for it.
+    package static func startServiceNAK(of request: Frame, reason: String) -> Frame {
+        nak(of: request, type: .startServiceNAK, reason: reason)
+    }
+
+    /// Refuses an attempt to open a second transport around the relay.
+    package static func registerSecondaryTransportNAK(of request: Frame, reason: String) -> Frame {
+        nak(of: request, type: .registerSecondaryTransportNAK, reason: reason)
+    }
+
+    private static func nak(of request: Frame, type: ControlFrameType, reason: String) -> Frame {
+        let document = BSONDocument(dictionaryLiteral: (ControlKey.reason, .string(reason)))
+        return Frame(
+            version: request.version, type: .control, service: request.service,
+            info: type.rawValue, sessionID: request.sessionID,
+            messageID: request.messageID ?? 0,
+            payload: request.version >= 5 ? document.bytes : ByteBuffer())
+    }
+
+    /// This StartServiceACK without invitations to connect around the relay, nil when it has none.
+    ///
+    /// Offers are `secondaryTransports`, and transport lists of a service that name the secondary
+    /// (2); a list that names only the primary (1) invites nobody and stays, so that such an ACK
+    /// passes byte for byte.
+    package func withoutSecondaryTransportOffers() -> Frame? {
+        guard controlType == .startServiceACK, var document = ControlPayload(self).document else {
+            return nil
+        }
+        var isAmended = false
+        if document[ControlKey.secondaryTransports] != nil {
+            document[ControlKey.secondaryTransports] = nil
+            isAmended = true
+        }
+        for key in [ControlKey.audioServiceTransports, ControlKey.videoServiceTransports] {
+            guard let transports = document.array(key), transports.contains(.int32(2)) else {
+                continue
+            }
+            document[key] = nil
+            isAmended = true
+        }
+        guard isAmended else { return nil }
+        return Frame(
+            version: version, isEncrypted: isEncrypted, type: type, service: service, info: info,
+            sessionID: sessionID, messageID: messageID ?? 0, payload: document.bytes)
+    }
+}

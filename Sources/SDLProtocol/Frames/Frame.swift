@@ -1,0 +1,97 @@
+// The unit of routing: one SDL frame exactly as it travels.
+
+package import NIOCore
+
+/// One SDL frame exactly as it travels, header included.
+///
+/// Cut from a stream by `FrameDecoder`, built by `Frame(version:…)`, forwarded by writing `wire`.
+/// Reading a field looks into the bytes; passing the frame on copies nothing.
+package struct Frame: Hashable, Sendable {
+    /// Header and payload; readable bytes are exactly one whole frame.
+    package let wire: ByteBuffer
+
+    /// Wraps bytes that a `FrameDecoder` has found to be one whole, valid frame.
+    @inlinable
+    init(checked wire: ByteBuffer) {
+        self.wire = wire
+    }
+
+    /// Builds a frame. Numbers are big-endian (SDL protocol spec, "Frame header").
+    ///
+    /// - Parameters:
+    ///   - version: Protocol version nibble, 1…5; 1 has an 8-byte header without message ID.
+    ///   - info: Header byte 2: control frame type, or sequence number of a consecutive frame.
+    package init(
+        version: UInt8, isEncrypted: Bool = false, type: FrameType, service: ServiceType,
+        info: UInt8 = 0, sessionID: UInt8, messageID: UInt32 = 0, payload: ByteBuffer = ByteBuffer()
+    ) {
+        precondition((1...5).contains(version), "SDL protocol versions are 1…5, not \(version)")
+        var wire = ByteBuffer()
+        wire.reserveCapacity(12 + payload.readableBytes)
+        wire.writeInteger(version << 4 | (isEncrypted ? 0b1000 : 0) | type.rawValue)
+        wire.writeInteger(service.rawValue)
+        wire.writeInteger(info)
+        wire.writeInteger(sessionID)
+        wire.writeInteger(UInt32(payload.readableBytes))
+        if version > 1 { wire.writeInteger(messageID) }
+        wire.writeImmutableBuffer(payload)
+        self.wire = wire
+    }
+
+    @inlinable
+    func byte(_ offset: Int) -> UInt8 {
+        // The decoder guarantees a whole header.
+        wire.getInteger(at: wire.readerIndex + offset, as: UInt8.self) ?? 0
+    }
+
+    /// Protocol version of this frame's header, 1…5.
+    @inlinable
+    package var version: UInt8 { byte(0) >> 4 }
+    /// Payload is a TLS record. In v1 the bit means compression and is never set.
+    @inlinable
+    package var isEncrypted: Bool { byte(0) & 0b1000 != 0 }
+    @inlinable
+    package var type: FrameType { FrameType(rawValue: byte(0) & 0b111) ?? .control }
+    @inlinable
+    package var service: ServiceType { ServiceType(rawValue: byte(1)) ?? .control }
+    /// Header byte 2; its meaning depends on `type`.
+    @inlinable
+    package var info: UInt8 { byte(2) }
+    /// The session; 0 only before a session exists.
+    @inlinable
+    package var sessionID: UInt8 { byte(3) }
+    /// Bytes after the header.
+    @inlinable
+    package var payloadBytes: Int { wire.readableBytes - headerBytes }
+    /// Counts messages of a session, shared by all frames of one message; absent in v1.
+    @inlinable
+    package var messageID: UInt32? {
+        version == 1 ? nil : wire.getInteger(at: wire.readerIndex + 8)
+    }
+    /// 8 in v1, 12 from v2 on.
+    @inlinable
+    package var headerBytes: Int { FrameHeader.bytes(version: version) }
+
+    /// The bytes after the header, sharing storage with the frame.
+    @inlinable
+    package var payload: ByteBuffer {
+        wire.getSlice(at: wire.readerIndex + headerBytes, length: payloadBytes) ?? ByteBuffer()
+    }
+
+    /// What a control frame says; nil for other frame types.
+    @inlinable
+    package var controlType: ControlFrameType? {
+        type == .control ? ControlFrameType(rawValue: info) : nil
+    }
+}
+
+extension Frame: CustomStringConvertible {
+    /// Header fields in words, for test failures and debug logs; never the payload.
+    package var description: String {
+        let what = controlType.map(\.name) ?? "\(type)"
+        let encrypted = isEncrypted ? " encrypted" : ""
+        let message = messageID.map { " message \($0)" } ?? ""
+        return "v\(version) \(what)\(encrypted) service \(service.name) session \(sessionID)"
+            + "\(message) info \(info) \(payloadBytes) B"
+    }
+}

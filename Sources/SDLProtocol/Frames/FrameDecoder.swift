@@ -1,0 +1,168 @@
+// Cuts a byte stream into whole frames: one decoder per app connection and one per link.
+
+package import NIOCore
+
+/// Cuts a byte stream into whole frames, which share the read buffer's storage.
+///
+/// Only a frame that straddles two reads is copied, into a buffer of its own size; the rest are
+/// slices. Feed every read with `append`, then call `next` until it returns nil.
+package struct FrameDecoder: Sendable {
+    /// What to do about bytes that cannot be a frame.
+    package enum Recovery: Sendable {
+        /// Throw: TCP loses no bytes, so garbage is a fault of the peer's program.
+        case fail
+        /// Drop bytes until frames are found again: a serial line may lose or invent bytes.
+        case resynchronise
+    }
+
+    /// Limits may be widened when the head unit announces a larger MTU.
+    package var rules: FrameRules
+    /// Sessions that exist: while resynchronising, frames of others need more proof.
+    package var knownSessions = SessionSet()
+    /// Stream position of the next byte to be decoded, counted from 0.
+    package private(set) var offset: UInt64 = 0
+    /// Bytes dropped by resynchronisation so far.
+    package private(set) var garbageBytes: UInt64 = 0
+
+    private let recovery: Recovery
+    /// What is left of the latest read.
+    private var current = ByteBuffer()
+    /// The beginning of a frame whose end has not arrived.
+    private var partial = ByteBuffer()
+    /// Whole size of the frame in `partial`; 0 while its header is incomplete.
+    private var partialFrameBytes = 0
+    private var resynchroniser: Resynchroniser?
+    private var report: GarbageReport?
+
+    package init(rules: FrameRules, recovery: Recovery) {
+        self.rules = rules
+        self.recovery = recovery
+    }
+
+    /// A frame has begun and not ended; a stream that stays so is stalled.
+    package var isInsideFrame: Bool { partial.readableBytes > 0 || resynchroniser != nil }
+
+    /// Takes over the bytes of one read. The read before must have been drained with `next`.
+    package mutating func append(_ bytes: ByteBuffer) {
+        if current.readableBytes == 0 {
+            current = bytes
+        } else {
+            current.writeImmutableBuffer(bytes)
+        }
+    }
+
+    /// The next whole frame, nil when the rest has not arrived yet.
+    ///
+    /// - Throws: With `Recovery.fail`, why the bytes at `offset` are no frame. The decoder is of no
+    ///   further use then; `undecoded` still tells the offending bytes.
+    package mutating func next() throws(FrameError) -> Frame? {
+        while true {
+            if resynchroniser != nil {
+                guard resynchronise() else { return nil }
+            }
+            do {
+                return try partial.readableBytes > 0 ? completePartial() : cut()
+            } catch {
+                guard case .resynchronise = recovery else { throw error }
+                beginResynchronising(after: error)
+            }
+        }
+    }
+
+    /// The bytes from `offset` on that have arrived but form no frame, for diagnosis.
+    package var undecoded: ByteBuffer {
+        var bytes = partial
+        bytes.writeImmutableBuffer(current)
+        return bytes
+    }
+
+    /// What resynchronisation has dropped since the last call, nil if nothing.
+    package mutating func takeGarbageReport() -> GarbageReport? {
+        defer { report = nil }
+        return report
+    }
+
+    // MARK: Cutting
+
+    @inline(__always)
+    private mutating func cut() throws(FrameError) -> Frame? {
+        guard current.readableBytes > 0 else { return nil }
+        let bytes = try rules.frameBytes(in: current, at: current.readerIndex)
+        if let bytes, let wire = current.readSlice(length: bytes) {
+            offset += UInt64(bytes)
+            return Frame(checked: wire)
+        }
+        partialFrameBytes = bytes ?? 0
+        partial = ByteBuffer()
+        partial.reserveCapacity(max(partialFrameBytes, FrameHeader.bytes(version: 2)))
+        partial.writeBuffer(&current)
+        current = ByteBuffer()
+        return nil
+    }
+
+    /// Moves bytes from the read to `partial` until it holds exactly one frame.
+    private mutating func completePartial() throws(FrameError) -> Frame? {
+        while partialFrameBytes == 0 {
+            // 8 bytes tell the version, hence whether the header has 12.
+            let have = partial.readableBytes
+            let goal =
+                have < FrameHeader.minimumBytes
+                ? FrameHeader.minimumBytes : FrameHeader.bytes(version: 2)
+            let isComplete = fillPartial(upTo: goal)
+            if let bytes = try rules.frameBytes(in: partial, at: partial.readerIndex) {
+                partialFrameBytes = bytes
+                partial.reserveCapacity(minimumWritableBytes: bytes - partial.readableBytes)
+            } else if !isComplete {
+                return nil
+            }
+        }
+        guard fillPartial(upTo: partialFrameBytes) else { return nil }
+        let frame = Frame(checked: partial)
+        partial = ByteBuffer()
+        offset += UInt64(partialFrameBytes)
+        partialFrameBytes = 0
+        return frame
+    }
+
+    /// True when `partial` holds `goal` bytes.
+    private mutating func fillPartial(upTo goal: Int) -> Bool {
+        let missing = goal - partial.readableBytes
+        guard missing > 0 else { return true }
+        if var piece = current.readSlice(length: min(missing, current.readableBytes)) {
+            partial.writeBuffer(&piece)
+        }
+        return partial.readableBytes == goal
+    }
+
+    // MARK: Resynchronising
+
+    @inline(never)
+    private mutating func beginResynchronising(after error: FrameError) {
+        resynchroniser = Resynchroniser(
+            after: error, at: offset, bytes: undecoded, maximumPayloadBytes: rules.maximumPayloadBytes)
+        partial = ByteBuffer()
+        partialFrameBytes = 0
+        current = ByteBuffer()
+    }
+
+    /// True when frames have been found again; their bytes are in `current` then.
+    @inline(never)
+    private mutating func resynchronise() -> Bool {
+        guard var searching = resynchroniser.take() else { return true }
+        searching.append(current)
+        current = ByteBuffer()
+        let droppedBefore = searching.droppedBytes
+        let found = searching.search(knownSessions: knownSessions)
+        let dropped = searching.droppedBytes - droppedBefore
+        garbageBytes += dropped
+        offset += dropped
+        if let found {
+            current = found
+            report = searching.report
+            return true
+        }
+        if searching.isReportDue { report = searching.takeInterimReport() }
+        resynchroniser = searching
+        return false
+    }
+}

@@ -1,0 +1,91 @@
+// Names what a peer speaks when it is not SDL: used for apps on the port and for garbage on links.
+
+package import NIOCore
+
+/// A common mistake, recognised from the first bytes a peer sent.
+package enum WrongProtocol: Hashable, Sendable, CaseIterable {
+    case webSocket
+    case http
+    case tls
+    case openXCJSON
+    case openXCProtobuf
+    case sshOrTelnet
+
+    /// Recognises the protocol from the first bytes of a stream, nil if they look like nothing known.
+    package init?(firstBytes: ByteBuffer) {
+        let text = String(decoding: firstBytes.readableBytesView.prefix(512), as: UTF8.self)
+        let bytes = Array(firstBytes.readableBytesView.prefix(8))
+        if Self.httpMethods.contains(where: text.hasPrefix) || text.hasPrefix("HTTP/1.") {
+            self = text.lowercased().contains("upgrade: websocket") ? .webSocket : .http
+        } else if bytes.starts(with: [0x16, 0x03]) {
+            self = .tls
+        } else if text.hasPrefix("SSH-") || bytes.first == 0xFF {
+            self = .sshOrTelnet
+        } else if Self.looksLikeJSON(firstBytes) {
+            self = .openXCJSON
+        } else if Self.looksLikeOpenXCProtobuf(bytes) {
+            self = .openXCProtobuf
+        } else {
+            return nil
+        }
+    }
+
+    /// What was recognised and what to do about it.
+    package var advice: String {
+        switch self {
+        case .webSocket:
+            "this is a WebSocket client; SDL apps connect here by plain TCP. "
+                + "Choose the TCP transport in the app, or point it at a WebSocket port"
+        case .http:
+            "this is an HTTP client; this port speaks SDL. For status use relayctl status, "
+                + "or HTTP on relayd's control socket"
+        case .tls:
+            "this is a TLS ClientHello; SDL starts unencrypted and protects services later. "
+                + "Switch off TLS for this address in the app"
+        case .openXCJSON, .openXCProtobuf:
+            "this looks like OpenXC vehicle messages, not SDL. "
+                + "Check that the address is the head unit's and not a vehicle interface's"
+        case .sshOrTelnet: "this is a terminal client (SSH or Telnet); this port speaks SDL"
+        }
+    }
+
+    private static let httpMethods = [
+        "GET ", "POST ", "PUT ", "HEAD ", "OPTIONS ", "DELETE ", "PATCH ", "CONNECT ", "PRI * ",
+    ]
+
+    /// OpenXC JSON: an object, perhaps after white space or the NUL that ends the one before.
+    private static func looksLikeJSON(_ bytes: ByteBuffer) -> Bool {
+        let significant = bytes.readableBytesView.drop { $0 == 0 || $0 <= 0x20 }
+        guard significant.first == UInt8(ascii: "{") else {
+            // In mid-stream: a NUL between two objects gives it away.
+            return bytes.readableBytesView.containsSequence([0x7D, 0x00, 0x7B])
+        }
+        return significant.dropFirst().first.map { $0 == UInt8(ascii: "\"") || $0 <= 0x20 } ?? true
+    }
+
+    /// OpenXC protobuf: length, then field 1 (type) with 1…6.
+    private static func looksLikeOpenXCProtobuf(_ bytes: [UInt8]) -> Bool {
+        guard bytes.count >= 3, bytes[0] > 2, bytes[0] < 0x80 else { return false }
+        return bytes[1] == 0x08 && (1...6).contains(bytes[2])
+    }
+}
+
+extension ByteBufferView {
+    /// True when `pattern` occurs.
+    fileprivate func containsSequence(_ pattern: [UInt8]) -> Bool {
+        guard count >= pattern.count else { return false }
+        return indices.dropLast(pattern.count - 1).contains { self[$0...].starts(with: pattern) }
+    }
+}
+
+extension ByteBuffer {
+    /// The first bytes as log lines show them: `47 45 54 20 |GET |`.
+    package func hexExcerpt(limit: Int = 64) -> String {
+        let shown = readableBytesView.prefix(limit)
+        let digits = shown.map(hex).joined(separator: " ")
+        let text = String(
+            decoding: shown.map { (0x20...0x7E).contains($0) ? $0 : UInt8(ascii: ".") },
+            as: UTF8.self)
+        return "\(digits) |\(text)|"
+    }
+}

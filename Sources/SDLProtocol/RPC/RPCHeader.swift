@@ -1,0 +1,84 @@
+// The binary header of an RPC message, v2 and later; read by decoders, built by the simulator.
+
+package import NIOCore
+
+/// Request, response or notification (SDL protocol spec, "RPC payload").
+package enum RPCType: UInt8, Hashable, Sendable, CaseIterable {
+    case request = 0
+    case response = 1
+    case notification = 2
+}
+
+/// The 12 bytes in front of an RPC's JSON.
+package struct RPCHeader: Hashable, Sendable {
+    package static let bytes = 12
+
+    package var type: RPCType
+    /// 28 bits; the names are in `FunctionID`.
+    package var functionID: UInt32
+    /// Pairs a response with its request; 0 or −1 by custom in notifications.
+    package var correlationID: Int32
+    /// JSON bytes behind the header; the rest of the message is bulk data.
+    package var jsonBytes: Int
+
+    package init(type: RPCType, functionID: UInt32, correlationID: Int32, jsonBytes: Int) {
+        self.type = type
+        self.functionID = functionID
+        self.correlationID = correlationID
+        self.jsonBytes = jsonBytes
+    }
+
+    /// Reads the header at the start of a message; nil when it is too short or of an unknown type.
+    package init?(_ message: ByteBuffer) {
+        let start = message.readerIndex
+        guard let first = message.getInteger(at: start, as: UInt32.self),
+            let correlationID = message.getInteger(at: start + 4, as: Int32.self),
+            let jsonBytes = message.getInteger(at: start + 8, as: UInt32.self),
+            let type = RPCType(rawValue: UInt8(first >> 28))
+        else { return nil }
+        self.init(
+            type: type, functionID: first & 0x0FFF_FFFF, correlationID: correlationID,
+            jsonBytes: Int(jsonBytes))
+    }
+
+    package func write(to buffer: inout ByteBuffer) {
+        buffer.writeInteger(UInt32(type.rawValue) << 28 | functionID)
+        buffer.writeInteger(correlationID)
+        buffer.writeInteger(UInt32(jsonBytes))
+    }
+}
+
+extension Frame {
+    /// A single frame with one RPC: header, JSON and bulk data.
+    ///
+    /// v1 has no binary header; use `rpcV1` for it.
+    package static func rpc(
+        version: UInt8, service: ServiceType = .rpc, sessionID: UInt8, messageID: UInt32,
+        type: RPCType, functionID: UInt32, correlationID: Int32, json: String = "{}",
+        bulk: ByteBuffer = ByteBuffer()
+    ) -> Frame {
+        var payload = ByteBuffer()
+        let header = RPCHeader(
+            type: type, functionID: functionID, correlationID: correlationID,
+            jsonBytes: json.utf8.count)
+        header.write(to: &payload)
+        payload.writeString(json)
+        payload.writeImmutableBuffer(bulk)
+        return Frame(
+            version: version, type: .single, service: service, sessionID: sessionID,
+            messageID: messageID, payload: payload)
+    }
+
+    /// A v1 single frame: the whole RPC is one JSON object with its name inside.
+    package static func rpcV1(
+        sessionID: UInt8, type: RPCType, name: String, correlationID: Int32,
+        parameters: String = "{}"
+    ) -> Frame {
+        let key = "\(type)"
+        let correlation = type == .notification ? "" : "\"correlationID\":\(correlationID),"
+        let text = "{\"\(key)\":{\"name\":\"\(name)\",\(correlation)\"parameters\":\(parameters)}}"
+        return Frame(
+            version: 1, type: .single, service: .rpc, sessionID: sessionID,
+            payload: ByteBuffer(string: text))
+    }
+}
