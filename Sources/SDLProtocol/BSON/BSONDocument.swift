@@ -94,7 +94,8 @@ extension BSONDocument {
         _ bytes: inout ByteBuffer, depth: Int, remaining: inout Int
     ) throws(BSONError) -> [Element] {
         guard depth <= Limits.depth else { throw .tooDeep }
-        guard let size = bytes.getInteger(at: bytes.readerIndex, endianness: .little, as: Int32.self)
+        guard
+            let size = bytes.getInteger(at: bytes.readerIndex, endianness: .little, as: Int32.self)
         else { throw .truncated }
         guard size <= Limits.bytes else { throw .tooLarge(Int(size)) }
         guard size >= 5, var body = bytes.readSlice(length: Int(size)) else {

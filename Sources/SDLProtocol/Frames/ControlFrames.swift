@@ -14,10 +14,10 @@ extension Frame {
             case 1: break
             case 2...4: payload.writeInteger(hashID)
             default:
-                payload =
-                    BSONDocument(dictionaryLiteral: (
-                        ControlKey.hashID, .int32(Int32(bitPattern: hashID))
-                    )).bytes
+                let document: BSONDocument = [
+                    ControlKey.hashID: .int32(Int32(bitPattern: hashID))
+                ]
+                payload = document.bytes
             }
         }
         return Frame(
@@ -39,7 +39,7 @@ extension Frame {
     }
 
     private static func nak(of request: Frame, type: ControlFrameType, reason: String) -> Frame {
-        let document = BSONDocument(dictionaryLiteral: (ControlKey.reason, .string(reason)))
+        let document: BSONDocument = [ControlKey.reason: .string(reason)]
         return Frame(
             version: request.version, type: .control, service: request.service,
             info: type.rawValue, sessionID: request.sessionID,
@@ -49,15 +49,15 @@ extension Frame {
 
     /// This StartServiceACK without invitations to connect around the relay, nil when it has none.
     ///
-    /// Offers are `secondaryTransports`, and transport lists of a service that name the secondary
-    /// (2); a list that names only the primary (1) invites nobody and stays, so that such an ACK
-    /// passes byte for byte.
+    /// Offers are names in `secondaryTransports`, and transport lists of a service that name the
+    /// secondary (2). An empty list, or one that names only the primary (1), invites nobody and
+    /// stays, so that such an ACK passes byte for byte.
     package func withoutSecondaryTransportOffers() -> Frame? {
         guard controlType == .startServiceACK, var document = ControlPayload(self).document else {
             return nil
         }
         var isAmended = false
-        if document[ControlKey.secondaryTransports] != nil {
+        if let transports = document.array(ControlKey.secondaryTransports), !transports.isEmpty {
             document[ControlKey.secondaryTransports] = nil
             isAmended = true
         }

@@ -41,6 +41,8 @@ package struct FrameDecoder: Sendable {
 
     /// A frame has begun and not ended; a stream that stays so is stalled.
     package var isInsideFrame: Bool { partial.readableBytes > 0 || resynchroniser != nil }
+    /// Bytes of the unfinished frame that have arrived; 0 between frames.
+    package var partialBytes: Int { partial.readableBytes }
 
     /// Takes over the bytes of one read. The read before must have been drained with `next`.
     package mutating func append(_ bytes: ByteBuffer) {
@@ -136,10 +138,21 @@ package struct FrameDecoder: Sendable {
 
     // MARK: Resynchronising
 
+    /// Gives up a frame whose end does not come: on a line that loses bytes its size may be false,
+    /// and it would swallow what follows. Call `next` afterwards.
+    package mutating func abandonPartialFrame() {
+        guard isInsideFrame, case .resynchronise = recovery, resynchroniser == nil else { return }
+        beginResynchronising(after: .neverEnded(bytes: partialFrameBytes))
+    }
+
     @inline(never)
     private mutating func beginResynchronising(after error: FrameError) {
-        resynchroniser = Resynchroniser(
-            after: error, at: offset, bytes: undecoded, maximumPayloadBytes: rules.maximumPayloadBytes)
+        let searching = Resynchroniser(
+            after: error, at: offset, bytes: undecoded,
+            maximumPayloadBytes: rules.maximumPayloadBytes)
+        offset += searching.droppedBytes
+        garbageBytes += searching.droppedBytes
+        resynchroniser = searching
         partial = ByteBuffer()
         partialFrameBytes = 0
         current = ByteBuffer()

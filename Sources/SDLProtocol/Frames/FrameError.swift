@@ -26,6 +26,8 @@ package enum FrameError: Error, Hashable, Sendable {
     case messageIDZero
     /// Session 0 where a session must already exist.
     case sessionZero
+    /// A frame of so many bytes whose end did not come.
+    case neverEnded(bytes: Int)
 }
 
 extension FrameError: CustomStringConvertible {
@@ -46,6 +48,7 @@ extension FrameError: CustomStringConvertible {
         case .tooLarge(let bytes, let limit): "\(bytes) payload bytes, at most \(limit) allowed"
         case .messageIDZero: "data frame with message ID 0, expected 1 or more"
         case .sessionZero: "session 0 on a frame that needs a running session"
+        case .neverEnded(let bytes): "frame of \(bytes) bytes whose end never came"
         }
     }
 }

@@ -83,7 +83,10 @@ struct Resynchroniser: Sendable {
         return .believable
     }
 
-    private enum Extent { case bytes(Int), headerIncomplete }
+    private enum Extent {
+        case bytes(Int)
+        case headerIncomplete
+    }
 
     private func wholeFrame(at index: Int) throws(FrameError) -> Extent {
         if let count = try rules.frameBytes(in: bytes, at: index) { return .bytes(count) }
