@@ -1,0 +1,196 @@
+// The app end of the hub: one per TCP connection, bytes ⇄ frames.
+
+import NIOCore
+import SDLProtocol
+
+/// One app's connection. Lives on the link's event loop; owned by its channel and the switchboard.
+///
+/// Cuts whole frames, so that two apps can never interleave halves, and holds its socket's reads
+/// while the link is busy, so that back pressure reaches the app's own TCP window.
+final class AppHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    let id: AppID
+    let peer: String
+    let connectedAt: WallTime
+    private(set) var counters = TrafficCounters()
+    var refusedFrames: UInt64 = 0
+    /// The last thing that went wrong for this app, in a sentence.
+    var lastProblem: String?
+    /// Frames written since the last flush.
+    var needsFlush = false
+    /// Bytes of this app that wait in the link's scheduler.
+    var linkQueuedBytes = 0
+    /// Bytes waiting for this app when it was last asked whether it makes progress.
+    var queuedBytesSeen = 0
+    private(set) var closeReason: CloseReason?
+
+    private unowned let switchboard: Switchboard
+    private var decoder: FrameDecoder
+    private var rateGuard: RateGuard
+    private var pauses: Pauses = []
+    private var isReadHeld = false
+    private var isPumping = false
+    private var context: ChannelHandlerContext?
+
+    /// Why the app is not read at the moment.
+    struct Pauses: OptionSet {
+        var rawValue: UInt8
+        /// Too many of its bytes wait for the link.
+        static let link = Self(rawValue: 1)
+        /// It nears the rate at which head units end a session.
+        static let rate = Self(rawValue: 2)
+    }
+
+    init(id: AppID, peer: String, connectedAt: WallTime, switchboard: Switchboard) {
+        self.id = id
+        self.peer = peer
+        self.connectedAt = connectedAt
+        self.switchboard = switchboard
+        let configuration = switchboard.configuration
+        decoder = FrameDecoder(
+            rules: .fromApp(maximumPayloadBytes: configuration.maximumPayloadBytes),
+            recovery: .fail)
+        rateGuard = RateGuard(limit: configuration.framesPerSecond)
+    }
+
+    // MARK: Life
+
+    func channelActive(context: ChannelHandlerContext) {
+        self.context = context
+        switchboard.appConnected(self)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        // Whole frames that arrived before the end are still the app's word.
+        pauses = []
+        pump(now: .now())
+        self.context = nil
+        switchboard.appDisconnected(self, reason: closeReason ?? .byApp)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        close(.connectionError("\(error)"))
+    }
+
+    func close(_ reason: CloseReason) {
+        guard let context, closeReason == nil else { return }
+        closeReason = reason
+        context.flush()
+        context.close(promise: nil)
+    }
+
+    // MARK: App → link
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switchboard.beginRead()
+        decoder.append(unwrapInboundIn(data))
+        pump(now: switchboard.now)
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        switchboard.endRead()
+    }
+
+    func read(context: ChannelHandlerContext) {
+        if pauses.isEmpty { context.read() } else { isReadHeld = true }
+    }
+
+    /// Passes whole frames on until none is left or the app has to pause.
+    private func pump(now: NIODeadline) {
+        guard closeReason == nil, !isPumping else { return }
+        isPumping = true
+        defer { isPumping = false }
+        do {
+            while pauses.isEmpty, let frame = try nextFrame(now: now) {
+                counters.received(frame.wire.readableBytes)
+                switchboard.receive(frame, from: self)
+            }
+        } catch {
+            switchboard.garbage(error, at: decoder.offset, bytes: decoder.undecoded, from: self)
+        }
+    }
+
+    /// A frame that the rate guard refused; it goes first when the pause is over.
+    private var refused: Frame?
+
+    private func nextFrame(now: NIODeadline) throws(FrameError) -> Frame? {
+        var next = refused.take()
+        if next == nil { next = try decoder.next() }
+        guard let frame = next else { return nil }
+        // After the app's end nothing is left to be paced.
+        guard
+            frame.service.isStream || context?.channel.isActive != true
+                || rateGuard.allow(at: now)
+        else {
+            refused = frame
+            pause(.rate)
+            switchboard.paced(self, until: rateGuard.nextSlot(after: now))
+            return nil
+        }
+        return frame
+    }
+
+    func pause(_ reason: Pauses) {
+        pauses.insert(reason)
+    }
+
+    /// Goes on with what was read before the pause, then with reading.
+    func resume(_ reason: Pauses) {
+        guard pauses.contains(reason) else { return }
+        pauses.remove(reason)
+        guard pauses.isEmpty else { return }
+        switchboard.beginRead()
+        pump(now: switchboard.now)
+        switchboard.endRead()
+        if pauses.isEmpty, isReadHeld {
+            isReadHeld = false
+            context?.read()
+        }
+    }
+
+    var isPaused: Bool { !pauses.isEmpty }
+
+    /// The head unit allows larger frames than the default.
+    func allowPayload(bytes: Int) {
+        decoder.rules.maximumPayloadBytes = max(decoder.rules.maximumPayloadBytes, bytes)
+    }
+
+    // MARK: Link → app
+
+    @inline(__always)
+    func send(_ frame: Frame) {
+        counters.sent(frame.wire.readableBytes)
+        context?.write(wrapOutboundOut(frame.wire), promise: nil)
+    }
+
+    func flush() {
+        context?.flush()
+    }
+
+    /// The socket takes no more for now.
+    var isBlocked: Bool { context.map { !$0.channel.isWritable } ?? false }
+
+    /// Bytes waiting for this app.
+    var queuedBytes: Int {
+        guard let options = context?.channel.syncOptions else { return 0 }
+        return (try? options.getOption(.bufferedWritableBytes)) ?? 0
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if context.channel.isWritable { switchboard.appDrained(self) }
+    }
+}
+
+extension AppHandler: ChannelOutboundHandler {
+    typealias OutboundIn = ByteBuffer
+}
+
+extension AppHandler: Hashable {
+    static func == (left: AppHandler, right: AppHandler) -> Bool { left === right }
+
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(id)
+    }
+}

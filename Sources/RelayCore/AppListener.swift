@@ -1,0 +1,110 @@
+// Accepts apps, on the link's event loop; opened and closed by the daemon.
+
+import NIOCore
+import NIOPosix
+
+/// A TCP address apps can connect to.
+package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
+    package var host: String
+    /// 0 lets the system choose.
+    package var port: Int
+
+    package init(host: String, port: Int) {
+        self.host = host
+        self.port = port
+    }
+
+    package var description: String {
+        host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+    }
+}
+
+/// Why nobody can connect at an address, and what to do.
+package struct ListenError: Error, CustomStringConvertible {
+    package var address: ListenAddress
+    package var cause: any Error
+
+    package var description: String {
+        guard let error = cause as? IOError else { return "cannot listen on \(address): \(cause)" }
+        switch error.errnoCode {
+        case EADDRINUSE:
+            return """
+                cannot listen on \(address): another program uses this port. \
+                See which with: ss -ltnp 'sport = :\(address.port)'; \
+                or choose another address with --listen HOST:PORT
+                """
+        case EADDRNOTAVAIL:
+            return """
+                cannot listen on \(address): this machine has no such address. \
+                See which it has with: ip address; or use 127.0.0.1 or 0.0.0.0
+                """
+        case EACCES:
+            return "cannot listen on \(address): ports below 1024 need root; choose a higher one"
+        default:
+            return "cannot listen on \(address): \(error)"
+        }
+    }
+}
+
+/// The sockets apps connect to.
+package struct AppListener: Sendable {
+    private let channels: [any Channel]
+
+    /// Opens every address, or none.
+    ///
+    /// - Throws: `ListenError` for the first address that cannot be opened.
+    package static func open(_ addresses: [ListenAddress], for relay: Relay) async throws -> Self {
+        let bootstrap = ServerBootstrap(group: relay.loop, childGroup: relay.loop)
+            .serverChannelOption(.backlog, value: backlog)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .childChannelOption(.socketOption(.so_keepalive), value: 1)
+            .childChannelOption(.writeBufferWaterMark, value: appWaterMark)
+            .childChannelInitializer { relay.configureApp($0) }
+        var channels: [any Channel] = []
+        for address in addresses {
+            do {
+                channels.append(
+                    try await bootstrap.bind(host: address.host, port: address.port).get())
+            } catch {
+                for channel in channels { try? await channel.close() }
+                throw ListenError(address: address, cause: error)
+            }
+        }
+        return Self(channels: channels)
+    }
+
+    /// A whole bench may reconnect at once after the link was lost.
+    private static let backlog: Int32 = 512
+    /// Above the high mark an app counts as not reading, and the link waits for it for a moment.
+    private static let appWaterMark = ChannelOptions.Types.WriteBufferWaterMark(
+        low: 256 << 10, high: 1 << 20)
+
+    /// Where the sockets really are, with the ports the system chose.
+    package var addresses: [ListenAddress] {
+        channels.compactMap(\.localAddress).compactMap { address in
+            guard let host = address.ipAddress, let port = address.port else { return nil }
+            return ListenAddress(host: host, port: port)
+        }
+    }
+
+    package func close() async {
+        for channel in channels { try? await channel.close() }
+    }
+}
+
+extension ListenAddress {
+    /// Every address:port an app can use: a wildcard stands for each of the machine's addresses.
+    package func reachable() -> [ListenAddress] {
+        guard host == "0.0.0.0" || host == "::" else { return [self] }
+        let wantsIPv6 = host == "::"
+        let devices = (try? System.enumerateDevices()) ?? []
+        let hosts = devices.compactMap(\.address).compactMap { address -> String? in
+            guard let ip = address.ipAddress else { return nil }
+            // Link-local IPv6 needs a zone, which differs on the app's machine.
+            return wantsIPv6 == ip.contains(":") && !ip.hasPrefix("fe80:") ? ip : nil
+        }
+        guard !hosts.isEmpty else { return [self] }
+        return hosts.map { ListenAddress(host: $0, port: port) }
+    }
+}

@@ -1,0 +1,153 @@
+// The accessory end of the hub: bytes ⇄ frames, one per opened link.
+
+import NIOCore
+import SDLProtocol
+
+/// One live channel to the accessory. Lives on its event loop; owned by its channel.
+final class LinkHandler: ChannelDuplexHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private unowned let switchboard: Switchboard
+    private var decoder: FrameDecoder
+    private var isReadHeld = false
+    private var context: ChannelHandlerContext?
+    private var closeReason: String?
+    /// Watches a frame that has begun and not ended.
+    private var stallWatch: Scheduled<Void>?
+
+    init(switchboard: Switchboard) {
+        self.switchboard = switchboard
+        let configuration = switchboard.configuration
+        decoder = FrameDecoder(
+            rules: .fromAccessory(maximumPayloadBytes: configuration.maximumPayloadBytes),
+            recovery: .resynchronise)
+    }
+
+    // MARK: Life
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        if context.channel.isActive { switchboard.linkOpened(self) }
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        switchboard.linkOpened(self)
+        context.fireChannelActive()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        end(reason: closeReason ?? "closed by the head unit")
+        context.fireChannelInactive()
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        end(reason: closeReason ?? "link closed")
+    }
+
+    private func end(reason: String) {
+        guard context != nil else { return }
+        context = nil
+        stallWatch?.cancel()
+        switchboard.linkClosed(self, reason: reason)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        close("\(error)")
+    }
+
+    func close(_ reason: String) {
+        closeReason = closeReason ?? reason
+        context?.close(promise: nil)
+    }
+
+    // MARK: Link → apps
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switchboard.beginRead()
+        let bytes = unwrapInboundIn(data)
+        switchboard.linkReceived(bytes: bytes.readableBytes)
+        decoder.append(bytes)
+        pump()
+    }
+
+    private func pump() {
+        // With resynchronisation nothing is thrown.
+        while let frame = try? decoder.next() {
+            switchboard.receiveFromAccessory(frame)
+        }
+        if let report = decoder.takeGarbageReport() { switchboard.garbage(report) }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        switchboard.endRead()
+        if decoder.isInsideFrame { watchForStall() }
+    }
+
+    func read(context: ChannelHandlerContext) {
+        if switchboard.isLinkHeld { isReadHeld = true } else { context.read() }
+    }
+
+    func resumeReading() {
+        guard isReadHeld else { return }
+        isReadHeld = false
+        context?.read()
+    }
+
+    /// Sessions whose frames may be expected, for resynchronisation.
+    func expect(sessions: SessionSet) {
+        decoder.knownSessions = sessions
+    }
+
+    func allowPayload(bytes: Int) {
+        decoder.rules.maximumPayloadBytes = max(decoder.rules.maximumPayloadBytes, bytes)
+    }
+
+    var garbageBytes: UInt64 { decoder.garbageBytes }
+
+    // MARK: Stalls
+
+    private func watchForStall() {
+        guard stallWatch == nil, let context else { return }
+        let (offset, bytes) = (decoder.offset, decoder.partialBytes)
+        let timeout = switchboard.configuration.stallTimeout
+        let watch = context.eventLoop.assumeIsolated().scheduleTask(in: timeout) {
+            self.stallWatch = nil
+            guard self.decoder.isInsideFrame else { return }
+            if self.decoder.offset == offset, self.decoder.partialBytes == bytes {
+                self.stalled(offset: offset, bytes: bytes)
+            } else {
+                self.watchForStall()
+            }
+        }
+        stallWatch = watch
+    }
+
+    private func stalled(offset: UInt64, bytes: Int) {
+        switchboard.linkStalled(offset: offset, bytes: bytes)
+        decoder.abandonPartialFrame()
+        switchboard.beginRead()
+        pump()
+        switchboard.endRead()
+    }
+
+    // MARK: Apps → link
+
+    /// The channel takes more right away.
+    var isWritable: Bool { context?.channel.isWritable ?? false }
+
+    @inline(__always)
+    func write(_ frame: Frame) {
+        context?.write(wrapOutboundOut(frame.wire), promise: nil)
+    }
+
+    func flush() {
+        context?.flush()
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if context.channel.isWritable { switchboard.linkDrained() }
+        context.fireChannelWritabilityChanged()
+    }
+}

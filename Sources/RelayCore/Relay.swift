@@ -1,0 +1,86 @@
+// The façade everyone else holds: Sendable, async, small.
+
+package import Logging
+package import NIOCore
+
+/// The hub as the rest of the daemon sees it.
+///
+/// Its insides live on one event loop, where routing is a plain method call; these methods hop
+/// there and bring back values.
+package final class Relay: Sendable {
+    package let loop: any EventLoop
+    /// What the observers read.
+    package let tapQueue: TapQueue
+    private let switchboard: NIOLoopBound<Switchboard>
+
+    package static func start(
+        on loop: any EventLoop, configuration: RelayConfiguration, accessoryAddress: String,
+        logger: Logger
+    ) async throws -> Relay {
+        try await loop.submit {
+            Relay(
+                loop: loop, configuration: configuration, accessoryAddress: accessoryAddress,
+                logger: logger)
+        }.get()
+    }
+
+    private init(
+        loop: any EventLoop, configuration: RelayConfiguration, accessoryAddress: String,
+        logger: Logger
+    ) {
+        self.loop = loop
+        tapQueue = TapQueue(maximumBytes: configuration.tapQueueBytes)
+        let switchboard = Switchboard(
+            loop: loop, configuration: configuration, accessoryAddress: accessoryAddress,
+            tapQueue: tapQueue, logger: logger)
+        self.switchboard = NIOLoopBound(switchboard, eventLoop: loop)
+    }
+
+    /// Makes a channel to the accessory the hub's link. To be called while the channel is being
+    /// initialised; the channel must be on `loop`.
+    package func configureLink(_ channel: any Channel) -> EventLoopFuture<Void> {
+        channel.eventLoop.makeCompletedFuture {
+            // More waits in the scheduler, where it can still be put in order.
+            try channel.syncOptions?.setOption(
+                .writeBufferWaterMark, value: .init(low: 32 << 10, high: 64 << 10))
+            let handler = LinkHandler(switchboard: switchboard.value)
+            try channel.pipeline.syncOperations.addHandler(handler)
+        }
+    }
+
+    /// Makes an accepted connection an app. The channel must be on `loop`.
+    package func configureApp(_ channel: any Channel) -> EventLoopFuture<Void> {
+        channel.eventLoop.makeCompletedFuture {
+            try switchboard.value.accept(channel)
+        }
+    }
+
+    package func snapshot() async throws -> RelaySnapshot {
+        let missed = tapQueue.missedFrames
+        return try await loop.submit {
+            self.switchboard.value.snapshot(missedFrames: missed)
+        }.get()
+    }
+
+    /// Closes the link; the supervisor opens it again.
+    package func reopenLink(reason: String) async throws {
+        try await loop.submit { self.switchboard.value.reopenLink(reason: reason) }.get()
+    }
+
+    /// Ends all sessions politely and closes the apps, waiting at most `farewellTimeout` for the
+    /// head unit's confirmation; ends the tap.
+    package func shutDown() async {
+        let done = loop.makePromise(of: Void.self)
+        loop.execute {
+            let switchboard = self.switchboard.value
+            let timeout = switchboard.configuration.farewellTimeout
+            let limit = self.loop.scheduleTask(in: timeout) { done.succeed() }
+            switchboard.shutDown {
+                limit.cancel()
+                done.succeed()
+            }
+        }
+        try? await done.futureResult.get()
+        tapQueue.finish()
+    }
+}

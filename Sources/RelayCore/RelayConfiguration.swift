@@ -1,0 +1,68 @@
+// Everything about the hub that a user may set; the daemon fills it from its configuration file.
+
+package import NIOCore
+import SDLProtocol
+
+/// How the hub treats apps and the link.
+package struct RelayConfiguration: Sendable, Equatable {
+    /// What an app gets that asks for a session while no head unit is connected.
+    package enum WhenAccessoryAbsent: String, Sendable, CaseIterable {
+        /// No answer until the head unit comes, at most `holdTimeout`.
+        case hold
+        /// StartServiceNAK and close.
+        case refuse
+    }
+
+    /// What happens to connected apps when the head unit goes.
+    package enum WhenLinkLost: String, Sendable, CaseIterable {
+        /// Closed at once, so that their libraries reconnect.
+        case close
+        /// Kept connected without their sessions.
+        case keep
+    }
+
+    /// What happens to invitations to connect around the relay.
+    package enum SecondaryTransports: String, Sendable, CaseIterable {
+        case strip
+        case pass
+    }
+
+    /// What happens to an app that uses a session it does not own.
+    package enum ForeignFrames: String, Sendable, CaseIterable {
+        case drop
+        case close
+    }
+
+    package var whenAccessoryAbsent = WhenAccessoryAbsent.hold
+    /// How long an app's StartService waits for a head unit to come; libraries give up by
+    /// themselves after 10 s or more and come again.
+    package var holdTimeout: TimeAmount = .seconds(60)
+    package var whenLinkLost = WhenLinkLost.close
+    package var secondaryTransports = SecondaryTransports.strip
+    package var foreignFrames = ForeignFrames.drop
+    /// How long a head unit may take to answer StartService; real units took 14 s.
+    package var startServiceTimeout: TimeAmount = .seconds(20)
+    /// How long a stopping relay waits for the head unit to confirm that its sessions have ended.
+    package var farewellTimeout: TimeAmount = .seconds(1)
+    /// Bytes waiting for one app that does not read; beyond, that app is closed.
+    package var appQueueBytes = 16 << 20
+    /// How long the link is held for an app that has stopped reading before its queue grows instead.
+    package var stallGrace: TimeAmount = .milliseconds(50)
+    /// Bytes of one app waiting for the link before that app is no longer read.
+    package var linkQueueBytes = 256 << 10
+    /// Bytes waiting for the observers before they miss frames.
+    package var tapQueueBytes = 8 << 20
+    /// TCP connections at once. A link has 255 sessions; some connections are on their way in or out.
+    package var maximumApps = 300
+    /// StartServices of one app that may wait for their turn.
+    package var maximumPendingStartsPerApp = 8
+    /// Data frames a session may send in a second before its app is paced; sdl_core ends a session
+    /// at 1000, audio and video not counted. 0 switches pacing off.
+    package var framesPerSecond = 950
+    /// Payload bytes of the largest frame of v3…v5; grows when the head unit announces a larger MTU.
+    package var maximumPayloadBytes = FrameRules.defaultMaximumPayloadBytes
+    /// An incomplete frame older than this is reported as a stall.
+    package var stallTimeout: TimeAmount = .seconds(10)
+
+    package init() {}
+}

@@ -1,0 +1,85 @@
+// What the hub looks like at one moment; made on the event loop, read by the control API.
+
+package import SDLProtocol
+
+/// The hub at one moment.
+package struct RelaySnapshot: Sendable {
+    package struct Link: Sendable {
+        package var isUp: Bool
+        package var counters: TrafficCounters
+        /// Bytes dropped because they were no frames.
+        package var garbageBytes: UInt64
+        /// What the other side seems to speak if it is not SDL.
+        package var recognised: WrongProtocol?
+        /// How often the link has been opened.
+        package var openedCount: Int
+        package var make: String?
+        package var model: String?
+        package var protocolVersion: String?
+        package var openSessions: Int
+        /// Sessions whose goodbye the head unit has not confirmed.
+        package var farewellSessions: Int
+        package var waitingStarts: Int
+        package var isAwaitingAnswer: Bool
+        /// Bytes waiting for the link.
+        package var queuedBytes: Int
+        /// Not read at the moment because an app does not take what it brings.
+        package var isHeld: Bool
+    }
+
+    package struct App: Sendable {
+        package var id: AppID
+        package var peer: String
+        package var connectedAt: WallTime
+        package var sessions: [SessionGrant]
+        /// Waits for an answer to StartService.
+        package var isStarting: Bool
+        package var counters: TrafficCounters
+        /// Bytes waiting for this app.
+        package var queuedBytes: Int
+        package var refusedFrames: UInt64
+        package var lastProblem: String?
+        package var isPaused: Bool
+    }
+
+    package struct Departure: Sendable {
+        package var id: AppID
+        package var peer: String
+        package var closedAt: WallTime
+        package var reason: CloseReason
+    }
+
+    package var link: Link
+    package var apps: [App]
+    package var departures: [Departure]
+    package var limits: [RelayLimit: LimitHits]
+    package var refusedConnections: UInt64
+    /// Frames that went past the observers unseen.
+    package var missedFrames: Int
+}
+
+extension Switchboard {
+    func snapshot(missedFrames: Int) -> RelaySnapshot {
+        RelaySnapshot(
+            link: .init(
+                isUp: isLinkUp, counters: link.counters, garbageBytes: garbageBytes,
+                recognised: link.recognised, openedCount: link.openedCount, make: link.make,
+                model: link.model, protocolVersion: link.protocolVersion,
+                openSessions: openSessions, farewellSessions: farewellSessions,
+                waitingStarts: waitingStarts, isAwaitingAnswer: isAwaitingAnswer,
+                queuedBytes: linkQueuedBytes, isHeld: isLinkHeld),
+            apps: apps.values.sorted { $0.id < $1.id }.map(snapshot),
+            departures: departures.map {
+                .init(id: $0.id, peer: $0.peer, closedAt: $0.closedAt, reason: $0.reason)
+            },
+            limits: limits, refusedConnections: refusedConnections, missedFrames: missedFrames)
+    }
+
+    private func snapshot(_ app: AppHandler) -> RelaySnapshot.App {
+        RelaySnapshot.App(
+            id: app.id, peer: app.peer, connectedAt: app.connectedAt,
+            sessions: sessions(of: app), isStarting: isStarting(app), counters: app.counters,
+            queuedBytes: app.queuedBytes, refusedFrames: app.refusedFrames,
+            lastProblem: app.lastProblem, isPaused: app.isPaused)
+    }
+}

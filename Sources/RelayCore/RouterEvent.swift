@@ -1,0 +1,62 @@
+// What the router noticed, for the log and the status page; and why app connections end.
+
+package import NIOCore
+package import SDLProtocol
+
+/// Something worth telling that happened to a session.
+package enum RouterEvent<App: Hashable>: Hashable {
+    case sessionOpened(App, SessionGrant)
+    /// Goodbye was said for an app that left.
+    case farewell(session: UInt8)
+    /// The head unit granted an ID that another app still held.
+    case sessionReassigned(from: App, session: UInt8)
+    case startServiceUnanswered(App)
+    /// The app ends its session with a hash the head unit did not give; 0 is none at all.
+    case wrongHash(App, session: UInt8, sent: UInt32)
+    case secondaryTransportOffered(session: UInt8)
+}
+
+/// Why an app's connection ended; shown in log and status.
+package enum CloseReason: Hashable, Sendable {
+    case byApp
+    case connectionError(String)
+    /// Bytes that are no frame: where, why, what they look like.
+    case garbage(GarbageFromApp)
+    /// Did not read while so many bytes waited.
+    case tooSlow(queuedBytes: Int)
+    case linkLost(String)
+    /// No head unit; `waited` is nil when the app was refused at once.
+    case noAccessory(waited: TimeAmount?)
+    case foreignFrame(session: UInt8)
+    case shutdown
+    case byOperator
+
+    package struct GarbageFromApp: Hashable, Sendable {
+        /// Stream position of the first bad byte, counted from 0.
+        package var offset: UInt64
+        package var error: FrameError
+        package var excerpt: ByteBuffer
+        package var recognised: WrongProtocol?
+    }
+}
+
+extension CloseReason: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .byApp: "closed by the app"
+        case .connectionError(let error): "connection broke: \(error)"
+        case .garbage(let garbage):
+            "not an SDL frame at byte \(garbage.offset): \(garbage.error)"
+                + (garbage.recognised.map { "; \($0.advice)" } ?? "")
+        case .tooSlow(let bytes):
+            "the app did not read while \(bytes) bytes waited for it (limit reached)"
+        case .linkLost(let reason): "the head unit is gone (\(reason))"
+        case .noAccessory(nil): "no head unit is connected"
+        case .noAccessory(.some(let waited)):
+            "no head unit came within \(waited.seconds) s"
+        case .foreignFrame(let session): "used session \(session), which is not its own"
+        case .shutdown: "relayd stops"
+        case .byOperator: "disconnected by relayctl"
+        }
+    }
+}

@@ -1,0 +1,96 @@
+// Who asked for a session and whose turn it is: the part of `SessionRouter` that pairs answers.
+
+import NIOCore
+import SDLProtocol
+
+/// StartServices of session 0 in order of arrival, at most one of them on the link.
+///
+/// An answer names nobody, so it belongs to the request sent longest ago. When one is given up,
+/// its answer is still due and belongs to nobody: it must not be taken for the next one's.
+struct StartServiceQueue<App: Hashable> {
+    struct Request {
+        var app: App
+        var frame: Frame
+        /// When it is given up if no head unit comes.
+        var holdUntil: NIODeadline
+    }
+
+    /// The request on the link. Its app may have left; the answer is due all the same.
+    private struct Sent {
+        var app: App?
+        var frame: Frame
+        var answerUntil: NIODeadline
+    }
+
+    private var waitingRequests: [Request] = []
+    private var sent: Sent?
+    /// Requests given up whose answers may still come, before any other.
+    private var lateAnswersDue = 0
+    /// An answer came while `sent` waited and was taken for a late one.
+    private var hasTakenLateAnswer = false
+
+    var waiting: Int { waitingRequests.count }
+    var isAwaitingAnswer: Bool { sent != nil }
+    var answerDeadline: NIODeadline? { sent?.answerUntil }
+    var holdDeadline: NIODeadline? { waitingRequests.map(\.holdUntil).min() }
+
+    func pending(of app: App) -> Int {
+        waitingRequests.count { $0.app == app } + (sent?.app == app ? 1 : 0)
+    }
+
+    mutating func append(_ frame: Frame, of app: App, holdUntil: NIODeadline) {
+        waitingRequests.append(Request(app: app, frame: frame, holdUntil: holdUntil))
+    }
+
+    mutating func forget(_ app: App) {
+        waitingRequests.removeAll { $0.app == app }
+        if sent?.app == app { sent?.app = nil }
+    }
+
+    /// The request on the link is asked again when the next link comes.
+    mutating func linkClosed(holdUntil: NIODeadline) {
+        if let unanswered = sent.take(), let app = unanswered.app {
+            let again = Request(app: app, frame: unanswered.frame, holdUntil: holdUntil)
+            waitingRequests.insert(again, at: 0)
+        }
+        lateAnswersDue = 0
+        hasTakenLateAnswer = false
+    }
+
+    mutating func sendNext(answerUntil: NIODeadline) -> Request? {
+        guard sent == nil, !waitingRequests.isEmpty else { return nil }
+        let next = waitingRequests.removeFirst()
+        sent = Sent(app: next.app, frame: next.frame, answerUntil: answerUntil)
+        hasTakenLateAnswer = false
+        return next
+    }
+
+    /// Whose answer has come: `app` is nil when nobody waits for it any more, `isDue` is false when
+    /// no request was open at all.
+    mutating func takeAnswer() -> (app: App?, isDue: Bool) {
+        if lateAnswersDue > 0 {
+            lateAnswersDue -= 1
+            hasTakenLateAnswer = true
+            return (nil, true)
+        }
+        guard let answered = sent.take() else { return (nil, false) }
+        return (answered.app, true)
+    }
+
+    /// The request whose answer did not come in time.
+    mutating func giveUpAnswer(at now: NIODeadline) -> (app: App?, frame: Frame)? {
+        guard let late = sent, late.answerUntil <= now else { return nil }
+        sent = nil
+        // If an answer came meanwhile and was taken for a late one, it was this request's and the
+        // late one is lost; expecting another would shift all pairs from now on.
+        if !hasTakenLateAnswer { lateAnswersDue += 1 }
+        return (late.app, late.frame)
+    }
+
+    /// The requests that no head unit came for.
+    mutating func giveUpHeld(at now: NIODeadline) -> [Request] {
+        let late = waitingRequests.filter { $0.holdUntil <= now }
+        waitingRequests.removeAll { $0.holdUntil <= now }
+        return late
+    }
+}

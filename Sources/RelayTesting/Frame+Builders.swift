@@ -1,0 +1,64 @@
+// Frames by their meaning, for tests that read as dialogues.
+
+package import NIOCore
+package import SDLProtocol
+
+extension Frame {
+    /// An app's first frame: StartService of the RPC service for a new session.
+    package static func startService(headerVersion: UInt8 = 1) -> Frame {
+        let document: BSONDocument = [ControlKey.protocolVersion: .string("5.4.0")]
+        return Frame(
+            version: headerVersion, type: .control, service: .rpc,
+            info: ControlFrameType.startService.rawValue, sessionID: 0, payload: document.bytes)
+    }
+
+    /// A head unit's grant in v5.
+    package static func startServiceACK(
+        session: UInt8, hashID: UInt32? = nil, extra: [(String, BSONValue)] = []
+    ) -> Frame {
+        var document: BSONDocument = [
+            ControlKey.hashID: .int32(Int32(bitPattern: hashID ?? UInt32(session) << 16 | 5)),
+            ControlKey.mtu: .int64(131_072),
+            ControlKey.protocolVersion: .string("5.4.0"),
+        ]
+        for (key, value) in extra { document[key] = value }
+        return control(.startServiceACK, session: session, payload: document.bytes)
+    }
+
+    /// sdl_core's refusal of a first StartService: a v1 header and nothing else.
+    package static func startServiceNAK() -> Frame {
+        Frame(
+            version: 1, type: .control, service: .rpc,
+            info: ControlFrameType.startServiceNAK.rawValue, sessionID: 0)
+    }
+
+    /// Any v5 control frame.
+    package static func control(
+        _ type: ControlFrameType, service: ServiceType = .rpc, session: UInt8,
+        messageID: UInt32 = 0, payload: ByteBuffer = ByteBuffer()
+    ) -> Frame {
+        Frame(
+            version: 5, type: .control, service: service, info: type.rawValue,
+            sessionID: session, messageID: messageID, payload: payload)
+    }
+
+    /// A v5 RPC; the text tells frames apart.
+    package static func rpc(
+        session: UInt8, message: UInt32 = 1, _ type: RPCType = .request,
+        _ function: FunctionID = .show, correlation: Int32 = 1, json: String = "{}"
+    ) -> Frame {
+        .rpc(
+            version: 5, sessionID: session, messageID: message, type: type,
+            functionID: function.rawValue, correlationID: correlation, json: json)
+    }
+
+    /// A v5 single frame of so many payload bytes, all with one value.
+    package static func data(
+        session: UInt8, service: ServiceType = .bulk, message: UInt32 = 1, bytes: Int,
+        filledWith byte: UInt8 = 0x5A
+    ) -> Frame {
+        Frame(
+            version: 5, type: .single, service: service, sessionID: session, messageID: message,
+            payload: ByteBuffer(repeating: byte, count: bytes))
+    }
+}

@@ -1,0 +1,175 @@
+// One end of an SDL stream over real TCP: what fake apps and fake head units have in common.
+
+import Glibc
+package import NIOCore
+import NIOPosix
+package import SDLProtocol
+
+/// Speaks frames over a TCP connection and waits for what comes back, never longer than a deadline.
+package final class FramePeer: Sendable {
+    /// What a wait for a frame ended with instead.
+    package enum Failure: Error, Equatable {
+        case nothingCame
+        case closed
+    }
+
+    /// Longer than any machine needs, short enough to end a hanging test.
+    package static let patience: TimeAmount = .seconds(30)
+
+    package let channel: any Channel
+    private let mailbox: NIOLoopBound<Mailbox>
+
+    private init(channel: any Channel, mailbox: NIOLoopBound<Mailbox>) {
+        self.channel = channel
+        self.mailbox = mailbox
+    }
+
+    /// Connects as an app does.
+    package static func connect(
+        host: String = "127.0.0.1", port: Int, readsByItself: Bool = true
+    ) async throws -> FramePeer {
+        try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .channelOption(.socketOption(.so_rcvbuf), value: readsByItself ? 1 << 20 : 4096)
+            .channelOption(.autoRead, value: readsByItself)
+            .connect(host: host, port: port) { channel in
+                channel.eventLoop.makeCompletedFuture { try wrap(channel) }
+            }
+    }
+
+    static func wrap(_ channel: any Channel) throws -> FramePeer {
+        let mailbox = Mailbox(loop: channel.eventLoop)
+        try channel.pipeline.syncOperations.addHandler(mailbox)
+        return FramePeer(
+            channel: channel, mailbox: NIOLoopBound(mailbox, eventLoop: channel.eventLoop))
+    }
+
+    package func send(_ frames: Frame...) async throws {
+        for frame in frames { try await send(bytes: frame.wire) }
+    }
+
+    package func send(bytes: ByteBuffer) async throws {
+        try await channel.writeAndFlush(bytes)
+    }
+
+    /// The next whole frame.
+    package func next() async throws -> Frame {
+        try await channel.eventLoop.flatSubmit {
+            self.mailbox.value.next()
+        }.get()
+    }
+
+    /// The next so many bytes, frames or not.
+    package func next(bytes count: Int) async throws -> ByteBuffer {
+        try await channel.eventLoop.flatSubmit {
+            self.mailbox.value.next(bytes: count)
+        }.get()
+    }
+
+    /// Returns when the other side has closed.
+    package func closed() async throws {
+        try await channel.eventLoop.flatSubmit {
+            self.mailbox.value.closed()
+        }.get()
+    }
+
+    package func close() async {
+        try? await channel.close()
+    }
+
+    /// Ends the connection with RST, as a killed process or a pulled cable may.
+    package func reset() async throws {
+        let options = channel as? any SocketOptionProvider
+        try await options?.setSoLinger(linger(l_onoff: 1, l_linger: 0)).get()
+        await close()
+    }
+}
+
+/// Collects bytes on the loop and hands them to whoever waits.
+private final class Mailbox: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let loop: any EventLoop
+    private var received = ByteBuffer()
+    private var isClosed = false
+    private var waiter: (() -> Bool)?
+    private var closeWaiters: [EventLoopPromise<Void>] = []
+
+    init(loop: any EventLoop) {
+        self.loop = loop
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        received.writeImmutableBuffer(unwrapInboundIn(data))
+        serve()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        isClosed = true
+        serve()
+        for waiter in closeWaiters { waiter.succeed() }
+        closeWaiters = []
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+
+    private func serve() {
+        guard let waiter, waiter() else { return }
+        self.waiter = nil
+    }
+
+    func next() -> EventLoopFuture<Frame> {
+        wait { self.takeFrame() }
+    }
+
+    func next(bytes count: Int) -> EventLoopFuture<ByteBuffer> {
+        wait {
+            defer { self.received.discardReadBytes() }
+            return self.received.readSlice(length: count)
+        }
+    }
+
+    func closed() -> EventLoopFuture<Void> {
+        let promise = loop.makePromise(of: Void.self)
+        guard !isClosed else {
+            promise.succeed()
+            return promise.futureResult
+        }
+        closeWaiters.append(promise)
+        loop.scheduleTask(in: FramePeer.patience) { promise.fail(FramePeer.Failure.nothingCame) }
+        return promise.futureResult
+    }
+
+    private func takeFrame() -> Frame? {
+        var decoder = FrameDecoder(
+            rules: .fromAccessory(maximumPayloadBytes: 4 << 20), recovery: .fail)
+        decoder.append(received)
+        guard let frame = try? decoder.next() else { return nil }
+        received.moveReaderIndex(forwardBy: frame.wire.readableBytes)
+        received.discardReadBytes()
+        return frame
+    }
+
+    private func wait<Value: Sendable>(
+        for take: @escaping () -> Value?
+    ) -> EventLoopFuture<Value> {
+        let promise = loop.makePromise(of: Value.self)
+        let timeout = loop.scheduleTask(in: FramePeer.patience) {
+            promise.fail(FramePeer.Failure.nothingCame)
+        }
+        let attempt = {
+            if let value = take() {
+                promise.succeed(value)
+            } else if self.isClosed {
+                promise.fail(FramePeer.Failure.closed)
+            } else {
+                return false
+            }
+            timeout.cancel()
+            return true
+        }
+        if !attempt() { waiter = attempt }
+        return promise.futureResult
+    }
+}
