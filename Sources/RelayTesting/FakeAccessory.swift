@@ -1,37 +1,83 @@
 // A head unit that says exactly what a test tells it to.
 
-package import NIOCore
+import NIOCore
 import NIOPosix
 package import SDLProtocol
+import Synchronization
 
 /// Listens like sdl_core's TCP adapter and hands out each connection the relay makes.
 package final class FakeAccessory: Sendable {
-    private let server: NIOAsyncChannel<FramePeer, Never>
-    package let port: Int
+    private let server: any Channel
+    private let accepted: Accepted
+    package var port: Int { server.localAddress?.port ?? 0 }
 
-    private init(server: NIOAsyncChannel<FramePeer, Never>, port: Int) {
+    private init(server: any Channel, accepted: Accepted) {
         self.server = server
-        self.port = port
+        self.accepted = accepted
     }
 
     /// Runs `body` with a head unit listening on `port`, 0 for any free one.
-    package static func run<Result: Sendable>(
-        port: Int = 0,
-        _ body:
-            @Sendable (FakeAccessory, inout NIOAsyncChannelInboundStream<FramePeer>.AsyncIterator)
-            async throws -> Result
-    ) async throws -> Result {
+    package static func run(
+        port: Int = 0, _ body: (FakeAccessory) async throws -> Void
+    ) async throws {
+        let accepted = Accepted()
         let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
-            .bind(host: "127.0.0.1", port: port) { channel in
-                channel.eventLoop.makeCompletedFuture { try FramePeer.wrap(channel) }
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    accepted.add(try FramePeer.wrap(channel))
+                }
             }
-        let accessory = FakeAccessory(server: server, port: server.channel.localAddress?.port ?? 0)
-        return try await server.executeThenClose { inbound in
-            var links = inbound.makeAsyncIterator()
-            return try await body(accessory, &links)
+            .bind(host: "127.0.0.1", port: port).get()
+        do {
+            try await body(FakeAccessory(server: server, accepted: accepted))
+        } catch {
+            try? await server.close()
+            throw error
         }
+        try? await server.close()
+    }
+
+    /// The next connection the relay makes.
+    package func nextLink() async throws -> FramePeer {
+        try await accepted.next(on: server.eventLoop).get()
+    }
+}
+
+/// Connections in order of arrival, and those who wait for them.
+private final class Accepted: Sendable {
+    private struct State {
+        var ready: [FramePeer] = []
+        var waiting: [EventLoopPromise<FramePeer>] = []
+    }
+
+    private let state = Mutex(State())
+
+    func add(_ peer: FramePeer) {
+        let waiter = state.withLock { state -> EventLoopPromise<FramePeer>? in
+            guard state.waiting.isEmpty else { return state.waiting.removeFirst() }
+            state.ready.append(peer)
+            return nil
+        }
+        waiter?.succeed(peer)
+    }
+
+    func next(on loop: any EventLoop) -> EventLoopFuture<FramePeer> {
+        let promise = loop.makePromise(of: FramePeer.self)
+        let ready = state.withLock { state -> FramePeer? in
+            guard state.ready.isEmpty else { return state.ready.removeFirst() }
+            state.waiting.append(promise)
+            return nil
+        }
+        if let ready {
+            promise.succeed(ready)
+        } else {
+            loop.scheduleTask(in: FramePeer.patience) {
+                promise.fail(FramePeer.Failure.nothingCame)
+            }
+        }
+        return promise.futureResult
     }
 }
 

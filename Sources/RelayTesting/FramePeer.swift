@@ -125,8 +125,11 @@ private final class Mailbox: ChannelInboundHandler {
 
     func next(bytes count: Int) -> EventLoopFuture<ByteBuffer> {
         wait {
-            defer { self.received.discardReadBytes() }
-            return self.received.readSlice(length: count)
+            guard self.received.readableBytes >= count else { return nil }
+            let bytes = ByteBuffer(bytes: self.received.readableBytesView.prefix(count))
+            self.received.moveReaderIndex(forwardBy: count)
+            self.tidy()
+            return bytes
         }
     }
 
@@ -142,13 +145,22 @@ private final class Mailbox: ChannelInboundHandler {
     }
 
     private func takeFrame() -> Frame? {
-        var decoder = FrameDecoder(
-            rules: .fromAccessory(maximumPayloadBytes: 4 << 20), recovery: .fail)
+        var decoder = Self.decoder
         decoder.append(received)
-        guard let frame = try? decoder.next() else { return nil }
-        received.moveReaderIndex(forwardBy: frame.wire.readableBytes)
-        received.discardReadBytes()
-        return frame
+        guard let length = try? decoder.next()?.wire.readableBytes else { return nil }
+        // A copy, so that nobody shares the storage that goes on growing.
+        var copy = Self.decoder
+        copy.append(ByteBuffer(bytes: received.readableBytesView.prefix(length)))
+        received.moveReaderIndex(forwardBy: length)
+        tidy()
+        return try? copy.next()
+    }
+
+    private static let decoder = FrameDecoder(
+        rules: .fromAccessory(maximumPayloadBytes: 4 << 20), recovery: .fail)
+
+    private func tidy() {
+        if received.readerIndex > received.writerIndex / 2 { received.discardReadBytes() }
     }
 
     private func wait<Value: Sendable>(
