@@ -1,0 +1,63 @@
+/* What Glibc's Swift module leaves out: requests behind macros, structs behind _GNU_SOURCE.
+ *
+ * Called by AccessoryLinks (ttys), the control socket (peer credentials, queue lengths) and
+ * RelayTesting (ptys). Nothing here decides anything: one call, one system request.
+ *
+ * Every function returns 0 when it worked and otherwise the errno value (positive), unless its
+ * comment says otherwise. None of them closes or keeps a descriptor it was given.
+ */
+#ifndef RELAY_SHIMS_H
+#define RELAY_SHIMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* ---- ttys ---------------------------------------------------------------------------- */
+
+/* Puts a tty into raw mode, 8N1, receiver on, modem lines ignored (CLOCAL), no XON/XOFF,
+ * VMIN 1 and VTIME 0 (with VMIN 0 an empty read would look like a hang-up).
+ * baud: bits per second, any number (termios2, BOTHER); 0 leaves the rate as it is.
+ * rts_cts: hardware flow control on or off. */
+int relay_tty_set_raw(int fd, uint32_t baud, bool rts_cts);
+
+/* What the driver really took, after relay_tty_set_raw. Null pointers are skipped. */
+int relay_tty_get_settings(int fd, uint32_t *baud, bool *rts_cts, bool *raw);
+
+/* TIOCEXCL / TIOCNXCL: further opens fail with EBUSY (not for CAP_SYS_ADMIN). */
+int relay_tty_set_exclusive(int fd, bool exclusive);
+
+/* TIOCMBIS / TIOCMBIC with TIOCM_DTR. ENOTTY on ptys, which have no modem lines. */
+int relay_tty_set_dtr(int fd, bool on);
+
+/* TIOCMGET's carrier detect. ENOTTY on ptys. */
+int relay_tty_get_carrier(int fd, bool *carrier);
+
+/* Bytes written to the tty that have not left the driver (TIOCOUTQ). */
+int relay_tty_output_queue(int fd, int *bytes);
+
+/* Throws away what waits in both directions (TCIOFLUSH), so that close does not wait for it. */
+int relay_tty_flush(int fd);
+
+/* ---- RFCOMM -------------------------------------------------------------------------- */
+
+/* State of /dev/rfcomm<device_id> as the kernel's Bluetooth code keeps it (RFCOMMGETDEVINFO).
+ * Needs no privilege; EAFNOSUPPORT or EPROTONOSUPPORT without Bluetooth in the kernel. */
+int relay_rfcomm_is_connected(int device_id, bool *connected);
+
+/* ---- sockets ------------------------------------------------------------------------- */
+
+/* Who connected to this Unix socket (SO_PEERCRED, struct ucred). */
+int relay_peer_credentials(int fd, pid_t *pid, uid_t *uid, gid_t *gid);
+
+/* Bytes written to the socket that the peer has not acknowledged (SIOCOUTQ). */
+int relay_socket_output_queue(int fd, int *bytes);
+
+/* ---- pseudo-terminals ---------------------------------------------------------------- */
+
+/* Opens a new pty: *master (O_NOCTTY, O_CLOEXEC, O_NONBLOCK), unlocked, and the path of its
+ * slave in path[0..<size]. On failure nothing stays open. */
+int relay_pty_open(int *master, char *path, size_t size);
+
+#endif
