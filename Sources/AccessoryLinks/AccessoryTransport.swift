@@ -1,0 +1,36 @@
+package import NIOCore
+
+/// Adds the hub's handlers to a link's channel; runs on the link's loop, once per link, before the
+/// channel becomes active.
+package typealias ChannelSetup = @Sendable (any Channel) -> EventLoopFuture<Void>
+
+/// A kind of way to reach the accessory: address in, connected byte channel out.
+///
+/// `LinkSupervisor` calls it; `TransportCatalog` lists every conformance. A transport knows nothing
+/// of frames, of waiting or of trying again.
+package protocol AccessoryTransport: Sendable {
+    /// The word in front of the colon.
+    static var scheme: String { get }
+
+    /// One example address for the help text and the README. It must be a valid address.
+    static var usage: String { get }
+
+    /// What the transport reaches, in a few words, beside `usage` in the help text.
+    static var summary: String { get }
+
+    /// Reads path and options; nothing is opened or looked up.
+    init(_ address: AccessoryAddress) throws(AddressError)
+
+    /// The file whose coming and going tells when opening is worth a try; nil when only trying
+    /// tells (TCP). The supervisor watches it with inotify.
+    var deviceNode: String? { get }
+
+    /// Whether bytes can be lost or invented on the way, so that the hub has to resynchronise.
+    var losesBytes: Bool { get }
+
+    /// Opens the accessory once. The channel lives on `loop`, has `configure`'s handlers in its
+    /// pipeline and is active. On failure nothing stays open.
+    func open(
+        on loop: any EventLoop, configure: @escaping ChannelSetup
+    ) async throws(LinkProblem) -> any Channel
+}

@@ -1,0 +1,202 @@
+import Glibc
+
+/// A path under /dev and why it cannot be opened, in words that name the file, its group, or the
+/// program that has it. Used by the ttys; `LinkSupervisor` asks whether the node exists.
+struct DeviceNode {
+    let path: String
+
+    init(_ path: String) {
+        self.path = path
+    }
+
+    /// Whether the node is there, symbolic links followed. A node that cannot be looked at (a
+    /// directory keeps us out) counts as there, because inotify would not tell of it either.
+    var exists: Bool {
+        var info = stat()
+        return stat(path, &info) == 0 || (errno != ENOENT && errno != ENOTDIR)
+    }
+
+    /// Explains a failed open(2) or flock(2).
+    func problem(opening error: CInt) -> LinkProblem {
+        switch error {
+        case ENOENT, ENOTDIR:
+            return LinkProblem(
+                .absent, "\(path) does not exist",
+                remedy: "plug the device in; relayd opens it as soon as it appears")
+        case EACCES, EPERM:
+            return permissionDenied()
+        case EBUSY:
+            return busy()
+        case EISDIR, ELOOP:
+            return notATerminal()
+        case ENXIO, ENODEV:
+            // A socket file also says ENXIO.
+            return fileType == S_IFCHR
+                ? LinkProblem(
+                    .vanished, "\(path) exists but no device is behind it",
+                    remedy: "plug the device in again")
+                : notATerminal()
+        default:
+            return .system("\(path) could not be opened", errno: error)
+        }
+    }
+
+    func notATerminal() -> LinkProblem {
+        let found =
+            switch fileType {
+            case S_IFREG: "a regular file"
+            case S_IFDIR: "a directory"
+            case S_IFBLK: "a block device"
+            case S_IFSOCK: "a socket"
+            case S_IFIFO: "a pipe"
+            case S_IFCHR: "a character device but no terminal"
+            default: "something else"
+            }
+        return LinkProblem(
+            .notATerminal, "\(path) is \(found); expected a tty such as /dev/ttyUSB0",
+            remedy: "correct the path in the accessory address")
+    }
+
+    private var fileType: mode_t? {
+        var info = stat()
+        return stat(path, &info) == 0 ? info.st_mode & S_IFMT : nil
+    }
+}
+
+// MARK: - Permissions
+
+extension DeviceNode {
+    private func permissionDenied() -> LinkProblem {
+        let user = Self.userName(geteuid())
+        var info = stat()
+        guard stat(path, &info) == 0 else {
+            return LinkProblem(
+                .permissionDenied, "\(path) may not be reached by user \(user)",
+                remedy: "check the permissions of the directories above it")
+        }
+        return Self.permissionDenied(
+            path: path, user: user, owner: Self.userName(info.st_uid),
+            group: Self.groupName(info.st_gid), mode: info.st_mode & 0o7777)
+    }
+
+    /// The same without a file, so that it can be tested as root.
+    static func permissionDenied(
+        path: String, user: String, owner: String, group: String, mode: mode_t
+    ) -> LinkProblem {
+        let octal = String(mode, radix: 8)
+        let padded = String(repeating: "0", count: max(0, 4 - octal.count)) + octal
+        let groupMayUseIt = mode & 0o060 == 0o060 && group != "root"
+        return LinkProblem(
+            .permissionDenied,
+            "\(path) belongs to \(owner):\(group) with mode \(padded); "
+                + "user \(user) may not open it",
+            remedy: groupMayUseIt
+                ? "add the user to group \(group): sudo usermod -aG \(group) \(user), "
+                    + "then log in again or restart relayd"
+                : "give a group access with a udev rule, for example "
+                    + "SUBSYSTEM==\"tty\", GROUP=\"dialout\", MODE=\"0660\"")
+    }
+
+    private static func userName(_ id: uid_t) -> String {
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: 4096) { buffer in
+            var entry = passwd()
+            var found: UnsafeMutablePointer<passwd>?
+            guard let base = buffer.baseAddress,
+                getpwuid_r(id, &entry, base, buffer.count, &found) == 0,
+                let name = found?.pointee.pw_name
+            else { return "\(id)" }
+            return String(cString: name)
+        }
+    }
+
+    private static func groupName(_ id: gid_t) -> String {
+        // Large groups list many members, and the buffer holds them all.
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: 65536) { buffer in
+            var entry = group()
+            var found: UnsafeMutablePointer<group>?
+            guard let base = buffer.baseAddress,
+                getgrgid_r(id, &entry, base, buffer.count, &found) == 0,
+                let name = found?.pointee.gr_name
+            else { return "\(id)" }
+            return String(cString: name)
+        }
+    }
+}
+
+// MARK: - Who has it
+
+extension DeviceNode {
+    struct Holder: Equatable {
+        let processID: pid_t
+        let name: String
+    }
+
+    private func busy() -> LinkProblem {
+        guard let holder = findHolder() else {
+            return LinkProblem(
+                .busy, "\(path) is in use by another program",
+                remedy: "find it with: sudo fuser -v \(path)")
+        }
+        let remedy =
+            switch holder.name {
+            case "ModemManager":
+                "tell ModemManager to leave it alone with a udev rule that sets "
+                    + "ENV{ID_MM_DEVICE_IGNORE}=\"1\""
+            case "relayd":
+                "stop the other relayd, or give one of the two another device"
+            default:
+                "close that program"
+            }
+        return LinkProblem(
+            .busy, "\(path) is in use by \(holder.name) (process \(holder.processID))",
+            remedy: remedy)
+    }
+
+    /// The first process other than ours with the device open. Without root only our user's
+    /// processes can be looked into; then nil is normal. (We are passed over because our own
+    /// failed attempt may still be open.)
+    func findHolder() -> Holder? {
+        var info = stat()
+        guard stat(path, &info) == 0 else { return nil }
+        let device = info.st_rdev
+        for entry in Self.entries(of: "/proc") {
+            guard let processID = pid_t(entry), processID != getpid() else { continue }
+            let folder = "/proc/\(processID)/fd"
+            let holdsIt = Self.entries(of: folder).contains { descriptor in
+                var open = stat()
+                return stat("\(folder)/\(descriptor)", &open) == 0
+                    && open.st_mode & S_IFMT == S_IFCHR && open.st_rdev == device
+            }
+            if holdsIt {
+                return Holder(processID: processID, name: Self.processName(processID))
+            }
+        }
+        return nil
+    }
+
+    private static func entries(of directory: String) -> [String] {
+        guard let stream = opendir(directory) else { return [] }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if name != "." && name != ".." { names.append(name) }
+        }
+        return names
+    }
+
+    private static func processName(_ processID: pid_t) -> String {
+        let fallback = "a program"
+        guard let file = fopen("/proc/\(processID)/comm", "re") else { return fallback }
+        defer { fclose(file) }
+        // The kernel cuts names to 15 bytes.
+        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 32) { buffer in
+            guard let base = buffer.baseAddress, fgets(base, CInt(buffer.count), file) != nil
+            else { return fallback }
+            let name = String(cString: base).prefix { $0 != "\n" }
+            return name.isEmpty ? fallback : String(name)
+        }
+    }
+}

@@ -1,0 +1,91 @@
+package import NIOCore
+
+/// A UART, a USB serial adapter or a CDC-ACM board: `serial:/dev/ttyUSB0?baud=115200`.
+package struct SerialTransport: AccessoryTransport {
+    package static let scheme = "serial"
+    package static let usage = "serial:/dev/ttyUSB0?baud=3000000&flow=rtscts"
+    package static let summary = "a tty: UART, USB serial adapter, CDC-ACM board"
+
+    /// What every adapter and every boot loader speaks. CDC-ACM boards ignore it.
+    package static let defaultBaud: UInt32 = 115_200
+
+    /// Slower than the slowest standard rate is a typing error; faster than any UART made, too.
+    package static let baudRange: ClosedRange<UInt32> = 50...20_000_000
+
+    package enum FlowControl: String, CaseIterable, Sendable {
+        /// The default, because with `rtscts` and a cable that lacks the CTS wire nothing is ever
+        /// sent, which looks like a dead device; without it the worst is a resynchronised stream.
+        case none
+        case rtscts
+    }
+
+    let path: String
+    let baud: UInt32
+    let flow: FlowControl
+    let dtr: Bool
+
+    package init(_ address: AccessoryAddress) throws(AddressError) {
+        try address.requireOptions(among: ["baud", "flow", "dtr"])
+        path = try address.devicePath(example: "/dev/ttyUSB0")
+        baud = try Self.parseBaud(address)
+        flow = try Self.parseFlow(address)
+        switch address[option: "dtr"] {
+        // On is what opening a tty does anyway; some CDC-ACM boards wait for it before they send.
+        case nil, "on": dtr = true
+        case "off": dtr = false
+        case .some(let value):
+            throw AddressError("dtr=\(value) in \"\(address)\": expected dtr=on or dtr=off")
+        }
+    }
+
+    private static func parseBaud(_ address: AccessoryAddress) throws(AddressError) -> UInt32 {
+        guard let text = address[option: "baud"] else { return defaultBaud }
+        guard let baud = UInt32(text), baudRange.contains(baud) else {
+            throw AddressError(
+                "baud=\(text) in \"\(address)\": expected a whole number from "
+                    + "\(baudRange.lowerBound) to \(baudRange.upperBound), "
+                    + "for example baud=\(defaultBaud)")
+        }
+        return baud
+    }
+
+    private static func parseFlow(_ address: AccessoryAddress) throws(AddressError) -> FlowControl {
+        guard let text = address[option: "flow"] else { return .none }
+        if let flow = FlowControl(rawValue: text) { return flow }
+        if text == "xonxoff" {
+            throw AddressError(
+                "flow=xonxoff in \"\(address)\" cannot carry SDL, whose frames contain the bytes "
+                    + "0x11 and 0x13; expected flow=none or flow=rtscts")
+        }
+        throw AddressError("flow=\(text) in \"\(address)\": expected flow=none or flow=rtscts")
+    }
+
+    package var deviceNode: String? { path }
+
+    package var losesBytes: Bool { true }
+
+    package func open(
+        on loop: any EventLoop, configure: @escaping ChannelSetup
+    ) async throws(LinkProblem) -> any Channel {
+        let tty = try TTY(path: path)
+        try tty.setRaw(baud: baud, rtsCts: flow == .rtscts)
+        // Before DTR: what a board sends because of DTR must not be thrown away.
+        tty.flush()
+        try tty.setDTR(dtr)
+        return try await tty.makeChannel(on: loop, configure: configure)
+    }
+}
+
+extension AccessoryAddress {
+    /// The path as the absolute path of a device node.
+    func devicePath(example: String) throws(AddressError) -> String {
+        guard path.hasPrefix("/"), !path.hasSuffix("/") else {
+            let found = path.isEmpty ? "names no device" : "has \"\(path)\" as its device"
+            let hint = path.hasPrefix("tty") || path.hasPrefix("rfcomm") ? "/dev/\(path)" : example
+            throw AddressError(
+                "\"\(self)\" \(found); expected an absolute path, "
+                    + "for example \"\(scheme):\(hint)\"")
+        }
+        return path
+    }
+}

@@ -1,0 +1,203 @@
+import Glibc
+package import NIOCore
+import NIOPosix
+
+/// sdl_core or another emulator on the network: `tcp:192.168.0.5:12345`.
+package struct TCPTransport: AccessoryTransport {
+    package static let scheme = "tcp"
+    package static let usage = "tcp:192.168.0.5:12345"
+    package static let summary = "sdl_core or another emulator that listens on TCP"
+
+    /// Longer than any healthy network needs, short enough to try again soon. Covers the name
+    /// lookup as well.
+    static let connectTimeout: TimeAmount = .seconds(5)
+
+    // A peer that loses power sends no FIN. The numbers are sdl_core's own, so that both ends give
+    // up at about the same time.
+
+    /// Seconds of silence before the first keepalive probe.
+    static let keepaliveIdleSeconds: ChannelOptions.Types.SocketOption.Value = 3
+    /// Unanswered probes before the connection counts as dead.
+    static let keepaliveCount: ChannelOptions.Types.SocketOption.Value = 5
+    /// Seconds between probes.
+    static let keepaliveIntervalSeconds: ChannelOptions.Types.SocketOption.Value = 1
+    /// Milliseconds that sent bytes may stay unacknowledged; keepalive does not run meanwhile.
+    static let userTimeoutMilliseconds: ChannelOptions.Types.SocketOption.Value = 7_000
+
+    package let host: String
+    package let port: Int
+
+    package init(_ address: AccessoryAddress) throws(AddressError) {
+        try address.requireOptions(among: [])
+        (host, port) = try Self.parseHostAndPort(address)
+    }
+
+    package var deviceNode: String? { nil }
+
+    package var losesBytes: Bool { false }
+
+    /// `configure` is given the connected channel only, never one of the attempts that a name with
+    /// several addresses takes; the channel's activation is told to its handlers afterwards.
+    package func open(
+        on loop: any EventLoop, configure: @escaping ChannelSetup
+    ) async throws(LinkProblem) -> any Channel {
+        let attempt = loop.makePromise(of: (any Channel).self)
+        ClientBootstrap(group: loop)
+            .connectTimeout(Self.connectTimeout)
+            .channelOption(.autoRead, value: false)
+            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .channelOption(.socketOption(.so_keepalive), value: 1)
+            .channelOption(Self.tcp(TCP_KEEPIDLE), value: Self.keepaliveIdleSeconds)
+            .channelOption(Self.tcp(TCP_KEEPCNT), value: Self.keepaliveCount)
+            .channelOption(Self.tcp(TCP_KEEPINTVL), value: Self.keepaliveIntervalSeconds)
+            .channelOption(Self.tcp(TCP_USER_TIMEOUT), value: Self.userTimeoutMilliseconds)
+            .connect(host: host, port: port)
+            .whenComplete { result in
+                switch result {
+                case .failure(let error): attempt.fail(error)
+                case .success(let channel):
+                    // Whoever gave up waiting must not leave a connection behind.
+                    attempt.futureResult.whenComplete { outcome in
+                        if case .failure = outcome { channel.close(promise: nil) }
+                    }
+                    attempt.succeed(channel)
+                }
+            }
+        let connected = await withTaskCancellationHandler {
+            await attempt.futureResult.outcome()
+        } onCancel: {
+            attempt.fail(CancellationError())
+        }
+        switch connected {
+        case .failure(let error): throw problem(error)
+        case .success(let channel):
+            let ready = await Self.activate(channel, configure: configure).outcome()
+            guard case .failure(let error) = ready else { return channel }
+            channel.close(promise: nil)
+            throw (error as? LinkProblem) ?? problem(error)
+        }
+    }
+
+    /// Adds the handlers to an active channel, tells them so, and starts reading.
+    private static func activate(
+        _ channel: any Channel, configure: @escaping ChannelSetup
+    ) -> EventLoopFuture<Void> {
+        // flatSubmit takes another turn of the loop, so NIO's own announcement is surely over.
+        channel.eventLoop.flatSubmit { configure(channel) }
+            .flatMapThrowing {
+                guard channel.isActive else {
+                    throw LinkProblem(.closedByPeer, "the peer closed the connection at once")
+                }
+                // A free port on our own machine can connect to itself while we try again and again.
+                guard channel.localAddress != channel.remoteAddress else {
+                    throw IOError(errnoCode: ECONNREFUSED, reason: "connected to itself")
+                }
+                channel.pipeline.fireChannelActive()
+            }
+            .flatMap { channel.setOption(.autoRead, value: true) }
+    }
+
+    private static func tcp(_ option: CInt) -> ChannelOptions.Types.SocketOption {
+        ChannelOptions.Types.SocketOption(level: .tcp, name: .init(rawValue: option))
+    }
+}
+
+// MARK: - Address
+
+extension TCPTransport {
+    private static func parseHostAndPort(
+        _ address: AccessoryAddress
+    ) throws(AddressError) -> (host: String, port: Int) {
+        var path = address.path[...]
+        if path.hasPrefix("//") {
+            throw AddressError(
+                "\"\(address)\" has slashes; did you mean \"tcp:\(path.drop { $0 == "/" })\"?")
+        }
+        let host: Substring
+        if path.hasPrefix("[") {
+            guard let end = path.firstIndex(of: "]") else {
+                throw AddressError("\"\(address)\" opens a bracket without closing it")
+            }
+            host = path[path.index(after: path.startIndex)..<end]
+            path = path[path.index(after: end)...]
+        } else {
+            host = path.prefix { $0 != ":" }
+            path = path.dropFirst(host.count)
+            if path.dropFirst().contains(":") {
+                throw AddressError(
+                    "\"\(address)\" looks like an IPv6 address without brackets; "
+                        + "expected tcp:[ADDRESS]:PORT, for example \"tcp:[::1]:12345\"")
+            }
+        }
+        guard !host.isEmpty else {
+            throw AddressError(
+                "\"\(address)\" names no host; expected tcp:HOST:PORT, "
+                    + "for example \"tcp:127.0.0.1:12345\"")
+        }
+        guard path.hasPrefix(":"), path.count > 1 else {
+            throw AddressError(
+                "\"\(address)\" has no port; expected tcp:HOST:PORT "
+                    + "(sdl_core listens on 12345)")
+        }
+        guard let port = UInt16(path.dropFirst()), port > 0 else {
+            throw AddressError(
+                "port \"\(path.dropFirst())\" in \"\(address)\" is not a number "
+                    + "from 1 to 65535")
+        }
+        return (String(host), Int(port))
+    }
+
+    /// The host and port as a person would type them.
+    private var endpoint: String {
+        host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+    }
+}
+
+// MARK: - Problems
+
+extension TCPTransport {
+    private func problem(_ error: any Error) -> LinkProblem {
+        switch error {
+        case let error as NIOConnectionError:
+            // One failure per address that was tried; the first is the preferred address.
+            if let attempt = error.connectionErrors.first { return problem(attempt.error) }
+            return LinkProblem(
+                .unreachable, "the host name \"\(host)\" is not known",
+                remedy: "check the name, or use the IP address")
+        case let error as IOError:
+            return problem(errno: error.errnoCode)
+        case ChannelError.connectTimeout:
+            return timedOut()
+        case is CancellationError:
+            return LinkProblem(.closedHere, "relayd stopped connecting to \(endpoint)")
+        default:
+            return LinkProblem(.other, "connecting to \(endpoint) failed: \(error)")
+        }
+    }
+
+    private func problem(errno error: CInt) -> LinkProblem {
+        switch error {
+        case ECONNREFUSED:
+            return LinkProblem(
+                .refused, "nothing listens on \(endpoint)",
+                remedy: "start sdl_core or the emulator, or correct the port")
+        case ECONNRESET:
+            return LinkProblem(.closedByPeer, "\(endpoint) reset the connection")
+        case ETIMEDOUT:
+            return timedOut()
+        case EHOSTUNREACH, ENETUNREACH, EADDRNOTAVAIL:
+            return LinkProblem(
+                .unreachable, "there is no route to \(endpoint): \(systemMessage(error))",
+                remedy: "check the network and the address")
+        default:
+            return .system("connecting to \(endpoint) failed", errno: error)
+        }
+    }
+
+    private func timedOut() -> LinkProblem {
+        LinkProblem(
+            .timedOut,
+            "\(endpoint) did not answer within \(Self.connectTimeout.nanoseconds / 1_000_000_000) s",
+            remedy: "check the address, and that no firewall drops the connection")
+    }
+}

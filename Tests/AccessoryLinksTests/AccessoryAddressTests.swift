@@ -1,0 +1,121 @@
+import AccessoryLinks
+import Testing
+
+@Suite("AccessoryAddress")
+struct AccessoryAddressTests {
+    @Test(
+        "an address has a scheme, a path and options",
+        arguments: [
+            ("sim:", "sim", "", []),
+            ("sim:?protocol=4&mtu=1024", "sim", "", ["protocol=4", "mtu=1024"]),
+            ("tcp:192.168.0.5:12345", "tcp", "192.168.0.5:12345", []),
+            ("tcp:[::1]:12345", "tcp", "[::1]:12345", []),
+            (
+                "serial:/dev/ttyUSB0?baud=3000000&flow=rtscts", "serial", "/dev/ttyUSB0",
+                ["baud=3000000", "flow=rtscts"]
+            ),
+            ("SERIAL:/dev/ttyUSB0?BAUD=9600", "serial", "/dev/ttyUSB0", ["baud=9600"]),
+            ("serial:/dev/a%20b%3Fc%25", "serial", "/dev/a b?c%", []),
+            ("rfcomm:/dev/rfcomm0?", "rfcomm", "/dev/rfcomm0", []),
+            ("x-y2:p?note=a%26b=c?d", "x-y2", "p", ["note=a&b=c?d"]),
+            ("serial:/dev/käfer", "serial", "/dev/käfer", []),
+        ])
+    func parses(text: String, scheme: String, path: String, options: [String]) throws {
+        let address = try AccessoryAddress(text)
+        #expect(address.scheme == scheme)
+        #expect(address.path == path)
+        #expect(address.options.map { "\($0.name)=\($0.value)" } == options)
+    }
+
+    @Test(
+        "the description reads back as the same address",
+        arguments: [
+            "sim:", "tcp:[::1]:12345", "serial:/dev/ttyUSB0?baud=9600&flow=rtscts",
+            "serial:/dev/a%20b%3Fc%25%0A", "x:p?a=1%262%25&b==", "SIM:?A=B", "serial:/dev/käfer",
+        ])
+    func roundTrips(text: String) throws {
+        let address = try AccessoryAddress(text)
+        #expect(try AccessoryAddress(address.description) == address)
+    }
+
+    @Test("a plain address is described as it was typed")
+    func describesPlainly() throws {
+        for text in ["sim:", "tcp:h:1", "serial:/dev/serial/by-id/usb-FTDI_x:1.0?baud=9600"] {
+            #expect(try AccessoryAddress(text).description == text)
+        }
+    }
+
+    @Test(
+        "a malformed address says what was found and what to type",
+        arguments: [
+            (
+                "",
+                "the accessory address is empty; expected SCHEME:PATH, for example \"sim:\""
+            ),
+            (
+                "/dev/ttyUSB0",
+                "\"/dev/ttyUSB0\" does not say which transport; "
+                    + "did you mean \"serial:/dev/ttyUSB0\"?"
+            ),
+            (
+                "/dev/rfcomm0",
+                "\"/dev/rfcomm0\" does not say which transport; "
+                    + "did you mean \"rfcomm:/dev/rfcomm0\"?"
+            ),
+            ("sim", "\"sim\" has no transport in front of a colon; did you mean \"sim:\"?"),
+            (
+                "headunit",
+                "\"headunit\" has no transport in front of a colon; expected SCHEME:PATH, "
+                    + "for example \"sim:\" or \"serial:/dev/ttyUSB0\""
+            ),
+            (
+                "192.168.0.5:12345",
+                "\"192.168.0.5:12345\" does not say which transport; "
+                    + "did you mean \"tcp:192.168.0.5:12345\"?"
+            ),
+            (
+                "localhost:12345",
+                "\"localhost:12345\" does not say which transport; "
+                    + "did you mean \"tcp:localhost:12345\"?"
+            ),
+            (
+                "a b:c",
+                "\"a b\" in \"a b:c\" is not the name of a transport; "
+                    + "known: sim, tcp, serial, rfcomm"
+            ),
+            (
+                "serial:/dev/x?baud",
+                "option \"baud\" in \"serial:/dev/x?baud\" has no value; expected NAME=VALUE"
+            ),
+            (
+                "serial:/dev/x?baud=1&Baud=2",
+                "option \"baud\" is given twice in \"serial:/dev/x?baud=1&Baud=2\"; keep one"
+            ),
+            (
+                "serial:/dev/%zz",
+                "a \"%\" in \"serial:/dev/%zz\" is not followed by two hexadecimal digits; "
+                    + "write %25 for a percent sign"
+            ),
+            (
+                "serial:/dev/%00",
+                "a \"%\" in \"serial:/dev/%00\" is not followed by two hexadecimal digits; "
+                    + "write %25 for a percent sign"
+            ),
+            (
+                "serial:/dev/%ff",
+                "the percent-encoded bytes in \"serial:/dev/%ff\" are not UTF-8"
+            ),
+        ])
+    func refuses(text: String, message: String) {
+        #expect(throws: AddressError(message)) { try AccessoryAddress(text) }
+    }
+
+    @Test("an address of more than 4096 bytes is refused without being repeated")
+    func refusesLong() {
+        let text = "serial:/" + String(repeating: "x", count: 5000)
+        #expect(
+            throws: AddressError(
+                "the accessory address is 5008 bytes long; expected at most 4096")
+        ) { try AccessoryAddress(text) }
+    }
+}

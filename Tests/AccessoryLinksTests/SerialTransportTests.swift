@@ -1,0 +1,217 @@
+import Glibc
+import NIOCore
+import NIOPosix
+import RelayTesting
+import Testing
+
+@testable import AccessoryLinks
+
+@Suite("SerialTransport")
+struct SerialTransportTests {
+    private func open(_ text: String, _ probe: LinkProbe) async throws -> any Channel {
+        let transport = try TransportCatalog.transport(for: AccessoryAddress(text))
+        return try await transport.open(
+            on: MultiThreadedEventLoopGroup.singleton.next(), configure: probe.setup)
+    }
+
+    @Test(
+        "every byte passes unchanged in both directions, because the tty is raw",
+        arguments: ["serial", "rfcomm"])
+    func passesAllBytes(scheme: String) async throws {
+        let tty = try PseudoTerminal()
+        let probe = LinkProbe()
+        let channel = try await open("\(scheme):\(tty.path)", probe)
+        #expect(try tty.settings().isRaw)
+
+        let all = (0...255).map { UInt8($0) }
+        try await tty.write(all + all)
+        #expect(try await probe.receive(512) == all + all)
+        try await channel.send(all + [0x03, 0x11, 0x13, 0x0D, 0x0A, 0x04, 0x1A])
+        #expect(try await tty.read(263) == all + [0x03, 0x11, 0x13, 0x0D, 0x0A, 0x04, 0x1A])
+
+        try await channel.close()
+        #expect(probe.seen.value.configured == 1)
+        #expect(probe.seen.value.active == 1)
+    }
+
+    @Test(
+        "standard and non-standard rates, and RTS/CTS, reach the driver",
+        arguments: [
+            ("", 115_200, false), ("?baud=9600", 9600, false),
+            ("?baud=3000000&flow=rtscts", 3_000_000, true), ("?baud=250000", 250_000, false),
+            ("?baud=1234567&flow=none&dtr=off", 1_234_567, false),
+        ] as [(String, UInt32, Bool)])
+    func setsRate(options: String, baud: UInt32, rtsCts: Bool) async throws {
+        let tty = try PseudoTerminal()
+        let channel = try await open("serial:\(tty.path)\(options)", LinkProbe())
+        let settings = try tty.settings()
+        #expect(settings.baud == baud)
+        #expect(settings.rtsCts == rtsCts)
+        try await channel.close()
+    }
+
+    @Test("a rate is close enough up to 2.5 per cent")
+    func toleratesRounding() {
+        #expect(TTY.isCloseEnough(117_647, to: 115_200))
+        #expect(TTY.isCloseEnough(975_000, to: 1_000_000))
+        #expect(!TTY.isCloseEnough(974_999, to: 1_000_000))
+        #expect(!TTY.isCloseEnough(2_500_000, to: 3_000_000))
+    }
+
+    @Test("a tty that is open already is busy, and free again after the close")
+    func excludesSecondOpener() async throws {
+        let tty = try PseudoTerminal()
+        let channel = try await open("serial:\(tty.path)", LinkProbe())
+        let problem = try await #require(throws: LinkProblem.self) {
+            try await open("serial:\(tty.path)", LinkProbe())
+        }
+        #expect(problem.code == .busy)
+        #expect(problem.message == "\(tty.path) is in use by another program")
+        #expect(problem.remedy == "find it with: sudo fuser -v \(tty.path)")
+        // The first link has not suffered.
+        try await channel.send([1, 2, 3])
+        #expect(try await tty.read(3) == [1, 2, 3])
+
+        try await channel.close()
+        let second = try await open("serial:\(tty.path)", LinkProbe())
+        try await second.close()
+    }
+
+    @Test("a busy tty's message names the program that has it")
+    func namesHolder() async throws {
+        let tty = try PseudoTerminal()
+        let holder = try HoldingProcess(path: tty.path)
+        defer { holder.end() }
+        try await holder.waitUntilHeld()
+        let problem = try await #require(throws: LinkProblem.self) {
+            try await open("serial:\(tty.path)", LinkProbe())
+        }
+        #expect(problem.code == .busy)
+        #expect(
+            problem.message == "\(tty.path) is in use by sleep (process \(holder.processID))")
+        #expect(problem.remedy == "close that program")
+    }
+
+    @Test("unplugging makes the channel inactive")
+    func unplug() async throws {
+        let tty = try PseudoTerminal()
+        let probe = LinkProbe()
+        let channel = try await open("serial:\(tty.path)", probe)
+        tty.unplug()
+        try await probe.seen.wait(for: "inactive channel") { $0.inactive == 1 }
+        #expect(!channel.isActive)
+    }
+
+    @Test("unplugging is noticed while the hub does not read")
+    func unplugWithoutReading() async throws {
+        let tty = try PseudoTerminal()
+        let channel = try await open("serial:\(tty.path)", LinkProbe())
+        try await channel.setOption(.autoRead, value: false).get()
+        tty.unplug()
+        try await withDeadline("closed channel") { try await channel.closeFuture.get() }
+    }
+
+    @Test(
+        "what is no tty is refused by name",
+        arguments: [
+            ("/dev/null", "a character device but no terminal"), ("/tmp", "a directory"),
+            ("/etc/passwd", "a regular file"),
+        ])
+    func refusesNonTTY(path: String, found: String) async throws {
+        let problem = try await #require(throws: LinkProblem.self) {
+            try await open("serial:\(path)", LinkProbe())
+        }
+        #expect(problem.code == .notATerminal)
+        #expect(problem.message == "\(path) is \(found); expected a tty such as /dev/ttyUSB0")
+    }
+
+    @Test("an absent node is absent")
+    func absent() async throws {
+        let problem = try await #require(throws: LinkProblem.self) {
+            try await open("serial:/dev/ttyRelaydTest", LinkProbe())
+        }
+        #expect(
+            problem
+                == LinkProblem(
+                    .absent, "/dev/ttyRelaydTest does not exist",
+                    remedy: "plug the device in; relayd opens it as soon as it appears"))
+    }
+
+    @Test("permission problems name the group and the command")
+    func permissions() {
+        let dialout = DeviceNode.permissionDenied(
+            path: "/dev/ttyUSB0", user: "relayd", owner: "root", group: "dialout", mode: 0o660)
+        #expect(dialout.code == .permissionDenied)
+        #expect(
+            dialout.message
+                == "/dev/ttyUSB0 belongs to root:dialout with mode 0660; "
+                + "user relayd may not open it")
+        #expect(
+            dialout.remedy
+                == "add the user to group dialout: sudo usermod -aG dialout relayd, "
+                + "then log in again or restart relayd")
+        let rootOnly = DeviceNode.permissionDenied(
+            path: "/dev/ttyUSB0", user: "relayd", owner: "root", group: "root", mode: 0o600)
+        #expect(
+            rootOnly.remedy
+                == "give a group access with a udev rule, for example "
+                + "SUBSYSTEM==\"tty\", GROUP=\"dialout\", MODE=\"0660\"")
+    }
+
+    @Test("an attempt that fails leaves no descriptor open, whatever step it fails at")
+    func leaksNothing() async throws {
+        struct Refused: Error {}
+        let tty = try PseudoTerminal()
+        let transport = try TransportCatalog.transport(
+            for: AccessoryAddress("serial:\(tty.path)"))
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        for _ in 0..<20 {
+            let problem = try await #require(throws: LinkProblem.self) {
+                try await transport.open(on: loop) { $0.eventLoop.makeFailedFuture(Refused()) }
+            }
+            #expect(problem.code == .other)
+        }
+        // Were one left, the lock would be, too.
+        let channel = try await transport.open(on: loop, configure: LinkProbe().setup)
+        try await channel.close()
+    }
+}
+
+/// Another program that holds a lock on a device node: flock(1), which becomes sleep(1).
+private final class HoldingProcess: Sendable {
+    let processID: pid_t
+    private let path: String
+
+    init(path: String) throws {
+        self.path = path
+        var id: pid_t = 0
+        let words: [String] = ["flock", "--no-fork", path, "sleep", "60"]
+        var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) }
+        arguments.append(nil)
+        defer { for argument in arguments { free(argument) } }
+        let environment: [UnsafeMutablePointer<CChar>?] = [nil]
+        let error = posix_spawnp(&id, "flock", nil, nil, arguments, environment)
+        try #require(error == 0)
+        processID = id
+    }
+
+    /// Once the process has the device open and locked.
+    func waitUntilHeld() async throws {
+        try await withDeadline("flock to lock the device") { [path] in
+            while true {
+                let descriptor = Glibc.open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
+                let free = flock(descriptor, LOCK_EX | LOCK_NB) == 0
+                close(descriptor)
+                if !free { return }
+                try await Task.sleep(for: .milliseconds(5))
+            }
+        }
+    }
+
+    func end() {
+        // It has inherited the signal mask of a worker thread, which blocks SIGTERM.
+        kill(processID, SIGKILL)
+        var status: CInt = 0
+        waitpid(processID, &status, 0)
+    }
+}
