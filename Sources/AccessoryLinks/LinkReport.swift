@@ -1,0 +1,77 @@
+import Logging
+
+/// What `LinkSupervisor` says: every state to the status page, every reason to the log once.
+struct LinkReport {
+    /// Reasons remembered before the list starts afresh; messages can name process numbers and so
+    /// differ without end.
+    private static let maximumReasons = 16
+
+    private let address: AccessoryAddress
+    private let logger: Logger
+    private let onStateChange: @Sendable (LinkState) -> Void
+    /// Logged since the link was last open and stable: neither retries nor flapping fill the log.
+    private var logged: Set<String> = []
+    private var waitingSince: ContinuousClock.Instant?
+
+    init(
+        address: AccessoryAddress, logger: Logger,
+        onStateChange: @escaping @Sendable (LinkState) -> Void
+    ) {
+        self.address = address
+        self.logger = logger
+        self.onStateChange = onStateChange
+    }
+
+    func opening() {
+        onStateChange(.opening)
+    }
+
+    mutating func opened(at now: ContinuousClock.Instant) {
+        waitingSince = nil
+        onStateChange(.open(since: now))
+        if isNew("open") { logger.info("link open: \(address)") }
+    }
+
+    /// Opening failed.
+    mutating func waiting(_ problem: LinkProblem, attempts: Int) {
+        let since = waitingSince ?? .now
+        waitingSince = since
+        onStateChange(.waiting(reason: problem, since: since, attempts: attempts))
+        log(problem, "link waiting")
+    }
+
+    /// The open link ended.
+    mutating func ended(_ problem: LinkProblem, attempts: Int, wasStable: Bool) {
+        if wasStable { logged.removeAll() }
+        let since = ContinuousClock.now
+        waitingSince = since
+        onStateChange(.waiting(reason: problem, since: since, attempts: attempts))
+        log(problem, "link lost")
+    }
+
+    /// Somebody asked for a fresh start, and wants to read what comes of it.
+    mutating func restart() {
+        logged.removeAll()
+        waitingSince = nil
+    }
+
+    mutating func cannotWatch(_ problem: LinkProblem) {
+        log(problem, "device changes go unnoticed, trying once per second instead")
+    }
+
+    func closed() {
+        onStateChange(.closed)
+    }
+
+    private mutating func log(_ problem: LinkProblem, _ event: String) {
+        guard isNew(problem.description) else { return }
+        logger.log(
+            level: problem.code == .closedHere ? .info : .warning,
+            "\(event): \(problem)", metadata: ["reason": "\(problem.code.rawValue)"])
+    }
+
+    private mutating func isNew(_ reason: String) -> Bool {
+        if logged.count >= Self.maximumReasons { logged.removeAll() }
+        return logged.insert(reason).inserted
+    }
+}

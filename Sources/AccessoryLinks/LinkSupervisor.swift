@@ -1,0 +1,251 @@
+package import Logging
+package import NIOCore
+
+/// Keeps one link open: opens it, hands the channel to the hub, awaits its end, waits, opens again.
+///
+/// `Daemon` makes one per accessory and runs it as a task. Everything that happens (the channel
+/// closed, the node changed, a timer fired, somebody asked) arrives in one mailbox, which `run()`
+/// reads; what follows is decided by `ReconnectPolicy`.
+package final class LinkSupervisor: Sendable {
+    private enum Event: Sendable {
+        case channelClosed(generation: Int)
+        case nodeChanged
+        case timerFired(generation: Int)
+        case reopenRequested
+    }
+
+    private let transport: any AccessoryTransport
+    private let address: AccessoryAddress
+    private let loop: any EventLoop
+    private let logger: Logger
+    private let configure: ChannelSetup
+    private let onStateChange: @Sendable (LinkState) -> Void
+    private let mailbox: AsyncStream<Event>
+    private let events: AsyncStream<Event>.Continuation
+
+    /// - Parameters:
+    ///   - loop: where every channel of this link lives.
+    ///   - configure: adds the hub's handlers; runs on the loop once per link.
+    ///   - onStateChange: gets every change, in order, from the task that runs `run()`.
+    package init(
+        transport: any AccessoryTransport, address: AccessoryAddress, loop: any EventLoop,
+        logger: Logger, configure: @escaping ChannelSetup,
+        onStateChange: @escaping @Sendable (LinkState) -> Void
+    ) {
+        self.transport = transport
+        self.address = address
+        self.loop = loop
+        self.logger = logger
+        self.configure = configure
+        self.onStateChange = onStateChange
+        (mailbox, events) = AsyncStream.makeStream()
+    }
+
+    /// Closes the link if it is open and opens it again, without waiting.
+    package func reopen() {
+        events.yield(.reopenRequested)
+    }
+
+    /// Keeps the link until the task is cancelled; then closes it and returns. To be called once.
+    package func run() async {
+        var run = Run(supervisor: self)
+        await run.open(reportOpening: true)
+        for await event in mailbox {
+            await run.receive(event)
+        }
+        await run.end()
+    }
+}
+
+extension LinkSupervisor {
+    /// What one call of `run()` knows.
+    private struct Run {
+        let supervisor: LinkSupervisor
+        var policy = ReconnectPolicy(startingAt: .now)
+        var report: LinkReport
+        /// The open link; its recorder knows why it ended.
+        var link: (channel: any Channel, recorder: LinkEndRecorder, since: ContinuousClock.Instant)?
+        /// Counts links, so that news of an earlier one is recognised.
+        var linkGeneration = 0
+        var timer: Scheduled<Void>?
+        var timerGeneration = 0
+        var watcher: DeviceWatcher?
+
+        init(supervisor: LinkSupervisor) {
+            self.supervisor = supervisor
+            report = LinkReport(
+                address: supervisor.address, logger: supervisor.logger,
+                onStateChange: supervisor.onStateChange)
+        }
+
+        private var node: DeviceNode? { supervisor.transport.deviceNode.map { DeviceNode($0) } }
+
+        /// Nil when only trying tells: no node, or nobody watches it.
+        private var nodeExists: Bool? { watcher == nil ? nil : node?.exists }
+
+        mutating func receive(_ event: Event) async {
+            switch event {
+            case .channelClosed(let generation):
+                if generation == linkGeneration { await linkEnded() }
+            case .timerFired(let generation):
+                if generation == timerGeneration { await open() }
+            case .nodeChanged:
+                await nodeChanged()
+            case .reopenRequested:
+                await reopen()
+            }
+        }
+
+        private mutating func nodeChanged() async {
+            guard let node, let watcher else { return }
+            if watcher.failure != nil {
+                // It has gone blind; an attempt finds out what is there, and sets a timer.
+                stopWatching()
+                await open()
+            } else if let step = policy.nodeChanged(exists: node.exists, at: .now) {
+                await follow(step)
+            }
+        }
+
+        // MARK: Opening
+
+        mutating func open(reportOpening: Bool = false) async {
+            cancelTimer()
+            policy.attemptStarts(at: .now)
+            if reportOpening { report.opening() }
+            // Armed before the attempt: a device that appears during it must not be missed.
+            await startWatching()
+            let recorder = LinkEndRecorder()
+            let configure = supervisor.configure
+            do {
+                let channel = try await supervisor.transport.open(on: supervisor.loop) { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        try channel.pipeline.syncOperations.addHandler(recorder)
+                    }.flatMap { configure(channel) }
+                }
+                opened(channel, recorder)
+            } catch {
+                guard !Task.isCancelled else { return }
+                let step = policy.openFailed(nodeExists: nodeExists, at: .now)
+                report.waiting(error, attempts: policy.attempts)
+                await follow(step)
+            }
+        }
+
+        private mutating func opened(_ channel: any Channel, _ recorder: LinkEndRecorder) {
+            stopWatching()
+            let now = ContinuousClock.now
+            policy.opened(at: now)
+            link = (channel, recorder, now)
+            linkGeneration += 1
+            report.opened(at: now)
+            channel.closeFuture.whenComplete { [events = supervisor.events, linkGeneration] _ in
+                events.yield(.channelClosed(generation: linkGeneration))
+            }
+        }
+
+        // MARK: Waiting
+
+        private mutating func linkEnded() async {
+            guard let (_, recorder, since) = link else { return }
+            link = nil
+            await startWatching()
+            let problem = LinkProblem.linkEnded(
+                recorder.recorded, address: supervisor.address, node: node)
+            let stable = ContinuousClock.now - since >= ReconnectPolicy.flapLimit
+            let step = policy.closed(nodeExists: nodeExists, at: .now)
+            report.ended(problem, attempts: policy.attempts, wasStable: stable)
+            await follow(step)
+        }
+
+        private mutating func follow(_ step: ReconnectPolicy.Step) async {
+            cancelTimer()
+            switch step {
+            case .openNow:
+                await open()
+            case .openAfter(let delay):
+                timer = supervisor.loop.scheduleTask(in: TimeAmount(delay)) {
+                    [events = supervisor.events, timerGeneration] in
+                    _ = events.yield(.timerFired(generation: timerGeneration))
+                }
+            case .awaitNode:
+                break
+            }
+        }
+
+        private mutating func cancelTimer() {
+            timer?.cancel()
+            timer = nil
+            timerGeneration += 1
+        }
+
+        private mutating func startWatching() async {
+            guard watcher == nil, let path = supervisor.transport.deviceNode else { return }
+            let events = supervisor.events
+            do throws(LinkProblem) {
+                watcher = try await DeviceWatcher(node: path, on: supervisor.loop) {
+                    events.yield(.nodeChanged)
+                }
+                if let failure = watcher?.failure { throw failure }
+            } catch {
+                stopWatching()
+                // Then the timer alone has to do.
+                report.cannotWatch(error)
+            }
+        }
+
+        private mutating func stopWatching() {
+            watcher?.stop()
+            watcher = nil
+        }
+
+        // MARK: Asked from outside
+
+        private mutating func reopen() async {
+            policy.restart()
+            if let (channel, _, _) = link {
+                link = nil
+                linkGeneration += 1
+                try? await channel.close()
+            }
+            report.restart()
+            await open(reportOpening: true)
+        }
+
+        mutating func end() async {
+            cancelTimer()
+            stopWatching()
+            if let (channel, _, _) = link {
+                link = nil
+                try? await channel.close()
+            }
+            report.closed()
+        }
+    }
+}
+
+extension LinkProblem {
+    /// Why a link that was open ended, from what its recorder saw.
+    fileprivate static func linkEnded(
+        _ end: LinkEndRecorder.End, address: AccessoryAddress, node: DeviceNode?
+    ) -> LinkProblem {
+        if let node, !node.exists {
+            return LinkProblem(
+                .vanished, "\(node.path) went away",
+                remedy: "plug the device in again; relayd opens it as soon as it appears")
+        }
+        switch end {
+        case .peer where node != nil:
+            return LinkProblem(
+                .closedByPeer, "\(address) hung up: unplugged, or disconnected by the peer")
+        case .peer:
+            return LinkProblem(.closedByPeer, "the accessory at \(address) closed the link")
+        case .ourselves:
+            return LinkProblem(.closedHere, "relayd closed the link to \(address)")
+        case .failed(let error as IOError):
+            return .system("the link to \(address) failed", errno: error.errnoCode)
+        case .failed(let error):
+            return LinkProblem(.other, "the link to \(address) failed: \(error)")
+        }
+    }
+}
