@@ -24,6 +24,8 @@ struct DeviceNode {
                 .absent, "\(path) does not exist",
                 remedy: "plug the device in; relayd opens it as soon as it appears")
         case EACCES, EPERM:
+            // No permission would help with a path that is wrong.
+            if let fileType, fileType != S_IFCHR { return notATerminal() }
             return permissionDenied()
         case EBUSY:
             return busy()
