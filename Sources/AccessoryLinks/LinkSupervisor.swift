@@ -1,3 +1,4 @@
+import Glibc
 package import Logging
 package import NIOCore
 
@@ -103,6 +104,9 @@ extension LinkSupervisor {
                 stopWatching()
                 await open()
             } else if let step = policy.nodeChanged(exists: node.exists, at: .now) {
+                if step == .awaitNode {
+                    report.waiting(node.absent(), attempts: policy.attempts)
+                }
                 await follow(step)
             }
         }
@@ -243,9 +247,20 @@ extension LinkProblem {
         case .ourselves:
             return LinkProblem(.closedHere, "relayd closed the link to \(address)")
         case .failed(let error as IOError):
-            return .system("the link to \(address) failed", errno: error.errnoCode)
+            let words = systemMessage(error.errnoCode)
+            return LinkProblem(
+                code(errno: error.errnoCode), "the link to \(address) failed: \(words)")
         case .failed(let error):
             return LinkProblem(.other, "the link to \(address) failed: \(error)")
+        }
+    }
+    /// EIO is how a tty says that it has hung up; ETIMEDOUT comes from keepalive.
+    private static func code(errno error: CInt) -> Code {
+        switch error {
+        case ECONNRESET, EPIPE, EIO: .closedByPeer
+        case ETIMEDOUT: .timedOut
+        case EHOSTUNREACH, ENETUNREACH: .unreachable
+        default: .other
         }
     }
 }

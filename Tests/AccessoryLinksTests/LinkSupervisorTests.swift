@@ -104,6 +104,18 @@ struct LinkSupervisorTests {
         }
     }
 
+    @Test("a wrong node that is removed is reported as absent, without another attempt")
+    func wrongNodeRemoved() async throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path + "/tty"
+        close(open(path, O_CREAT | O_CLOEXEC, 0o600))
+        try await SupervisedLink("serial:\(path)").run { link in
+            try await link.waitUntilWaiting(.notATerminal)
+            unlink(path)
+            try await link.waitUntilWaiting(.absent)
+        }
+    }
+
     @Test("of two supervisors the second waits, busy, and takes over when the first ends")
     func takesOver() async throws {
         let tty = try PseudoTerminal()

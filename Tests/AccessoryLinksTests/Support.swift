@@ -181,11 +181,9 @@ final class SupervisedLink: Sendable {
 
     /// The latest reason for waiting, once it has this code.
     @discardableResult
-    func waitUntilWaiting(
-        _ code: LinkProblem.Code, after count: Int = 0
-    ) async throws -> LinkProblem {
+    func waitUntilWaiting(_ code: LinkProblem.Code) async throws -> LinkProblem {
         let states = try await states.wait(for: "waiting because \(code)") { states in
-            states.count > count && states.last?.reason?.code == code
+            states.last?.reason?.code == code
         }
         return try #require(states.last?.reason)
     }

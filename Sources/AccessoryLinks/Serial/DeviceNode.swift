@@ -20,9 +20,7 @@ struct DeviceNode {
     func problem(opening error: CInt) -> LinkProblem {
         switch error {
         case ENOENT, ENOTDIR:
-            return LinkProblem(
-                .absent, "\(path) does not exist",
-                remedy: "plug the device in; relayd opens it as soon as it appears")
+            return absent()
         case EACCES, EPERM:
             // No permission would help with a path that is wrong.
             if let fileType, fileType != S_IFCHR { return notATerminal() }
@@ -41,6 +39,12 @@ struct DeviceNode {
         default:
             return .system("\(path) could not be opened", errno: error)
         }
+    }
+
+    func absent() -> LinkProblem {
+        LinkProblem(
+            .absent, "\(path) does not exist",
+            remedy: "plug the device in; relayd opens it as soon as it appears")
     }
 
     func notATerminal() -> LinkProblem {

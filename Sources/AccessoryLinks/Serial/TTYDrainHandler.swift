@@ -16,9 +16,11 @@ final class TTYDrainHandler: ChannelOutboundHandler {
     static let drainInterval: TimeAmount = .milliseconds(10)
 
     private let hold: TTYHold
+    private let limit: TimeAmount
 
-    init(hold: TTYHold) {
+    init(hold: TTYHold, limit: TimeAmount = drainLimit) {
         self.hold = hold
+        self.limit = limit
     }
 
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
@@ -26,7 +28,7 @@ final class TTYDrainHandler: ChannelOutboundHandler {
             context.close(mode: mode, promise: promise)
             return
         }
-        let deadline = context.eventLoop.now + Self.drainLimit
+        let deadline = context.eventLoop.now + limit
         closeWhenDrained(context: context, deadline: deadline, promise: promise)
     }
 
