@@ -1,0 +1,28 @@
+/// Body of every answer of the control socket that is not a success:
+/// `{"error": {"code": "not_found", "message": "…"}}`.
+package struct APIError: Codable, Sendable, Equatable, Error {
+    package struct Detail: Codable, Sendable, Equatable {
+        /// For programs; the list may grow.
+        package let code: Code
+        /// For people: what was found, what was expected, what to do.
+        package let message: String
+    }
+
+    package let error: Detail
+
+    package init(_ code: Code, _ message: String) {
+        error = Detail(code: code, message: message)
+    }
+
+    package struct Code: OpenValue {
+        package let rawValue: String
+        package init(rawValue: String) { self.rawValue = rawValue }
+
+        /// 404: no route has this path.
+        package static let notFound = Code(rawValue: "not_found")
+        /// 405: the path exists, but not with this method.
+        package static let methodNotAllowed = Code(rawValue: "method_not_allowed")
+        /// 500: relayd could not answer; its log says why.
+        package static let `internal` = Code(rawValue: "internal")
+    }
+}

@@ -1,0 +1,131 @@
+/// One connected app: a row of the status.
+///
+/// The switchboard knows connection, sessions and counters; name, app ID and HMI level are read
+/// from the traffic by an observer, so they may lag a moment behind, and are only what the app and
+/// the head unit said: text to be shown with care.
+package struct AppStatus: Codable, Sendable, Equatable {
+    /// Number of the connection, from 1, never used twice by one relayd.
+    package let id: Int
+    /// Where it connects from, address:port.
+    package let peer: String
+    /// When it connected.
+    package let connectedAt: Timestamp
+    /// How far it has come.
+    package let state: AppState
+    /// Its name, from RegisterAppInterface.
+    package let appName: String?
+    /// Its app ID, from RegisterAppInterface ("fullAppID" if given, else "appID").
+    package let appID: String?
+    /// Session ids it owns on the accessory, 1…255.
+    package let sessions: [Int]
+    /// Protocol version granted to it, e.g. "5.4.0".
+    package let protocolVersion: String?
+    /// HMI level the head unit gave it last: "FULL", "LIMITED", "BACKGROUND", "NONE".
+    package let hmiLevel: String?
+    /// Whole frames received from the app and forwarded.
+    package let framesFromApp: Int
+    /// Bytes received from the app.
+    package let bytesFromApp: Int
+    /// Whole frames sent to the app.
+    package let framesToApp: Int
+    /// Bytes sent to the app.
+    package let bytesToApp: Int
+    /// Bytes that wait because the app reads too slowly.
+    package let queueBytes: Int
+    /// Frames of the app that were not forwarded because it does not own their session.
+    package let refusedFrames: Int
+    /// The last thing that went wrong with this app, in words.
+    package let lastProblem: String?
+
+    package init(
+        id: Int, peer: String, connectedAt: Timestamp, state: AppState, appName: String? = nil,
+        appID: String? = nil, sessions: [Int] = [], protocolVersion: String? = nil,
+        hmiLevel: String? = nil, framesFromApp: Int = 0, bytesFromApp: Int = 0,
+        framesToApp: Int = 0, bytesToApp: Int = 0, queueBytes: Int = 0, refusedFrames: Int = 0,
+        lastProblem: String? = nil
+    ) {
+        self.id = id
+        self.peer = peer
+        self.connectedAt = connectedAt
+        self.state = state
+        self.appName = appName
+        self.appID = appID
+        self.sessions = sessions
+        self.protocolVersion = protocolVersion
+        self.hmiLevel = hmiLevel
+        self.framesFromApp = framesFromApp
+        self.bytesFromApp = bytesFromApp
+        self.framesToApp = framesToApp
+        self.bytesToApp = bytesToApp
+        self.queueBytes = queueBytes
+        self.refusedFrames = refusedFrames
+        self.lastProblem = lastProblem
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case id, peer
+        case connectedAt = "connected_at"
+        case state
+        case appName = "app_name"
+        case appID = "app_id"
+        case sessions
+        case protocolVersion = "protocol_version"
+        case hmiLevel = "hmi_level"
+        case framesFromApp = "frames_from_app"
+        case bytesFromApp = "bytes_from_app"
+        case framesToApp = "frames_to_app"
+        case bytesToApp = "bytes_to_app"
+        case queueBytes = "queue_bytes"
+        case refusedFrames = "refused_frames"
+        case lastProblem = "last_problem"
+    }
+}
+
+/// How far an app has come on its way to the head unit.
+package struct AppState: OpenValue {
+    package let rawValue: String
+    package init(rawValue: String) { self.rawValue = rawValue }
+
+    /// The TCP connection stands; it has asked for nothing yet.
+    package static let connected = AppState(rawValue: "connected")
+    /// It asked for a session, but no accessory is open; it is held without an answer.
+    package static let waitingForHeadUnit = AppState(rawValue: "waiting for head unit")
+    /// Its StartService is queued or on its way; no StartServiceACK yet.
+    package static let startingSession = AppState(rawValue: "starting session")
+    /// It owns a session; not registered yet.
+    package static let sessionOpen = AppState(rawValue: "session open")
+    /// RegisterAppInterface succeeded.
+    package static let registered = AppState(rawValue: "registered")
+    /// It is saying goodbye, or relayd is closing it.
+    package static let ending = AppState(rawValue: "ending")
+}
+
+/// An app that is gone, and why: "why did it drop?" has an answer for a while.
+package struct AppDeparture: Codable, Sendable, Equatable {
+    /// The id it had in `apps`.
+    package let id: Int
+    /// Where it had connected from, address:port.
+    package let peer: String
+    /// Its name, if it got as far as registering.
+    package let appName: String?
+    /// When its connection ended.
+    package let closedAt: Timestamp
+    /// Why, in words, e.g. "closed by the app", "the head unit went away".
+    package let reason: String
+
+    package init(id: Int, peer: String, appName: String? = nil, closedAt: Timestamp, reason: String)
+    {
+        self.id = id
+        self.peer = peer
+        self.appName = appName
+        self.closedAt = closedAt
+        self.reason = reason
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case id, peer
+        case appName = "app_name"
+        case closedAt = "closed_at"
+        case reason
+    }
+}

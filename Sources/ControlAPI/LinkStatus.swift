@@ -1,0 +1,53 @@
+/// What travels over the open accessory: second line of the status, "session link".
+///
+/// Filled by the switchboard; all zero while no accessory is open.
+package struct LinkStatus: Codable, Sendable, Equatable {
+    /// In one phrase.
+    package let state: LinkState
+    /// Sessions open now, those of connected apps and those in farewell.
+    package let sessions: Int
+    /// Sessions of apps that left, whose ending the head unit has not confirmed yet.
+    package let sessionsInFarewell: Int
+    /// StartService requests of apps that wait for their turn; one at a time is sent.
+    package let startServiceQueue: Int
+    /// Highest protocol version the head unit granted on this link, e.g. "5.4.0".
+    package let protocolVersion: String?
+    /// Whether apps are held back at the moment because the head unit takes bytes too slowly.
+    package let paused: Bool
+
+    package init(
+        state: LinkState, sessions: Int = 0, sessionsInFarewell: Int = 0,
+        startServiceQueue: Int = 0, protocolVersion: String? = nil, paused: Bool = false
+    ) {
+        self.state = state
+        self.sessions = sessions
+        self.sessionsInFarewell = sessionsInFarewell
+        self.startServiceQueue = startServiceQueue
+        self.protocolVersion = protocolVersion
+        self.paused = paused
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case state, sessions
+        case sessionsInFarewell = "sessions_in_farewell"
+        case startServiceQueue = "start_service_queue"
+        case protocolVersion = "protocol_version"
+        case paused
+    }
+}
+
+/// State of the session link.
+package struct LinkState: OpenValue {
+    package let rawValue: String
+    package init(rawValue: String) { self.rawValue = rawValue }
+
+    /// The accessory is not open.
+    package static let noAccessory = LinkState(rawValue: "no accessory")
+    /// The accessory is open; no app has asked for a session.
+    package static let idle = LinkState(rawValue: "idle")
+    /// An app asked for its first session and the head unit has not answered yet.
+    package static let waitingForStartServiceACK = LinkState(
+        rawValue: "waiting for StartServiceACK")
+    /// At least one session is open.
+    package static let sessions = LinkState(rawValue: "sessions")
+}

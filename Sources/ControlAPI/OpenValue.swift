@@ -1,0 +1,13 @@
+/// A word out of a list that may grow: the states and kinds of the control API.
+///
+/// A plain Swift enum would make an older relayctl refuse the whole status of a newer relayd
+/// because of one new state. These keep an unknown word as it came, so that it can be shown.
+package protocol OpenValue:
+    RawRepresentable, Codable, Sendable, Hashable, CustomStringConvertible
+where RawValue == String {
+    init(rawValue: String)
+}
+
+extension OpenValue {
+    package var description: String { rawValue }
+}

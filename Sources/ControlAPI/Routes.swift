@@ -1,0 +1,67 @@
+/// One request relayd answers on its control socket.
+package struct Route: Codable, Sendable, Hashable {
+    /// HTTP method, e.g. "GET".
+    package let method: String
+    /// Path; a segment that starts with ":" stands for any one segment.
+    package let path: String
+    /// What it answers, in one sentence.
+    package let summary: String
+
+    package init(method: String, path: String, summary: String) {
+        self.method = method
+        self.path = path
+        self.summary = summary
+    }
+
+    /// Whether a request for `requestPath` (without query) means this route.
+    package func matches(_ requestPath: some StringProtocol) -> Bool {
+        let own = path.split(separator: "/")
+        let asked = requestPath.split(separator: "/")
+        return own.count == asked.count
+            && zip(own, asked).allSatisfy { $0.first == ":" || $0.elementsEqual($1) }
+    }
+}
+
+/// The control API's table of contents: relayd serves these, relayctl asks for them, `GET /` and
+/// every "no such route" list them.
+package enum Routes {
+    package static let index = "/"
+    package static let status = "/v1/status"
+    package static let health = "/v1/health"
+
+    package static let all = [
+        Route(method: "GET", path: index, summary: "this list"),
+        Route(
+            method: "GET", path: status,
+            summary: "accessory, session link, server and apps at this moment"),
+        Route(
+            method: "GET", path: health,
+            summary: "200 when the head unit is open and apps can connect, else 503; says why"),
+    ]
+}
+
+/// The answer to `GET /`.
+package struct RouteList: Codable, Sendable, Equatable {
+    /// Always "relayd".
+    package let service: String
+    /// Version of relayd.
+    package let version: String
+    package let routes: [Route]
+
+    package init(service: String = "relayd", version: String = Version.current, routes: [Route]) {
+        self.service = service
+        self.version = version
+        self.routes = routes
+    }
+}
+
+/// The answer to `GET /v1/health`, with status 200 when `health` is "ok" and 503 otherwise.
+package struct HealthReport: Codable, Sendable, Equatable {
+    package let health: Health
+    package let summary: String
+
+    package init(_ snapshot: StatusSnapshot) {
+        health = snapshot.health
+        summary = snapshot.summary
+    }
+}

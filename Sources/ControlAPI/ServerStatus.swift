@@ -1,0 +1,47 @@
+/// Where apps connect: third line of the status.
+///
+/// Filled by the daemon from its app listeners; wildcard addresses are expanded there, because
+/// only that machine knows its interfaces.
+package struct ServerStatus: Codable, Sendable, Equatable {
+    /// Whether apps can connect.
+    package let state: ServerState
+    /// Every address:port an app can use, e.g. "127.0.0.1:2776", "192.168.1.20:2776",
+    /// "[fe80::1%eth0]:2776": never a wildcard, so each can be typed into an app.
+    package let endpoints: [String]
+    /// App connections open now.
+    package let connections: Int
+    /// Connections turned away at the door since start (too many apps, no head unit, …).
+    package let refusedCount: Int
+    /// Why it does not listen, e.g. "127.0.0.1:2776: address already in use".
+    package let reason: String?
+
+    package init(
+        state: ServerState, endpoints: [String] = [], connections: Int = 0, refusedCount: Int = 0,
+        reason: String? = nil
+    ) {
+        self.state = state
+        self.endpoints = endpoints
+        self.connections = connections
+        self.refusedCount = refusedCount
+        self.reason = reason
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case state, endpoints, connections
+        case refusedCount = "refused_count"
+        case reason
+    }
+}
+
+/// State of the app listeners.
+package struct ServerState: OpenValue {
+    package let rawValue: String
+    package init(rawValue: String) { self.rawValue = rawValue }
+
+    /// Apps can connect to every endpoint listed.
+    package static let listening = ServerState(rawValue: "listening")
+    /// Not listening, on purpose: relayd is starting or stopping.
+    package static let stopped = ServerState(rawValue: "stopped")
+    /// Not listening, although it should; `reason` says why.
+    package static let failed = ServerState(rawValue: "failed")
+}

@@ -1,0 +1,143 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// A moment as the control API writes it: RFC 3339, UTC, milliseconds ("2026-11-21T10:31:07.042Z").
+///
+/// relayd fills it from the wall clock when something happens; relayctl turns it into local time
+/// and an age. A whole number inside, so that equality and ordering are exact.
+package struct Timestamp: Sendable, Hashable, Comparable {
+    /// Milliseconds since 1970-01-01T00:00:00Z, leap seconds not counted (as Unix time).
+    package let millisecondsSince1970: Int64
+
+    package init(millisecondsSince1970: Int64) {
+        self.millisecondsSince1970 = millisecondsSince1970
+    }
+
+    /// The moment of the call, by the wall clock.
+    package static var now: Timestamp {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Timestamp(
+            millisecondsSince1970: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+    }
+
+    /// Whole seconds from `earlier` to this moment; negative when the clock was set back between.
+    package func seconds(since earlier: Timestamp) -> Int {
+        Int((millisecondsSince1970 - earlier.millisecondsSince1970) / 1000)
+    }
+
+    package static func < (left: Timestamp, right: Timestamp) -> Bool {
+        left.millisecondsSince1970 < right.millisecondsSince1970
+    }
+}
+
+// MARK: - RFC 3339
+
+extension Timestamp: CustomStringConvertible {
+    package var description: String {
+        let (days, millisecond) = millisecondsSince1970.flooredDivision(by: 86_400_000)
+        let (year, month, day) = Self.date(daysSince1970: days)
+        let second = millisecond / 1000
+        return Self.padded(year, 4) + "-" + Self.padded(month, 2) + "-" + Self.padded(day, 2)
+            + "T" + Self.padded(second / 3600, 2) + ":" + Self.padded(second / 60 % 60, 2)
+            + ":" + Self.padded(second % 60, 2) + "." + Self.padded(millisecond % 1000, 3) + "Z"
+    }
+
+    /// Reads what `description` writes; any number of fraction digits, but only UTC ("Z").
+    package init?(_ text: String) {
+        let bytes = Array(text.utf8)
+        guard bytes.count >= 20, bytes.last == UInt8(ascii: "Z") else { return nil }
+        let separators: [(Int, Unicode.Scalar)] = [
+            (4, "-"), (7, "-"), (10, "T"), (13, ":"), (16, ":"),
+        ]
+        for (index, scalar) in separators where bytes[index] != UInt8(ascii: scalar) { return nil }
+        guard let year = Self.number(bytes[0..<4]),
+            let month = Self.number(bytes[5..<7]), (1...12).contains(month),
+            let day = Self.number(bytes[8..<10]), (1...31).contains(day),
+            let hour = Self.number(bytes[11..<13]), hour < 24,
+            let minute = Self.number(bytes[14..<16]), minute < 60,
+            let second = Self.number(bytes[17..<19]), second < 61
+        else { return nil }
+        var milliseconds: Int64 = 0
+        let fraction = bytes[19..<(bytes.count - 1)]
+        if let dot = fraction.first {
+            guard dot == UInt8(ascii: "."), fraction.count > 1,
+                Self.number(fraction.dropFirst().prefix(9)) != nil
+            else { return nil }
+            let digits = fraction.dropFirst().prefix(3)
+            guard let value = Self.number(digits) else { return nil }
+            milliseconds = value * [100, 10, 1][digits.count - 1]
+        }
+        let days = Self.daysSince1970(year: year, month: month, day: day)
+        let seconds = ((days * 24 + hour) * 60 + minute) * 60 + second
+        self.init(millisecondsSince1970: seconds * 1000 + milliseconds)
+    }
+
+    private static func padded(_ value: Int64, _ width: Int) -> String {
+        let digits = String(value)
+        return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    }
+
+    private static func number(_ digits: ArraySlice<UInt8>) -> Int64? {
+        guard !digits.isEmpty else { return nil }
+        var value: Int64 = 0
+        for digit in digits {
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
+            value = value * 10 + Int64(digit - UInt8(ascii: "0"))
+        }
+        return value
+    }
+
+    // The Gregorian calendar counted in 400-year eras of 146,097 days that start on 1 March, so
+    // that the leap day is the last day of a year.
+
+    private static func date(daysSince1970 days: Int64) -> (Int64, Int64, Int64) {
+        let (era, dayOfEra) = (days + 719_468).flooredDivision(by: 146_097)
+        let yearOfEra =
+            (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let monthFromMarch = (5 * dayOfYear + 2) / 153
+        let day = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
+        let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
+        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day)
+    }
+
+    private static func daysSince1970(year: Int64, month: Int64, day: Int64) -> Int64 {
+        let (era, yearOfEra) = (month <= 2 ? year - 1 : year).flooredDivision(by: 400)
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+        return era * 146_097 + dayOfEra - 719_468
+    }
+}
+
+extension Int64 {
+    /// Quotient rounded down and the never negative rest: dates before 1970 need it.
+    fileprivate func flooredDivision(by divisor: Int64) -> (Int64, Int64) {
+        let rest = ((self % divisor) + divisor) % divisor
+        return ((self - rest) / divisor, rest)
+    }
+}
+
+// MARK: - JSON
+
+extension Timestamp: Codable {
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        let text = try container.decode(String.self)
+        guard let timestamp = Timestamp(text) else {
+            throw DecodingError.dataCorruptedError(
+                in: container,
+                debugDescription:
+                    "\"\(text)\" is not a time like \"2026-11-21T10:31:07.042Z\" (RFC 3339, UTC)")
+        }
+        self = timestamp
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
+    }
+}
