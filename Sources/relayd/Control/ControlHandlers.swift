@@ -1,0 +1,85 @@
+import ControlAPI
+import HTTPTypes
+import Hummingbird
+import Logging
+
+/// Answers to the requests on the control socket, one function per request.
+///
+/// `ControlServer` hands requests in; the only thing asked of the rest of relayd is a snapshot.
+struct ControlHandlers: Sendable {
+    let status: @Sendable () async throws -> StatusSnapshot
+
+    /// Connects every entry of `Routes.all` to its function.
+    func addRoutes(to router: Router<BasicRequestContext>) {
+        router.get(RouterPath(Routes.index)) { _, _ in try index() }
+        router.get(RouterPath(Routes.status)) { _, _ in try await statusNow() }
+        router.get(RouterPath(Routes.health)) { _, _ in try await health() }
+    }
+
+    func index() throws -> Response {
+        try .json(RouteList(routes: Routes.all))
+    }
+
+    func statusNow() async throws -> Response {
+        try .json(try await status())
+    }
+
+    func health() async throws -> Response {
+        let report = HealthReport(try await status())
+        return try .json(report, status: report.health == .ok ? .ok : .serviceUnavailable)
+    }
+}
+
+/// Sends a request to its route, or says what the routes are.
+struct ControlResponder: Sendable {
+    private let responder: RouterResponder<BasicRequestContext>
+
+    init(_ handlers: ControlHandlers) {
+        let router = Router(
+            context: BasicRequestContext.self, options: [.autoGenerateHeadEndpoints])
+        handlers.addRoutes(to: router)
+        responder = router.buildResponder()
+    }
+
+    func respond(to request: Request, context: BasicRequestContext) async throws -> Response {
+        let path = request.uri.path
+        let routes = Routes.all.filter { $0.matches(path) }
+        guard !routes.isEmpty else {
+            let known = Routes.all.map { "\($0.method) \($0.path)" }.joined(separator: ", ")
+            return try .json(
+                APIError(.notFound, "there is nothing at this path; known: \(known)"),
+                status: .notFound)
+        }
+        let methods = routes.map(\.method)
+        let asked = request.method == .head ? "GET" : request.method.rawValue
+        guard methods.contains(asked) else {
+            let known = methods.joined(separator: ", ")
+            var response = try Response.json(
+                APIError(
+                    .methodNotAllowed, "this path answers \(known), not \(request.method.rawValue)"),
+                status: .methodNotAllowed)
+            response.headers[.allow] = known
+            return response
+        }
+        do {
+            return try await responder.respond(to: request, context: context)
+        } catch {
+            context.logger.error("control request failed: \(error)")
+            return try .json(
+                APIError(.internal, "relayd could not answer; its log says why"),
+                status: .internalServerError)
+        }
+    }
+}
+
+extension Response {
+    /// A complete answer; never cached, since it describes this moment.
+    static func json(
+        _ value: some Encodable, status: HTTPResponse.Status = .ok
+    ) throws -> Response {
+        Response(
+            status: status,
+            headers: [.contentType: "application/json; charset=utf-8", .cacheControl: "no-store"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: try APICoding.encode(value))))
+    }
+}

@@ -1,0 +1,230 @@
+import CShims
+import ControlAPI
+import Glibc
+import Synchronization
+
+/// The control socket as a file: created safely, owned, and removed again.
+///
+/// Made by `ControlServer` before anything else of relayd starts, so that a second relayd stops
+/// before it touches the accessory. The order is what makes it safe without touching the
+/// process-wide umask: bind, set group and mode, and only then listen, because nobody can connect
+/// to a bound socket that does not listen.
+package final class ControlListener: Sendable {
+    package struct Configuration: Sendable, Equatable {
+        /// Path of the socket; nil means the usual place (see `ControlSocket`).
+        package var socketPath: String?
+        /// Permission bits. Writing to the socket file is what connecting needs.
+        package var mode: UInt16
+        /// Group the socket is given to; nil leaves the process's own.
+        package var group: String?
+
+        /// 0660: the user relayd runs as, and one group that may look.
+        package static let defaultMode: UInt16 = 0o660
+
+        package init(
+            socketPath: String? = nil, mode: UInt16 = defaultMode, group: String? = nil
+        ) {
+            self.socketPath = socketPath
+            self.mode = mode
+            self.group = group
+        }
+    }
+
+    package let path: String
+
+    private struct State {
+        /// Closed by whoever takes it out.
+        var descriptor: Int32?
+        /// Whether `path` still is the socket we made.
+        var isPublished: Bool
+    }
+    private let state: Mutex<State>
+    /// Device and inode of our socket: the name may have been taken over by somebody else.
+    private let identity: FileIdentity
+
+    /// Connections the kernel keeps while we are busy. Short: clients ask one thing and leave.
+    private static let backlog: Int32 = 64
+
+    package init(_ configuration: Configuration) throws {
+        let socket = try ControlSocket.forDaemon(given: configuration.socketPath)
+        let group = try configuration.group.map(Self.groupID)
+        try Self.prepareDirectory(for: socket)
+        let lock = DirectoryLock(socket.directory)
+        defer { lock.release() }
+        try Self.removeStaleSocket(at: socket.path)
+
+        let descriptor = try Self.bound(to: socket.path)
+        do {
+            if let group, chown(socket.path, uid_t.max, group) != 0 {
+                throw ControlListenerError.groupNotPermitted(
+                    path: socket.path, group: configuration.group ?? "", errno: errno)
+            }
+            guard chmod(socket.path, mode_t(configuration.mode)) == 0,
+                listen(descriptor, Self.backlog) == 0,
+                let identity = FileIdentity(of: socket.path)
+            else {
+                throw ControlListenerError.cannotBind(path: socket.path, errno: errno)
+            }
+            self.identity = identity
+        } catch {
+            close(descriptor)
+            unlink(socket.path)
+            throw error
+        }
+        self.path = socket.path
+        self.state = Mutex(State(descriptor: descriptor, isPublished: true))
+    }
+
+    deinit {
+        remove()
+        if let descriptor = takeDescriptor() { close(descriptor) }
+    }
+
+    /// The listening socket, once; the caller closes it.
+    func takeDescriptor() -> Int32? {
+        state.withLock { state in
+            defer { state.descriptor = nil }
+            return state.descriptor
+        }
+    }
+
+    /// Takes the socket's name out of the file system, unless it is no longer ours.
+    package func remove() {
+        state.withLock { state in
+            guard state.isPublished else { return }
+            state.isPublished = false
+            if FileIdentity(of: path) == identity { unlink(path) }
+        }
+    }
+}
+
+// MARK: - In the order of init
+
+extension ControlListener {
+    private static func groupID(_ name: String) throws(ControlListenerError) -> gid_t {
+        var entry = group()
+        var found: UnsafeMutablePointer<group>?
+        // 64 KiB: a group with some thousand members still fits.
+        let size = 65_536
+        let status = withUnsafeTemporaryAllocation(of: CChar.self, capacity: size) { buffer in
+            getgrnam_r(name, &entry, buffer.baseAddress, size, &found)
+        }
+        guard status == 0, found != nil else { throw .unknownGroup(name) }
+        return entry.gr_gid
+    }
+
+    /// Creates the last directory of the path if it is missing: closed to others where only one
+    /// user is meant, else open to pass through, since the socket itself has mode and group.
+    private static func prepareDirectory(for socket: ControlSocket) throws {
+        let isPrivate = socket.place == .temporary || socket.place == .user
+        if mkdir(socket.directory, isPrivate ? 0o700 : 0o755) != 0, errno != EEXIST {
+            throw ControlListenerError.cannotCreateDirectory(socket.directory, errno: errno)
+        }
+        try socket.checkDirectoryIsOurs()
+    }
+
+    /// Leaves `path` free, or throws: a socket nobody answers on is a leftover of a relayd that was
+    /// killed; anything else is not ours to delete.
+    private static func removeStaleSocket(at path: String) throws(ControlListenerError) {
+        var info = stat()
+        guard lstat(path, &info) == 0 else { return }
+        guard info.st_mode & S_IFMT == S_IFSOCK else { throw .notASocket(path) }
+        switch SocketProbe(path) {
+        case .nobody: if unlink(path) != 0 { throw .cannotBind(path: path, errno: errno) }
+        case .answered(let pid): throw .alreadyServed(path: path, pid: pid)
+        case .failed(let code): throw .cannotBind(path: path, errno: code)
+        }
+    }
+
+    private static func bound(to path: String) throws(ControlListenerError) -> Int32 {
+        let descriptor = unixStreamSocket()
+        guard descriptor >= 0 else { throw .cannotBind(path: path, errno: errno) }
+        guard withUnixAddress(path, { bind(descriptor, $0, $1) }) == 0 else {
+            let code = errno
+            close(descriptor)
+            throw .cannotBind(path: path, errno: code)
+        }
+        return descriptor
+    }
+}
+
+/// Which file a path names right now.
+private struct FileIdentity: Equatable, Sendable {
+    let device: dev_t
+    let inode: ino_t
+
+    init?(of path: String) {
+        var info = stat()
+        guard lstat(path, &info) == 0 else { return nil }
+        device = info.st_dev
+        inode = info.st_ino
+    }
+}
+
+/// Keeps two relayds that start in the same instant from each taking the other's new socket for a
+/// leftover. Advisory and short-lived: held while one binds.
+private struct DirectoryLock {
+    private let descriptor: Int32
+
+    /// 50 tries, 20 ms apart: a start takes far less than this second, and somebody who holds the
+    /// lock for good must not keep relayd from starting.
+    init(_ directory: String) {
+        descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { return }
+        for _ in 0..<50 where flock(descriptor, LOCK_EX | LOCK_NB) != 0 { usleep(20_000) }
+    }
+
+    func release() {
+        if descriptor >= 0 { close(descriptor) }
+    }
+}
+
+/// Whether somebody answers on a Unix socket.
+private enum SocketProbe {
+    case nobody
+    /// With the process id, where the kernel tells it.
+    case answered(pid: Int?)
+    case failed(errno: Int32)
+
+    init(_ path: String) {
+        let descriptor = unixStreamSocket()
+        guard descriptor >= 0 else {
+            self = .failed(errno: errno)
+            return
+        }
+        defer { close(descriptor) }
+        let status = withUnixAddress(path) { connect(descriptor, $0, $1) }
+        switch status == 0 ? 0 : errno {
+        case 0:
+            var (pid, uid, gid) = (pid_t(), uid_t(), gid_t())
+            let known = relay_peer_credentials(descriptor, &pid, &uid, &gid) == 0 && pid > 0
+            self = .answered(pid: known ? Int(pid) : nil)
+        // Not blocking: a listener whose queue is full.
+        case EAGAIN: self = .answered(pid: nil)
+        case ECONNREFUSED, ENOENT: self = .nobody
+        case let code: self = .failed(errno: code)
+        }
+    }
+}
+
+private func unixStreamSocket() -> Int32 {
+    socket(
+        AF_UNIX,
+        Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
+}
+
+/// Calls `body` with `path` as a socket address; `ControlSocket` has checked that it fits.
+private func withUnixAddress(
+    _ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
+) -> Int32 {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { bytes in
+        bytes.copyBytes(from: path.utf8.prefix(ControlSocket.maximumPathBytes))
+    }
+    return withUnsafePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+            body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
+        }
+    }
+}

@@ -1,0 +1,143 @@
+package import ControlAPI
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
+package import Logging
+package import NIOCore
+import NIOPosix
+import ServiceLifecycle
+
+/// The control API: HTTP on the Unix socket, from the first listen to the last answer.
+///
+/// The daemon makes one before anything else (it throws when another relayd is running) and runs
+/// it in its service group. Routing, parsing and connection handling are Hummingbird's; accepting
+/// is done here, for two reasons: Hummingbird's `Application` keeps a date cache that wakes an idle
+/// process every second, and its `Server` binds by path with whatever umask there is, while the
+/// control socket must have its mode and group before anybody can connect (`ControlListener`).
+package struct ControlServer: Service {
+    package typealias Configuration = ControlListener.Configuration
+
+    private let listener: ControlListener
+    private let http: HTTP1Channel
+    private let eventLoopGroup: any EventLoopGroup
+    private let logger: Logger
+
+    /// Creates the socket; clients may connect from here on and are answered once `run` is called.
+    ///
+    /// - Parameter status: asked for every request; may be called concurrently.
+    /// - Throws: `ControlListenerError` or `ControlSocketError`, written for people.
+    package init(
+        configuration: Configuration, status: @escaping @Sendable () async throws -> StatusSnapshot,
+        eventLoopGroup: any EventLoopGroup, logger: Logger
+    ) throws {
+        self.listener = try ControlListener(configuration)
+        self.eventLoopGroup = eventLoopGroup
+        self.logger = logger
+        self.http = Self.http(ControlHandlers(status: status), logger)
+    }
+
+    /// Path of the socket that is served.
+    package var path: String { listener.path }
+
+    /// Serves until cancelled or, in a service group, until graceful shutdown; takes the socket's
+    /// file away first.
+    package func run() async throws {
+        guard let descriptor = listener.takeDescriptor() else { return }
+        defer { listener.remove() }
+        let server = try await accept(on: descriptor)
+        logger.info("control socket is \(path)")
+        try await withGracefulShutdownHandler {
+            try await withThrowingDiscardingTaskGroup { clients in
+                try await server.executeThenClose { inbound in
+                    for try await client in inbound {
+                        clients.addTask { await serve(client) }
+                    }
+                }
+            }
+        } onGracefulShutdown: { [listener] in
+            listener.remove()
+            server.channel.close(promise: nil)
+        }
+    }
+
+    // MARK: - Accepting
+
+    private func accept(
+        on descriptor: NIOBSDSocket.Handle
+    ) async throws -> NIOAsyncChannel<HTTP1Channel.Value, Never> {
+        let logger = logger
+        let http = http
+        return try await ServerBootstrap(group: eventLoopGroup)
+            .serverChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(
+                        AvailableConnectionsChannelHandler(
+                            delegate: MaximumAvailableConnections(
+                                ControlLimits.connections, logger: logger)))
+                }
+            }
+            // A client may shut its sending side after the request, as `nc -N` does.
+            .childChannelOption(.allowRemoteHalfClosure, value: true)
+            .bind(descriptor) { channel in http.setup(channel: channel, logger: logger) }
+    }
+
+    /// One client, until it leaves. At shutdown an idle one is closed at once, one that is being
+    /// answered gets `ControlLimits.farewell` to take the answer.
+    private func serve(_ client: HTTP1Channel.Value) async {
+        await withGracefulShutdownHandler {
+            await http.handle(value: client, logger: logger)
+        } onGracefulShutdown: {
+            let channel = client.channel
+            channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+            channel.eventLoop.scheduleTask(in: ControlLimits.farewell) {
+                channel.close(promise: nil)
+            }
+        }
+    }
+
+    // MARK: - Answering
+
+    private static func http(_ handlers: ControlHandlers, _ logger: Logger) -> HTTP1Channel {
+        let responder = ControlResponder(handlers)
+        return HTTP1Channel(
+            responder: { request, writer, channel in
+                var response = try await responder.respond(
+                    to: request,
+                    context: BasicRequestContext(source: .init(channel: channel, logger: logger)))
+                response.headers[.server] = "relayd/\(Version.current)"
+                // No route takes a body, so nobody waits for one that trickles in.
+                let length = request.headers[.contentLength] ?? "0"
+                let hasBody = length != "0" || request.headers[.transferEncoding] != nil
+                if hasBody { response.headers[.connection] = "close" }
+                try await writer.write(response: response.head, body: response.body)
+                if hasBody { channel.close(promise: nil) }
+            },
+            configuration: .init(
+                additionalChannelHandlers: [StalledClientHandler(ControlLimits.stall)],
+                idleTimeout: ControlLimits.idle,
+                httpDecoderConfiguration: .init(
+                    maxHeaderFieldSize: ControlLimits.headerFieldBytes,
+                    maxHeaderListSize: ControlLimits.headerBytes,
+                    maxHeaderFieldCount: ControlLimits.headerFields)))
+    }
+}
+
+/// What one client of the control socket may cost. Everybody who may connect is trusted to look,
+/// not to be bug-free; none of this touches the relay's own loop.
+enum ControlLimits {
+    /// Connections open at once; more wait in the kernel's queue. A dashboard and a few scripts
+    /// need under ten.
+    static let connections = 64
+    /// Time a connection may sit without a complete request.
+    static let idle = TimeAmount.seconds(10)
+    /// Time a client may leave an answer unread once buffers are full.
+    static let stall = TimeAmount.seconds(10)
+    /// Time an answer that is under way has at shutdown; a third of what a person waits for ^C.
+    static let farewell = TimeAmount.seconds(1)
+    /// Bytes of one header field or of the request line. curl's own need some 100.
+    static let headerFieldBytes = 4096
+    /// Bytes of all header fields together.
+    static let headerBytes = 16_384
+    /// Number of header fields.
+    static let headerFields = 64
+}

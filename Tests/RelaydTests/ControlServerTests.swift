@@ -1,0 +1,191 @@
+import ControlAPI
+import Glibc
+import NIOCore
+import NIOPosix
+import ServiceLifecycle
+import Testing
+import relayd
+
+@Suite struct ControlServerTests {
+    private func body(_ answer: String) -> [UInt8] {
+        let parts = answer.split(separator: "\r\n\r\n", maxSplits: 1)
+        return Array((parts.count > 1 ? parts[1] : "").utf8)
+    }
+
+    @Test("GET /v1/status answers the snapshot as JSON") func status() async throws {
+        try await ControlTestServer.with { test in
+            let answer = try await test.get("/v1/status")
+            #expect(answer.hasPrefix("HTTP/1.1 200 OK\r\n"))
+            #expect(answer.lowercased().contains("content-type: application/json"))
+            #expect(answer.lowercased().contains("server: relayd/\(Version.current)"))
+            let snapshot = try APICoding.decode(StatusSnapshot.self, from: body(answer))
+            #expect(snapshot == ControlTestServer.snapshot)
+        }
+    }
+
+    @Test("GET /v1/health is 200 when all is well and 503 with the reason when not")
+    func health() async throws {
+        try await ControlTestServer.with { test in
+            let answer = try await test.get("/v1/health")
+            #expect(answer.hasPrefix("HTTP/1.1 200"))
+        }
+        let well = ControlTestServer.snapshot
+        let broken = StatusSnapshot(
+            relayd: well.relayd,
+            accessory: AccessoryStatus(
+                kind: "tcp", address: "tcp:hu:1", state: .waiting, since: .now),
+            link: LinkStatus(state: .noAccessory), server: well.server)
+        try await ControlTestServer.with(answering: broken) { test in
+            let answer = try await test.get("/v1/health")
+            #expect(answer.hasPrefix("HTTP/1.1 503"))
+            let report = try APICoding.decode(HealthReport.self, from: body(answer))
+            #expect(report.health == .notConnected && report.summary == broken.summary)
+        }
+    }
+
+    @Test("every route of the list is served, also with HEAD") func everyRoute() async throws {
+        try await ControlTestServer.with { test in
+            let list = try APICoding.decode(
+                RouteList.self, from: body(try await test.get("/")))
+            #expect(list.routes == Routes.all)
+            for route in list.routes {
+                #expect(try await test.get(route.path).hasPrefix("HTTP/1.1 200"))
+                let head = try await test.get(route.path, method: "HEAD")
+                #expect(head.hasPrefix("HTTP/1.1 200") && body(head).isEmpty)
+            }
+        }
+    }
+
+    @Test("an unknown path is 404 and says which there are") func notFound() async throws {
+        try await ControlTestServer.with { test in
+            let answer = try await test.get("/v2/status?x=1")
+            #expect(answer.hasPrefix("HTTP/1.1 404"))
+            let error = try APICoding.decode(APIError.self, from: body(answer)).error
+            #expect(error.code == .notFound && error.message.contains("GET /v1/status"))
+        }
+    }
+
+    @Test("a known path with another method is 405 and says which it takes")
+    func wrongMethod() async throws {
+        try await ControlTestServer.with { test in
+            let answer = try await test.get(
+                "/v1/status", method: "POST", headers: "Content-Length: 3\r\n")
+            #expect(answer.hasPrefix("HTTP/1.1 405"))
+            #expect(answer.lowercased().contains("allow: get"))
+            let error = try APICoding.decode(APIError.self, from: body(answer)).error
+            #expect(error.code == .methodNotAllowed)
+        }
+    }
+
+    @Test("a status that cannot be had is 500 without details") func failing() async throws {
+        struct Secret: Error {}
+        try await ControlTestServer.with(failing: Secret()) { test in
+            let answer = try await test.get("/v1/status")
+            #expect(answer.hasPrefix("HTTP/1.1 500") && !answer.contains("Secret"))
+            #expect(try APICoding.decode(APIError.self, from: body(answer)).error.code == .internal)
+        }
+    }
+
+    @Test("several requests share a connection") func keepAlive() async throws {
+        try await ControlTestServer.with { test in
+            let answer = try await test.exchange(
+                "GET / HTTP/1.1\r\nHost: r\r\n\r\nGET /v1/health HTTP/1.1\r\nHost: r\r\n"
+                    + "Connection: close\r\n\r\n")
+            #expect(answer.split(separator: "HTTP/1.1 200").count == 2)
+        }
+    }
+
+    enum Hostility: String, CaseIterable {
+        case binary, otherProtocol, futureVersion, hugeHeader, hugePath, manyHeaders
+
+        var request: String {
+            switch self {
+            case .binary: "\0\u{1}\u{2}\u{3}"
+            case .otherProtocol: "SSH-2.0-OpenSSH_9\r\n\r\n"
+            case .futureVersion: "GET / HTTP/9.9\r\n\r\n"
+            case .hugeHeader:
+                "GET / HTTP/1.1\r\nX: " + String(repeating: "a", count: 100_000) + "\r\n\r\n"
+            case .hugePath:
+                "GET /" + String(repeating: "a", count: 100_000) + " HTTP/1.1\r\n\r\n"
+            case .manyHeaders:
+                "GET / HTTP/1.1\r\n" + (0..<5_000).map { "H\($0): x\r\n" }.joined() + "\r\n"
+            }
+        }
+    }
+
+    @Test(
+        "what is not a proper request is turned away, and the server lives on",
+        arguments: Hostility.allCases)
+    func hostileRequests(hostility: Hostility) async throws {
+        try await ControlTestServer.with { test in
+            let answer = try await test.exchange(hostility.request)
+            #expect(!answer.contains("HTTP/1.1 200"))
+            #expect(try await test.get("/v1/status").hasPrefix("HTTP/1.1 200"))
+        }
+    }
+
+    @Test("nobody waits for a body that trickles in") func slowBody() async throws {
+        try await ControlTestServer.with { test in
+            let answer = try await test.exchange(
+                "GET /v1/status HTTP/1.1\r\nHost: r\r\nContent-Length: 1000000\r\n\r\nx")
+            #expect(answer.hasPrefix("HTTP/1.1 200"))
+        }
+    }
+
+    @Test("shutdown does not wait for clients that sit there")
+    func shutdownWithOpenClients() async throws {
+        let test = try ControlTestServer()
+        defer { test.cleanUp() }
+        let group = ServiceGroup(services: [try test.make()], logger: ControlTestServer.quiet)
+        async let running: Void = group.run()
+        #expect(try await test.get("/").hasPrefix("HTTP/1.1 200"))
+
+        let idle = try test.connect()
+        let half = try test.connect()
+        test.send("GET /v1/status HTT", to: half)
+        let greedy = try test.connect()
+        let flooding = NIOThreadPool.singleton.runIfActive(
+            eventLoop: MultiThreadedEventLoopGroup.singleton.any()
+        ) {
+            // Asks for more than all buffers hold and reads none of it, until it is cut off.
+            let request = String(repeating: "GET / HTTP/1.1\r\nHost: r\r\n\r\n", count: 100)
+            for _ in 0..<100 { test.send(request, to: greedy) }
+        }
+        #expect(try await test.get("/").hasPrefix("HTTP/1.1 200"))
+
+        await group.triggerGracefulShutdown()
+        try await running
+        try await flooding.get()
+        for descriptor in [idle, half, greedy] {
+            #expect(test.readToEnd(descriptor) != nil)
+            close(descriptor)
+        }
+        #expect(access(test.path, F_OK) != 0)
+    }
+
+    @Test("cancelling ends the server too") func cancellation() async throws {
+        let test = try ControlTestServer()
+        defer { test.cleanUp() }
+        let server = try test.make()
+        let running = Task { try await server.run() }
+        #expect(try await test.get("/").hasPrefix("HTTP/1.1 200"))
+        running.cancel()
+        _ = await running.result
+        #expect(access(test.path, F_OK) != 0)
+    }
+
+    @Test("a request made before the server runs is answered once it does")
+    func earlyClient() async throws {
+        let test = try ControlTestServer()
+        defer { test.cleanUp() }
+        let server = try test.make()
+        let early = try test.connect()
+        defer { close(early) }
+        test.send("GET / HTTP/1.1\r\nHost: r\r\nConnection: close\r\n\r\n", to: early)
+        let running = Task { try await server.run() }
+        let answer = try await NIOThreadPool.singleton.runIfActive { test.readToEnd(early) }
+        #expect(answer?.hasPrefix("HTTP/1.1 200") == true)
+        running.cancel()
+        _ = await running.result
+    }
+}

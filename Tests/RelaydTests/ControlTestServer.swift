@@ -1,0 +1,133 @@
+import ControlAPI
+import Glibc
+import Logging
+import NIOCore
+import NIOPosix
+import ServiceLifecycle
+import Testing
+import relayd
+
+/// A directory of its own and a running control server in it, for the Control tests.
+struct ControlTestServer {
+    let directory: String
+    var path: String { directory + "/c.sock" }
+
+    static let snapshot = StatusSnapshot(
+        relayd: RelaydStatus(
+            pid: 1, startedAt: Timestamp(millisecondsSince1970: 0), uptimeSeconds: 1),
+        accessory: AccessoryStatus(
+            kind: "sim", address: "sim:", state: .open,
+            since: Timestamp(millisecondsSince1970: 0)),
+        link: LinkStatus(state: .idle),
+        server: ServerStatus(state: .listening, endpoints: ["127.0.0.1:2776"]))
+
+    static var quiet: Logger {
+        Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+    }
+
+    init() throws {
+        var template = Array("/tmp/relayd-control-XXXXXX".utf8CString)
+        let made = try #require(mkdtemp(&template))
+        directory = String(cString: made)
+    }
+
+    func cleanUp() {
+        unlink(path)
+        rmdir(directory)
+    }
+
+    func make(
+        mode: UInt16 = 0o660, group: String? = nil,
+        status: @escaping @Sendable () async throws -> StatusSnapshot = { Self.snapshot }
+    ) throws -> ControlServer {
+        try ControlServer(
+            configuration: .init(socketPath: path, mode: mode, group: group), status: status,
+            eventLoopGroup: MultiThreadedEventLoopGroup.singleton, logger: Self.quiet)
+    }
+
+    /// Runs a server around `body`, then stops it as the daemon does.
+    static func with(
+        answering status: StatusSnapshot = snapshot, failing error: (any Error)? = nil,
+        _ body: (ControlTestServer) async throws -> Void
+    ) async throws {
+        let test = try ControlTestServer()
+        defer { test.cleanUp() }
+        let server = try test.make(status: {
+            if let error { throw error }
+            return status
+        })
+        let group = ServiceGroup(services: [server], logger: quiet)
+        async let running: Void = group.run()
+        do {
+            try await body(test)
+        } catch {
+            await group.triggerGracefulShutdown()
+            throw error
+        }
+        await group.triggerGracefulShutdown()
+        try await running
+        #expect(access(test.path, F_OK) != 0, "the socket is gone after shutdown")
+    }
+
+    // MARK: - A client that sends any bytes
+
+    /// A blocking socket connected to the server.
+    func connect() throws -> Int32 {
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let status = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        try #require(status == 0, "connect: errno \(errno)")
+        // Nothing here may take this long; without it a failing test would hang.
+        var limit = timeval(tv_sec: 30, tv_usec: 0)
+        setsockopt(
+            descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        return descriptor
+    }
+
+    func send(_ text: String, to descriptor: Int32) {
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes {
+                Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
+            guard count > 0 else { return }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    /// Everything until the server closes; nil when it does not.
+    func readToEnd(_ descriptor: Int32) -> String? {
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = recv(descriptor, &buffer, buffer.count, 0)
+            if count == 0 || (count < 0 && errno == ECONNRESET) {
+                return String(decoding: bytes, as: UTF8.self)
+            }
+            guard count > 0 else { return nil }
+            bytes += buffer[..<count]
+        }
+    }
+
+    /// Sends `text`, reads the answer to the end, off the cooperative pool.
+    func exchange(_ text: String) async throws -> String {
+        let test = self
+        return try await NIOThreadPool.singleton.runIfActive {
+            let descriptor = try test.connect()
+            defer { close(descriptor) }
+            test.send(text, to: descriptor)
+            return try #require(test.readToEnd(descriptor), "the server did not close")
+        }
+    }
+
+    func get(_ path: String, method: String = "GET", headers: String = "") async throws -> String {
+        try await exchange(
+            "\(method) \(path) HTTP/1.1\r\nHost: relayd\r\nConnection: close\r\n\(headers)\r\n")
+    }
+}
