@@ -1,0 +1,87 @@
+package import ArgumentParser
+package import ControlAPI
+
+/// `relayctl status`: where the chain from head unit to app stands.
+package struct StatusCommand: AsyncParsableCommand {
+    package static let configuration = CommandConfiguration(
+        commandName: "status",
+        abstract: "Show where the chain from head unit to app stands.",
+        discussion: """
+            Four lines, from the head unit to the apps, then a row per app. When something is \
+            broken, the reason and the remedy stand under the line. "From app" and "To app" count \
+            frames and bytes; "Queue" is what waits because the app reads too slowly.
+
+            EXAMPLES
+              relayctl status
+              relayctl status --watch
+              relayctl status --json | jq .accessory.state
+              until relayctl status >/dev/null; do sleep 1; done
+
+            With --watch on a terminal the text is updated in place until ^C, also while relayd is \
+            restarted; into a file or a pipe a block is written for every change. With --watch \
+            --json every change is one line.
+
+            \(ExitStatus.discussion)
+            """)
+
+    @Flag(name: .shortAndLong, help: "Keep showing it.")
+    package var watch = false
+
+    @Option(
+        help: ArgumentHelp("With --watch: time between looks.", valueName: "seconds"))
+    package var interval = 1.0
+
+    @OptionGroup package var output: OutputOptions
+    @OptionGroup package var socket: SocketOptions
+
+    package init() {}
+
+    /// Shortest interval that is not a load of its own; longest that is still "watching".
+    package static let intervals = 0.1...3600.0
+
+    package func validate() throws {
+        guard Self.intervals.contains(interval) else {
+            throw ValidationError(
+                "--interval is \(interval); expected seconds from 0.1 to 3600, e.g. --interval 5")
+        }
+    }
+
+    package func run() async throws {
+        let client = try socket.client()
+        let screen = StatusScreen(
+            output: .current, isJSON: output.json, style: Output.current.style(output.color))
+        guard !watch else {
+            let interval = Duration.seconds(interval)
+            var watch = StatusWatch(
+                screen: screen,
+                ask: { () async throws(ControlClientError) in
+                    try await client.status()
+                }, pause: { try await Task.sleep(for: interval) })
+            try await watch.run()
+            return
+        }
+        let status = try await client.status()
+        Output.current.write(screen.text(status))
+        let exit = ExitStatus(status.snapshot.health)
+        if exit != .ok { throw ExitCode(exit.rawValue) }
+    }
+}
+
+/// A status in the form the user asked for.
+package struct StatusScreen: Sendable {
+    package let output: Output
+    package let isJSON: Bool
+    package let style: Style
+
+    package init(output: Output, isJSON: Bool, style: Style) {
+        self.output = output
+        self.isJSON = isJSON
+        self.style = style
+    }
+
+    package func text(_ status: ControlClient.Status, now: Timestamp = .now) -> String {
+        guard !isJSON else { return JSONText.safe(status.json) }
+        return StatusText(width: output.size().columns, style: style, now: now)
+            .render(status.snapshot)
+    }
+}

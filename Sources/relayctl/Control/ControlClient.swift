@@ -1,0 +1,116 @@
+package import ControlAPI
+package import NIOCore
+import NIOHTTP1
+import NIOPosix
+
+/// Asks relayd: HTTP/1.1 over its Unix socket, a connection per question.
+///
+/// Every command that needs the daemon has one. It tries the usual places in order (see
+/// `ControlSocket`) and keeps what it found at each, for the error.
+package struct ControlClient: Sendable {
+    package let sockets: [ControlSocket]
+    private let timeout: TimeAmount
+    private let eventLoopGroup: any EventLoopGroup
+
+    /// relayd answers within milliseconds; who waited this long wants to know that it does not.
+    package static let defaultTimeout = TimeAmount.seconds(5)
+
+    package init(
+        sockets: [ControlSocket], timeout: TimeAmount = defaultTimeout,
+        eventLoopGroup: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
+    ) {
+        self.sockets = sockets
+        self.timeout = timeout
+        self.eventLoopGroup = eventLoopGroup
+    }
+
+    /// A status, and the JSON it came in.
+    package struct Status: Sendable {
+        package let snapshot: StatusSnapshot
+        package let json: String
+
+        package init(snapshot: StatusSnapshot, json: String) {
+            self.snapshot = snapshot
+            self.json = json
+        }
+    }
+
+    package func status() async throws(ControlClientError) -> Status {
+        let (socket, answer) = try await get(Routes.status)
+        do {
+            let snapshot = try APICoding.decode(StatusSnapshot.self, from: answer.body)
+            return Status(snapshot: snapshot, json: String(decoding: answer.body, as: UTF8.self))
+        } catch {
+            throw .notUnderstood(
+                socket.path, server: answer.server, problem: Self.problem(error))
+        }
+    }
+
+    /// The answer to `GET path` of the first relayd found, if it is a success.
+    package func get(
+        _ path: String
+    ) async throws(ControlClientError) -> (socket: ControlSocket, answer: ControlAnswer) {
+        var findings: [ControlClientError.Finding] = []
+        for socket in sockets {
+            do {
+                try socket.checkDirectoryIsOurs()
+                let answer = try await ask(socket.path, for: path)
+                try Self.check(answer, from: socket.path, to: path)
+                return (socket, answer)
+            } catch let error as ControlClientError {
+                throw error
+            } catch let error as ControlExchange.Failure {
+                throw ControlClientError(error, at: socket.path)
+            } catch {
+                findings.append(.init(path: socket.path, error: error))
+            }
+        }
+        throw .notRunning(findings)
+    }
+
+    private func ask(_ socketPath: String, for path: String) async throws -> ControlAnswer {
+        let loop = eventLoopGroup.next()
+        let answer = loop.makePromise(of: ControlAnswer.self)
+        let timeout = timeout
+        ClientBootstrap(group: loop)
+            .connectTimeout(timeout)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHTTPClientHandlers()
+                    try channel.pipeline.syncOperations.addHandler(
+                        ControlExchange(path: path, timeout: timeout, promise: answer))
+                }
+            }
+            .connect(unixDomainSocketPath: socketPath)
+            .whenFailure { answer.fail($0) }
+        return try await answer.futureResult.get()
+    }
+
+    private static func check(
+        _ answer: ControlAnswer, from socketPath: String, to path: String
+    ) throws(ControlClientError) {
+        guard answer.server.hasPrefix("relayd/") else {
+            throw .notRelayd(socketPath, "it calls itself \"\(SafeText.clean(answer.server))\"")
+        }
+        // 503 is health's "no", with a whole answer.
+        if answer.status == 200 || answer.status == 503 { return }
+        let detail = try? APICoding.decode(APIError.self, from: answer.body).error
+        throw .refused(
+            socketPath, path: path, status: answer.status, server: answer.server,
+            message: SafeText.clean(detail?.message ?? "no reason given"))
+    }
+
+    private static func problem(_ error: any Error) -> String {
+        guard let error = error as? DecodingError else { return "\(error)" }
+        let (context, what): (DecodingError.Context, String) =
+            switch error {
+            case .keyNotFound(let key, let context): (context, "\"\(key.stringValue)\" is missing")
+            case .typeMismatch(_, let context): (context, context.debugDescription)
+            case .valueNotFound(_, let context): (context, context.debugDescription)
+            case .dataCorrupted(let context): (context, context.debugDescription)
+            @unknown default: (.init(codingPath: [], debugDescription: ""), "\(error)")
+            }
+        let path = context.codingPath.map(\.stringValue).joined(separator: ".")
+        return SafeText.clean(path.isEmpty ? what : "at \(path): \(what)")
+    }
+}

@@ -1,0 +1,156 @@
+import ControlAPI
+import Glibc
+import NIOCore
+
+/// Why relayd could not be asked. All of them end relayctl with `ExitStatus.notRunning`.
+package enum ControlClientError: Error, Equatable, CustomStringConvertible {
+    /// Nobody answers at any of the places.
+    case notRunning([Finding])
+    case timedOut(String)
+    /// Somebody answers, but not relayd.
+    case notRelayd(String, String)
+    /// relayd said no.
+    case refused(String, path: String, status: Int, server: String, message: String)
+    /// relayd's answer is not what this relayctl knows.
+    case notUnderstood(String, server: String, problem: String)
+
+    /// What was found at one place.
+    package struct Finding: Sendable, Equatable {
+        package let path: String
+        package let problem: Problem
+    }
+
+    package enum Problem: Sendable, Equatable {
+        case absent
+        /// A socket file nobody listens on.
+        case abandoned
+        /// This user may not connect; what to do about it.
+        case notPermitted(remedy: String)
+        case other(String)
+    }
+
+    init(_ failure: ControlExchange.Failure, at path: String) {
+        self =
+            switch failure {
+            case .timedOut: .timedOut(path)
+            case .notHTTP: .notRelayd(path, "its answer is not HTTP")
+            case .closedEarly: .notRelayd(path, "it closed the connection without an answer")
+            case .tooLarge:
+                .notRelayd(path, "it sent more than \(ControlExchange.maximumBodyBytes) bytes")
+            }
+    }
+
+    package var description: String {
+        switch self {
+        case .notRunning(let findings):
+            Self.notRunning(findings)
+        case .timedOut(let path):
+            """
+            relayd accepted the connection on \(path) but did not answer in time; it may be \
+            stopping or stuck: look at its log (journalctl -u relayd), or try again
+            """
+        case .notRelayd(let path, let found):
+            """
+            the program that answers on \(path) is not relayd: \(found); check the path given \
+            with --socket or \(ControlSocket.environmentVariable)
+            """
+        case .refused(let path, let route, let status, let server, let message):
+            """
+            \(SafeText.clean(server)) on \(path) answered \(route) with \(status): \(message)\
+            \(Self.versions(server))
+            """
+        case .notUnderstood(let path, let server, let problem):
+            """
+            the answer of \(SafeText.clean(server)) on \(path) is not understood: \(problem)\
+            \(Self.versions(server))
+            """
+        }
+    }
+
+    private static func versions(_ server: String) -> String {
+        guard server != "relayd/\(Version.current)" else { return "" }
+        return "; this is relayctl \(Version.current): use the one that came with that relayd"
+    }
+
+    private static func notRunning(_ findings: [Finding]) -> String {
+        var remedy = """
+            start it (relayd, or: sudo systemctl start relayd), or say where its socket is with \
+            --socket PATH or \(ControlSocket.environmentVariable)
+            """
+        for finding in findings {
+            if case .notPermitted(let better) = finding.problem { remedy = better }
+        }
+        let isPermitted = !findings.contains { finding in
+            if case .notPermitted = finding.problem { true } else { false }
+        }
+        let headline = isPermitted ? "relayd is not running" : "relayd may not be asked by you"
+        let places = findings.map { "  \($0.path)  \($0.problem.text)" }.joined(separator: "\n")
+        return "\(headline); looked at\n\(places)\n→ \(remedy)"
+    }
+}
+
+extension ControlClientError.Problem {
+    package var text: String {
+        switch self {
+        case .absent: "does not exist"
+        case .abandoned: "nobody answers (left behind by a relayd that was killed)"
+        case .notPermitted: "permission denied"
+        case .other(let problem): problem
+        }
+    }
+}
+
+extension ControlClientError.Finding {
+    init(path: String, error: any Error) {
+        self.path = path
+        problem =
+            switch error {
+            case let error as IOError:
+                switch error.errnoCode {
+                case ENOENT, ENOTDIR: .absent
+                case ECONNREFUSED: .abandoned
+                case EACCES, EPERM: .notPermitted(remedy: SocketPermissions(path).remedy)
+                case let code: .other(String(cString: strerror(code)))
+                }
+            case ChannelError.connectTimeout: .other("nobody took the connection in time")
+            default: .other("\(error)")
+            }
+    }
+}
+
+/// Who may use a socket, and how to become one of them.
+private struct SocketPermissions {
+    let path: String
+
+    init(_ path: String) { self.path = path }
+
+    var remedy: String {
+        var info = stat()
+        guard stat(path, &info) == 0 else {
+            return "a directory above \(path) is closed to you: run relayctl with sudo"
+        }
+        let group = Self.groupName(info.st_gid)
+        let mode = String(info.st_mode & 0o777, radix: 8)
+        let owner = "it belongs to user id \(info.st_uid), group \(group), mode \(mode)"
+        guard info.st_mode & 0o020 != 0, info.st_gid != 0 else {
+            return "\(owner): run relayctl with sudo, or configure a group for the control socket"
+        }
+        return """
+            \(owner): join the group (sudo usermod -aG \(group) $USER, then log in again, or: \
+            newgrp \(group)), or run relayctl with sudo
+            """
+    }
+
+    private static func groupName(_ id: gid_t) -> String {
+        var entry = group()
+        var found: UnsafeMutablePointer<group>?
+        // 64 KiB: a group with some thousand members still fits.
+        let size = 65_536
+        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: size) { buffer in
+            guard getgrgid_r(id, &entry, buffer.baseAddress, size, &found) == 0,
+                found != nil, let name = entry.gr_name
+            else { return "\(id)" }
+            return String(cString: name)
+        }
+    }
+}

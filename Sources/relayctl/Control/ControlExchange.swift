@@ -1,0 +1,97 @@
+import ControlAPI
+import NIOCore
+import NIOHTTP1
+
+/// What relayd answered.
+package struct ControlAnswer: Sendable, Equatable {
+    package let status: Int
+    /// The `Server` header, "relayd/0.1.0".
+    package let server: String
+    package let body: [UInt8]
+}
+
+/// One request and its answer on one connection; belongs to `ControlClient`.
+///
+/// Lives at the end of NIO's HTTP/1.1 client pipeline. Whatever happens, the promise is kept
+/// exactly once: by a whole answer, an error, the end of the connection, or the deadline.
+final class ControlExchange: ChannelInboundHandler {
+    typealias InboundIn = HTTPClientResponsePart
+    typealias OutboundOut = HTTPClientRequestPart
+
+    enum Failure: Error, Equatable {
+        case timedOut
+        /// The other side does not speak HTTP/1.1.
+        case notHTTP
+        case closedEarly
+        case tooLarge
+    }
+
+    /// Largest answer taken: a status with some hundred apps stays far below.
+    static let maximumBodyBytes = 8 << 20
+
+    private let path: String
+    private let timeout: TimeAmount
+    private var promise: EventLoopPromise<ControlAnswer>?
+    private var deadline: Scheduled<Void>?
+    private var head: HTTPResponseHead?
+    private var body: [UInt8] = []
+
+    init(path: String, timeout: TimeAmount, promise: EventLoopPromise<ControlAnswer>) {
+        self.path = path
+        self.timeout = timeout
+        self.promise = promise
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        deadline = context.eventLoop.assumeIsolated().scheduleTask(in: timeout) {
+            self.finish(.failure(Failure.timedOut), context)
+        }
+        var head = HTTPRequestHead(version: .http1_1, method: .GET, uri: path)
+        head.headers = [
+            "Host": "relayd", "User-Agent": "relayctl/\(Version.current)", "Connection": "close",
+        ]
+        context.write(wrapOutboundOut(.head(head)), promise: nil)
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head(let head):
+            self.head = head
+        case .body(let part):
+            body += part.readableBytesView
+            if body.count > Self.maximumBodyBytes {
+                finish(.failure(Failure.tooLarge), context)
+            }
+        case .end:
+            guard let head else { return finish(.failure(Failure.notHTTP), context) }
+            let answer = ControlAnswer(
+                status: Int(head.status.code), server: head.headers.first(name: "server") ?? "",
+                body: body)
+            finish(.success(answer), context)
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        switch error {
+        // The stream ended before an answer did.
+        case HTTPParserError.invalidEOFState: finish(.failure(Failure.closedEarly), context)
+        case is HTTPParserError: finish(.failure(Failure.notHTTP), context)
+        default: finish(.failure(error), context)
+        }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        finish(.failure(Failure.closedEarly), context)
+    }
+
+    private func finish(
+        _ result: Result<ControlAnswer, any Error>, _ context: ChannelHandlerContext
+    ) {
+        guard let promise else { return }
+        self.promise = nil
+        deadline?.cancel()
+        promise.completeWith(result)
+        context.close(promise: nil)
+    }
+}

@@ -1,0 +1,24 @@
+package import ArgumentParser
+import ControlAPI
+
+/// The option of every command that asks relayd.
+package struct SocketOptions: ParsableArguments {
+    @Option(
+        name: .customLong("socket"),
+        help: ArgumentHelp(
+            "relayd's control socket. Default: $RELAYD_SOCKET, else the usual places in turn.",
+            valueName: "path"),
+        completion: .file())
+    package var path: String?
+
+    package init() {}
+
+    /// - Throws: `ValidationError` when the path cannot be a socket's.
+    func client() throws -> ControlClient {
+        do {
+            return ControlClient(sockets: try ControlSocket.forTool(given: path))
+        } catch {
+            throw ValidationError(error.description)
+        }
+    }
+}

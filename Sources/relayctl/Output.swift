@@ -1,0 +1,104 @@
+import ArgumentParser
+import Glibc
+
+/// Where a command writes, and what it may assume about the reader.
+///
+/// Commands get it through `Output.current`; tests put a recording one there.
+package struct Output: Sendable {
+    package enum Stream: Int32, Sendable {
+        case standard = 1
+        case error = 2
+    }
+
+    /// Whether a person is looking at standard output right now.
+    package let isTerminal: Bool
+    /// Columns and rows of the terminal at the moment of the call.
+    package let size: @Sendable () -> (columns: Int, rows: Int)
+    /// Whether the environment asks for no colours (NO_COLOR, TERM=dumb).
+    package let prefersNoColor: Bool
+    private let sink: @Sendable (Stream, String) -> Bool
+
+    /// When nobody looks, lines are as long as they like: they end in files and pipes.
+    package static let unlimitedColumns = 10_000
+
+    package init(
+        isTerminal: Bool, prefersNoColor: Bool = false,
+        size: @escaping @Sendable () -> (columns: Int, rows: Int),
+        sink: @escaping @Sendable (Stream, String) -> Bool
+    ) {
+        self.isTerminal = isTerminal
+        self.prefersNoColor = prefersNoColor
+        self.size = size
+        self.sink = sink
+    }
+
+    @TaskLocal package static var current = Output.process
+
+    /// Writes `text` as it is; false when the reader is gone.
+    @discardableResult
+    package func write(_ text: String, to stream: Stream = .standard) -> Bool {
+        sink(stream, text)
+    }
+
+    package func style(_ choice: ColorChoice) -> Style {
+        switch choice {
+        case .always: .coloured
+        case .never: .plain
+        case .auto: Style(isOn: isTerminal && !prefersNoColor)
+        }
+    }
+}
+
+/// When to use colours; `auto` means on a terminal, unless NO_COLOR is set or TERM is "dumb".
+package enum ColorChoice: String, CaseIterable, ExpressibleByArgument, Sendable {
+    case auto, always, never
+}
+
+/// The options of every command that shows something.
+package struct OutputOptions: ParsableArguments {
+    @Flag(help: "Print JSON as relayd sends it. Its fields are only ever added to.")
+    package var json = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Colours: auto (on a terminal, unless NO_COLOR is set), always or never.",
+            valueName: "when"))
+    package var color = ColorChoice.auto
+
+    package init() {}
+}
+
+// MARK: - The process's own
+
+extension Output {
+    package static let process = Output(
+        isTerminal: isatty(Stream.standard.rawValue) == 1,
+        prefersNoColor: !variable("NO_COLOR").isEmpty || variable("TERM") == "dumb",
+        size: { terminalSize() },
+        sink: { stream, text in writeAll(text, to: stream.rawValue) })
+
+    private static func variable(_ name: String) -> String {
+        getenv(name).map { String(cString: $0) } ?? ""
+    }
+
+    private static func terminalSize() -> (columns: Int, rows: Int) {
+        var size = winsize()
+        guard ioctl(Stream.standard.rawValue, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {
+            return isatty(Stream.standard.rawValue) == 1 ? (80, 24) : (unlimitedColumns, .max)
+        }
+        return (Int(size.ws_col), Int(size.ws_row))
+    }
+
+    private static func writeAll(_ text: String, to descriptor: Int32) -> Bool {
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count > 0 {
+                rest = rest.dropFirst(count)
+            } else if errno != EINTR {
+                return false
+            }
+        }
+        return true
+    }
+}

@@ -1,0 +1,45 @@
+/// JSON passed on as it came, so that a script gets fields this relayctl does not know yet.
+///
+/// Used by `--json`. Works on text: no decoding, no loss.
+package enum JSONText {
+    /// On one line, without spaces outside strings.
+    package static func compact(_ json: String) -> String {
+        var kept = String.UnicodeScalarView()
+        var isInString = false
+        var isEscaped = false
+        for scalar in json.unicodeScalars {
+            if isInString {
+                isInString = isEscaped || scalar != "\""
+                isEscaped = !isEscaped && scalar == "\\"
+            } else if scalar.properties.isWhitespace {
+                continue
+            } else {
+                isInString = scalar == "\""
+            }
+            kept.append(scalar)
+        }
+        return String(kept)
+    }
+
+    /// The same JSON with invisible characters written as \u escapes: JSON itself only demands it
+    /// below U+0020, but U+009B starts a terminal's control sequence all the same. Outside strings
+    /// JSON is plain ASCII, so nothing else is touched.
+    package static func safe(_ json: String) -> String {
+        var kept = ""
+        for scalar in json.unicodeScalars {
+            if scalar.value >= 0x7F, SafeText.isInvisible(scalar) || isSeparator(scalar) {
+                for unit in String(scalar).utf16 {
+                    let digits = String(unit, radix: 16)
+                    kept += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+                }
+            } else {
+                kept.unicodeScalars.append(scalar)
+            }
+        }
+        return kept
+    }
+
+    private static func isSeparator(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.value == 0x2028 || scalar.value == 0x2029
+    }
+}

@@ -1,0 +1,67 @@
+/// Text from apps and head units, made harmless for a terminal.
+///
+/// Everything relayctl shows as text passes through `clean`, everything it passes on as JSON
+/// through `JSONText`: an app's name may be anything, including the sequence that retitles the
+/// window or repaints the lines above.
+package enum SafeText {
+    /// Longest piece kept, in Unicode scalars: no name needs more, and a thousand combining marks
+    /// on one letter would smear over the lines around it.
+    package static let maximumScalars = 256
+
+    /// Removes escape sequences whole, then every other control or invisible formatting
+    /// character; line breaks and tabs become spaces.
+    package static func clean(_ text: String) -> String {
+        var kept = String.UnicodeScalarView()
+        var scalars = text.unicodeScalars.makeIterator()
+        while let scalar = scalars.next(), kept.count < maximumScalars {
+            switch scalar.value {
+            case 0x1B: skipEscapeSequence(&scalars)
+            case 0x9B: skipControlSequence(&scalars)
+            case 0x90, 0x98, 0x9D, 0x9E, 0x9F: skipControlString(&scalars)
+            case 0x09...0x0D, 0x85, 0x2028, 0x2029: kept.append(" ")
+            case 0x200D: kept.append(scalar)  // joins emoji, shows nothing by itself
+            default: if !isInvisible(scalar) { kept.append(scalar) }
+            }
+        }
+        return String(kept)
+    }
+
+    /// Control characters, and format characters: writing direction, zero-width spaces, tags.
+    static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
+        let category = scalar.properties.generalCategory
+        return category == .control || category == .format
+    }
+
+    // Lengths of sequences by ECMA-48: "5.4 Control sequences", "5.6 Control strings".
+
+    private typealias Iterator = String.UnicodeScalarView.Iterator
+
+    private static func skipEscapeSequence(_ scalars: inout Iterator) {
+        while let scalar = scalars.next() {
+            switch scalar {
+            case "[": return skipControlSequence(&scalars)
+            case "]", "P", "X", "^", "_": return skipControlString(&scalars)
+            case "\u{20}"..."\u{2F}": continue
+            default: return
+            }
+        }
+    }
+
+    private static func skipControlSequence(_ scalars: inout Iterator) {
+        while let scalar = scalars.next() {
+            if !("\u{20}"..."\u{3F}").contains(scalar) { return }
+        }
+    }
+
+    private static func skipControlString(_ scalars: inout Iterator) {
+        while let scalar = scalars.next() {
+            switch scalar {
+            case "\u{07}", "\u{9C}": return
+            case "\u{1B}":
+                _ = scalars.next()
+                return
+            default: continue
+            }
+        }
+    }
+}

@@ -1,0 +1,272 @@
+package import ControlAPI
+
+/// A status as text: four lines from accessory to apps, a table, and what went wrong.
+///
+/// A pure function of the snapshot, a width and a moment, so that tests compare whole screens.
+/// `Commands/Status.swift` prints it.
+package struct StatusText: Sendable {
+    /// Columns a line may have.
+    package let width: Int
+    package let style: Style
+    /// The moment ages are counted to.
+    package let now: Timestamp
+    package let localTime: LocalTime
+
+    package init(
+        width: Int, style: Style = .plain, now: Timestamp = .now, localTime: LocalTime = .system
+    ) {
+        self.width = max(width, Self.minimumWidth)
+        self.style = style
+        self.now = now
+        self.localTime = localTime
+    }
+
+    /// Narrower terminals wrap by themselves; the columns of the four lines need this much.
+    private static let minimumWidth = 40
+    /// Where states start: the longest label and some air.
+    private static let stateColumn = 13
+    /// Where details start: "listening" and some air.
+    private static let detailColumn = 24
+
+    /// The whole text, each line ended.
+    package func render(_ status: StatusSnapshot) -> String {
+        var lines = accessory(status.accessory)
+        lines += link(status.link, status.accessory)
+        lines += server(status.server)
+        lines += apps(status)
+        lines += notes(status)
+        lines += table(status.apps)
+        lines += departures(status.recentDepartures)
+        return lines.map { $0 + "\n" }.joined()
+    }
+
+    // MARK: - The four lines
+
+    private func accessory(_ accessory: AccessoryStatus) -> [String] {
+        let isSimulated = accessory.kind == "sim"
+        let name = (accessory.name ?? (isSimulated ? "simulated head unit" : nil)).map {
+            "(\(SafeText.clean($0)))"
+        }
+        let address = SafeText.clean(accessory.address)
+        let together = [address, name ?? ""].joined(separator: name == nil ? "" : " ")
+        let device =
+            together.columns <= width - Self.detailColumn ? [together] : [address, name ?? ""]
+        let age = Units.duration(seconds: now.seconds(since: accessory.since))
+        let look: Style.Look =
+            switch accessory.state {
+            case .open: .green
+            case .opening, .waiting: .yellow
+            default: .red
+            }
+        var lines = line(
+            "Accessory", accessory.state.rawValue, look,
+            device + ["since \(localTime.text(accessory.since, now: now)) (\(age))"])
+        if accessory.state != .open, let reason = accessory.reason {
+            let tries = accessory.attempts > 1 ? " (tried \(accessory.attempts) times)" : ""
+            lines += explanation(reason.message + tries, look: look, remedy: reason.remedy)
+        }
+        if let hint = accessory.hint { lines += explanation(hint, look: .yellow) }
+        if accessory.garbageBytes > 0 {
+            lines += explanation(
+                "\(Units.bytes(accessory.garbageBytes)) of garbage skipped", look: .yellow)
+        }
+        return lines
+    }
+
+    private func link(_ link: LinkStatus, _ accessory: AccessoryStatus) -> [String] {
+        let state =
+            link.state == .sessions ? Units.count(link.sessions, "session") : link.state.rawValue
+        let look: Style.Look? =
+            switch link.state {
+            case .sessions: .green
+            case .noAccessory: .red
+            case .waitingForStartServiceACK: .yellow
+            default: nil
+            }
+        var details: [String] = []
+        if let version = link.protocolVersion {
+            details.append("protocol \(SafeText.clean(version))")
+        }
+        if link.startServiceQueue > 0 {
+            details.append("\(link.startServiceQueue) StartService waiting")
+        }
+        if link.sessionsInFarewell > 0 { details.append("\(link.sessionsInFarewell) ending") }
+        if accessory.bytesIn + accessory.bytesOut > 0 {
+            details.append("in \(Self.amount(accessory.framesIn, accessory.bytesIn))")
+            details.append("out \(Self.amount(accessory.framesOut, accessory.bytesOut))")
+        }
+        var lines = line("Link", state, look, details)
+        if link.paused {
+            lines += explanation(
+                "apps are held back: the head unit takes bytes too slowly", look: .yellow)
+        }
+        return lines
+    }
+
+    private func server(_ server: ServerStatus) -> [String] {
+        var details = server.endpoints.map(SafeText.clean)
+        if server.refusedCount > 0 { details.append("(\(server.refusedCount) refused)") }
+        let look: Style.Look = server.state == .listening ? .green : .red
+        var lines = line("Server", server.state.rawValue, look, details)
+        if let reason = server.reason { lines += explanation(reason, look: look) }
+        return lines
+    }
+
+    private func apps(_ status: StatusSnapshot) -> [String] {
+        guard !status.apps.isEmpty else {
+            let endpoint = status.server.endpoints.first.map(SafeText.clean)
+            let advice = status.server.state == .listening ? endpoint : nil
+            return line("Apps", "none", nil, [advice.map { "point your app at \($0)" } ?? ""])
+        }
+        let registered = status.apps.count(where: { $0.state == .registered })
+        return line(
+            "Apps", "\(status.apps.count) connected, \(registered) registered",
+            registered > 0 ? .green : nil, [])
+    }
+
+    /// Only when there is something to say.
+    private func notes(_ status: StatusSnapshot) -> [String] {
+        var lines: [String] = []
+        let (batches, dropped) = (status.log.droppedBatches, status.log.droppedLines)
+        if dropped + batches > 0 {
+            lines += line(
+                "Log", "incomplete", .yellow,
+                [
+                    batches > 0 ? "\(batches) reads never seen" : "",
+                    dropped > 0 ? "\(dropped) lines not written" : "",
+                ])
+        }
+        for hit in status.limitsHit {
+            let last = localTime.text(hit.lastAt, now: now)
+            lines += line(
+                "Limit", SafeText.clean(hit.name), .yellow,
+                ["\(hit.limit), hit \(Units.count(hit.count, "time")), last \(last)"])
+        }
+        return lines
+    }
+
+    // MARK: - Apps
+
+    private func table(_ apps: [AppStatus]) -> [String] {
+        guard !apps.isEmpty else { return [] }
+        func cells(_ cell: (AppStatus) -> String) -> [String] {
+            apps.map { SafeText.clean(cell($0)) }
+        }
+        let table = Table([
+            .init("#", cells { "\($0.id)" }, alignRight: true),
+            .init("App", cells(Self.appName)),
+            .init("App ID", cells { $0.appID ?? "–" }),
+            .init("Peer", cells(\.peer)),
+            .init("Session", cells(Self.sessions)),
+            .init("Protocol", cells { $0.protocolVersion ?? "–" }),
+            .init("HMI", cells { $0.hmiLevel ?? "–" }),
+            .init("From app", cells { Self.amount($0.framesFromApp, $0.bytesFromApp) }),
+            .init("To app", cells { Self.amount($0.framesToApp, $0.bytesToApp) }),
+            .init("Queue", cells { Units.bytes($0.queueBytes) }),
+        ]).fitted(
+            to: width,
+            [
+                .dropIfAll("App ID", "–"),
+                .shorten("App", to: 24),
+                .drop("Protocol"),
+                .dropIfAll("Queue", "0 B"),
+                .replace("From app", with: cells { Units.bytes($0.bytesFromApp) }),
+                .replace("To app", with: cells { Units.bytes($0.bytesToApp) }),
+                .drop("App ID"),
+                .shorten("App", to: 16),
+                .shortenInMiddle("Peer", to: 15),
+                .shorten("App", to: 12),
+                .drop("Queue"),
+                .drop("Session"),
+                .drop("Peer"),
+                .drop("To app"),
+                .drop("From app"),
+            ])
+        var lines = table.lines(style)
+        // From the last row up, so that the places of the others stay right.
+        for (row, app) in apps.enumerated().reversed() {
+            lines.insert(contentsOf: problems(app), at: row + 2)
+        }
+        return [""] + lines
+    }
+
+    private static func appName(_ app: AppStatus) -> String {
+        guard let name = app.appName else { return "(\(app.state))" }
+        return app.state == .registered ? name : "\(name) (\(app.state))"
+    }
+
+    private static func sessions(_ app: AppStatus) -> String {
+        app.sessions.isEmpty ? "–" : app.sessions.map(String.init).joined(separator: ",")
+    }
+
+    /// Frames and bytes.
+    private static func amount(_ frames: Int, _ bytes: Int) -> String {
+        "\(frames) / \(Units.bytes(bytes))"
+    }
+
+    private func problems(_ app: AppStatus) -> [String] {
+        var lines: [String] = []
+        if app.refusedFrames > 0 {
+            lines += explanation(
+                "\(Units.count(app.refusedFrames, "frame")) refused: not its session",
+                look: .yellow, indent: 5)
+        }
+        if let problem = app.lastProblem { lines += explanation(problem, look: .yellow, indent: 5) }
+        return lines
+    }
+
+    private func departures(_ departures: [AppDeparture]) -> [String] {
+        guard !departures.isEmpty else { return [] }
+        let rows = departures.map { gone in
+            let name = gone.appName.map(SafeText.clean) ?? "(no name)"
+            let fixed =
+                "  " + localTime.timeOfDay(gone.closedAt).padded(to: 8) + "  "
+                + "\(gone.id)".padded(to: 2, alignRight: true) + "  "
+                + name.shortened(to: 24) + "  " + SafeText.clean(gone.peer) + "  "
+            return fixed + SafeText.clean(gone.reason)
+        }
+        return ["", style(.bold, "  Left recently")] + rows.map { $0.shortened(to: width) }
+    }
+
+    // MARK: - Pieces
+
+    /// Label, state and details; details that do not fit go on below each other.
+    private func line(
+        _ label: String, _ state: String, _ look: Style.Look?, _ details: [String]
+    ) -> [String] {
+        let state = SafeText.clean(state)
+        let room = Self.detailColumn - Self.stateColumn
+        let needsPadding = details.contains { !$0.isEmpty }
+        let padded = needsPadding ? state.padded(to: max(room, state.columns + 2)) : state
+        let blanks = String(repeating: " ", count: padded.columns - state.columns)
+        var lines = Paragraph.flow(
+            details, used: Self.stateColumn + padded.columns, width: width,
+            indent: Self.detailColumn)
+        lines[0] =
+            style(.bold, label.padded(to: Self.stateColumn)) + style(look, state) + blanks
+            + lines[0]
+        return lines.map(Self.withoutTrailingBlanks)
+    }
+
+    /// A reason under the line it belongs to, and what to do about it.
+    private func explanation(
+        _ text: String, look: Style.Look, remedy: String? = nil, indent: Int = stateColumn
+    ) -> [String] {
+        var lines = words(text, indent: indent).map { style(look, $0) }
+        if let remedy, !remedy.isEmpty { lines += words("→ " + remedy, indent: indent) }
+        return lines
+    }
+
+    private func words(_ text: String, indent: Int) -> [String] {
+        var lines = Paragraph.words(
+            SafeText.clean(text), used: indent, width: width, indent: indent)
+        lines[0] = String(repeating: " ", count: indent) + lines[0]
+        return lines
+    }
+
+    private static func withoutTrailingBlanks(_ line: String) -> String {
+        var line = line
+        while line.last == " " { line.removeLast() }
+        return line
+    }
+}

@@ -1,0 +1,94 @@
+/// Rows under a heading, as wide as they need to be or as narrow as they must.
+///
+/// `StatusText` fills it; cells must be clean (`SafeText`).
+package struct Table: Sendable {
+    package struct Column: Sendable {
+        package let title: String
+        package var cells: [String]
+        package let alignRight: Bool
+
+        package init(_ title: String, _ cells: [String], alignRight: Bool = false) {
+            self.title = title
+            self.cells = cells
+            self.alignRight = alignRight
+        }
+
+        package var width: Int {
+            max(title.columns, cells.map(\.columns).max() ?? 0)
+        }
+    }
+
+    /// One way to make the table narrower; the first ones hurt least.
+    package enum Sacrifice: Sendable {
+        case drop(String)
+        case dropIfAll(String, String)
+        case replace(String, with: [String])
+        /// Cuts the end off cells wider than this.
+        case shorten(String, to: Int)
+        /// Cuts the middle out of cells wider than this.
+        case shortenInMiddle(String, to: Int)
+    }
+
+    package var columns: [Column]
+    /// Spaces before each row.
+    package static let indent = 2
+    /// Spaces between columns.
+    package static let gap = 2
+
+    package init(_ columns: [Column]) { self.columns = columns }
+
+    package var width: Int {
+        Self.indent + columns.map(\.width).reduce(0, +) + Self.gap * max(0, columns.count - 1)
+    }
+
+    /// The table after as few sacrifices as it takes to fit `width` columns.
+    package func fitted(to width: Int, _ sacrifices: [Sacrifice]) -> Table {
+        var table = self
+        for sacrifice in sacrifices where table.width > width {
+            table.make(sacrifice, needing: table.width - width)
+        }
+        return table
+    }
+
+    private mutating func make(_ sacrifice: Sacrifice, needing excess: Int) {
+        switch sacrifice {
+        case .drop(let title):
+            columns.removeAll { $0.title == title }
+        case .dropIfAll(let title, let value):
+            columns.removeAll { $0.title == title && $0.cells.allSatisfy { $0 == value } }
+        case .replace(let title, let cells):
+            change(title) { $0.cells = cells }
+        case .shorten(let title, let minimum):
+            change(title) { column in
+                let width = max(minimum, column.width - excess)
+                column.cells = column.cells.map { $0.shortened(to: width) }
+            }
+        case .shortenInMiddle(let title, let minimum):
+            change(title) { column in
+                let width = max(minimum, column.width - excess)
+                column.cells = column.cells.map { $0.shortenedInMiddle(to: width) }
+            }
+        }
+    }
+
+    private mutating func change(_ title: String, _ body: (inout Column) -> Void) {
+        for index in columns.indices where columns[index].title == title { body(&columns[index]) }
+    }
+
+    /// Heading first, then one line per row.
+    package func lines(_ style: Style) -> [String] {
+        let rows = columns.map(\.cells.count).max() ?? 0
+        let heading = line { $0.title }
+        return [style(.bold, heading)] + (0..<rows).map { row in line { $0.cells[row] } }
+    }
+
+    private func line(_ cell: (Column) -> String) -> String {
+        var text = String(repeating: " ", count: Self.indent)
+        for (index, column) in columns.enumerated() {
+            text += cell(column).padded(to: column.width, alignRight: column.alignRight)
+            if index < columns.count - 1 { text += String(repeating: " ", count: Self.gap) }
+        }
+        while text.last == " " { text.removeLast() }
+        return text
+    }
+}

@@ -1,0 +1,72 @@
+package import ControlAPI
+import Glibc
+
+/// Numbers for people: sizes, durations, times of day. Used by `StatusText`.
+package enum Units {
+    /// "0 B", "980 B", "297.6 KiB", "1.2 MiB", …
+    package static func bytes(_ count: Int) -> String {
+        guard count >= 1024 else { return "\(count) B" }
+        // The unit below the one to show, so that one decimal can be rounded in whole numbers.
+        var below = count
+        var units = ["KiB", "MiB", "GiB", "TiB"][...]
+        // 1023.95 and more is rounded to 1024.0, which is the next unit's 1.0.
+        while units.count > 1, below >= 1024 * 1024 - 51 {
+            below /= 1024
+            units = units.dropFirst()
+        }
+        let tenths = (below * 10 + 512) / 1024
+        return "\(tenths / 10).\(tenths % 10) \(units[units.startIndex])"
+    }
+
+    /// The largest one or two units: "42 s", "2 min", "3 h 5 min", "2 d 3 h".
+    package static func duration(seconds: Int) -> String {
+        let seconds = max(0, seconds)
+        let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400)
+        if minutes == 0 { return "\(seconds) s" }
+        if hours == 0 { return "\(minutes) min" }
+        if days == 0 { return "\(hours) h \(minutes % 60) min" }
+        return "\(days) d \(hours % 24) h"
+    }
+
+    /// "1 app", "2 apps".
+    package static func count(_ number: Int, _ noun: String) -> String {
+        "\(number) \(noun)\(number == 1 ? "" : "s")"
+    }
+}
+
+/// A time zone as a function, so that tests need no time zone database.
+package struct LocalTime: Sendable {
+    /// Seconds to add to UTC at a moment.
+    package let offsetSeconds: @Sendable (Timestamp) -> Int
+
+    package init(offsetSeconds: @escaping @Sendable (Timestamp) -> Int) {
+        self.offsetSeconds = offsetSeconds
+    }
+
+    /// Of this process ($TZ, /etc/localtime).
+    package static let system = LocalTime { moment in
+        var seconds = time_t(moment.millisecondsSince1970 / 1000)
+        var parts = tm()
+        return localtime_r(&seconds, &parts) == nil ? 0 : parts.tm_gmtoff
+    }
+    package static let utc = LocalTime { _ in 0 }
+
+    /// "10:31:07" on the day of `now`, else "2026-11-20 10:31".
+    package func text(_ moment: Timestamp, now: Timestamp) -> String {
+        let (date, time) = parts(moment)
+        return date == parts(now).date ? time : "\(date) \(time.prefix(5))"
+    }
+
+    /// "10:31:07", whatever the day.
+    package func timeOfDay(_ moment: Timestamp) -> String {
+        parts(moment).time
+    }
+
+    private func parts(_ moment: Timestamp) -> (date: String, time: String) {
+        let local = Timestamp(
+            millisecondsSince1970: moment.millisecondsSince1970
+                + Int64(offsetSeconds(moment)) * 1000
+        ).description
+        return (String(local.prefix(10)), String(local.dropFirst(11).prefix(8)))
+    }
+}

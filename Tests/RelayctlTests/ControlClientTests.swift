@@ -1,0 +1,142 @@
+import ControlAPI
+import Glibc
+import NIOCore
+import Testing
+import relayctl
+
+@Suite struct ControlClientTests {
+    private func status(
+        _ path: String, timeout: TimeAmount = .seconds(30)
+    ) async throws -> ControlClient.Status {
+        try await ControlClient(
+            sockets: try ControlSocket.forTool(given: path), timeout: timeout
+        ).status()
+    }
+
+    private func failure(
+        _ behaviour: StubServer.Behaviour, timeout: TimeAmount = .seconds(30)
+    ) async throws -> String {
+        let server = try await StubServer(behaviour)
+        let error = await #expect(throws: ControlClientError.self) {
+            _ = try await status(server.path, timeout: timeout)
+        }
+        try await server.stop()
+        return error?.description.replacing(server.path, with: "SOCKET") ?? ""
+    }
+
+    @Test("a status comes with the JSON it was in") func success() async throws {
+        let server = try await StubServer(StubServer.relayd(Samples.busy))
+        let answer = try await status(server.path)
+        #expect(answer.snapshot == Samples.busy)
+        #expect(answer.json == (try Samples.status(Samples.busy).json))
+        try await server.stop()
+    }
+
+    @Test("no socket: not running, with the place looked at and what to do")
+    func absent() async throws {
+        let error = await #expect(throws: ControlClientError.self) {
+            _ = try await status("/nonexistent/c.sock")
+        }
+        let text = try #require(error?.description)
+        #expect(text.contains("relayd is not running; looked at\n  /nonexistent/c.sock  does not"))
+        #expect(text.contains("→ start it (relayd, or: sudo systemctl start relayd)"))
+    }
+
+    @Test("several places are tried in order, and all are named when none answers")
+    func severalPlaces() async throws {
+        let server = try await StubServer(StubServer.relayd(Samples.busy))
+        let absent = try ControlSocket.forTool(given: "/nonexistent/a.sock")
+        let live = try ControlSocket.forTool(given: server.path)
+        let found = try await ControlClient(sockets: absent + live).status()
+        #expect(found.snapshot == Samples.busy)
+        try await server.stop()
+        let error = await #expect(throws: ControlClientError.self) {
+            _ = try await ControlClient(sockets: absent + live).status()
+        }
+        #expect(error?.description.contains("/nonexistent/a.sock") == true)
+        #expect(error?.description.contains(server.path) == true)
+    }
+
+    @Test("a socket nobody listens on is said to be left behind") func abandoned() async throws {
+        let server = try await StubServer(.silence)
+        let copy = server.path + ".old"
+        // The name outlives its listener under another name.
+        #expect(rename(server.path, copy) == 0)
+        try await server.stop()
+        let error = await #expect(throws: ControlClientError.self) { _ = try await status(copy) }
+        #expect(error?.description.contains("nobody answers (left behind") == true)
+        unlink(copy)
+        #expect(copy.hasSuffix("/c.sock.old") && rmdir(String(copy.dropLast(11))) == 0)
+    }
+
+    @Test(
+        "a socket closed to this user names its group and what to type",
+        .enabled(if: geteuid() != 0))
+    func notPermitted() async throws {
+        let server = try await StubServer(.silence)
+        #expect(chmod(server.path, 0) == 0)
+        let error = await #expect(throws: ControlClientError.self) {
+            _ = try await status(server.path)
+        }
+        #expect(error?.description.contains("relayd may not be asked by you") == true)
+        #expect(error?.description.contains("mode 0") == true)
+        try await server.stop()
+    }
+
+    @Test("who does not speak HTTP is not relayd") func notHTTP() async throws {
+        let text = try await failure(.answer("SSH-2.0-OpenSSH_9.2p1\r\n"))
+        #expect(
+            text.hasPrefix(
+                "the program that answers on SOCKET is not relayd: its answer is not HTTP"))
+    }
+
+    @Test("another web server is not relayd") func otherServer() async throws {
+        let text = try await failure(
+            .answer("HTTP/1.1 200 OK\r\nServer: nginx\u{1B}[2J\r\nContent-Length: 2\r\n\r\n{}"))
+        #expect(text.contains("is not relayd"))
+        #expect(!text.contains("\u{1B}"))
+        #expect(
+            try await failure(
+                .answer("HTTP/1.1 200 OK\r\nServer: nginx\r\nContent-Length: 2\r\n\r\n{}")
+            ).contains("it calls itself \"nginx\""))
+    }
+
+    @Test("who hangs up is not relayd") func hangsUp() async throws {
+        let early = "it closed the connection without an answer"
+        #expect(try await failure(.close).contains(early))
+    }
+
+    @Test("who says nothing is given up on") func timesOut() async throws {
+        let text = try await failure(.silence, timeout: .milliseconds(50))
+        #expect(text.hasPrefix("relayd accepted the connection on SOCKET but did not answer"))
+    }
+
+    @Test("an answer without end is given up on") func tooLarge() async throws {
+        let text = try await failure(
+            .answer(
+                "HTTP/1.1 200 OK\r\nServer: relayd/1\r\nContent-Length: 9000000\r\n\r\n"
+                    + String(repeating: " ", count: 8_500_000)))
+        #expect(text.contains("more than 8388608 bytes"))
+    }
+
+    @Test("relayd's own no is passed on, with both versions when they differ")
+    func refused() async throws {
+        let text = try await failure(
+            StubServer.relayd(
+                #"{"error":{"code":"not_found","message":"nothing here"}}"#,
+                status: "404 Not Found", version: "0.0.9"))
+        #expect(text.hasPrefix("relayd/0.0.9 on SOCKET answered /v1/status with 404: nothing here"))
+        #expect(text.contains("this is relayctl \(Version.current)"))
+    }
+
+    @Test("an answer that is no status says where it went wrong") func notUnderstood() async throws
+    {
+        #expect(
+            try await failure(StubServer.relayd("{\"schema\": 1}"))
+                .contains("is not understood: \"health\" is missing"))
+        let wrong = try Samples.status(Samples.busy).json.replacing(
+            "\"id\" : 1", with: "\"id\" : []")
+        #expect(try await failure(StubServer.relayd(wrong)).contains("at apps."))
+        #expect(try await failure(StubServer.relayd("hello")).contains("is not understood"))
+    }
+}

@@ -1,0 +1,171 @@
+import ControlAPI
+import Testing
+import relayctl
+
+@Suite struct StatusTextTests {
+    private func text(_ snapshot: StatusSnapshot, _ width: Int, style: Style = .plain) -> String {
+        StatusText(width: width, style: style, now: Samples.now, localTime: .utc).render(snapshot)
+    }
+
+    @Test("a working bench at 120 columns") func busyWide() {
+        #expect(
+            text(Samples.busy, 120) == """
+                Accessory    open       sim: (simulated head unit)  since 10:31:07 (2 min)
+                Link         1 session  protocol 5.4.0
+                Server       listening  127.0.0.1:2776
+                Apps         2 connected, 1 registered
+
+                  #  App             App ID  Peer             Session  Protocol  HMI   From app        To app         Queue
+                  1  Relay Test App  4711    127.0.0.1:40112  1        5.4.0     FULL  20 / 297.6 KiB  33 / 32.5 KiB  0 B
+                  2  (connected)     –       127.0.0.1:40114  –        –         –     0 / 0 B         0 / 0 B        0 B
+
+                """)
+    }
+
+    @Test("the same at 80 columns gives up what matters least") func busyNarrow() {
+        #expect(
+            text(Samples.busy, 80) == """
+                Accessory    open       sim: (simulated head unit)  since 10:31:07 (2 min)
+                Link         1 session  protocol 5.4.0
+                Server       listening  127.0.0.1:2776
+                Apps         2 connected, 1 registered
+
+                  #  App             App ID  Peer             Session  HMI   From app   To app
+                  1  Relay Test App  4711    127.0.0.1:40112  1        FULL  297.6 KiB  32.5 KiB
+                  2  (connected)     –       127.0.0.1:40114  –        –     0 B        0 B
+
+                """)
+    }
+
+    @Test("a missing head unit comes with reason and remedy") func broken() {
+        #expect(
+            text(Samples.broken, 80) == """
+                Accessory    waiting    serial:/dev/ttyUSB0?baud=115200  since 10:31:07 (2 min)
+                             /dev/ttyUSB0: no such device (tried 12 times)
+                             → plug the device in; relayd opens it by itself
+                Link         no accessory
+                Server       listening  127.0.0.1:2776
+                Apps         none       point your app at 127.0.0.1:2776
+
+                """)
+    }
+
+    @Test("everything that can be wrong at once, at 80 columns") func everything() {
+        let app = AppStatus(
+            id: 12, peer: "[fd00::1234:5678:9abc]:51234", connectedAt: Samples.start,
+            state: .registered, appName: "地図ナビゲーション・プレミアム版・とても長い名前",
+            appID: "0f2a7c1e-aaaa-bbbb", sessions: [3, 4], protocolVersion: "5.4.0",
+            hmiLevel: "BACKGROUND", framesFromApp: 123_456, bytesFromApp: 987_654_321,
+            queueBytes: 900_000, refusedFrames: 3,
+            lastProblem: "it reads too slowly: 900000 of 1048576 bytes wait")
+        let snapshot = Samples.snapshot(
+            accessory: AccessoryStatus(
+                kind: "tcp", address: "tcp:192.168.100.200:12345", state: .open,
+                since: Timestamp(
+                    millisecondsSince1970: Samples.start.millisecondsSince1970 - 90_000_000),
+                name: "SDL Core (Generic HMI)", framesIn: 9, bytesIn: 1023, framesOut: 10,
+                bytesOut: 1_048_570, garbageBytes: 64, hint: "this looks like an OpenXC stream"),
+            link: LinkStatus(
+                state: .sessions, sessions: 3, sessionsInFarewell: 1, startServiceQueue: 2,
+                protocolVersion: "5.4.0", paused: true),
+            server: ServerStatus(
+                state: .failed, endpoints: [], refusedCount: 4,
+                reason: "0.0.0.0:2776: address already in use"),
+            apps: [Samples.registeredApp, app],
+            departures: [
+                AppDeparture(
+                    id: 3, peer: "127.0.0.1:40100", appName: "Radio", closedAt: Samples.start,
+                    reason: "closed by the app")
+            ],
+            log: LogStatus(droppedBatches: 2, droppedLines: 3),
+            limits: [
+                LimitHit(name: "app_queue_bytes", limit: 1_048_576, count: 1, lastAt: Samples.start)
+            ])
+        let rendered = text(snapshot, 80)
+        #expect(
+            rendered == """
+                Accessory    open       tcp:192.168.100.200:12345 (SDL Core (Generic HMI))
+                                        since 2026-11-20 09:31 (1 d 1 h)
+                             this looks like an OpenXC stream
+                             64 B of garbage skipped
+                Link         3 sessions  protocol 5.4.0  2 StartService waiting  1 ending
+                                        in 9 / 1023 B  out 10 / 1.0 MiB
+                             apps are held back: the head unit takes bytes too slowly
+                Server       failed     (4 refused)
+                             0.0.0.0:2776: address already in use
+                Apps         2 connected, 2 registered
+                Log          incomplete  2 reads never seen  3 lines not written
+                Limit        app_queue_bytes  1048576, hit 1 time, last 10:31:07
+
+                   #  App           Peer             Session  HMI         From app   To app
+                   1  Relay Test …  127.0.0.1:40112  1        FULL        297.6 KiB  32.5 KiB
+                  12  地図ナビゲ…   [fd00::…]:51234  3,4      BACKGROUND  941.9 MiB  0 B
+                     3 frames refused: not its session
+                     it reads too slowly: 900000 of 1048576 bytes wait
+
+                  Left recently
+                  10:31:07   3  Radio  127.0.0.1:40100  closed by the app
+
+                """)
+        for line in rendered.split(separator: "\n") { #expect(String(line).columns <= 80) }
+    }
+
+    @Test("no line is wider than the terminal", arguments: [40, 60, 80, 100, 120, 200])
+    func fits(width: Int) {
+        let long = String(repeating: "very long name ", count: 20)
+        let snapshot = Samples.snapshot(
+            accessory: AccessoryStatus(
+                kind: "serial", address: "serial:/dev/serial/by-id/" + long, state: .waiting,
+                since: Samples.start,
+                reason: AccessoryReason(code: "x", message: long, remedy: long), name: long,
+                hint: long),
+            server: ServerStatus(
+                state: .listening, endpoints: (0..<9).map { "[fd00:1:2:3:4:5:6:\($0)]:2776" }),
+            apps: (1...3).map {
+                AppStatus(
+                    id: $0, peer: "[fd00:1:2:3:4:5:6:7]:12345", connectedAt: Samples.start,
+                    state: .registered, appName: long, appID: long, lastProblem: long)
+            },
+            departures: [
+                AppDeparture(
+                    id: 1, peer: "p", appName: long, closedAt: Samples.start, reason: long)
+            ])
+        for line in text(snapshot, width).split(separator: "\n") {
+            #expect(String(line).columns <= width, "\(line)")
+        }
+    }
+
+    @Test("colours surround the states and nothing else changes") func colours() {
+        let coloured = text(Samples.busy, 80, style: .coloured)
+        #expect(coloured.contains("\u{1B}[32mopen\u{1B}[0m"))
+        #expect(SafeText.clean(coloured.replacing("\n", with: "⏎")).count > 200)
+        let plain = coloured.replacing(/\u{1B}\[[0-9;]*m/, with: "")
+        #expect(plain == text(Samples.busy, 80))
+    }
+
+    @Test("names cannot reach the terminal with control characters") func hostileNames() {
+        let evil = "\u{1B}]0;pwned\u{07}\u{1B}[2JRadio\u{9B}31m\r\n\u{202E}x"
+        let snapshot = Samples.snapshot(
+            accessory: AccessoryStatus(
+                kind: evil, address: evil, state: .waiting, since: Samples.start,
+                reason: AccessoryReason(code: evil, message: evil, remedy: evil), name: evil,
+                hint: evil),
+            link: LinkStatus(state: LinkState(rawValue: evil), protocolVersion: evil),
+            server: ServerStatus(
+                state: ServerState(rawValue: evil), endpoints: [evil], reason: evil),
+            apps: [
+                AppStatus(
+                    id: 1, peer: evil, connectedAt: Samples.start, state: AppState(rawValue: evil),
+                    appName: evil, appID: evil, protocolVersion: evil, hmiLevel: evil,
+                    lastProblem: evil)
+            ],
+            departures: [
+                AppDeparture(
+                    id: 1, peer: evil, appName: evil, closedAt: Samples.start, reason: evil)
+            ],
+            limits: [LimitHit(name: evil, limit: 1, count: 1, lastAt: Samples.start)])
+        for scalar in text(snapshot, 200).unicodeScalars where scalar != "\n" {
+            #expect(!SafeText.clean(String(scalar)).isEmpty, "U+\(String(scalar.value, radix: 16))")
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import ControlAPI
+import Glibc
+import NIOCore
+import NIOPosix
+import Testing
+
+/// A Unix socket that answers whatever it was told, once the first bytes of a request came.
+final class StubServer: Sendable {
+    let path: String
+    private let directory: String
+    private let channel: any Channel
+
+    enum Behaviour: Sendable {
+        case answer(String)
+        case close
+        case silence
+    }
+
+    init(_ behaviour: Behaviour) async throws {
+        var template = Array("/tmp/relayctl-test-XXXXXX".utf8CString)
+        directory = String(cString: try #require(mkdtemp(&template)))
+        path = directory + "/c.sock"
+        channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(Answering(behaviour))
+                }
+            }
+            .bind(unixDomainSocketPath: path).get()
+    }
+
+    static func relayd(_ body: String, status: String = "200 OK", version: String = Version.current)
+        -> Behaviour
+    {
+        .answer(
+            "HTTP/1.1 \(status)\r\nServer: relayd/\(version)\r\n"
+                + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
+    }
+
+    static func relayd(_ snapshot: StatusSnapshot) throws -> Behaviour {
+        relayd(String(decoding: try APICoding.encode(snapshot), as: UTF8.self))
+    }
+
+    func stop() async throws {
+        try await channel.close()
+        unlink(path)
+        rmdir(directory)
+    }
+
+    private final class Answering: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        private let behaviour: Behaviour
+
+        init(_ behaviour: Behaviour) { self.behaviour = behaviour }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            switch behaviour {
+            case .silence: break
+            case .close: context.close(promise: nil)
+            case .answer(let text):
+                context.writeAndFlush(NIOAny(ByteBuffer(string: text)), promise: nil)
+            }
+        }
+    }
+}
