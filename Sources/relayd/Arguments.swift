@@ -1,0 +1,151 @@
+package import ArgumentParser
+internal import Logging
+
+// relayd's flags and help text, and how they become a configuration. `Relayd` parses them as its
+// option group, `ProgramTests` through the built program.
+
+/// The command line of relayd.
+package struct Arguments: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Configuration file. Without it \(Config.defaultFile) is read if it exists.",
+            valueName: "file"),
+        completion: .file(extensions: ["yaml", "yml"]))
+    package var config: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Where the head unit is: sim:, tcp:HOST:PORT, serial:/dev/…?baud=…, "
+                + "rfcomm:/dev/rfcommN.",
+            valueName: "address"))
+    package var accessory: String?
+
+    @Option(
+        parsing: .singleValue,
+        help: ArgumentHelp(
+            "Where apps connect; may be given several times. 0.0.0.0:2776 opens it to the "
+                + "network: SDL has no authentication.",
+            valueName: "host:port"))
+    package var listen: [String] = []
+
+    @Option(
+        help: ArgumentHelp("Unix socket on which relayctl speaks to relayd.", valueName: "path"),
+        completion: .file())
+    package var controlSocket: String?
+
+    @Option(
+        help: ArgumentHelp("How log lines look: text or json.", valueName: "text|json"),
+        completion: .list(["text", "json"]))
+    package var logFormat: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "relayd's own messages from this level up: error, warning, notice, info, debug, trace.",
+            valueName: "level"),
+        completion: .list(Config.Log.levels.map(\.rawValue)))
+    package var logLevel: String?
+
+    @Option(
+        parsing: .singleValue,
+        help: ArgumentHelp(
+            "Log only this app's traffic (name, app ID or #connection); may be repeated.",
+            valueName: "app"))
+    package var logApp: [String] = []
+
+    @Option(
+        parsing: .singleValue,
+        help: ArgumentHelp(
+            "Log only this function, or with ! all but this one: '!OnVehicleData'; may be repeated.",
+            valueName: "function"))
+    package var logFunction: [String] = []
+
+    @Option(
+        parsing: .singleValue,
+        help: ArgumentHelp(
+            "Log only this service: control, rpc, audio, video, bulk; may be repeated.",
+            valueName: "service"),
+        completion: .list(Config.Log.Service.allCases.map(\.rawValue)))
+    package var logService: [String] = []
+
+    @Flag(
+        help: ArgumentHelp(
+            "Check the configuration, say what is wrong with it, and exit (0 = good, 78 = not)."))
+    package var checkConfig = false
+
+    package init() {}
+
+    /// Name, help texts and `--version`, for the command these arguments belong to.
+    package static let command = CommandConfiguration(
+        commandName: "relayd",
+        abstract: "Relays an SDL head unit to apps over TCP.",
+        discussion: """
+            Point your SDL app at port 2776 of this machine; relayd carries its session to the \
+            head unit and shows the decoded traffic. Without any flag it listens on \
+            127.0.0.1:2776 and plays the head unit itself (sim:).
+
+            EXAMPLES
+              relayd
+                  a simulated head unit for apps on this machine
+              relayd --listen 0.0.0.0:2776
+                  the same for phones in this network
+              relayd --accessory 'serial:/dev/ttyUSB0?baud=115200'
+                  a head unit on a serial line
+              relayd --accessory tcp:192.168.1.20:12345 --log-function '!OnVehicleData'
+                  sdl_core on another machine, without vehicle data in the log
+              relayd --check-config --config ./relayd.yaml
+                  only check a file
+
+            Flags override the environment (RELAYD_CONFIG, RELAYD_ACCESSORY, RELAYD_LISTEN, \
+            RELAYD_CONTROL_SOCKET, RELAYD_LOG_FORMAT, RELAYD_LOG_LEVEL), which overrides the \
+            file. The file lists every option with its default and its reason.
+
+            EXIT STATUS
+              0 stopped as asked · 64 wrong usage · 78 bad configuration · 1 anything else
+            """,
+        version: relaydVersion)
+
+    /// The configuration file that will be read; `nil` means built-in defaults.
+    ///
+    /// A file named by flag or environment counts even when it is absent: that is an error to
+    /// report. The default file counts only when it is there.
+    package func configFile(
+        environment: [String: String], defaultFile: String = Config.defaultFile
+    ) -> String? {
+        if let named = config ?? EnvironmentVariable.config.value(in: environment) { return named }
+        return ConfigFile.exists(defaultFile) ? defaultFile : nil
+    }
+
+    /// Defaults, file, environment and flags, in rising order; or all that is wrong with them.
+    ///
+    /// - Parameter validateAccessory: says what is wrong with an accessory's address, or `nil`.
+    package func effectiveConfig(
+        environment: [String: String],
+        validateAccessory: @escaping (String) -> String? = { _ in nil },
+        defaultFile: String = Config.defaultFile
+    ) throws(ConfigErrors) -> Config {
+        var builder = ConfigBuilder(validateAccessory: validateAccessory)
+        if let file = configFile(environment: environment, defaultFile: defaultFile) {
+            builder.add(file: file)
+        }
+        builder.add(environment: environment)
+        builder.add(flags: self)
+        return try builder.finish()
+    }
+
+    /// What `--check-config` prints, and the exit status to leave with.
+    package func checkConfig(
+        environment: [String: String],
+        validateAccessory: @escaping (String) -> String? = { _ in nil },
+        defaultFile: String = Config.defaultFile
+    ) -> (output: String, exitCode: Int32) {
+        do throws(ConfigErrors) {
+            _ = try effectiveConfig(
+                environment: environment, validateAccessory: validateAccessory,
+                defaultFile: defaultFile)
+            let file = configFile(environment: environment, defaultFile: defaultFile)
+            return ("\(file ?? "built-in defaults"): ok", 0)
+        } catch {
+            return (error.description, ConfigErrors.exitCode)
+        }
+    }
+}

@@ -1,0 +1,212 @@
+package import Logging
+
+// Everything a user can decide about relayd, with the built-in defaults. `Daemon` reads it and
+// hands each part the few values it needs; nobody else reads files or the environment.
+
+/// What relayd does, as decided by defaults, file, environment and flags.
+///
+/// `config/relayd.yaml` is this type written as YAML; a test keeps the two equal.
+package struct Config: Sendable, Equatable {
+    /// Where the head unit is, as an address the transport catalogue understands. The built-in
+    /// simulator is the default, so that relayd shows something on a machine with no hardware.
+    package var accessory = "sim:"
+
+    /// Where apps connect. Only this machine by default: SDL has no authentication, so whoever
+    /// reaches the port can drive the head unit. 2776 is the port of the iOS Relay app.
+    package var listen = [ListenAddress(host: "127.0.0.1", port: 2776)]
+
+    package var apps = Apps()
+    package var sessions = Sessions()
+    package var limits = Limits()
+    package var log = Log()
+    package var control = Control()
+
+    package init() {}
+
+    /// How apps are treated.
+    package struct Apps: Sendable, Equatable {
+        /// An app that comes before the head unit is held by default: app libraries wait for an
+        /// answer, but give up or spin when they are refused at once.
+        package var whenAccessoryAbsent = AbsentAccessory.hold
+
+        /// How long an app's StartService is held before it is answered with a NAK. A minute
+        /// is enough to switch a bench on, and short enough for a person who forgot to.
+        package var holdTimeout = Duration.seconds(60)
+
+        /// Apps are closed with the link by default, because a closed connection is what makes
+        /// their libraries reconnect and register anew.
+        package var whenLinkLost = LostLink.close
+
+        /// Bytes waiting for one slow app before that app alone is closed: some seconds of a
+        /// busy link fit, and one app that hangs cannot take the machine's memory.
+        package var queueLimit = 16 * 1024 * 1024
+
+        /// How long the link is slowed for an app that does not read, before its queue grows:
+        /// long enough for a scheduling hiccup, too short for the other apps to notice.
+        package var stallGrace = Duration.milliseconds(50)
+
+        /// TCP connections at once. A link has at most 255 sessions; the rest is room for
+        /// connections that are about to be refused or are closing.
+        package var maximum = 300
+
+        /// Frames of a session the app does not own are an app's bug: dropped and logged by
+        /// default, so that the developer sees the line and not just a lost connection.
+        package var foreignFrames = ForeignFrames.drop
+
+        package init() {}
+    }
+
+    /// What happens to an app that connects while there is no head unit.
+    package enum AbsentAccessory: String, Sendable, CaseIterable {
+        /// Its StartService waits, unanswered, up to `holdTimeout`.
+        case hold
+        /// Its StartService is answered with a NAK at once.
+        case refuse
+    }
+
+    /// What happens to connected apps when the link to the head unit is lost.
+    package enum LostLink: String, Sendable, CaseIterable {
+        /// Every app is closed at once, so that its library reconnects.
+        case close
+        /// TCP connections stay open; apps have to notice by themselves.
+        case keep
+    }
+
+    /// What happens when an app sends a frame of a session that is not its own.
+    package enum ForeignFrames: String, Sendable, CaseIterable {
+        /// The frame is dropped, counted and logged.
+        case drop
+        /// The app is closed, with the reason in the log.
+        case close
+    }
+
+    /// How sessions begin and end.
+    package struct Sessions: Sendable, Equatable {
+        /// How long the head unit may take to answer a StartService. Real units took 14 s, so
+        /// less than 20 s cuts off sessions that would have come.
+        package var startServiceTimeout = Duration.seconds(20)
+
+        /// How long relayd waits for the head unit's EndServiceACK on behalf of an app that
+        /// left, before the session's number may be used again.
+        package var farewellTimeout = Duration.seconds(10)
+
+        /// Offers of a second transport name the head unit's own network, which the app's
+        /// machine cannot reach and relayd cannot see; they are stripped by default.
+        package var secondaryTransports = SecondaryTransports.strip
+
+        package init() {}
+    }
+
+    /// What happens to a head unit's offers of a secondary transport.
+    package enum SecondaryTransports: String, Sendable, CaseIterable {
+        /// Removed from what the app sees.
+        case strip
+        /// Forwarded untouched.
+        case pass
+    }
+
+    /// Bounds on memory.
+    package struct Limits: Sendable, Equatable {
+        /// Bytes of one frame's payload, protocol version 3 and later: the protocol's largest
+        /// frame (131084) and some slack, because senders disagree whether it counts the header.
+        package var maximumPayload = 131_100
+
+        /// Bytes waiting for the link before apps are held back: two of the largest frames, so
+        /// that a slow link never waits for data, and memory does not grow while it is slow.
+        package var linkQueue = 256 * 1024
+
+        /// Bytes waiting for the log before it misses frames (counted): the relay never waits
+        /// for a terminal.
+        package var tapQueue = 8 * 1024 * 1024
+
+        /// Bytes of one multi-frame message the log assembles: the largest images apps send
+        /// fit; anything above is relayed all the same, only not decoded.
+        package var maximumMessage = 16 * 1024 * 1024
+
+        package init() {}
+    }
+
+    /// What is written where.
+    package struct Log: Sendable, Equatable {
+        package var format = Format.auto
+
+        /// relayd's own messages from this severity up. Traffic has its own switch.
+        package var level = Logger.Level.info
+
+        package var destination = Destination.auto
+        package var color = Color.auto
+
+        /// Whether the decoded RPC traffic is logged. It is what relayd is for, hence on.
+        package var traffic = true
+
+        /// Only traffic of these apps (name, app ID or #connection); empty = all.
+        package var apps: [String] = []
+
+        /// Only these functions; names with a leading ! are left out; empty = all.
+        package var functions: [String] = []
+
+        /// Only traffic of these services; empty = all.
+        package var services: [Service] = []
+
+        package init() {}
+
+        /// How a line looks.
+        package enum Format: String, Sendable, CaseIterable {
+            /// Text, for people.
+            case auto
+            case text
+            /// One JSON object per line.
+            case json
+        }
+
+        /// Where lines go.
+        package enum Destination: String, Sendable, CaseIterable {
+            /// To journald when systemd started relayd with its output there, else `terminal`.
+            case auto
+            /// Traffic to standard output, relayd's own messages to standard error.
+            case terminal
+            /// To journald, with every value as a field of its own.
+            case journald
+        }
+
+        /// Whether lines are coloured.
+        package enum Color: String, Sendable, CaseIterable {
+            /// On a terminal that can, unless NO_COLOR is set.
+            case auto
+            case always
+            case never
+        }
+
+        /// The services of the protocol, by the names used on the command line.
+        package enum Service: String, Sendable, CaseIterable {
+            case control, rpc, audio, video, bulk
+        }
+
+        /// The levels a user may choose, most severe first.
+        package static let levels: [Logger.Level] = [
+            .error, .warning, .notice, .info, .debug, .trace,
+        ]
+    }
+
+    /// The control socket, on which relayctl speaks to relayd.
+    package struct Control: Sendable, Equatable {
+        package var socket = SocketPath.auto
+
+        /// Permission bits of the socket: owner and group by default, because whoever may
+        /// write to it may command relayd.
+        package var mode: UInt32 = 0o660
+
+        /// Group that owns the socket, by name or number; empty = the daemon's own group.
+        package var group = ""
+
+        package init() {}
+
+        /// Where the control socket lives.
+        package enum SocketPath: Sendable, Equatable {
+            /// In the runtime directory: systemd's, the user's, or /tmp, whichever is there.
+            case auto
+            /// At this absolute path.
+            case path(String)
+        }
+    }
+}

@@ -1,0 +1,86 @@
+// Puts a configuration together: defaults, then the file, then environment and flags, collecting
+// everything that is wrong on the way. `Config.load` and `Arguments.effectiveConfig` use it.
+
+/// A configuration in the making.
+package struct ConfigBuilder {
+    private let schema: ConfigSchema
+    private var config = Config()
+    private var problems: [ConfigProblem] = []
+    /// Where each option was set last.
+    private var origins: [String: ConfigOrigin] = [:]
+
+    package init(validateAccessory: @escaping (String) -> String? = { _ in nil }) {
+        schema = ConfigSchema(validateAccessory: validateAccessory)
+    }
+
+    /// The options that were set, by file, environment or flags.
+    package var pathsSet: Set<String> { Set(origins.keys) }
+
+    /// Adds the text of a configuration file; `file` is its name in messages.
+    package mutating func add(yaml: String, file: String) {
+        let source: YAMLSource
+        do throws(YAMLSource.SyntaxError) {
+            source = try YAMLSource(yaml)
+        } catch {
+            let place = error.position
+            problems.append(
+                ConfigProblem(
+                    origin: .file(file, line: place.line, column: place.column), path: "",
+                    text: error.text))
+            return
+        }
+        var values: [(ConfigOption, ConfigValue)] = []
+        var found: [ConfigProblem] = []
+        ConfigWalk(
+            file: file, schema: schema, source: source,
+            visit: { values.append(($0, $1)) }, report: { found.append($0) }
+        ).run()
+        for (option, value) in values {
+            option.apply(value, &config, &found)
+            origins[option.path] = value.origin
+        }
+        problems += found.enumerated().sorted { first, second in
+            let a = first.element.origin.position
+            let b = second.element.origin.position
+            return (a.0, a.1, first.offset) < (b.0, b.1, second.offset)
+        }.map(\.element)
+    }
+
+    /// Sets one option from outside the file.
+    package mutating func set(_ path: String, to value: ConfigValue) {
+        guard let option = schema[path] else {
+            preconditionFailure("no option is called \(path)")
+        }
+        option.apply(value, &config, &problems)
+        origins[path] = value.origin
+    }
+
+    /// Reports a problem found elsewhere, such as a file that cannot be read.
+    package mutating func report(_ problem: ConfigProblem) {
+        problems.append(problem)
+    }
+
+    /// The configuration, or everything that is wrong with it.
+    package func finish() throws(ConfigErrors) -> Config {
+        var problems = problems
+        if problems.isEmpty {
+            for (path, text) in ConfigSchema.contradictions(in: config) {
+                // One of the two was set, or there would be no contradiction.
+                let origin = origins[path] ?? origins["limits.maximum_payload"]
+                problems.append(
+                    ConfigProblem(
+                        origin: origin ?? .wholeFile("built-in default"), path: path, text: text))
+            }
+        }
+        guard problems.isEmpty else { throw ConfigErrors(problems: problems) }
+        return config
+    }
+}
+
+extension ConfigOrigin {
+    /// For sorting the problems of one file.
+    fileprivate var position: (Int, Int) {
+        guard case .file(_, let line, let column) = self else { return (0, 0) }
+        return (line, column)
+    }
+}

@@ -1,0 +1,115 @@
+internal import Glibc
+
+// The configuration file on disk: reading it, and saying why it cannot be read.
+
+extension Config {
+    /// The file relayd reads when none is named, if it exists.
+    package static let defaultFile = "/etc/relayd/relayd.yaml"
+
+    /// Reads a configuration file.
+    package static func load(
+        path: String, validateAccessory: @escaping (String) -> String? = { _ in nil }
+    ) throws(ConfigErrors) -> Config {
+        var builder = ConfigBuilder(validateAccessory: validateAccessory)
+        builder.add(file: path)
+        return try builder.finish()
+    }
+
+    /// Reads a configuration from text; `file` is its name in messages.
+    package static func decode(
+        _ yaml: String, file: String,
+        validateAccessory: @escaping (String) -> String? = { _ in nil }
+    ) throws(ConfigErrors) -> Config {
+        var builder = ConfigBuilder(validateAccessory: validateAccessory)
+        builder.add(yaml: yaml, file: file)
+        return try builder.finish()
+    }
+}
+
+extension ConfigBuilder {
+    /// Adds a file from disk.
+    package mutating func add(file path: String) {
+        do throws(ConfigFile.Failure) {
+            add(yaml: try ConfigFile.text(of: ConfigFile.read(path)), file: path)
+        } catch {
+            let origin =
+                error.position.map { ConfigOrigin.file(path, line: $0.line, column: $0.column) }
+            report(ConfigProblem(origin: origin ?? .wholeFile(path), path: "", text: error.text))
+        }
+    }
+}
+
+/// Access to the bytes of a configuration file.
+package enum ConfigFile {
+    /// Bytes a configuration file may have. The shipped one has 6 KB; what is larger than this
+    /// is another file by mistake.
+    package static let maximumBytes = 256 * 1024
+
+    /// Why there is no text.
+    package struct Failure: Error, Equatable {
+        package var position: (line: Int, column: Int)?
+        package var text: String
+
+        package static func == (a: Failure, b: Failure) -> Bool {
+            a.text == b.text && a.position?.line == b.position?.line
+                && a.position?.column == b.position?.column
+        }
+    }
+
+    /// Whether anything at all is at this path, readable or not.
+    package static func exists(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 || errno != ENOENT
+    }
+
+    /// The bytes of the file.
+    package static func read(_ path: String) throws(Failure) -> [UInt8] {
+        // O_NONBLOCK: a pipe nobody writes to must not hang the start.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw unreadable() }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw unreadable() }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw Failure(text: "not a regular file; name a YAML file")
+        }
+        var bytes: [UInt8] = []
+        while bytes.count <= maximumBytes {
+            var chunk = [UInt8](repeating: 0, count: 16 * 1024)
+            let count = Glibc.read(descriptor, &chunk, chunk.count)
+            if count == 0 { return bytes }
+            guard count > 0 else {
+                if errno == EINTR { continue }
+                throw unreadable()
+            }
+            bytes += chunk[..<count]
+        }
+        throw Failure(
+            text: "larger than \(Quantity.text(bytes: maximumBytes)), which no configuration is")
+    }
+
+    /// The bytes as text, or the place of the first byte that is none.
+    package static func text(of bytes: [UInt8]) throws(Failure) -> String {
+        if let text = String(validating: bytes, as: UTF8.self) { return text }
+        var decoder = UTF8()
+        var iterator = bytes.makeIterator()
+        var position = (line: 1, column: 1)
+        while case .scalarValue(let scalar) = decoder.decode(&iterator) {
+            position =
+                scalar == "\n" ? (position.line + 1, 1) : (position.line, position.column + 1)
+        }
+        throw Failure(position: position, text: "not UTF-8 text; save the file as UTF-8")
+    }
+
+    private static func unreadable() -> Failure {
+        let code = errno
+        let reason = String(cString: strerror(code))
+        let hint =
+            switch code {
+            case ENOENT: "; check the path, or leave it out to run with the built-in defaults"
+            case EACCES: "; relayd's user must be able to read it"
+            default: ""
+            }
+        return Failure(text: "cannot be read: \(reason)\(hint)")
+    }
+}

@@ -1,0 +1,75 @@
+// What environment and flags may change, and in which order: flags override the environment, which
+// overrides the file. Called by `Arguments.effectiveConfig`.
+
+/// The environment variables relayd reads. An empty variable counts as not set.
+package enum EnvironmentVariable: String, CaseIterable {
+    case config = "RELAYD_CONFIG"
+    case accessory = "RELAYD_ACCESSORY"
+    /// Several addresses, separated by commas.
+    case listen = "RELAYD_LISTEN"
+    case controlSocket = "RELAYD_CONTROL_SOCKET"
+    /// The name relayctl knows; `RELAYD_CONTROL_SOCKET` wins where both are set.
+    case socket = "RELAYD_SOCKET"
+    case logFormat = "RELAYD_LOG_FORMAT"
+    case logLevel = "RELAYD_LOG_LEVEL"
+
+    /// The variable's value, unless it is missing or empty.
+    package func value(in environment: [String: String]) -> String? {
+        environment[rawValue].flatMap { $0.isEmpty ? nil : $0 }
+    }
+}
+
+extension ConfigBuilder {
+    /// Applies the environment.
+    package mutating func add(environment: [String: String]) {
+        let controlSocket: EnvironmentVariable =
+            EnvironmentVariable.controlSocket.value(in: environment) == nil
+            ? .socket : .controlSocket
+        for (variable, path) in [
+            (EnvironmentVariable.accessory, "accessory"), (.listen, "listen"),
+            (controlSocket, "control.socket"), (.logFormat, "log.format"),
+            (.logLevel, "log.level"),
+        ] {
+            guard let text = variable.value(in: environment) else { continue }
+            let origin = ConfigOrigin.environment(variable.rawValue)
+            if variable == .listen {
+                let addresses = text.split(separator: ",", omittingEmptySubsequences: false)
+                set(path, toList: addresses.map(Self.trimmed), from: origin)
+            } else {
+                set(path, to: ConfigValue(.scalar(text, quoted: false), at: origin))
+            }
+        }
+    }
+
+    /// Applies the flags.
+    package mutating func add(flags: Arguments) {
+        for (flag, path, text) in [
+            ("--accessory", "accessory", flags.accessory),
+            ("--control-socket", "control.socket", flags.controlSocket),
+            ("--log-format", "log.format", flags.logFormat),
+            ("--log-level", "log.level", flags.logLevel),
+        ] {
+            guard let text else { continue }
+            set(path, to: ConfigValue(.scalar(text, quoted: false), at: .flag(flag)))
+        }
+        for (flag, path, texts) in [
+            ("--listen", "listen", flags.listen),
+            ("--log-app", "log.apps", flags.logApp),
+            ("--log-function", "log.functions", flags.logFunction),
+            ("--log-service", "log.services", flags.logService),
+        ] where !texts.isEmpty {
+            set(path, toList: texts, from: .flag(flag))
+        }
+    }
+
+    private mutating func set(_ path: String, toList texts: [String], from origin: ConfigOrigin) {
+        let values = texts.map { ConfigValue(.scalar($0, quoted: false), at: origin) }
+        set(path, to: ConfigValue(.list(values), at: origin))
+    }
+
+    private static func trimmed(_ text: Substring) -> String {
+        let start = text.drop { $0 == " " }
+        let end = start.lastIndex { $0 != " " }
+        return end.map { String(start[...$0]) } ?? ""
+    }
+}

@@ -1,0 +1,92 @@
+// Readers of the values only one option has: addresses, paths, modes. Used by `ConfigSchema`.
+
+extension ConfigReader where Value == ListenAddress {
+    package static var listenAddress: ConfigReader {
+        text("HOST:PORT or [IPv6]:PORT") { text throws(Refusal) in
+            do throws(ListenAddress.Malformed) {
+                return try ListenAddress(parsing: text)
+            } catch {
+                throw Refusal(expected: error.expected, hint: error.hint)
+            }
+        }
+    }
+}
+
+extension ConfigReader where Value == String {
+    /// The head unit's address; only the transports know which ones are good.
+    package static func accessory(_ complaint: @escaping (String) -> String?) -> ConfigReader {
+        text("an address such as sim:, tcp:HOST:PORT or serial:/dev/ttyUSB0?baud=115200") {
+            text throws(Refusal) in
+            guard !text.isEmpty else { throw Refusal() }
+            if let complaint = complaint(text) { throw Refusal(complaint: complaint) }
+            return text
+        }
+    }
+
+    /// Any text but the empty one.
+    package static func name(_ expected: String) -> ConfigReader {
+        text(expected) { text throws(Refusal) in
+            guard !text.isEmpty else { throw Refusal() }
+            return text
+        }
+    }
+
+    /// `Show`, or `!Show` to leave it out.
+    package static var functionName: ConfigReader {
+        text("a function's name such as Show, or !Show to leave it out") { text throws(Refusal) in
+            let name = text.hasPrefix("!") ? text.dropFirst() : text[...]
+            let isName = name.utf8.allSatisfy { byte in
+                switch byte {
+                case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x5F: true
+                default: false
+                }
+            }
+            guard !name.isEmpty, isName else { throw Refusal() }
+            return text
+        }
+    }
+
+    /// A group by name or number; whether it exists is found out when the socket is made.
+    package static var group: ConfigReader {
+        text("the name or number of a group, or \"\" for the daemon's own") {
+            text throws(Refusal) in
+            let isName = text.utf8.allSatisfy { byte in
+                switch byte {
+                case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x5F, 0x2D, 0x2E: true
+                default: false
+                }
+            }
+            // 32 is the longest name Linux tools create (useradd(8)).
+            guard isName, text.utf8.count <= 32, !text.hasPrefix("-") else { throw Refusal() }
+            return text
+        }
+    }
+}
+
+extension ConfigReader where Value == Config.Control.SocketPath {
+    /// `auto` or an absolute path that fits a socket address.
+    package static var socketPath: ConfigReader {
+        // sockaddr_un has 108 bytes for the path, one of them for the terminating zero.
+        let longest = 107
+        return text("auto or an absolute path of at most \(longest) bytes") {
+            text throws(Refusal) in
+            if text == "auto" { return .auto }
+            guard text.hasPrefix("/"), !text.hasSuffix("/"), text.utf8.count <= longest else {
+                throw Refusal()
+            }
+            return .path(text)
+        }
+    }
+}
+
+extension ConfigReader where Value == UInt32 {
+    /// Permission bits in octal, as chmod takes them.
+    package static var fileMode: ConfigReader {
+        text("permission bits in octal such as \"0660\"") { text throws(Refusal) in
+            guard (3...4).contains(text.utf8.count), text.utf8.count == 3 || text.hasPrefix("0"),
+                let mode = UInt32(text, radix: 8), !text.hasPrefix("+")
+            else { throw Refusal() }
+            return mode
+        }
+    }
+}

@@ -1,0 +1,171 @@
+// How each kind of value is read: one small function per kind, strict, with a message that helps.
+// `ConfigSchema` says which option uses which.
+
+/// Turns what the user wrote into a value, or reports why it cannot.
+package struct ConfigReader<Value> {
+    /// Reports to the list and returns `nil` when the value is not acceptable.
+    package let read: (ConfigValue, _ path: String, inout [ConfigProblem]) -> Value?
+
+    /// A reader of plain scalars. `parse` sees the text and says what it expected.
+    private static func scalar(
+        expected: String, mayBeQuoted: Bool,
+        parse: @escaping (String) throws(Refusal) -> Value
+    ) -> ConfigReader {
+        ConfigReader { value, path, problems in
+            func refuse(_ expected: String, _ hint: String?) -> Value? {
+                problems.append(.mismatch(value, path, expected: expected, hint: hint))
+                return nil
+            }
+            switch value.form {
+            case .scalar(let text, let quoted):
+                do throws(Refusal) {
+                    let parsed = try parse(text)
+                    return quoted && !mayBeQuoted ? refuse(expected, "remove the quotes") : parsed
+                } catch {
+                    if let complaint = error.complaint {
+                        let text = "found \(value.summary); \(complaint)"
+                        problems.append(
+                            ConfigProblem(origin: value.origin, path: path, text: text))
+                        return nil
+                    }
+                    return refuse(error.expected ?? expected, error.hint)
+                }
+            case .tag(let name):
+                return refuse(expected, "text that begins with ! needs quotes: \"\(name)\"")
+            case .list(let values) where values.count == 1:
+                return refuse(expected, "remove the brackets or the dash: this is no list")
+            case .list, .mapping, .nothing:
+                return refuse(expected, nil)
+            }
+        }
+    }
+
+    /// Why a text was not accepted, where that is more than the option's own expectation.
+    package struct Refusal: Error {
+        package var expected: String?
+        package var hint: String?
+        /// What somebody else has to say, in place of what this option expects.
+        package var complaint: String?
+
+        package init(
+            expected: String? = nil, hint: String? = nil, complaint: String? = nil
+        ) {
+            self.expected = expected
+            self.hint = hint
+            self.complaint = complaint
+        }
+    }
+
+    /// Text in a form of its own, such as an address; `parse` refuses what is not of that form.
+    package static func text(
+        _ expected: String, parse: @escaping (String) throws(Refusal) -> Value
+    ) -> ConfigReader {
+        scalar(expected: expected, mayBeQuoted: true, parse: parse)
+    }
+}
+
+extension ConfigReader where Value == Bool {
+    /// `true` or `false`, and nothing else: YAML's "yes", "no", "on" and "off" are just text.
+    package static var flag: ConfigReader {
+        scalar(expected: "true or false", mayBeQuoted: false) { text throws(Refusal) in
+            switch text {
+            case "true": return true
+            case "false": return false
+            case "yes", "on", "True", "TRUE": throw Refusal(hint: "write true")
+            case "no", "off", "False", "FALSE": throw Refusal(hint: "write false")
+            default: throw Refusal()
+            }
+        }
+    }
+}
+
+extension ConfigReader where Value == Int {
+    /// A whole number.
+    package static func count(_ range: ClosedRange<Int>) -> ConfigReader {
+        let expected = "a whole number from \(range.lowerBound) to \(range.upperBound)"
+        return scalar(expected: expected, mayBeQuoted: false) { text throws(Refusal) in
+            guard let number = Int(text), range.contains(number) else { throw Refusal() }
+            return number
+        }
+    }
+
+    /// A size in bytes, with or without a unit.
+    package static func bytes(_ range: ClosedRange<Int>) -> ConfigReader {
+        let expected =
+            "a size such as 4096, 256 KiB or 16 MiB, from \(Quantity.text(bytes: range.lowerBound))"
+            + " to \(Quantity.text(bytes: range.upperBound))"
+        return text(expected) { text throws(Refusal) in
+            guard let bytes = Quantity.bytes(text) else {
+                throw Refusal(hint: Quantity.byteUnitHint(text))
+            }
+            guard range.contains(bytes) else { throw Refusal() }
+            return bytes
+        }
+    }
+}
+
+extension ConfigReader where Value == Duration {
+    /// A duration with its unit.
+    package static func duration(_ range: ClosedRange<Duration>) -> ConfigReader {
+        let expected =
+            "a duration with its unit such as 500ms, 20s or 2m,"
+            + " from \(Quantity.text(range.lowerBound)) to \(Quantity.text(range.upperBound))"
+        return text(expected) { text throws(Refusal) in
+            guard let duration = Quantity.duration(text) else {
+                let isNumber = Int(text) != nil
+                throw Refusal(hint: isNumber ? "write \(text)s for seconds" : nil)
+            }
+            guard range.contains(duration) else { throw Refusal() }
+            return duration
+        }
+    }
+}
+
+extension ConfigReader where Value: RawRepresentable, Value.RawValue == String {
+    /// One of a few words.
+    package static func choice(_ values: [Value]) -> ConfigReader {
+        let words = values.map(\.rawValue)
+        let last = words.last ?? ""
+        let expected =
+            words.count < 2 ? last : "\(words.dropLast().joined(separator: ", ")) or \(last)"
+        return text(expected) { text throws(Refusal) in
+            guard let value = values.first(where: { $0.rawValue == text }) else {
+                let hint = Spelling.nearest(text, in: words).map { "did you mean \"\($0)\"?" }
+                throw Refusal(hint: hint)
+            }
+            return value
+        }
+    }
+}
+
+extension ConfigReader {
+    /// A list whose elements are read one by one, each reported at its own place.
+    package static func list<Element>(
+        of element: ConfigReader<Element>, expected: String, mayBeEmpty: Bool = true,
+        check: @escaping ([(Element, ConfigValue)]) -> [(ConfigValue, String)] = { _ in [] }
+    ) -> ConfigReader where Value == [Element] {
+        ConfigReader { value, path, problems in
+            guard case .list(let values) = value.form else {
+                let hint: String? =
+                    if case .scalar(let text, _) = value.form { "write [\"\(text)\"]" } else { nil }
+                problems.append(.mismatch(value, path, expected: expected, hint: hint))
+                return nil
+            }
+            guard mayBeEmpty || !values.isEmpty else {
+                problems.append(
+                    ConfigProblem(
+                        origin: value.origin, path: path,
+                        text: "found an empty list; expected \(expected), at least one"))
+                return nil
+            }
+            let before = problems.count
+            let elements = values.enumerated().compactMap { index, value in
+                element.read(value, "\(path)[\(index)]", &problems).map { ($0, value) }
+            }
+            for (value, text) in check(elements) {
+                problems.append(ConfigProblem(origin: value.origin, path: path, text: text))
+            }
+            return problems.count == before ? elements.map(\.0) : nil
+        }
+    }
+}

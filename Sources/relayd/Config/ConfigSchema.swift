@@ -1,0 +1,174 @@
+// Every option of the configuration in one list: its key, where it goes in `Config`, and which
+// values make sense. A new option is a property in `Config`, a line here and one in relayd.yaml.
+
+/// One option: a key, and how its value gets into a `Config`.
+package struct ConfigOption {
+    /// Section and key, such as `apps.hold_timeout`.
+    package let path: String
+    /// Reads the value into the configuration, or reports what is wrong with it.
+    package let apply: (ConfigValue, inout Config, inout [ConfigProblem]) -> Void
+
+    init<Value>(
+        _ path: String, _ keyPath: WritableKeyPath<Config, Value>, _ reader: ConfigReader<Value>
+    ) {
+        self.path = path
+        self.apply = { value, config, problems in
+            guard let read = reader.read(value, path, &problems) else { return }
+            config[keyPath: keyPath] = read
+        }
+    }
+}
+
+/// The options relayd knows.
+package struct ConfigSchema {
+    package let options: [ConfigOption]
+
+    /// - Parameter validateAccessory: says what is wrong with an accessory's address, or `nil`.
+    ///   The transports know; the configuration does not know the transports.
+    package init(validateAccessory: @escaping (String) -> String? = { _ in nil }) {
+        options =
+            Self.connections(validateAccessory) + Self.apps + Self.sessions + Self.limits
+            + Self.log + Self.control
+    }
+
+    /// The option at this path.
+    package subscript(path: String) -> ConfigOption? {
+        options.first { $0.path == path }
+    }
+
+    /// Keys that may stand in the section at `prefix` ("" is the top of the file).
+    package func keys(in prefix: String) -> [String] {
+        let start = prefix.isEmpty ? "" : prefix + "."
+        var keys: [String] = []
+        for option in options where option.path.hasPrefix(start) {
+            let key = String(option.path.dropFirst(start.count).prefix { $0 != "." })
+            if !keys.contains(key) { keys.append(key) }
+        }
+        return keys
+    }
+
+    private static func connections(
+        _ validateAccessory: @escaping (String) -> String?
+    ) -> [ConfigOption] {
+        [
+            ConfigOption("accessory", \.accessory, .accessory(validateAccessory)),
+            ConfigOption(
+                "listen", \.listen,
+                .list(
+                    of: .listenAddress, expected: "a list of HOST:PORT", mayBeEmpty: false,
+                    check: checkListen)),
+        ]
+    }
+
+    private static var apps: [ConfigOption] {
+        [
+            ConfigOption(
+                "apps.when_accessory_absent", \.apps.whenAccessoryAbsent,
+                .choice(Config.AbsentAccessory.allCases)),
+            ConfigOption(
+                "apps.hold_timeout", \.apps.holdTimeout,
+                .duration(.seconds(1)...(.seconds(3600)))),
+            ConfigOption(
+                "apps.when_link_lost", \.apps.whenLinkLost, .choice(Config.LostLink.allCases)),
+            ConfigOption("apps.queue_limit", \.apps.queueLimit, .bytes(64 << 10...1 << 30)),
+            ConfigOption(
+                "apps.stall_grace", \.apps.stallGrace, .duration(.zero...(.seconds(10)))),
+            ConfigOption("apps.maximum", \.apps.maximum, .count(1...10_000)),
+            ConfigOption(
+                "apps.foreign_frames", \.apps.foreignFrames,
+                .choice(Config.ForeignFrames.allCases)),
+        ]
+    }
+
+    private static var sessions: [ConfigOption] {
+        [
+            ConfigOption(
+                "sessions.start_service_timeout", \.sessions.startServiceTimeout,
+                .duration(.seconds(1)...(.seconds(600)))),
+            ConfigOption(
+                "sessions.farewell_timeout", \.sessions.farewellTimeout,
+                .duration(.milliseconds(100)...(.seconds(300)))),
+            ConfigOption(
+                "sessions.secondary_transports", \.sessions.secondaryTransports,
+                .choice(Config.SecondaryTransports.allCases)),
+        ]
+    }
+
+    private static var limits: [ConfigOption] {
+        [
+            // Below 1488, the payload of protocol version 1, no app could even register.
+            ConfigOption(
+                "limits.maximum_payload", \.limits.maximumPayload, .bytes(1488...16 << 20)),
+            ConfigOption("limits.link_queue", \.limits.linkQueue, .bytes(4 << 10...64 << 20)),
+            ConfigOption("limits.tap_queue", \.limits.tapQueue, .bytes(64 << 10...1 << 30)),
+            ConfigOption(
+                "limits.maximum_message", \.limits.maximumMessage, .bytes(64 << 10...1 << 30)),
+        ]
+    }
+
+    private static var log: [ConfigOption] {
+        [
+            ConfigOption("log.format", \.log.format, .choice(Config.Log.Format.allCases)),
+            ConfigOption("log.level", \.log.level, .choice(Config.Log.levels)),
+            ConfigOption(
+                "log.destination", \.log.destination, .choice(Config.Log.Destination.allCases)),
+            ConfigOption("log.color", \.log.color, .choice(Config.Log.Color.allCases)),
+            ConfigOption("log.traffic", \.log.traffic, .flag),
+            ConfigOption(
+                "log.apps", \.log.apps,
+                .list(
+                    of: .name("an app's name, app ID or #connection"),
+                    expected: "a list of app names, app IDs or #connections")),
+            ConfigOption(
+                "log.functions", \.log.functions,
+                .list(of: .functionName, expected: "a list of function names")),
+            ConfigOption(
+                "log.services", \.log.services,
+                .list(
+                    of: .choice(Config.Log.Service.allCases),
+                    expected: "a list of control, rpc, audio, video, bulk")),
+        ]
+    }
+
+    private static var control: [ConfigOption] {
+        [
+            ConfigOption("control.socket", \.control.socket, .socketPath),
+            ConfigOption("control.mode", \.control.mode, .fileMode),
+            ConfigOption("control.group", \.control.group, .group),
+        ]
+    }
+
+    private static func checkListen(
+        _ addresses: [(ListenAddress, ConfigValue)]
+    ) -> [(ConfigValue, String)] {
+        addresses.enumerated().compactMap { index, entry in
+            let (address, value) = entry
+            // Port 0 is a different port each time.
+            guard address.port != 0, addresses[..<index].contains(where: { $0.0 == address })
+            else { return nil }
+            return (value, "\(address) is listed twice; remove one")
+        }
+    }
+
+    /// What no option can tell alone: whether the sizes fit each other.
+    package static func contradictions(in config: Config) -> [(path: String, text: String)] {
+        let payload = config.limits.maximumPayload
+        // A frame is its payload and a header of 12 bytes.
+        let frame = payload + 12
+        let atLeast = "limits.maximum_payload (\(Quantity.text(bytes: payload)))"
+        var found: [(path: String, text: String)] = []
+        for (path, bytes) in [
+            ("apps.queue_limit", config.apps.queueLimit),
+            ("limits.tap_queue", config.limits.tapQueue),
+            ("limits.maximum_message", config.limits.maximumMessage),
+        ] where bytes < frame {
+            found.append(
+                (
+                    path,
+                    "\(Quantity.text(bytes: bytes)) cannot hold one frame of \(atLeast);"
+                        + " expected at least \(frame)"
+                ))
+        }
+        return found
+    }
+}

@@ -1,0 +1,88 @@
+// Where apps connect: the addresses of `listen`, read from file, environment and flags alike.
+
+/// A host and a port to listen on, as the user wrote them; names are resolved when binding.
+package struct ListenAddress: Sendable, Equatable, CustomStringConvertible {
+    /// An IPv4 address, an IPv6 address without brackets, or a name.
+    package var host: String
+    /// 0 lets the kernel choose a free port.
+    package var port: Int
+
+    package init(host: String, port: Int) {
+        self.host = host
+        self.port = port
+    }
+
+    /// The address as it is written in the configuration; IPv6 in brackets.
+    package var description: String {
+        host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+    }
+
+    /// What is wrong with a text that is no address, with what to write instead.
+    package struct Malformed: Error, Equatable {
+        package var expected: String
+        package var hint: String?
+    }
+
+    /// Reads `HOST:PORT` or `[IPv6]:PORT`.
+    package init(parsing text: String) throws(Malformed) {
+        let (host, portText) = try Self.split(text)
+        guard portText.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let port = Int(portText),
+            (0...65535).contains(port)
+        else {
+            throw Malformed(expected: "a port from 0 to 65535 (0 = any free one)", hint: nil)
+        }
+        self.init(host: host, port: port)
+    }
+
+    private static func split(_ text: String) throws(Malformed) -> (String, Substring) {
+        if text.hasPrefix("[") {
+            guard let close = text.firstIndex(of: "]") else {
+                throw Malformed(expected: "[IPv6]:PORT", hint: "the closing ] is missing")
+            }
+            let host = String(text[text.index(after: text.startIndex)..<close])
+            let rest = text[text.index(after: close)...]
+            guard rest.hasPrefix(":") else {
+                throw Malformed(expected: "[IPv6]:PORT", hint: "write [\(host)]:2776")
+            }
+            guard host.contains(":"), host.unicodeScalars.allSatisfy(isIPv6Scalar) else {
+                throw Malformed(expected: "an IPv6 address between [ and ]", hint: nil)
+            }
+            return (host, rest.dropFirst())
+        }
+        let colons = text.count(where: { $0 == ":" })
+        if colons > 1 {
+            throw Malformed(
+                expected: "HOST:PORT or [IPv6]:PORT",
+                hint: "an IPv6 address needs brackets, such as [::1]:2776")
+        }
+        guard let colon = text.firstIndex(of: ":") else {
+            let isPort = Int(text) != nil
+            throw Malformed(
+                expected: "HOST:PORT or [IPv6]:PORT",
+                hint: text.isEmpty ? nil : "write \(isPort ? "127.0.0.1:\(text)" : "\(text):2776")")
+        }
+        let host = String(text[..<colon])
+        let port = text[text.index(after: colon)...]
+        if host.isEmpty || host == "*" {
+            throw Malformed(
+                expected: "HOST:PORT or [IPv6]:PORT",
+                hint: "127.0.0.1:\(port) serves this machine only, 0.0.0.0:\(port) everyone")
+        }
+        guard host.unicodeScalars.allSatisfy(isNameScalar) else {
+            throw Malformed(expected: "a host name or an IPv4 address before the colon", hint: nil)
+        }
+        return (host, port)
+    }
+
+    private static func isNameScalar(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar {
+        case "a"..."z", "A"..."Z", "0"..."9", "-", ".", "_": true
+        default: false
+        }
+    }
+
+    /// Hexadecimal digits, separators, and a zone such as `%eth0`.
+    private static func isIPv6Scalar(_ scalar: Unicode.Scalar) -> Bool {
+        scalar == ":" || scalar == "%" || isNameScalar(scalar)
+    }
+}

@@ -1,0 +1,174 @@
+import ArgumentParser
+import Foundation
+import Logging
+import Testing
+import relayd
+
+// Flags, environment and file together: who overrides whom, and what is said about bad values.
+
+@Suite("Arguments")
+struct ArgumentsTests {
+    private static let noFile = "/nonexistent/relayd.yaml"
+
+    private static func config(
+        _ flags: [String] = [], environment: [String: String] = [:], file: String = noFile
+    ) throws -> Config {
+        try Arguments.parse(flags).effectiveConfig(environment: environment, defaultFile: file)
+    }
+
+    private static func messages(
+        _ flags: [String], environment: [String: String] = [:], file: String = noFile
+    ) throws -> [String] {
+        do {
+            _ = try config(flags, environment: environment, file: file)
+            return []
+        } catch let error as ConfigErrors {
+            return error.problems.map(\.description)
+        }
+    }
+
+    @Test("without file, environment and flags relayd runs with its defaults")
+    func defaults() throws {
+        #expect(try Self.config() == Config())
+        #expect(
+            try Self.config(environment: ["RELAYD_LISTEN": "", "RELAYD_CONFIG": ""]) == Config())
+    }
+
+    @Test("flags override environment, environment overrides file, file overrides defaults")
+    func precedence() throws {
+        try ScratchDirectory.use { directory in
+            let file = directory + "/relayd.yaml"
+            let text = """
+                accessory: "tcp:file:1"
+                listen: ["file:1", "file:2"]
+                log: {level: debug, format: text}
+                control: {socket: /file}
+                apps: {maximum: 9}
+                """
+            try text.write(toFile: file, atomically: true, encoding: .utf8)
+            let environment = [
+                "RELAYD_ACCESSORY": "tcp:environment:1",
+                "RELAYD_LISTEN": "environment:1, [::1]:2",
+                "RELAYD_LOG_LEVEL": "error",
+                "RELAYD_SOCKET": "/socket",
+            ]
+
+            let onlyFile = try Self.config(file: file)
+            #expect(onlyFile.accessory == "tcp:file:1")
+            #expect(onlyFile.listen.map(\.description) == ["file:1", "file:2"])
+            #expect(onlyFile.apps.maximum == 9)
+
+            let both = try Self.config(environment: environment, file: file)
+            #expect(both.accessory == "tcp:environment:1")
+            #expect(both.listen.map(\.description) == ["environment:1", "[::1]:2"])
+            #expect(both.log.level == .error)
+            #expect(both.log.format == .text)
+            #expect(both.control.socket == .path("/socket"))
+
+            let all = try Self.config(
+                [
+                    "--accessory", "sim:", "--listen", "flag:1", "--listen", "flag:2",
+                    "--log-format", "json", "--log-level", "trace", "--control-socket", "/flag",
+                    "--log-app", "Music", "--log-function", "!Show", "--log-service", "rpc",
+                ], environment: environment, file: file)
+            #expect(all.accessory == "sim:")
+            #expect(all.listen.map(\.description) == ["flag:1", "flag:2"])
+            #expect(all.log.format == .json)
+            #expect(all.log.level == .trace)
+            #expect(all.log.apps == ["Music"])
+            #expect(all.log.functions == ["!Show"])
+            #expect(all.log.services == [.rpc])
+            #expect(all.control.socket == .path("/flag"))
+            #expect(all.apps.maximum == 9)
+        }
+    }
+
+    @Test("RELAYD_CONTROL_SOCKET wins over RELAYD_SOCKET")
+    func controlSocketWins() throws {
+        let environment = ["RELAYD_CONTROL_SOCKET": "/control", "RELAYD_SOCKET": "/socket"]
+        #expect(try Self.config(environment: environment).control.socket == .path("/control"))
+    }
+
+    @Test("a bad value is reported with the place it came from, all of them at once")
+    func sources() throws {
+        try ScratchDirectory.use { directory in
+            let file = directory + "/relayd.yaml"
+            try "log: {level: loud}\n".write(toFile: file, atomically: true, encoding: .utf8)
+            let messages = try Self.messages(
+                ["--listen", "127.0.0.1:2776", "--listen", "2776", "--log-format", "xml"],
+                environment: ["RELAYD_LISTEN": "a:1,,b:2", "RELAYD_LOG_LEVEL": "inof"], file: file)
+            let levels = "error, warning, notice, info, debug or trace"
+            #expect(
+                messages == [
+                    "\(file):1:14: log.level: found \"loud\"; expected \(levels)",
+                    "environment RELAYD_LISTEN: listen[1]: found \"\"; expected HOST:PORT or "
+                        + "[IPv6]:PORT",
+                    "environment RELAYD_LOG_LEVEL: log.level: found \"inof\"; expected \(levels); "
+                        + "did you mean \"info\"?",
+                    "--log-format: log.format: found \"xml\"; expected auto, text or json",
+                    "--listen: listen[1]: found \"2776\"; expected HOST:PORT or [IPv6]:PORT; "
+                        + "write 127.0.0.1:2776",
+                ])
+        }
+    }
+
+    @Test("a file that was named must exist, the default file need not")
+    func namedFiles() throws {
+        let absent = "/nonexistent/named.yaml"
+        let message =
+            "\(absent): cannot be read: No such file or directory; check the path, or leave it out "
+            + "to run with the built-in defaults"
+        #expect(try Self.messages(["--config", absent]) == [message])
+        #expect(try Self.messages([], environment: ["RELAYD_CONFIG": absent]) == [message])
+        #expect(try Self.messages([]) == [])
+        #expect(
+            try Arguments.parse(["--config", "/flag"])
+                .configFile(environment: ["RELAYD_CONFIG": "/environment"]) == "/flag")
+    }
+
+    @Test("an accessory's address is judged by the transports, wherever it comes from")
+    func accessory() throws {
+        let arguments = try Arguments.parse(["--accessory", "usv:1"])
+        #expect(throws: ConfigErrors.self) {
+            try arguments.effectiveConfig(
+                environment: [:],
+                validateAccessory: { $0 == "usv:1" ? "unknown transport \"usv\"" : nil },
+                defaultFile: Self.noFile)
+        }
+    }
+
+    @Test("--check-config says ok with 0, or everything that is wrong with 78")
+    func checkConfig() throws {
+        let none = try Arguments.parse(["--check-config"])
+        #expect(none.checkConfig)
+        #expect(
+            none.checkConfig(environment: [:], defaultFile: Self.noFile)
+                == ("built-in defaults: ok", 0))
+        try ScratchDirectory.use { directory in
+            let file = directory + "/relayd.yaml"
+            try "log: {traffic: false}\n".write(toFile: file, atomically: true, encoding: .utf8)
+            let arguments = try Arguments.parse(["--check-config", "--config", file])
+            #expect(arguments.checkConfig(environment: [:]) == ("\(file): ok", 0))
+            try "lgo: {}\nappps: {}\n".write(toFile: file, atomically: true, encoding: .utf8)
+            #expect(
+                arguments.checkConfig(environment: [:]) == (
+                    """
+                    \(file):1:1: lgo: unknown key; did you mean "log"?
+                    \(file):2:1: appps: unknown key; did you mean "apps"?
+                    """, 78
+                ))
+        }
+    }
+
+    @Test("help names every flag")
+    func help() {
+        let help = Arguments.helpMessage(columns: 100)
+        for flag in [
+            "--config", "--accessory", "--listen", "--control-socket", "--log-format",
+            "--log-level", "--log-app", "--log-function", "--log-service", "--check-config",
+        ] {
+            #expect(help.contains("  \(flag)"), "\(flag) is missing")
+        }
+        #expect(Arguments.command.version == relaydVersion)
+    }
+}

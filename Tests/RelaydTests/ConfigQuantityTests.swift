@@ -1,0 +1,69 @@
+import Testing
+import relayd
+
+// Durations and sizes as text, both ways.
+
+@Suite("Quantity")
+struct ConfigQuantityTests {
+    @Test(
+        "durations have a unit",
+        arguments: [
+            ("500ms", Duration.milliseconds(500)), ("20s", .seconds(20)), ("2m", .seconds(120)),
+            ("1h", .seconds(3600)), ("0s", .zero), ("7 s", .seconds(7)),
+        ])
+    func duration(text: String, expected: Duration) {
+        #expect(Quantity.duration(text) == expected)
+    }
+
+    @Test(
+        "what is no duration is refused",
+        arguments: ["", "20", "s", "20 sec", "1.5s", "-1s", "+1s", "1s ", "1 s s", "٣s", "1S"])
+    func noDuration(text: String) {
+        #expect(Quantity.duration(text) == nil)
+    }
+
+    @Test(
+        "sizes are bytes, or have a unit of 1024",
+        arguments: [
+            ("4096", 4096), ("1 B", 1), ("256 KiB", 262_144), ("16MiB", 16_777_216),
+            ("1 GiB", 1_073_741_824),
+        ])
+    func bytes(text: String, expected: Int) {
+        #expect(Quantity.bytes(text) == expected)
+    }
+
+    @Test(
+        "what is no size is refused",
+        arguments: ["", "KiB", "1 KB", "1k", "1.5 MiB", "-1", "9223372036854775807 GiB"])
+    func noBytes(text: String) {
+        #expect(Quantity.bytes(text) == nil)
+    }
+
+    @Test("text and value are each other's inverse")
+    func roundTrip() {
+        for text in ["500ms", "20s", "2m", "1h", "1500ms", "90s"] {
+            #expect(Quantity.duration(text).map(Quantity.text) == text)
+        }
+        for text in ["4095", "4 KiB", "16 MiB", "1 GiB", "0"] {
+            #expect(Quantity.bytes(text).map { Quantity.text(bytes: $0) } == text)
+        }
+    }
+
+    @Test("one slip is recognised, another word is not")
+    func spelling() {
+        #expect(Spelling.distance("kitten", "sitting") == 3)
+        #expect(Spelling.distance("sokcet", "socket") == 1)
+        #expect(Spelling.distance("", "abc") == 3)
+        #expect(Spelling.nearest("sokcet", in: ["mode", "socket"]) == "socket")
+        #expect(Spelling.nearest("holdTimeout", in: ["hold_timeout"]) == "hold_timeout")
+        #expect(Spelling.nearest("banana", in: ["mode", "socket"]) == nil)
+        #expect(Spelling.nearest("", in: ["mode"]) == nil)
+    }
+
+    @Test(
+        "listening addresses are written as they are read",
+        arguments: ["127.0.0.1:2776", "[::1]:2776", "[fe80::1%eth0]:0", "bench.local:65535"])
+    func listenAddress(text: String) throws {
+        #expect(try ListenAddress(parsing: text).description == text)
+    }
+}

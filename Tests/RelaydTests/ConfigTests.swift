@@ -1,0 +1,125 @@
+import Foundation
+import Logging
+import Testing
+import relayd
+
+// The configuration as a whole: defaults, the shipped file, and every option's way into `Config`.
+
+@Suite("Config")
+struct ConfigTests {
+    private static let shippedFile =
+        URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().appending(path: "config/relayd.yaml").path
+
+    @Test("the shipped file equals the built-in defaults")
+    func shippedFileEqualsDefaults() throws {
+        #expect(try Config.load(path: Self.shippedFile) == Config())
+    }
+
+    @Test("the shipped file names every option")
+    func shippedFileIsComplete() {
+        var builder = ConfigBuilder()
+        builder.add(file: Self.shippedFile)
+        let missing = ConfigSchema().options.map(\.path).filter { !builder.pathsSet.contains($0) }
+        #expect(missing.isEmpty)
+    }
+
+    @Test(
+        "a file without content is the defaults",
+        arguments: [
+            "", "\n\n", "# only a comment\n", "---\n", "--- # start\n...\n", "~\n",
+            "apps:\n  # maximum: 5\nlog:\n",
+        ])
+    func emptyFileIsDefaults(text: String) throws {
+        #expect(try Config.decode(text, file: "relayd.yaml") == Config())
+    }
+
+    @Test("every option reaches its own property")
+    func everyOptionIsRead() throws {
+        let text = """
+            accessory: serial:/dev/ttyUSB0?baud=115200
+            listen: ["0.0.0.0:2776", '[::1]:0', localhost:1]
+            apps:
+              when_accessory_absent: refuse
+              hold_timeout: 2m
+              when_link_lost: keep
+              queue_limit: 1 MiB
+              stall_grace: 0ms
+              maximum: 7
+              foreign_frames: close
+            sessions:
+              start_service_timeout: 1500ms
+              farewell_timeout: 3 s
+              secondary_transports: pass
+            limits:
+              maximum_payload: 64KiB
+              link_queue: 8192
+              tap_queue: 2 MiB
+              maximum_message: 1 GiB
+            log:
+              format: json
+              level: trace
+              destination: journald
+              color: never
+              traffic: false
+              apps: [Music, "8675309", "#3"]
+              functions: [Show, "!OnVehicleData"]
+              services: [rpc, bulk]
+            control:
+              socket: /run/bench/relayd.sock
+              mode: 0600
+              group: bench
+            """
+        var expected = Config()
+        expected.accessory = "serial:/dev/ttyUSB0?baud=115200"
+        expected.listen = [
+            ListenAddress(host: "0.0.0.0", port: 2776), ListenAddress(host: "::1", port: 0),
+            ListenAddress(host: "localhost", port: 1),
+        ]
+        expected.apps.whenAccessoryAbsent = .refuse
+        expected.apps.holdTimeout = .seconds(120)
+        expected.apps.whenLinkLost = .keep
+        expected.apps.queueLimit = 1_048_576
+        expected.apps.stallGrace = .zero
+        expected.apps.maximum = 7
+        expected.apps.foreignFrames = .close
+        expected.sessions.startServiceTimeout = .milliseconds(1500)
+        expected.sessions.farewellTimeout = .seconds(3)
+        expected.sessions.secondaryTransports = .pass
+        expected.limits.maximumPayload = 65_536
+        expected.limits.linkQueue = 8192
+        expected.limits.tapQueue = 2_097_152
+        expected.limits.maximumMessage = 1_073_741_824
+        expected.log.format = .json
+        expected.log.level = .trace
+        expected.log.destination = .journald
+        expected.log.color = .never
+        expected.log.traffic = false
+        expected.log.apps = ["Music", "8675309", "#3"]
+        expected.log.functions = ["Show", "!OnVehicleData"]
+        expected.log.services = [.rpc, .bulk]
+        expected.control.socket = .path("/run/bench/relayd.sock")
+        expected.control.mode = 0o600
+        expected.control.group = "bench"
+        #expect(try Config.decode(text, file: "relayd.yaml") == expected)
+
+        var builder = ConfigBuilder()
+        builder.add(yaml: text, file: "relayd.yaml")
+        #expect(builder.pathsSet == Set(ConfigSchema().options.map(\.path)))
+    }
+
+    @Test("words that other YAML readers take for booleans or numbers stay text")
+    func noNorwayProblem() throws {
+        let text = "log:\n  apps: [no, yes, on, 0x1F, 1e3, 2026-11-21, 1.20]\n"
+        #expect(
+            try Config.decode(text, file: "relayd.yaml").log.apps
+                == ["no", "yes", "on", "0x1F", "1e3", "2026-11-21", "1.20"])
+    }
+
+    @Test("no two options have the same path, and each is a section and a key at most")
+    func pathsAreUnique() {
+        let paths = ConfigSchema().options.map(\.path)
+        #expect(Set(paths).count == paths.count)
+        #expect(paths.allSatisfy { $0.split(separator: ".").count <= 2 })
+    }
+}
