@@ -1,0 +1,99 @@
+internal import CSystemd
+internal import Glibc
+package import Logging
+
+// journald's side of the log: severities, entries, and whether journald is where we write.
+
+/// The severities of syslog(3), which journald uses too.
+package enum SyslogPriority: Int, Sendable, Comparable {
+    case critical = 2
+    case error, warning, notice, info, debug
+
+    package init(_ level: Logger.Level) {
+        self =
+            switch level {
+            case .critical: .critical
+            case .error: .error
+            case .warning: .warning
+            case .notice: .notice
+            case .info: .info
+            case .debug, .trace: .debug
+            }
+    }
+
+    /// More severe is smaller, as the numbers are.
+    package static func < (a: SyslogPriority, b: SyslogPriority) -> Bool { a.rawValue < b.rawValue }
+}
+
+/// One entry of the journal.
+package struct JournalEntry: Sendable, Equatable {
+    package var message: String
+    package var priority: SyslogPriority
+    package var fields: [String: String]
+
+    package init(message: String, priority: SyslogPriority, fields: [String: String]) {
+        self.message = message
+        self.priority = priority
+        self.fields = fields
+    }
+
+    /// The entry as `NAME=value` texts, the message first, the others sorted by name.
+    package var assignments: [String] {
+        ["MESSAGE=\(message)", "PRIORITY=\(priority.rawValue)"]
+            + fields.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+    }
+
+    /// The journal's name for one of our keys: `hmi-level` → `RELAYD_HMI_LEVEL`.
+    ///
+    /// journald takes capitals, digits and underscores, at most 64 of them, and drops fields
+    /// with other names; the prefix also keeps us clear of the names it uses itself.
+    package static func fieldName(_ key: String) -> String {
+        var name = "RELAYD_"
+        for byte in key.utf8.prefix(64 - 7) {
+            switch byte {
+            case 0x61...0x7A: name.unicodeScalars.append(Unicode.Scalar(byte - 0x20))
+            case 0x30...0x39, 0x41...0x5A: name.unicodeScalars.append(Unicode.Scalar(byte))
+            default: name.unicodeScalars.append("_")
+            }
+        }
+        return name
+    }
+}
+
+/// Access to journald.
+package enum Journal {
+    /// Whether this descriptor is the stream systemd connected to journald.
+    ///
+    /// JOURNAL_STREAM holds the device and inode of that stream; it is inherited by processes
+    /// whose output was redirected since, so the descriptor itself has to be compared
+    /// (systemd.exec(5), "$JOURNAL_STREAM").
+    package static func isStream(_ descriptor: Int32, environment: [String: String]) -> Bool {
+        guard let stream = environment["JOURNAL_STREAM"] else { return false }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return false }
+        return stream == "\(status.st_dev):\(status.st_ino)"
+    }
+
+    /// Whether journald is there at all; `sd_journal_sendv` drops entries silently when not.
+    package static var isAvailable: Bool {
+        access("/run/systemd/journal/socket", W_OK) == 0
+    }
+
+    /// Sends one entry; `false` when journald did not take it. May block while journald is busy.
+    package static func send(_ entry: JournalEntry) -> Bool {
+        var bytes: [UInt8] = []
+        var lengths: [Int] = []
+        for assignment in entry.assignments {
+            bytes.append(contentsOf: assignment.utf8)
+            lengths.append(assignment.utf8.count)
+        }
+        return bytes.withUnsafeMutableBytes { buffer in
+            guard var base = buffer.baseAddress else { return false }
+            let vectors = lengths.map { length in
+                defer { base += length }
+                return iovec(iov_base: base, iov_len: length)
+            }
+            return sd_journal_sendv(vectors, Int32(vectors.count)) >= 0
+        }
+    }
+}

@@ -1,0 +1,281 @@
+internal import Dispatch
+internal import Glibc
+internal import Synchronization
+
+// Where log lines leave the process. Anyone may write, on any thread and at any rate: lines queue
+// up in bounded memory, and a queue of its own writes them out, everything that is waiting at once.
+
+/// A sink for lines that never blocks who writes to it.
+///
+/// When the reader is slow, lines are missed, counted, and the gap is marked in the output. When
+/// the reader is gone, everything is missed and counted, and relayd goes on.
+package final class LineWriter: Sendable {
+    /// Where lines go.
+    package enum Destination: Sendable {
+        /// A descriptor the process keeps open, as a rule 1 or 2.
+        case descriptor(Int32)
+        /// Entries of a journal; the closure says whether the entry was taken.
+        case journal(send: @Sendable (JournalEntry) -> Bool)
+
+        /// The system's journal.
+        package static var journald: Destination { .journal(send: Journal.send) }
+    }
+
+    /// How many lines went which way.
+    package struct Counters: Sendable, Equatable {
+        package var written = 0
+        package var missed = 0
+
+        package init(written: Int = 0, missed: Int = 0) {
+            self.written = written
+            self.missed = missed
+        }
+    }
+
+    /// Bytes that may wait for a slow reader: some seconds of a busy link's traffic.
+    package static let defaultQueueLimit = 4 * 1024 * 1024
+
+    /// Bytes beyond the limit that are kept for warnings and errors, so that a flood of traffic
+    /// cannot hide the line that explains it.
+    private static let reserve = 64 * 1024
+
+    /// Bytes of an emptied queue that are kept for the next lines; larger ones are given back.
+    private static let keptCapacity = 64 * 1024
+
+    /// What the bookkeeping of one journal field costs, roughly, on top of its text.
+    private static let fieldOverhead = 64
+
+    package let isJournal: Bool
+    private let destination: Destination
+    private let queueLimit: Int
+    private let missedNotice: @Sendable (Int) -> String
+    private let queue: DispatchQueue
+    private let state = Mutex(State())
+
+    private struct State {
+        /// Lines for a descriptor, each with its newline.
+        var bytes: [UInt8] = []
+        /// How many lines `bytes` holds.
+        var lines = 0
+        var entries: [JournalEntry] = []
+        /// Bytes waiting here, and bytes being written now.
+        var queuedBytes = 0
+        var writingBytes = 0
+        var counters = Counters()
+        /// Lines missed since the last one that was accepted.
+        var gap = 0
+        /// Whether `drain` is running or about to.
+        var isDraining = false
+        /// The reader is gone for good; nothing is accepted any more.
+        var isBroken = false
+    }
+
+    private struct Batch {
+        var bytes: [UInt8] = []
+        var lines = 0
+        var entries: [JournalEntry] = []
+    }
+
+    /// - Parameters:
+    ///   - label: names the queue in debuggers.
+    ///   - queueLimit: bytes that may wait for a slow reader.
+    ///   - missedNotice: the line that marks a gap of so many lines.
+    package init(
+        _ destination: Destination, label: String, queueLimit: Int = LineWriter.defaultQueueLimit,
+        missedNotice: @escaping @Sendable (Int) -> String = LineWriter.textNotice
+    ) {
+        self.destination = destination
+        self.queueLimit = queueLimit
+        self.missedNotice = missedNotice
+        queue = DispatchQueue(label: "relayd.log.\(label)")
+        if case .journal = destination { isJournal = true } else { isJournal = false }
+        _ = Self.brokenPipesAreErrors
+    }
+
+    package static let textNotice: @Sendable (Int) -> String = { count in
+        "… \(count) log line\(count == 1 ? "" : "s") missed: the reader of this log is too slow"
+    }
+
+    package static let jsonNotice: @Sendable (Int) -> String = { count in
+        #"{"time":"\#(LogTime.now().rfc3339)","level":"warning","logger":"log","message":"lines missed: the reader of this log is too slow","metadata":{"count":"\#(count)"}}"#
+    }
+
+    /// Without this, a closed `relayd | head` would end the process.
+    private static let brokenPipesAreErrors: Void = { _ = signal(SIGPIPE, SIG_IGN) }()
+
+    /// How many lines were written and missed so far.
+    package var counters: Counters { state.withLock { $0.counters } }
+
+    /// Whether the reader is gone for good.
+    package var isBroken: Bool { state.withLock { $0.isBroken } }
+
+    // MARK: Writing
+
+    /// Queues one line. Never blocks.
+    ///
+    /// - Parameters:
+    ///   - line: without a newline.
+    ///   - fields: asked for only when the destination is a journal.
+    package func write(
+        _ line: String, priority: SyslogPriority = .info,
+        fields: @autoclosure () -> [String: String] = [:]
+    ) {
+        let entry =
+            isJournal ? JournalEntry(message: line, priority: priority, fields: fields()) : nil
+        let startDraining = state.withLock { state in
+            let size = entry.map(Self.size) ?? line.utf8.count + 1
+            let limit = queueLimit + (priority <= .warning ? Self.reserve : 0)
+            guard !state.isBroken, state.queuedBytes + state.writingBytes + size <= limit else {
+                state.counters.missed += 1
+                state.gap += 1
+                return false
+            }
+            markGap(&state)
+            if let entry {
+                state.entries.append(entry)
+            } else {
+                append(line, to: &state)
+            }
+            state.queuedBytes += size
+            defer { state.isDraining = true }
+            return !state.isDraining
+        }
+        if startDraining { queue.async { self.drain() } }
+    }
+
+    private static func size(_ entry: JournalEntry) -> Int {
+        entry.fields.reduce(entry.message.utf8.count + fieldOverhead) { sum, field in
+            sum + field.key.utf8.count + field.value.utf8.count + fieldOverhead
+        }
+    }
+
+    private func append(_ line: String, to state: inout State) {
+        state.bytes.append(contentsOf: line.utf8)
+        state.bytes.append(0x0A)
+        state.lines += 1
+    }
+
+    /// Puts the notice where the missed lines would have been.
+    private func markGap(_ state: inout State) {
+        guard state.gap > 0 else { return }
+        let notice = missedNotice(state.gap)
+        state.gap = 0
+        if isJournal {
+            state.entries.append(JournalEntry(message: notice, priority: .warning, fields: [:]))
+        } else {
+            state.bytes.append(contentsOf: notice.utf8)
+            state.bytes.append(0x0A)
+        }
+    }
+
+    // MARK: Draining, on the queue
+
+    private func drain() {
+        var batch = Batch()
+        while next(&batch) {
+            let written =
+                switch destination {
+                case .descriptor(let descriptor): write(batch, to: descriptor)
+                case .journal(let send): batch.entries.count(where: send)
+                }
+            let total = batch.lines + batch.entries.count
+            state.withLock { state in
+                state.counters.written += written
+                state.counters.missed += total - written
+            }
+        }
+    }
+
+    /// Exchanges what is waiting for the batch just written; `false` when nothing is.
+    private func next(_ batch: inout Batch) -> Bool {
+        if batch.bytes.capacity > Self.keptCapacity { batch.bytes = [] }
+        batch.bytes.removeAll(keepingCapacity: true)
+        batch.entries.removeAll()
+        return state.withLock { state in
+            state.writingBytes = state.queuedBytes
+            state.queuedBytes = 0
+            batch.lines = state.lines
+            state.lines = 0
+            swap(&batch.bytes, &state.bytes)
+            swap(&batch.entries, &state.entries)
+            state.isDraining = !(batch.bytes.isEmpty && batch.entries.isEmpty)
+            return state.isDraining
+        }
+    }
+
+    /// Writes the whole batch, waiting for the reader as needed; returns how many lines it took.
+    private func write(_ batch: Batch, to descriptor: Int32) -> Int {
+        guard !isBroken else { return 0 }
+        var offset = 0
+        while offset < batch.bytes.count {
+            let count = batch.bytes.withUnsafeBytes { buffer in
+                Glibc.write(
+                    descriptor, buffer.baseAddress.map { $0 + offset }, buffer.count - offset)
+            }
+            if count > 0 {
+                offset += count
+                continue
+            }
+            switch errno {
+            case EINTR:
+                continue
+            case EAGAIN:
+                // Somebody else made the descriptor non-blocking: it may be shared with them.
+                var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                poll(&waiting, 1, -1)
+            case ENOSPC, EDQUOT:
+                // A full disk may have room again later.
+                return Self.wholeLines(batch.bytes[..<offset], of: batch.lines)
+            default:
+                state.withLock { $0.isBroken = true }
+                return Self.wholeLines(batch.bytes[..<offset], of: batch.lines)
+            }
+        }
+        return batch.lines
+    }
+
+    private static func wholeLines(_ bytes: ArraySlice<UInt8>, of lines: Int) -> Int {
+        min(lines, bytes.count(where: { $0 == 0x0A }))
+    }
+
+    // MARK: Ending
+
+    /// Waits until everything queued so far is written, but not longer than `timeout`: a reader
+    /// that has stopped reading must not keep the daemon from ending.
+    package func flush(within timeout: Duration) async {
+        let startDraining = state.withLock { state in
+            guard state.gap > 0, !state.isBroken else { return false }
+            markGap(&state)
+            defer { state.isDraining = true }
+            return !state.isDraining
+        }
+        if startDraining { queue.async { self.drain() } }
+        let (seconds, attoseconds) = timeout.components
+        let nanoseconds = Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            let once = Once(continuation)
+            // The queue is serial: this runs after everything queued before.
+            queue.async { once.resume() }
+            DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(nanoseconds)) {
+                once.resume()
+            }
+        }
+    }
+
+    /// Resumes its continuation on the first call and ignores the others.
+    private final class Once: Sendable {
+        private let continuation: Mutex<CheckedContinuation<Void, Never>?>
+
+        init(_ continuation: CheckedContinuation<Void, Never>) {
+            self.continuation = Mutex(continuation)
+        }
+
+        func resume() {
+            let continuation = continuation.withLock { held in
+                defer { held = nil }
+                return held
+            }
+            continuation?.resume()
+        }
+    }
+}

@@ -1,0 +1,78 @@
+package import Logging
+
+// One of relayd's own messages, and its three spellings: a line for people, a line of JSON, fields
+// for journald. Pure functions; `WriterLogHandler` calls them.
+
+/// A log message with everything that belongs to it.
+package struct LogRecord: Sendable {
+    package var time: LogTime
+    package var level: Logger.Level
+    /// The part of relayd that speaks: the logger's label.
+    package var label: String
+    package var message: String
+    package var metadata: Logger.Metadata
+    package var file = ""
+    package var line: UInt = 0
+    package var function = ""
+
+    package init(
+        time: LogTime, level: Logger.Level, label: String, message: String,
+        metadata: Logger.Metadata = [:]
+    ) {
+        self.time = time
+        self.level = level
+        self.label = label
+        self.message = message
+        self.metadata = metadata
+    }
+
+    /// Message and metadata on one line: `link: opened (accessory=sim: link=1)`.
+    package var sentence: String {
+        var text = "\(label): \(message)"
+        if !metadata.isEmpty {
+            let pairs = metadata.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+            text += " (\(pairs.joined(separator: " ")))"
+        }
+        return LogText.oneLine(text)
+    }
+
+    /// A line for people: `10:31:07.123 warning link: …`.
+    package func text(color: Bool) -> String {
+        guard color else { return "\(time.clock) \(level.rawValue) \(sentence)" }
+        let code =
+            switch level {
+            case .critical, .error: "1;31"
+            case .warning: "33"
+            case .notice: "1"
+            case .info: "32"
+            case .debug, .trace: "2"
+            }
+        return
+            "\u{1B}[2m\(time.clock)\u{1B}[0m \u{1B}[\(code)m\(level.rawValue)\u{1B}[0m \(sentence)"
+    }
+
+    /// A line for machines: one JSON object, metadata as an object of its own.
+    package var json: String {
+        var text = #"{"time":"\#(time.rfc3339)","level":"\#(level.rawValue)""#
+        text += #","logger":\#(LogText.json(label)),"message":\#(LogText.json(message))"#
+        if !metadata.isEmpty {
+            let members = metadata.sorted { $0.key < $1.key }.map {
+                "\(LogText.json($0.key)):\(LogText.json($0.value))"
+            }
+            text += #","metadata":{\#(members.joined(separator: ","))}"#
+        }
+        return text + "}"
+    }
+
+    /// What journald stores beside the message: every value under a name of its own.
+    package var journalFields: [String: String] {
+        var fields = ["RELAYD_LOGGER": label]
+        for (key, value) in metadata { fields[JournalEntry.fieldName(key)] = "\(value)" }
+        if !file.isEmpty {
+            fields["CODE_FILE"] = file
+            fields["CODE_LINE"] = "\(line)"
+            fields["CODE_FUNC"] = function
+        }
+        return fields
+    }
+}

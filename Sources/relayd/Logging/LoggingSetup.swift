@@ -1,0 +1,106 @@
+internal import Glibc
+internal import Logging
+
+// Chooses where log lines go and how they look, once at start. `Daemon` calls `bootstrap` before
+// it makes the first `Logger`, and `flush` last of all.
+
+/// The process's two streams of log lines.
+package struct LogOutputs: Sendable {
+    /// relayd's own messages: standard error, or journald.
+    package let messages: LineWriter
+    /// Decoded traffic: standard output, or journald.
+    package let traffic: LineWriter
+    /// How relayd's own messages are spelt.
+    package let messageFormat: WriterLogHandler.Format
+    /// How traffic is to be spelt.
+    package let trafficFormat: WriterLogHandler.Format
+
+    /// Writes out what is still waiting, for at most this long.
+    package func flush(within timeout: Duration = .seconds(1)) async {
+        await traffic.flush(within: timeout)
+        if messages !== traffic { await messages.flush(within: timeout) }
+    }
+}
+
+/// Sets up logging from the configuration.
+package enum LoggingSetup {
+    /// Makes the outputs and installs the back end of swift-log; once per process.
+    package static func bootstrap(
+        _ config: Config.Log, environment: [String: String]
+    ) -> LogOutputs {
+        let outputs = outputs(for: config, environment: environment)
+        let level = config.level
+        LoggingSystem.bootstrap(
+            { label, provider -> any LogHandler in
+                var handler = WriterLogHandler(
+                    label: label, format: outputs.messageFormat, level: level,
+                    writer: outputs.messages)
+                handler.metadataProvider = provider
+                return handler
+            }, metadataProvider: nil)
+        if config.destination == .journald, !outputs.messages.isJournal {
+            Logger(label: "log").warning(
+                "journald is not running; logging to standard output and standard error")
+        }
+        return outputs
+    }
+
+    /// The outputs alone. The descriptors are parameters for the tests.
+    package static func outputs(
+        for config: Config.Log, environment: [String: String],
+        standardOutput: Int32 = STDOUT_FILENO, standardError: Int32 = STDERR_FILENO,
+        journalIsAvailable: Bool = Journal.isAvailable
+    ) -> LogOutputs {
+        let isJSON = config.format == .json
+        let notice = isJSON ? LineWriter.jsonNotice : LineWriter.textNotice
+
+        func writer(_ descriptor: Int32, label: String) -> LineWriter {
+            let isJournal =
+                switch config.destination {
+                case .terminal: false
+                case .journald: journalIsAvailable
+                case .auto: Journal.isStream(descriptor, environment: environment)
+                }
+            return LineWriter(
+                isJournal ? .journald : .descriptor(descriptor), label: label, missedNotice: notice)
+        }
+        func format(_ descriptor: Int32, _ writer: LineWriter) -> WriterLogHandler.Format {
+            if isJSON { return .json }
+            return .text(
+                color: !writer.isJournal
+                    && wantsColor(config.color, descriptor, environment: environment))
+        }
+
+        let traffic = writer(standardOutput, label: "traffic")
+        // One writer where both streams end in the same place: it keeps the lines in order.
+        let shared =
+            isSameFile(standardOutput, standardError)
+            || (traffic.isJournal && config.destination == .journald)
+        let messages = shared ? traffic : writer(standardError, label: "messages")
+        return LogOutputs(
+            messages: messages, traffic: traffic,
+            messageFormat: format(standardError, messages),
+            trafficFormat: format(standardOutput, traffic))
+    }
+
+    /// Whether lines to this descriptor are coloured.
+    package static func wantsColor(
+        _ color: Config.Log.Color, _ descriptor: Int32, environment: [String: String]
+    ) -> Bool {
+        switch color {
+        case .always: true
+        case .never: false
+        case .auto:
+            // no-color.org: any value but the empty one switches colour off.
+            (environment["NO_COLOR"] ?? "").isEmpty && environment["TERM"] != "dumb"
+                && isatty(descriptor) == 1
+        }
+    }
+
+    private static func isSameFile(_ first: Int32, _ second: Int32) -> Bool {
+        var a = stat()
+        var b = stat()
+        guard fstat(first, &a) == 0, fstat(second, &b) == 0 else { return false }
+        return a.st_dev == b.st_dev && a.st_ino == b.st_ino
+    }
+}

@@ -1,0 +1,53 @@
+package import Logging
+
+// relayd's back end of swift-log. Every `Logger` of the process has one; all of them write to the
+// same `LineWriter`, so that logging never blocks an event loop.
+
+/// Spells messages as configured and hands them to the writer.
+package struct WriterLogHandler: LogHandler {
+    /// How a message is spelt.
+    package enum Format: Sendable, Equatable {
+        case text(color: Bool)
+        case json
+    }
+
+    package var metadata: Logger.Metadata = [:]
+    package var metadataProvider: Logger.MetadataProvider?
+    package var logLevel: Logger.Level
+    private let label: String
+    private let format: Format
+    private let writer: LineWriter
+
+    package init(label: String, format: Format, level: Logger.Level, writer: LineWriter) {
+        self.label = label
+        self.format = format
+        self.logLevel = level
+        self.writer = writer
+    }
+
+    package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    package func log(event: LogEvent) {
+        var all = metadata
+        if let provided = metadataProvider?.get() { all.merge(provided) { $1 } }
+        if let own = event.metadata { all.merge(own) { $1 } }
+        if let error = event.error { all["error"] = "\(error)" }
+        var record = LogRecord(
+            time: .now(), level: event.level, label: label, message: "\(event.message)",
+            metadata: all)
+        record.file = event.file
+        record.line = event.line
+        record.function = event.function
+        let line =
+            switch format {
+            case .json: record.json
+            // journald has time and level itself.
+            case .text where writer.isJournal: record.sentence
+            case .text(let color): record.text(color: color)
+            }
+        writer.write(line, priority: SyslogPriority(event.level), fields: record.journalFields)
+    }
+}
