@@ -1,0 +1,111 @@
+internal import CSystemd
+internal import Dispatch
+package import Logging
+internal import ServiceLifecycle
+internal import Synchronization
+
+// relayd's word to systemd: ready, what it is doing, stopping, alive (sd_notify(3)). `Daemon` makes
+// one and puts it last in its `ServiceGroup`, so that it is the first to hear of a shutdown.
+
+/// Tells the service manager how relayd is. Does nothing when no service manager asks.
+package final class SystemdNotifier: Service {
+    /// How long systemd waits for a sign of life; `nil` when it does not.
+    private let watchdog: Duration?
+    private let isAlive: @Sendable () async -> Bool
+    private let send: @Sendable (String) -> Void
+    private let logger: Logger
+    /// Datagrams leave from here, in order: sending may block while systemd is busy, and the
+    /// event loop must not.
+    private let queue = DispatchQueue(label: "relayd.systemd")
+    private let lastStatus = Mutex("")
+
+    /// - Parameters:
+    ///   - watchdog: how long systemd waits for a sign of life; `nil` when it does not.
+    ///   - isAlive: goes through whatever must work for relayd to be of use, its event loop
+    ///     before all. Until it returns `true`, systemd hears nothing.
+    ///   - send: delivers one notification.
+    package init(
+        watchdog: Duration? = SystemdNotifier.watchdogInterval(),
+        logger: Logger,
+        send: @escaping @Sendable (String) -> Void = { sd_notify(0, $0) },
+        isAlive: @escaping @Sendable () async -> Bool
+    ) {
+        self.watchdog = watchdog
+        self.isAlive = isAlive
+        self.send = send
+        self.logger = logger
+    }
+
+    /// How long systemd waits for a sign of life from this very process; `nil` when it does not.
+    package static func watchdogInterval() -> Duration? {
+        var microseconds: UInt64 = 0
+        let isEnabled = sd_watchdog_enabled(0, &microseconds) > 0
+        return isEnabled && microseconds > 0 ? .microseconds(microseconds) : nil
+    }
+
+    /// Says that relayd serves; to be called once everything listens.
+    package func ready(status: String) {
+        notify("READY=1\nSTATUS=\(remember(status))")
+    }
+
+    /// Changes the line that `systemctl status` shows. Cheap when it is the same as before.
+    package func update(status: String) {
+        let line = Self.oneLine(status)
+        let isNew = lastStatus.withLock { last in
+            defer { last = line }
+            return last != line
+        }
+        if isNew { notify("STATUS=\(line)") }
+    }
+
+    /// Feeds the watchdog until shutdown, and says that relayd is stopping as soon as that begins.
+    package func run() async throws {
+        await withGracefulShutdownHandler {
+            if let watchdog {
+                await feed(every: watchdog / 2)
+            } else {
+                // Throws only when cancelled, which ends us as well.
+                try? await gracefulShutdown()
+            }
+        } onGracefulShutdown: {
+            self.notify("STOPPING=1\nSTATUS=\(self.remember("ending sessions"))")
+        }
+        await sent()
+    }
+
+    private func feed(every interval: Duration) async {
+        // The sleep is cancelled by shutdown; let out of here, its error would fail the group.
+        try? await cancelWhenGracefulShutdown { [self] in
+            while true {
+                if await isAlive() {
+                    notify("WATCHDOG=1")
+                } else {
+                    logger.error("no sign of life for systemd: the relay does not answer")
+                }
+                try await Task.sleep(for: interval)
+            }
+        }
+    }
+
+    /// Waits until everything said so far has left the process.
+    private func sent() async {
+        await withCheckedContinuation { continuation in
+            queue.async { continuation.resume() }
+        }
+    }
+
+    private func notify(_ text: String) {
+        queue.async { [send] in send(text) }
+    }
+
+    private func remember(_ status: String) -> String {
+        let line = Self.oneLine(status)
+        lastStatus.withLock { $0 = line }
+        return line
+    }
+
+    /// A notification is lines of `NAME=value`; a status may hold an app's name, and that anything.
+    private static func oneLine(_ status: String) -> String {
+        LogText.oneLine(status)
+    }
+}

@@ -1,0 +1,150 @@
+import Foundation
+import Glibc
+import Logging
+import ServiceLifecycle
+import Testing
+import relayd
+
+// What systemd hears from relayd, and what it does not hear when the relay hangs.
+
+@Suite("SystemdNotifier")
+struct SystemdNotifierTests {
+    private static let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+
+    /// Notifications as they are sent, to wait for.
+    private static func makeInbox() -> (AsyncStream<String>, @Sendable (String) -> Void) {
+        let (stream, continuation) = AsyncStream<String>.makeStream()
+        return (stream, { continuation.yield($0) })
+    }
+
+    private static func group(_ notifier: SystemdNotifier) -> ServiceGroup {
+        ServiceGroup(configuration: .init(services: [notifier], logger: logger))
+    }
+
+    @Test("says ready, each new status once, and stopping", .timeLimit(.minutes(1)))
+    func lifecycle() async throws {
+        let (inbox, send) = Self.makeInbox()
+        let notifier = SystemdNotifier(
+            watchdog: nil, logger: Self.logger, send: send, isAlive: { true })
+        let group = Self.group(notifier)
+        async let ended: Void = group.run()
+        notifier.ready(status: "waiting for the head unit")
+        notifier.update(status: "waiting for the head unit")
+        notifier.update(status: "connected")
+        notifier.update(status: "connected")
+        notifier.update(status: "app \"a\nREADY=0\"")
+        var heard = inbox.makeAsyncIterator()
+        #expect(await heard.next() == "READY=1\nSTATUS=waiting for the head unit")
+        #expect(await heard.next() == "STATUS=connected")
+        #expect(await heard.next() == "STATUS=app \"a\\nREADY=0\"")
+        await group.triggerGracefulShutdown()
+        #expect(await heard.next() == "STOPPING=1\nSTATUS=ending sessions")
+        try await ended
+    }
+
+    @Test("feeds the watchdog only while the relay answers", .timeLimit(.minutes(1)))
+    func watchdog() async throws {
+        let (inbox, send) = Self.makeInbox()
+        let asked = Collected<Int>()
+        let notifier = SystemdNotifier(
+            watchdog: .milliseconds(2), logger: Self.logger, send: send,
+            isAlive: {
+                let before = asked.values.count
+                asked.add(before)
+                // The first three times the relay does not answer.
+                return before >= 3
+            })
+        let group = Self.group(notifier)
+        async let ended: Void = group.run()
+        var heard = inbox.makeAsyncIterator()
+        #expect(await heard.next() == "WATCHDOG=1")
+        #expect(asked.values.count >= 4)
+        #expect(await heard.next() == "WATCHDOG=1")
+        await group.triggerGracefulShutdown()
+        var last = await heard.next()
+        while last == "WATCHDOG=1" { last = await heard.next() }
+        #expect(last == "STOPPING=1\nSTATUS=ending sessions")
+        try await ended
+    }
+
+    @Test("says stopping even while the relay hangs", .timeLimit(.minutes(1)))
+    func hangingRelay() async throws {
+        let (inbox, send) = Self.makeInbox()
+        let (release, releaser) = AsyncStream<Void>.makeStream()
+        let (asked, asker) = AsyncStream<Void>.makeStream()
+        let notifier = SystemdNotifier(
+            watchdog: .milliseconds(2), logger: Self.logger, send: send,
+            isAlive: {
+                asker.yield()
+                for await _ in release {}
+                return false
+            })
+        let group = Self.group(notifier)
+        async let ended: Void = group.run()
+        for await _ in asked { break }
+        await group.triggerGracefulShutdown()
+        var heard = inbox.makeAsyncIterator()
+        #expect(await heard.next() == "STOPPING=1\nSTATUS=ending sessions")
+        releaser.finish()
+        try await ended
+    }
+
+    @Test("libsystemd carries the words to NOTIFY_SOCKET, and knows the watchdog's interval")
+    func realSocket() async {
+        // In a process of its own: the environment belongs to all tests of this one.
+        await #expect(processExitsWith: .success) {
+            try await ScratchDirectory.useAsync { directory in
+                let path = directory + "/notify"
+                let descriptor = try bindDatagramSocket(path)
+                defer { close(descriptor) }
+                setenv("NOTIFY_SOCKET", path, 1)
+                setenv("WATCHDOG_USEC", "30000000", 1)
+                setenv("WATCHDOG_PID", "\(getpid())", 1)
+                #expect(SystemdNotifier.watchdogInterval() == .seconds(30))
+                let notifier = SystemdNotifier(
+                    logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }),
+                    isAlive: { true })
+                notifier.ready(status: "listening")
+                #expect(await receive(descriptor) == "READY=1\nSTATUS=listening")
+                let group = ServiceGroup(
+                    configuration: .init(services: [notifier], logger: Logger(label: "test")))
+                async let ended: Void = group.run()
+                #expect(await receive(descriptor) == "WATCHDOG=1")
+                await group.triggerGracefulShutdown()
+                #expect(await receive(descriptor) == "STOPPING=1\nSTATUS=ending sessions")
+                try await ended
+
+                setenv("WATCHDOG_PID", "1", 1)
+                #expect(SystemdNotifier.watchdogInterval() == nil)
+            }
+        }
+    }
+}
+
+/// A datagram socket at a path, as systemd has one.
+private func bindDatagramSocket(_ path: String) throws -> Int32 {
+    let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
+    try #require(descriptor >= 0)
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+    let result = withUnsafePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+            bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+        }
+    }
+    try #require(result == 0)
+    return descriptor
+}
+
+/// The next datagram as text. Waits on a thread of its own, because tests share few.
+private func receive(_ descriptor: Int32) async -> String {
+    await withCheckedContinuation { continuation in
+        Thread.detachNewThread {
+            var buffer = [UInt8](repeating: 0, count: 4096)
+            let count = recv(descriptor, &buffer, buffer.count, 0)
+            continuation.resume(
+                returning: String(decoding: buffer[..<max(0, count)], as: UTF8.self))
+        }
+    }
+}
