@@ -118,7 +118,7 @@ let package = Package(
             name: "RelaydTests",
             dependencies: [
                 "relayd", "ControlAPI", "AccessoryLinks", "RelayCore", "SDLProtocol", nioCore,
-                nioPosix, logging,
+                nioPosix, logging, lifecycle, arguments,
             ],
             swiftSettings: settings),
         .testTarget(
