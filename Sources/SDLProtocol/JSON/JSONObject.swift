@@ -1,0 +1,230 @@
+// JSON objects and arrays that stay the bytes they came as; values are read when asked for.
+// `RPCMessage` holds one for the parameters; decoders, log lines and facts read from it.
+
+package import NIOCore
+
+/// A JSON object, checked whole, indexed by its members, otherwise untouched.
+package struct JSONObject: Hashable, Sendable {
+    /// The object's text, whitespace included.
+    package let bytes: ByteBuffer
+    /// In the order they travel, at most `maximumMembers`.
+    package private(set) var members: [Member] = []
+
+    package struct Member: Hashable, Sendable {
+        package var key: JSONToken
+        package var value: JSONToken
+    }
+
+    /// Members beyond these are not found: the RPC with most, OnVehicleData, has some fifty.
+    package static let maximumMembers = 1024
+
+    /// An RPC without parameters.
+    package static let empty = JSONObject(empty: ())
+
+    private init(empty: Void) {
+        bytes = ByteBuffer(string: "{}")
+    }
+
+    /// Checks and indexes `bytes`; whitespace around the object is fine.
+    package init(_ bytes: ByteBuffer) throws(JSONError) {
+        self.bytes = bytes
+        try index(bytes.readableBytesUInt8Span)
+    }
+
+    private mutating func index(_ text: Span<UInt8>) throws(JSONError) {
+        var at = 0
+        JSONScanner.skipWhitespace(text, &at)
+        guard at < text.count else { throw JSONScanner.truncated(text) }
+        guard text[at] == UInt8(ascii: "{") else {
+            let other = try JSONScanner.value(text, &at)
+            throw JSONError(reason: .wrongKind(other.kind), offset: at)
+        }
+        at += 1
+        JSONScanner.skipWhitespace(text, &at)
+        if at < text.count, text[at] == UInt8(ascii: "}") {
+            at += 1
+        } else {
+            members.reserveCapacity(8)
+            while true {
+                let key = try JSONScanner.key(text, &at)
+                let value = try JSONScanner.value(text, &at, depth: 1)
+                if members.count < Self.maximumMembers {
+                    members.append(Member(key: key, value: value))
+                }
+                JSONScanner.skipWhitespace(text, &at)
+                guard at < text.count else { throw JSONScanner.truncated(text) }
+                let byte = text[at]
+                guard byte == UInt8(ascii: ",") || byte == UInt8(ascii: "}") else {
+                    throw JSONScanner.unexpected(text, at)
+                }
+                at += 1
+                if byte == UInt8(ascii: "}") { break }
+                JSONScanner.skipWhitespace(text, &at)
+            }
+        }
+        JSONScanner.skipWhitespace(text, &at)
+        guard at == text.count else { throw JSONScanner.unexpected(text, at) }
+    }
+}
+
+// MARK: - Reading
+
+extension JSONObject {
+    /// Where the value of `key` lies. Of a key that stands twice the last counts, as for all peers.
+    package func value(_ key: String) -> JSONToken? {
+        let text = bytes.readableBytesUInt8Span
+        var index = members.count
+        while index > 0 {
+            index -= 1
+            let token = members[index].key
+            let isMatch =
+                token.hasEscapes
+                ? JSONText.string(token, in: text) == key
+                : Self.equals(text, token.content, key.utf8.span)
+            if isMatch { return members[index].value }
+        }
+        return nil
+    }
+
+    @inline(__always)
+    private static func equals(
+        _ text: Span<UInt8>, _ range: Range<Int>, _ wanted: Span<UInt8>
+    ) -> Bool {
+        guard range.count == wanted.count else { return false }
+        for offset in 0..<wanted.count
+        where text[range.lowerBound + offset] != wanted[offset] {
+            return false
+        }
+        return true
+    }
+
+    /// Nil when absent or not a string. Invalid UTF-8 and lone surrogates become U+FFFD.
+    package func string(_ key: String) -> String? {
+        value(key).flatMap(string)
+    }
+
+    package func bool(_ key: String) -> Bool? {
+        guard let token = value(key), token.kind == .bool else { return nil }
+        return token.range.count == 4
+    }
+
+    /// A number without fraction or exponent that fits.
+    package func integer(_ key: String) -> Int? {
+        guard let token = value(key), token.kind == .number else { return nil }
+        return bytes.text(token.range).flatMap { Int($0) }
+    }
+
+    package func double(_ key: String) -> Double? {
+        guard let token = value(key), token.kind == .number else { return nil }
+        return bytes.text(token.range).flatMap { Double($0) }
+    }
+
+    /// Nil when absent or not an object; cannot be malformed, since all of this one was checked.
+    package func object(_ key: String) -> JSONObject? {
+        value(key).flatMap(object)
+    }
+
+    package func array(_ key: String) -> JSONArray? {
+        value(key).flatMap(array)
+    }
+
+    /// The text of a key or a string value, unescaped; nil for other kinds.
+    package func string(_ token: JSONToken) -> String? {
+        bytes.string(token)
+    }
+
+    package func object(_ token: JSONToken) -> JSONObject? {
+        bytes.object(token)
+    }
+
+    package func array(_ token: JSONToken) -> JSONArray? {
+        bytes.array(token)
+    }
+}
+
+/// A JSON array, indexed by its elements, otherwise untouched.
+package struct JSONArray: Hashable, Sendable {
+    package let bytes: ByteBuffer
+    /// At most `maximumElements`.
+    package private(set) var elements: [JSONToken] = []
+
+    /// Elements beyond these are not found: the specification allows 1000 in an array.
+    package static let maximumElements = 4096
+
+    package init(_ bytes: ByteBuffer) throws(JSONError) {
+        self.bytes = bytes
+        try index(bytes.readableBytesUInt8Span)
+    }
+
+    private mutating func index(_ text: Span<UInt8>) throws(JSONError) {
+        var at = 0
+        JSONScanner.skipWhitespace(text, &at)
+        guard at < text.count else { throw JSONScanner.truncated(text) }
+        guard text[at] == UInt8(ascii: "[") else {
+            let other = try JSONScanner.value(text, &at)
+            throw JSONError(reason: .wrongKind(other.kind), offset: at)
+        }
+        at += 1
+        JSONScanner.skipWhitespace(text, &at)
+        if at < text.count, text[at] == UInt8(ascii: "]") {
+            at += 1
+        } else {
+            while true {
+                let value = try JSONScanner.value(text, &at, depth: 1)
+                if elements.count < Self.maximumElements { elements.append(value) }
+                JSONScanner.skipWhitespace(text, &at)
+                guard at < text.count else { throw JSONScanner.truncated(text) }
+                let byte = text[at]
+                guard byte == UInt8(ascii: ",") || byte == UInt8(ascii: "]") else {
+                    throw JSONScanner.unexpected(text, at)
+                }
+                at += 1
+                if byte == UInt8(ascii: "]") { break }
+                JSONScanner.skipWhitespace(text, &at)
+            }
+        }
+        JSONScanner.skipWhitespace(text, &at)
+        guard at == text.count else { throw JSONScanner.unexpected(text, at) }
+    }
+
+    package func string(_ token: JSONToken) -> String? {
+        bytes.string(token)
+    }
+
+    package func object(_ token: JSONToken) -> JSONObject? {
+        bytes.object(token)
+    }
+
+    package func array(_ token: JSONToken) -> JSONArray? {
+        bytes.array(token)
+    }
+}
+
+extension ByteBuffer {
+    /// Offsets count from the first readable byte.
+    func text(_ range: Range<Int>) -> String? {
+        getString(at: readerIndex + range.lowerBound, length: range.count)
+    }
+
+    func string(_ token: JSONToken) -> String? {
+        guard token.kind == .string else { return nil }
+        guard token.hasEscapes else { return text(token.content) }
+        return JSONText.string(token, in: readableBytesUInt8Span)
+    }
+
+    func object(_ token: JSONToken) -> JSONObject? {
+        guard token.kind == .object,
+            let slice = getSlice(
+                at: readerIndex + token.range.lowerBound, length: token.range.count)
+        else { return nil }
+        return try? JSONObject(slice)
+    }
+
+    func array(_ token: JSONToken) -> JSONArray? {
+        guard token.kind == .array,
+            let slice = getSlice(
+                at: readerIndex + token.range.lowerBound, length: token.range.count)
+        else { return nil }
+        return try? JSONArray(slice)
+    }
+}

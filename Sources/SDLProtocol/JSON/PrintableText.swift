@@ -1,0 +1,105 @@
+// Makes text of peers safe to show: on a terminal, in a journal, in a JSON line.
+
+package import NIOCore
+
+/// Text of peers for people: one line, nothing that moves a cursor or hides what is there.
+package enum PrintableText {
+    /// Neither a control character (C0, DEL, C1), nor a line or paragraph separator, nor one that
+    /// reverses the direction of the text around it.
+    package static func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0..<0x20, 0x7F..<0xA0, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069, 0xFEFF:
+            false
+        default: true
+        }
+    }
+
+    /// Appends `text` without its control characters; tabs and line breaks become spaces.
+    ///
+    /// - Parameter limit: Unicode scalars after which the rest is replaced by "…".
+    package static func append(_ text: String, to line: inout [UInt8], limit: Int = .max) {
+        append(text.utf8.span, from: 0, to: &line, limit: limit, unescape: false)
+    }
+
+    /// Appends the text of a string of `object`, unescaped.
+    package static func append(
+        _ token: JSONToken, of bytes: ByteBuffer, to line: inout [UInt8], limit: Int = .max
+    ) {
+        let text = bytes.readableBytesUInt8Span
+        let range = token.kind == .string ? token.content : token.range
+        append(
+            text.extracting(..<range.upperBound), from: range.lowerBound, to: &line, limit: limit,
+            unescape: token.hasEscapes)
+    }
+
+    package static func string(_ text: String, limit: Int = .max) -> String {
+        var line: [UInt8] = []
+        append(text, to: &line, limit: limit)
+        return String(decoding: line, as: UTF8.self)
+    }
+
+    private static func append(
+        _ text: Span<UInt8>, from start: Int, to line: inout [UInt8], limit: Int, unescape: Bool
+    ) {
+        var at = start
+        var left = limit
+        while at < text.count {
+            guard left > 0 else {
+                line.append(contentsOf: "…".utf8)
+                return
+            }
+            left -= 1
+            let byte = text[at]
+            if byte >= 0x20, byte < 0x7F, byte != UInt8(ascii: "\\") || !unescape {
+                line.append(byte)
+                at += 1
+            } else {
+                append(
+                    JSONText.scalar(text, &at, end: text.count, unescape: unescape), to: &line)
+            }
+        }
+    }
+
+    private static func append(_ scalar: Unicode.Scalar, to line: inout [UInt8]) {
+        if isPrintable(scalar) {
+            UTF8.encode(scalar).map { line.append(contentsOf: $0) }
+        } else if scalar.properties.isWhitespace {
+            line.append(UInt8(ascii: " "))
+        }
+    }
+
+    /// As JSON writes it: `\u001B`. Everything not printable is in the first plane.
+    package static func appendEscape(_ scalar: Unicode.Scalar, to line: inout [UInt8]) {
+        line.append(contentsOf: "\\u".utf8)
+        for shift in [12, 8, 4, 0] as [UInt32] {
+            let digit = UInt8(truncatingIfNeeded: scalar.value >> shift & 0xF)
+            line.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "A") + digit - 10)
+        }
+    }
+
+    /// Appends `text` as a JSON string, quotes included.
+    package static func appendJSONString(_ text: String, to line: inout [UInt8]) {
+        line.append(UInt8(ascii: "\""))
+        let bytes = text.utf8.span
+        var at = 0
+        while at < bytes.count {
+            let byte = bytes[at]
+            if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
+                line.append(UInt8(ascii: "\\"))
+                line.append(byte)
+                at += 1
+            } else if byte >= 0x20, byte < 0x7F {
+                line.append(byte)
+                at += 1
+            } else {
+                let scalar = JSONText.scalar(bytes, &at, end: bytes.count, unescape: false)
+                if isPrintable(scalar) {
+                    UTF8.encode(scalar).map { line.append(contentsOf: $0) }
+                } else {
+                    appendEscape(scalar, to: &line)
+                }
+            }
+        }
+        line.append(UInt8(ascii: "\""))
+    }
+}

@@ -1,0 +1,247 @@
+// Makes messages from frames; decoders run one per direction of a link.
+
+import NIOCore
+
+/// Joins first and consecutive frames to messages; single frames pass through uncopied.
+///
+/// Messages are told apart by session, service and message ID, so that those of different sessions
+/// may interleave, and even two of one session, which app libraries would not survive. What peers
+/// announce is believed for comparison only: memory grows with bytes that arrived, within `Limits`.
+package struct MessageAssembler: Sendable {
+    package struct Limits: Hashable, Sendable {
+        /// Bytes kept of one message; the rest is only counted. RPC header and JSON stand in front,
+        /// so what is cut off is bulk data. 16 MiB holds the files that real apps upload.
+        package var maximumMessageBytes = 16 << 20
+        /// Bytes kept of all unfinished messages together; beyond that the rest is only counted.
+        package var maximumKeptBytes = 64 << 20
+        /// Unfinished messages: one per session would do, apps may have 255.
+        package var maximumUnfinished = 512
+        /// Nanoseconds without a further frame after which a message is given up: sdl_core's
+        /// `ExpectedConsecutiveFramesTimeout`, 10 s.
+        package var expiry: Int64 = 10_000_000_000
+
+        package init() {}
+    }
+
+    package enum Outcome: Sendable {
+        /// All of it is there. A problem tells how it differs from what was announced.
+        case message(Message, AssemblyProblem?)
+        /// Frames are to follow, or belong to a message already reported as broken.
+        case incomplete
+        /// The message will not become whole; what arrived in order is in it.
+        case broken(Message, AssemblyProblem)
+    }
+
+    private struct Key: Hashable {
+        var sessionID: UInt8
+        var service: ServiceType
+        var messageID: UInt32
+    }
+
+    private struct Unfinished {
+        var message: Message
+        var announcedBytes: Int
+        var announcedFrames: Int
+        var receivedFrames = 0
+        /// Info of the next frame if it is not the last, which has 0.
+        var nextInfo: UInt8 = 1
+        var lastFrame: Int64
+        /// Reported already; the rest of its frames is swallowed in silence.
+        var isBroken = false
+    }
+
+    package let limits: Limits
+    private var unfinished: [Key: Unfinished] = [:]
+    private var keptBytes = 0
+    /// Until then frames of messages whose beginning was not seen are no peer's fault.
+    private var gapEnds = Int64.min
+
+    package init(limits: Limits = Limits()) {
+        self.limits = limits
+    }
+
+    package var unfinishedMessages: Int { unfinished.count }
+
+    /// Takes the next frame; control frames are no messages and change nothing.
+    ///
+    /// - Parameter now: Nanoseconds on any clock, the same for all calls.
+    package mutating func receive(_ frame: Frame, at now: Int64) -> Outcome {
+        switch frame.type {
+        case .control: .incomplete
+        case .single: .message(Message(single: frame), nil)
+        case .first: begin(frame, at: now)
+        case .consecutive: go(on: frame, at: now)
+        }
+    }
+
+    private mutating func begin(_ frame: Frame, at now: Int64) -> Outcome {
+        let key = Self.key(frame)
+        let payload = frame.payload
+        var message = Message(single: frame)
+        message.payload = ByteBuffer()
+        message.payloadBytes = 0
+        var next = Unfinished(
+            message: message, announcedBytes: 0, announcedFrames: 0, lastFrame: now)
+        var outcome = Outcome.incomplete
+        if let sizes = payload.getMultipleIntegers(
+            at: payload.readerIndex, as: (UInt32, UInt32).self), payload.readableBytes == 8
+        {
+            (next.announcedBytes, next.announcedFrames) = (Int(sizes.0), Int(sizes.1))
+        } else if !frame.isEncrypted {
+            // An encrypted first frame, as old head units send it, hides its numbers.
+            next.isBroken = true
+            message.payload = payload
+            message.payloadBytes = payload.readableBytes
+            outcome = .broken(message, .malformedFirstFrame(bytes: payload.readableBytes))
+        }
+        if let old = remove(key), !old.isBroken {
+            outcome = .broken(
+                old.message,
+                .restarted(received: old.receivedFrames, announced: old.announcedFrames))
+        }
+        if let full = makeRoom() { outcome = full }
+        unfinished[key] = next
+        return outcome
+    }
+
+    private mutating func go(on frame: Frame, at now: Int64) -> Outcome {
+        let key = Self.key(frame)
+        guard var message = remove(key) else { return beginBroken(frame, key: key, at: now) }
+        message.lastFrame = now
+        let isLast = frame.info == 0
+        guard !message.isBroken else {
+            if !isLast { unfinished[key] = message }
+            return .incomplete
+        }
+        guard isLast || frame.info == message.nextInfo else {
+            message.isBroken = true
+            let found = message.message
+            message.message.payload = ByteBuffer()
+            unfinished[key] = message
+            return .broken(found, .outOfOrder(expected: message.nextInfo, found: frame.info))
+        }
+        message.nextInfo = message.nextInfo == 255 ? 1 : message.nextInfo + 1
+        message.receivedFrames += 1
+        message.message.frames += 1
+        if frame.isEncrypted { message.message.isEncrypted = true }
+        keep(frame, in: &message.message)
+        guard isLast else {
+            keptBytes += message.message.payload.readableBytes
+            unfinished[key] = message
+            return .incomplete
+        }
+        return .message(message.message, problem(message))
+    }
+
+    /// Appends what may be kept; the message's bytes are not counted in `keptBytes` meanwhile.
+    private func keep(_ frame: Frame, in message: inout Message) {
+        let wasWhole = !message.isTruncated
+        let payload = frame.payload
+        message.payloadBytes += payload.readableBytes
+        guard !message.isEncrypted else {
+            message.payload = ByteBuffer()
+            return
+        }
+        let have = message.payload.readableBytes
+        let room = min(
+            limits.maximumMessageBytes - have, limits.maximumKeptBytes - keptBytes - have)
+        guard wasWhole, room > 0,
+            let piece = payload.getSlice(
+                at: payload.readerIndex, length: min(room, payload.readableBytes))
+        else { return }
+        message.payload.writeImmutableBuffer(piece)
+    }
+
+    /// Encrypted bytes are more than announced, which counts plain ones.
+    private func problem(_ message: Unfinished) -> AssemblyProblem? {
+        guard message.announcedFrames > 0 else { return nil }
+        if message.receivedFrames != message.announcedFrames {
+            return .frameCount(
+                received: message.receivedFrames, announced: message.announcedFrames)
+        }
+        if !message.message.isEncrypted, message.message.payloadBytes != message.announcedBytes {
+            return .totalBytes(
+                received: message.message.payloadBytes, announced: message.announcedBytes)
+        }
+        return nil
+    }
+
+    /// A consecutive frame out of nowhere: reported once, the rest of its message in silence.
+    private mutating func beginBroken(_ frame: Frame, key: Key, at now: Int64) -> Outcome {
+        let message = Message(single: frame)
+        let full = makeRoom()
+        if frame.info != 0 {
+            var rest = Unfinished(
+                message: message, announcedBytes: 0, announcedFrames: 0, lastFrame: now)
+            rest.message.payload = ByteBuffer()
+            rest.isBroken = true
+            unfinished[key] = rest
+        }
+        if let full { return full }
+        return now < gapEnds ? .incomplete : .broken(message, .noFirstFrame(info: frame.info))
+    }
+
+    // MARK: Giving up
+
+    /// Messages that got no frame for `Limits.expiry`.
+    package mutating func expire(at now: Int64) -> [(Message, AssemblyProblem)] {
+        guard !unfinished.isEmpty else { return [] }
+        let late = unfinished.filter { now - $0.value.lastFrame >= limits.expiry }
+        return late.keys.compactMap { key in
+            remove(key).flatMap { message in
+                message.isBroken
+                    ? nil
+                    : (
+                        message.message,
+                        .expired(
+                            received: message.receivedFrames, announced: message.announcedFrames)
+                    )
+            }
+        }
+    }
+
+    /// Messages that stay unfinished because their session, or with nil the link, has ended.
+    package mutating func abandon(session: UInt8? = nil) -> [(Message, AssemblyProblem)] {
+        guard !unfinished.isEmpty else { return [] }
+        let gone = unfinished.keys.filter { session == nil || $0.sessionID == session }
+        return gone.compactMap { key in
+            remove(key).flatMap { message in
+                message.isBroken
+                    ? nil
+                    : (
+                        message.message,
+                        .abandoned(
+                            received: message.receivedFrames, announced: message.announcedFrames)
+                    )
+            }
+        }
+    }
+
+    /// Frames went by unseen: forgets all beginnings, and does not blame peers for missing ones.
+    package mutating func skipGap(at now: Int64) {
+        unfinished = [:]
+        keptBytes = 0
+        gapEnds = now.addingReportingOverflow(limits.expiry).partialValue
+    }
+
+    /// Takes a message out of the table and its bytes out of the account.
+    private mutating func remove(_ key: Key) -> Unfinished? {
+        guard let message = unfinished.removeValue(forKey: key) else { return nil }
+        keptBytes -= message.message.payload.readableBytes
+        return message
+    }
+
+    /// Gives up the message that waits longest when there are too many.
+    private mutating func makeRoom() -> Outcome? {
+        guard unfinished.count >= limits.maximumUnfinished,
+            let oldest = unfinished.min(by: { $0.value.lastFrame < $1.value.lastFrame })?.key,
+            let message = remove(oldest), !message.isBroken
+        else { return nil }
+        return .broken(message.message, .tooManyUnfinished(limit: limits.maximumUnfinished))
+    }
+
+    private static func key(_ frame: Frame) -> Key {
+        Key(
+            sessionID: frame.sessionID, service: frame.service, messageID: frame.messageID ?? 0)
+    }
+}
