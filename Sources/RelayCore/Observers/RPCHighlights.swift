@@ -1,0 +1,243 @@
+// Which parameters of an RPC are worth their place in its log line: one table, read by
+// `TrafficTextFormat`. To show more of a function, add it here.
+
+import SDLProtocol
+
+/// One parameter to show, and how.
+enum RPCHighlight: Sendable {
+    /// An enumeration value or number, as it is.
+    case word(String)
+    /// An enumeration value or number behind its name.
+    case labelled(String, as: String)
+    /// Free text in quotes, shortened.
+    case text(String)
+    /// A member of an object, as free text in quotes.
+    case textWithin(String, String)
+    /// A member of an object, as it is.
+    case wordWithin(String, String)
+    /// How many elements an array has.
+    case count(String, of: String)
+    /// A version object: majorVersion.minorVersion.patchVersion.
+    case version(String, as: String)
+    /// A number of bytes.
+    case size(String, as: String)
+    /// The names of all members, with their values when those are short.
+    case members
+    /// Shown only when it is not 0: the main window has no need to be named.
+    case window(String)
+}
+
+enum RPCHighlights {
+    /// Scalars shown of a free text; enough to recognise it.
+    static let textLimit = 40
+    /// Members shown of an object; the size of the line tells that there are more.
+    static let memberLimit = 6
+
+    struct Row: Sendable {
+        var request: [RPCHighlight] = []
+        var response: [RPCHighlight] = []
+        var notification: [RPCHighlight] = []
+    }
+
+    static func of(_ message: RPCMessage) -> [RPCHighlight] {
+        guard let row = table[message.functionID] else { return [] }
+        return switch message.type {
+        case .request: row.request
+        case .response: row.response
+        case .notification: row.notification
+        }
+    }
+
+    private static let table: [FunctionID: Row] = [
+        .registerAppInterface: Row(
+            request: [
+                .text("appName"), .labelled("appID", as: "appID"),
+                .version("syncMsgVersion", as: "RPC"),
+            ],
+            response: [
+                .version("syncMsgVersion", as: "RPC"), .wordWithin("vehicleType", "make"),
+                .wordWithin("vehicleType", "model"), .wordWithin("vehicleType", "modelYear"),
+            ]),
+        .show: Row(request: [
+            .window("windowID"), .text("mainField1"), .text("mainField2"), .text("mainField3"),
+            .text("mainField4"), .wordWithin("graphic", "value"),
+        ]),
+        .alert: Row(request: [
+            .text("alertText1"), .text("alertText2"), .text("alertText3"),
+        ]),
+        .subtleAlert: Row(request: [.text("alertText1"), .text("alertText2")]),
+        .scrollableMessage: Row(request: [.text("scrollableMessageBody")]),
+        .speak: Row(request: [.count("ttsChunks", of: "chunks")]),
+        .addCommand: Row(request: [
+            .word("cmdID"), .textWithin("menuParams", "menuName"),
+        ]),
+        .deleteCommand: Row(request: [.word("cmdID")]),
+        .addSubMenu: Row(request: [.word("menuID"), .text("menuName")]),
+        .deleteSubMenu: Row(request: [.word("menuID")]),
+        .createInteractionChoiceSet: Row(request: [
+            .word("interactionChoiceSetID"), .count("choiceSet", of: "choices"),
+        ]),
+        .deleteInteractionChoiceSet: Row(request: [.word("interactionChoiceSetID")]),
+        .performInteraction: Row(
+            request: [.text("initialText"), .word("interactionMode")],
+            response: [.labelled("choiceID", as: "choice"), .word("triggerSource")]),
+        .slider: Row(
+            request: [.text("sliderHeader")],
+            response: [.labelled("sliderPosition", as: "position")]),
+        .setMediaClockTimer: Row(request: [.word("updateMode")]),
+        .subscribeButton: Row(request: [.word("buttonName")]),
+        .unsubscribeButton: Row(request: [.word("buttonName")]),
+        .buttonPress: Row(request: [.word("buttonName"), .word("buttonPressMode")]),
+        .subscribeVehicleData: Row(request: [.members]),
+        .unsubscribeVehicleData: Row(request: [.members]),
+        .getVehicleData: Row(request: [.members]),
+        .putFile: Row(
+            request: [.text("syncFileName"), .word("fileType")],
+            response: [.size("spaceAvailable", as: "free")]),
+        .deleteFile: Row(
+            request: [.text("syncFileName")], response: [.size("spaceAvailable", as: "free")]),
+        .listFiles: Row(
+            response: [.count("filenames", of: "files"), .size("spaceAvailable", as: "free")]),
+        .getFile: Row(request: [.text("fileName")]),
+        .setAppIcon: Row(request: [.text("syncFileName")]),
+        .setDisplayLayout: Row(request: [.word("displayLayout")]),
+        .systemRequest: Row(request: [.word("requestType"), .text("fileName")]),
+        .getSystemCapability: Row(request: [.word("systemCapabilityType")]),
+        .changeRegistration: Row(request: [.word("language"), .word("hmiDisplayLanguage")]),
+        .performAudioPassThru: Row(request: [
+            .word("samplingRate"), .word("bitsPerSample"),
+            .labelled("maxDuration", as: "maximum ms"),
+        ]),
+        .sendLocation: Row(request: [.text("locationName")]),
+        .createWindow: Row(request: [.word("windowID"), .text("windowName"), .word("type")]),
+        .deleteWindow: Row(request: [.word("windowID")]),
+        .onHMIStatus: Row(notification: [
+            .window("windowID"), .word("hmiLevel"), .word("audioStreamingState"),
+            .word("systemContext"),
+        ]),
+        .onAppInterfaceUnregistered: Row(notification: [.word("reason")]),
+        .onButtonEvent: Row(notification: [.word("buttonName"), .word("buttonEventMode")]),
+        .onButtonPress: Row(notification: [
+            .word("buttonName"), .word("buttonPressMode"),
+            .labelled("customButtonID", as: "custom"),
+        ]),
+        .onCommand: Row(notification: [.word("cmdID"), .word("triggerSource")]),
+        .onVehicleData: Row(notification: [.members]),
+        .onDriverDistraction: Row(notification: [.word("state")]),
+        .onPermissionsChange: Row(notification: [.count("permissionItem", of: "permissions")]),
+        .onLanguageChange: Row(notification: [.word("language"), .word("hmiDisplayLanguage")]),
+        .onKeyboardInput: Row(notification: [.word("event")]),
+        .onTouchEvent: Row(notification: [.word("type")]),
+        .onSystemRequest: Row(notification: [.word("requestType"), .text("url")]),
+        .onHashChange: Row(notification: [.word("hashID")]),
+        .onTBTClientState: Row(notification: [.word("state")]),
+        .onSystemCapabilityUpdated: Row(notification: [
+            .wordWithin("systemCapability", "systemCapabilityType")
+        ]),
+        .onUpdateFile: Row(notification: [.text("fileName")]),
+        .onUpdateSubMenu: Row(notification: [.word("menuID")]),
+    ]
+}
+
+extension LineBuilder {
+    /// Appends what there is of the highlights, one space apart. False when there is nothing.
+    @discardableResult
+    mutating func append(highlights: [RPCHighlight], of parameters: JSONObject) -> Bool {
+        var isFirst = true
+        for highlight in highlights {
+            append(highlight, of: parameters, isFirst: &isFirst)
+        }
+        return !isFirst
+    }
+
+    private mutating func separate(_ isFirst: inout Bool) {
+        isFirst ? gap() : append(ascii: " ")
+        isFirst = false
+    }
+
+    private mutating func append(
+        _ highlight: RPCHighlight, of parameters: JSONObject, isFirst: inout Bool
+    ) {
+        switch highlight {
+        case .word(let name):
+            appendWord(name, label: nil, of: parameters, isFirst: &isFirst)
+        case .labelled(let name, let label):
+            appendWord(name, label: label, of: parameters, isFirst: &isFirst)
+        case .window(let name):
+            guard let window = parameters.integer(name), window != 0 else { return }
+            separate(&isFirst)
+            append("window ")
+            append(window)
+        case .text(let name):
+            appendText(name, of: parameters, isFirst: &isFirst)
+        case .textWithin(let name, let member):
+            guard let object = parameters.object(name) else { return }
+            appendText(member, of: object, isFirst: &isFirst)
+        case .wordWithin(let name, let member):
+            guard let object = parameters.object(name) else { return }
+            appendWord(member, label: nil, of: object, isFirst: &isFirst)
+        case .count(let name, let things):
+            guard let array = parameters.array(name) else { return }
+            separate(&isFirst)
+            append(array.elements.count)
+            append(ascii: " ")
+            append(things)
+        case .version(let name, let label):
+            guard let version = RPCVersion(parameters.object(name)) else { return }
+            separate(&isFirst)
+            append(label)
+            append(ascii: " ")
+            append(version.description)
+        case .size(let name, let label):
+            guard let bytes = parameters.integer(name), bytes >= 0 else { return }
+            separate(&isFirst)
+            append(size: bytes)
+            append(ascii: " ")
+            append(label)
+        case .members:
+            appendMembers(of: parameters, isFirst: &isFirst)
+        }
+    }
+
+    private mutating func appendWord(
+        _ name: String, label: String?, of object: JSONObject, isFirst: inout Bool
+    ) {
+        guard let value = object.value(name), value.isShort else { return }
+        separate(&isFirst)
+        if let label {
+            append(label)
+            append(ascii: " ")
+        }
+        append(printable: value, of: object, limit: RPCHighlights.textLimit)
+    }
+
+    private mutating func appendText(
+        _ name: String, of object: JSONObject, isFirst: inout Bool
+    ) {
+        // An empty text says "clear this field"; it is left out as if absent.
+        guard let value = object.value(name), value.kind == .string, value.range.count > 2 else {
+            return
+        }
+        separate(&isFirst)
+        append(ascii: "\"")
+        append(printable: value, of: object, limit: RPCHighlights.textLimit)
+        append(ascii: "\"")
+    }
+
+    private mutating func appendMembers(of object: JSONObject, isFirst: inout Bool) {
+        for member in object.members.prefix(RPCHighlights.memberLimit) {
+            separate(&isFirst)
+            append(printable: member.key, of: object, limit: RPCHighlights.textLimit)
+            guard member.value.kind == .number || member.value.kind == .string else { continue }
+            append(ascii: "=")
+            append(printable: member.value, of: object, limit: RPCHighlights.textLimit)
+        }
+        guard object.members.count > RPCHighlights.memberLimit else { return }
+        append(" …")
+    }
+}
+
+extension JSONToken {
+    /// Fits into a line: no brackets.
+    fileprivate var isShort: Bool { kind != .object && kind != .array }
+}

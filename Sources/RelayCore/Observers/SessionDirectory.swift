@@ -1,0 +1,80 @@
+// Who is who on the link, as far as `TrafficDecoder` has to know to name and pair messages.
+
+import SDLProtocol
+
+/// Sessions with the apps that own them, their names and unanswered requests.
+struct SessionDirectory: Sendable {
+    /// What an app calls itself in RegisterAppInterface.
+    struct Identity: Sendable {
+        var name: String?
+        var appID: String?
+
+        /// Scalars kept of a name: the specification's maximum length of `appName` and `appID`.
+        static let maximumLength = 100
+    }
+
+    private struct Session: Sendable {
+        var app: AppID?
+        var identity: Identity?
+    }
+
+    private var sessions: [UInt8: Session] = [:]
+    /// The latest registration on a connection, for frames outside any session.
+    private var identities: [AppID: Identity] = [:]
+    /// By session.
+    var pending: [UInt8: PendingRequests] = [:]
+
+    func app(_ session: UInt8) -> AppID? { sessions[session]?.app }
+
+    func sessions(of app: AppID) -> [UInt8] {
+        sessions.filter { $0.value.app == app }.keys.sorted()
+    }
+
+    /// A session's own name goes before its connection's: a connection may carry several apps.
+    func identity(app: AppID?, session: UInt8?) -> Identity? {
+        if let session, let found = sessions[session], app == nil || found.app == app,
+            let identity = found.identity
+        {
+            return identity
+        }
+        return app.flatMap { identities[$0] }
+    }
+
+    /// A StartServiceACK that only protects a running session, told by its missing hash
+    /// (SDL protocol spec, "Services of a session").
+    func isUpgrade(_ ack: TappedFrame) -> Bool {
+        guard let running = sessions[ack.frame.sessionID], running.app == ack.app else {
+            return false
+        }
+        return (ControlPayload(ack.frame).hashID ?? 0) == 0 && ack.frame.isEncrypted
+    }
+
+    mutating func begin(_ ack: TappedFrame) {
+        guard !isUpgrade(ack) else { return }
+        sessions[ack.frame.sessionID] = Session(app: ack.app)
+    }
+
+    mutating func register(_ request: RPCMessage, _ tapped: TappedFrame) {
+        let identity = Identity(
+            name: Self.text(request.parameters.string("appName")),
+            appID: Self.text(
+                request.parameters.string("appID") ?? request.parameters.string("fullAppID")))
+        sessions[tapped.frame.sessionID, default: Session(app: tapped.app)].identity = identity
+        if let app = tapped.app { identities[app] = identity }
+    }
+
+    private static func text(_ text: String?) -> String? {
+        text.map { PrintableText.string($0, limit: Identity.maximumLength) }
+    }
+
+    /// The connection is closed. Its sessions keep their name until they are granted anew, so that
+    /// the goodbye relayd says for them shows whose it is.
+    mutating func forget(_ app: AppID) {
+        identities[app] = nil
+    }
+
+    mutating func forgetSessions() {
+        sessions = [:]
+        pending = [:]
+    }
+}

@@ -1,0 +1,312 @@
+// Turns what passed the tap into entries for people; run by `TrafficObserver`, off the event loop.
+
+import NIOCore
+package import SDLProtocol
+
+/// Decodes items in the order they happened:
+///
+/// 1. a dropped frame is shown or counted, and takes part in nothing below;
+/// 2. control frames are read, and tell which sessions exist;
+/// 3. audio and video are counted;
+/// 4. other frames are assembled to messages, one assembler per direction;
+/// 5. messages are read as RPCs, responses paired with their requests.
+///
+/// Bounded whatever peers send: at most 256 sessions, `PendingRequests.maximum` requests each, and
+/// what `MessageAssembler.Limits` allows.
+package struct TrafficDecoder: Sendable {
+    private var sessions = SessionDirectory()
+    private var fromApp: MessageAssembler
+    private var fromAccessory: MessageAssembler
+    private var streams: [StreamKey: StreamCounter] = [:]
+    private var drops = DropCounter()
+    private var lastNumber: UInt64 = 0
+    private var now = WallTime(nanoseconds: 0)
+
+    package init(limits: MessageAssembler.Limits = MessageAssembler.Limits()) {
+        fromApp = MessageAssembler(limits: limits)
+        fromAccessory = MessageAssembler(limits: limits)
+    }
+
+    /// Appends what `item` amounts to.
+    package mutating func receive(_ item: TapItem, into entries: inout [TrafficEntry]) {
+        switch item {
+        case .frames(let frames):
+            for frame in frames {
+                now = frame.time
+                receive(frame, into: &entries)
+            }
+            sweep(into: &entries)
+        case .appConnected(let app, let peer, let time):
+            now = time
+            entries.append(event(.appConnected(peer: PrintableText.string(peer)), app: app))
+        case .appClosed(let app, let reason, let time):
+            now = time
+            for session in sessions.sessions(of: app) { end(session, into: &entries) }
+            entries.append(event(.appClosed(reason: PrintableText.string(reason)), app: app))
+            sessions.forget(app)
+        case .linkOpened(let address, let time):
+            now = time
+            entries.append(event(.linkOpened(address: address)))
+        case .linkClosed(let reason, let time):
+            now = time
+            end(nil, into: &entries)
+            sessions.forgetSessions()
+            entries.append(event(.linkClosed(reason: PrintableText.string(reason))))
+        case .missed(let frames, let bytes):
+            fromApp.skipGap(at: now.nanoseconds)
+            fromAccessory.skipGap(at: now.nanoseconds)
+            entries.append(event(.missed(frames: frames, bytes: bytes)))
+        }
+    }
+
+    private mutating func receive(_ frame: TappedFrame, into entries: inout [TrafficEntry]) {
+        if case .dropped(let reason) = frame.fate {
+            if drops.count(frame, reason: reason) {
+                entries.append(dropped(frame, reason: reason))
+            }
+            return
+        }
+        if frame.frame.type == .control {
+            control(frame, into: &entries)
+        } else if frame.frame.service.isStream {
+            count(frame, into: &entries)
+        } else {
+            assemble(frame, into: &entries)
+        }
+    }
+
+    // MARK: Control frames
+
+    private mutating func control(_ tapped: TappedFrame, into entries: inout [TrafficEntry]) {
+        let frame = tapped.frame
+        guard let type = frame.controlType else { return }
+        if frame.service == .rpc, type == .startServiceACK {
+            if !sessions.isUpgrade(tapped) { end(frame.sessionID, into: &entries) }
+            sessions.begin(tapped)
+        }
+        let isEnd = type == .endServiceACK || type == .startServiceNAK
+        if isEnd, frame.service.isStream {
+            end(frame.sessionID, frame.service, into: &entries)
+        }
+        let content = ControlEntry(
+            type: type, version: frame.version, isProtected: frame.isEncrypted,
+            payload: ControlPayload(frame))
+        entries.append(
+            entry(.control(content), tapped, bytes: frame.payloadBytes, frames: 1))
+        if type == .endServiceACK, frame.service == .rpc { end(frame.sessionID, into: &entries) }
+    }
+
+    // MARK: Streams
+
+    private mutating func count(_ tapped: TappedFrame, into entries: inout [TrafficEntry]) {
+        let key = StreamKey(
+            sessionID: tapped.frame.sessionID, service: tapped.frame.service,
+            direction: tapped.direction)
+        var counter = streams[key] ?? StreamCounter(at: tapped.time)
+        if counter.isDue(at: tapped.time) {
+            entries.append(entry(key, counter.app, counter.take(isFinal: false)))
+        }
+        counter.count(tapped)
+        streams[key] = counter
+    }
+
+    /// Ends the streams of a session, or with nil of all, or only one service of it.
+    private mutating func endStreams(
+        _ session: UInt8?, _ service: ServiceType?, into entries: inout [TrafficEntry]
+    ) {
+        guard !streams.isEmpty else { return }
+        let ended = streams.keys.filter {
+            (session == nil || $0.sessionID == session)
+                && (service == nil || $0.service == service)
+        }
+        for key in ended.sorted() {
+            guard var counter = streams.removeValue(forKey: key) else { continue }
+            entries.append(entry(key, counter.app, counter.take(isFinal: true)))
+        }
+    }
+
+    // MARK: Messages
+
+    private mutating func assemble(_ tapped: TappedFrame, into entries: inout [TrafficEntry]) {
+        let outcome =
+            tapped.direction == .fromApp
+            ? fromApp.receive(tapped.frame, at: tapped.time.nanoseconds)
+            : fromAccessory.receive(tapped.frame, at: tapped.time.nanoseconds)
+        switch outcome {
+        case .incomplete: break
+        case .message(let message, let problem):
+            entries.append(decode(message, problem, tapped))
+        case .broken(let message, let problem):
+            entries.append(broken(message, problem, tapped.direction))
+        }
+    }
+
+    private mutating func decode(
+        _ message: Message, _ problem: AssemblyProblem?, _ tapped: TappedFrame
+    ) -> TrafficEntry {
+        let content: TrafficEntry.Content
+        if message.isEncrypted {
+            content = .encrypted
+        } else if message.service == .control {
+            content =
+                SecurityQuery(message).map { .security($0) }
+                ?? Self.undecodable(message, .securityQuery(bytes: message.payloadBytes))
+        } else {
+            do {
+                content = .rpc(pair(try RPCMessage(message), problem, tapped))
+            } catch {
+                content = Self.undecodable(message, problem.map { .assembly($0) } ?? .rpc(error))
+            }
+        }
+        var entry = entry(content, tapped, bytes: message.payloadBytes, frames: message.frames)
+        entry.service = message.service
+        return entry
+    }
+
+    /// Looks up what a response answers, remembers what a request asks.
+    private mutating func pair(
+        _ message: RPCMessage, _ problem: AssemblyProblem?, _ tapped: TappedFrame
+    ) -> RPCEntry {
+        var rpc = RPCEntry(message: message, outcome: RPCOutcome(message), problem: problem)
+        let session = tapped.frame.sessionID
+        switch (message.type, message.correlationID) {
+        case (.request, let correlationID?):
+            if message.functionID == .registerAppInterface, tapped.direction == .fromApp {
+                sessions.register(message, tapped)
+            }
+            sessions.pending[session, default: PendingRequests()].add(
+                PendingRequest(
+                    number: lastNumber + 1, functionID: message.functionID, time: tapped.time),
+                direction: tapped.direction, correlationID: correlationID)
+        case (.response, let correlationID?):
+            rpc.request = sessions.pending[session]?.answer(
+                direction: tapped.direction, correlationID: correlationID)
+            rpc.latency = rpc.request.map {
+                max(0, tapped.time.nanoseconds &- $0.time.nanoseconds)
+            }
+        default: break
+        }
+        return rpc
+    }
+
+    private mutating func broken(
+        _ message: Message, _ problem: AssemblyProblem, _ direction: Direction
+    ) -> TrafficEntry {
+        entry(
+            Self.undecodable(message, .assembly(problem)), app: sessions.app(message.sessionID),
+            session: message.sessionID, service: message.service, direction: direction,
+            bytes: message.payloadBytes, frames: message.frames)
+    }
+
+    private static func undecodable(
+        _ message: Message, _ reason: UndecodableEntry.Reason
+    ) -> TrafficEntry.Content {
+        let payload = message.payload
+        let length = min(payload.readableBytes, UndecodableEntry.maximumFirstBytes)
+        let hasHeader = message.version > 1 && message.service.carriesRPC && !message.isEncrypted
+        // A copy, so that an entry kept for long does not keep a whole read buffer with it.
+        var firstBytes = ByteBuffer()
+        firstBytes.writeBytes(payload.readableBytesView.prefix(length))
+        return .undecodable(
+            UndecodableEntry(
+                reason: reason, header: hasHeader ? RPCHeader(payload) : nil,
+                firstBytes: firstBytes))
+    }
+
+    // MARK: Dropped frames
+
+    private mutating func dropped(_ tapped: TappedFrame, reason: DropReason) -> TrafficEntry {
+        let frame = tapped.frame
+        var dropped = DroppedEntry(reason: reason, frame: frame)
+        if frame.type == .single, frame.service.carriesRPC, !frame.isEncrypted {
+            dropped.rpc = try? RPCMessage(Message(single: frame))
+        }
+        return entry(.dropped(dropped), tapped, bytes: frame.payloadBytes, frames: 1)
+    }
+
+    // MARK: Ends
+
+    /// Sums up what a session, or with nil the link, leaves unfinished.
+    private mutating func end(
+        _ session: UInt8?, _ service: ServiceType? = nil, into entries: inout [TrafficEntry]
+    ) {
+        endStreams(session, service, into: &entries)
+        guard service == nil else { return }
+        for (message, problem) in fromApp.abandon(session: session) {
+            entries.append(broken(message, problem, .fromApp))
+        }
+        for (message, problem) in fromAccessory.abandon(session: session) {
+            entries.append(broken(message, problem, .fromAccessory))
+        }
+        if let session {
+            sessions.pending[session] = nil
+        } else {
+            sessions.pending = [:]
+        }
+    }
+
+    /// What became due with the passing of time. There is no timer: time passes with traffic.
+    private mutating func sweep(into entries: inout [TrafficEntry]) {
+        if !streams.isEmpty {
+            for key in streams.keys.sorted() where streams[key]?.isDue(at: now) == true {
+                guard let summary = streams[key]?.take(isFinal: false) else { continue }
+                entries.append(entry(key, streams[key]?.app, summary))
+            }
+        }
+        for (message, problem) in fromApp.expire(at: now.nanoseconds) {
+            entries.append(broken(message, problem, .fromApp))
+        }
+        for (message, problem) in fromAccessory.expire(at: now.nanoseconds) {
+            entries.append(broken(message, problem, .fromAccessory))
+        }
+        for (key, sum) in drops.takeDue(at: now) {
+            var entry = entry(
+                .dropped(DroppedEntry(reason: key.reason)), app: key.app, session: nil,
+                service: nil, direction: key.direction, bytes: sum.bytes, frames: sum.frames)
+            entry.fate = .dropped(key.reason)
+            entries.append(entry)
+        }
+    }
+
+    // MARK: Making entries
+
+    private mutating func entry(
+        _ content: TrafficEntry.Content, _ tapped: TappedFrame, bytes: Int, frames: Int
+    ) -> TrafficEntry {
+        let session = tapped.frame.sessionID
+        var entry = entry(
+            content, app: tapped.app ?? sessions.app(session), session: session,
+            service: tapped.frame.service, direction: tapped.direction, bytes: bytes,
+            frames: frames)
+        entry.fate = tapped.fate
+        return entry
+    }
+
+    private mutating func entry(
+        _ key: StreamKey, _ app: AppID?, _ summary: StreamSummary
+    ) -> TrafficEntry {
+        entry(
+            .stream(summary), app: app ?? sessions.app(key.sessionID), session: key.sessionID,
+            service: key.service, direction: key.direction, bytes: summary.bytes,
+            frames: summary.frames)
+    }
+
+    private mutating func event(_ event: EventEntry, app: AppID? = nil) -> TrafficEntry {
+        entry(
+            .event(event), app: app, session: nil, service: nil, direction: nil, bytes: 0,
+            frames: 0)
+    }
+
+    private mutating func entry(
+        _ content: TrafficEntry.Content, app: AppID?, session: UInt8?, service: ServiceType?,
+        direction: Direction?, bytes: Int, frames: Int
+    ) -> TrafficEntry {
+        lastNumber += 1
+        let identity = sessions.identity(app: app, session: session)
+        return TrafficEntry(
+            number: lastNumber, time: now, app: app, appName: identity?.name,
+            registeredAppID: identity?.appID, sessionID: session, service: service,
+            direction: direction, bytes: bytes, frames: frames, fate: .forwarded,
+            content: content)
+    }
+}

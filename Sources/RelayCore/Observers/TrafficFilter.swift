@@ -1,0 +1,129 @@
+// Which entries a log shows; made from configuration, asked by `TrafficLog`.
+
+package import SDLProtocol
+
+/// Chooses entries by app, function, service and priority; everything empty lets all pass.
+///
+/// What an entry does not have it cannot fail: link events pass every filter but the priority.
+/// When functions are chosen by name, though, only RPCs and events are shown.
+package struct TrafficFilter: Hashable, Sendable {
+    /// App names, app IDs, or connections as "#1"; case does not matter.
+    package private(set) var apps: Set<String>
+    package var services: Set<ServiceType>
+    package var minimumPriority: TrafficPriority
+    private var shownFunctions: Set<FunctionID> = []
+    private var hiddenFunctions: Set<FunctionID> = []
+
+    /// - Parameter functions: Names of the RPC specification, case does not matter; with "!" in
+    ///   front those are left out.
+    package init(
+        apps: [String] = [], functions: [String] = [], services: Set<ServiceType> = [],
+        minimumPriority: TrafficPriority = .debug
+    ) throws(TrafficFilterError) {
+        self.apps = Set(apps.map { $0.lowercased() })
+        self.services = services
+        self.minimumPriority = minimumPriority
+        for text in functions {
+            let isHidden = text.hasPrefix("!")
+            let name = String(isHidden ? text.dropFirst() : text[...])
+            guard let function = FunctionID(anyCase: name) else {
+                throw TrafficFilterError(unknownFunction: name, didYouMean: FunctionID.near(name))
+            }
+            if isHidden {
+                hiddenFunctions.insert(function)
+            } else {
+                shownFunctions.insert(function)
+            }
+        }
+    }
+
+    /// Lets everything pass.
+    package static let everything = TrafficFilter()
+
+    private init() {
+        apps = []
+        services = []
+        minimumPriority = .debug
+    }
+
+    package func accepts(_ entry: TrafficEntry) -> Bool {
+        guard entry.priority >= minimumPriority else { return false }
+        guard services.isEmpty || entry.service.map(services.contains) ?? true else { return false }
+        return acceptsApp(of: entry) && acceptsFunction(of: entry)
+    }
+
+    private func acceptsApp(of entry: TrafficEntry) -> Bool {
+        guard !apps.isEmpty, let app = entry.app else { return true }
+        return apps.contains(app.description)
+            || entry.appName.map { apps.contains($0.lowercased()) } ?? false
+            || entry.registeredAppID.map { apps.contains($0.lowercased()) } ?? false
+    }
+
+    private func acceptsFunction(of entry: TrafficEntry) -> Bool {
+        guard !shownFunctions.isEmpty || !hiddenFunctions.isEmpty else { return true }
+        let functions: [FunctionID]
+        switch entry.content {
+        case .rpc(let rpc):
+            functions = [rpc.message.functionID, rpc.request?.functionID ?? rpc.message.functionID]
+        case .undecodable(let undecodable):
+            guard let header = undecodable.header else { return shownFunctions.isEmpty }
+            functions = [FunctionID(rawValue: header.functionID)]
+        case .dropped(let dropped):
+            guard let rpc = dropped.rpc else { return shownFunctions.isEmpty }
+            functions = [rpc.functionID]
+        case .event: return true
+        case .control, .stream, .security, .encrypted: return shownFunctions.isEmpty
+        }
+        return functions.allSatisfy { !hiddenFunctions.contains($0) }
+            && (shownFunctions.isEmpty || functions.contains(where: shownFunctions.contains))
+    }
+}
+
+/// A filter names a function that does not exist.
+package struct TrafficFilterError: Error, Hashable, Sendable, CustomStringConvertible {
+    package var unknownFunction: String
+    package var didYouMean: String?
+
+    package var description: String {
+        let hint = didYouMean.map { "; did you mean '\($0)'?" } ?? ""
+        return "unknown RPC function '\(unknownFunction)', expected a name of the RPC "
+            + "specification such as Show or OnHMIStatus\(hint)"
+    }
+}
+
+extension FunctionID {
+    /// The function of that name, whatever its upper and lower case.
+    fileprivate init?(anyCase name: String) {
+        let wanted = name.lowercased()
+        guard let found = Self.all.first(where: { $0.name.lowercased() == wanted }) else {
+            return nil
+        }
+        self = found.id
+    }
+
+    /// The function name closest to `name`, if one is close: a third of its letters may differ.
+    fileprivate static func near(_ name: String) -> String? {
+        // Longer than any name: no use comparing.
+        guard name.utf8.count <= 64 else { return nil }
+        let wanted = Array(name.lowercased().utf8)
+        let best = all.map { (distance(wanted, Array($0.name.lowercased().utf8)), $0.name) }
+            .min { $0.0 < $1.0 }
+        guard let best, best.0 * 3 <= max(wanted.count, 3) else { return nil }
+        return best.1
+    }
+
+    /// Levenshtein distance.
+    private static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
+        var row = Array(0...right.count)
+        for (i, a) in left.enumerated() {
+            var diagonal = row[0]
+            row[0] = i + 1
+            for (j, b) in right.enumerated() {
+                let above = row[j + 1]
+                row[j + 1] = min(above + 1, row[j] + 1, diagonal + (a == b ? 0 : 1))
+                diagonal = above
+            }
+        }
+        return row[right.count]
+    }
+}

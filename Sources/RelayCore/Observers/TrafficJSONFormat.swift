@@ -1,0 +1,251 @@
+// The log for programs: one JSON object per line. Driven by `TrafficLog`. Keys are stable; new
+// ones may be added. Absent means unknown or not applicable, never null.
+//
+// always        n           number of the entry, from 1
+//               time        RFC 3339, UTC, microseconds
+//               kind        request, response, notification, control, stream, security,
+//                           encrypted, undecodable, dropped, event
+//               priority    debug, info, warning, error
+// where         app         the app's connection: "#1"
+//               appName     as it registered
+//               appID       as it registered
+//               session     0 while there is none
+//               service     control, rpc, audio, video, bulk
+//               from        app or accessory
+//               bytes       payload, without frame headers
+//               frames      when more than one
+//               fate        amended or byRelay, when not simply forwarded
+// RPCs          function, functionID, correlationID
+//               success, resultCode, info       responses
+//               latencyMS, request              responses; n of the request
+//               bulkBytes                       size only, never bytes
+//               params                          as it travelled, without whitespace
+//               paramsTruncated                 true: too long, params left out
+//               problem                         assembled, but not as announced
+// control       control, protocolVersion (of the frame), protected, and an object `payload`
+// stream        totalFrames, totalBytes, durationMS, encrypted, final
+// security      query, errorCode
+// undecodable   reason, function, firstBytes (hex)
+// dropped       reason, function or frame
+// event         event: appConnected, appClosed, linkOpened, linkClosed, missed; with peer,
+//               reason or address
+
+import NIOCore
+import SDLProtocol
+
+struct TrafficJSONFormat: Sendable {
+    private var time = UTCTimeText()
+
+    /// Appends the object of `entry`, without a line end.
+    mutating func append(_ entry: TrafficEntry, to line: inout LineBuilder) {
+        line.append("{\"n\":")
+        line.append(entry.number)
+        line.append(",\"time\":\"")
+        time.append(entry.time, to: &line)
+        line.append("\",\"kind\":\"")
+        line.append(entry.content.kind)
+        line.append("\",\"priority\":\"")
+        line.append(entry.priority.name)
+        line.append(ascii: "\"")
+        appendPlace(entry, to: &line)
+        switch entry.content {
+        case .rpc(let rpc): append(rpc, to: &line)
+        case .control(let control): append(control, to: &line)
+        case .stream(let summary): append(summary, to: &line)
+        case .security(let query): append(query, to: &line)
+        case .encrypted: break
+        case .undecodable(let undecodable): append(undecodable, to: &line)
+        case .dropped(let dropped): append(dropped, to: &line)
+        case .event(let event): append(event, to: &line)
+        }
+        line.append(ascii: "}")
+    }
+
+    private func appendPlace(_ entry: TrafficEntry, to line: inout LineBuilder) {
+        if let app = entry.app {
+            line.append(",\"app\":\"#")
+            line.append(app.rawValue)
+            line.append(ascii: "\"")
+        }
+        if let name = entry.appName { line.append(key: "appName", string: name) }
+        if let appID = entry.registeredAppID { line.append(key: "appID", string: appID) }
+        if let session = entry.sessionID { line.append(key: "session", number: session) }
+        if let service = entry.service { line.append(key: "service", string: service.name) }
+        if let direction = entry.direction {
+            line.append(key: "from", string: direction == .fromApp ? "app" : "accessory")
+            line.append(key: "bytes", number: entry.bytes)
+        }
+        if entry.frames > 1 { line.append(key: "frames", number: entry.frames) }
+        switch entry.fate {
+        case .forwarded, .dropped: break
+        case .amended: line.append(",\"fate\":\"amended\"")
+        case .byRelay: line.append(",\"fate\":\"byRelay\"")
+        }
+    }
+
+    private func append(_ rpc: RPCEntry, to line: inout LineBuilder) {
+        let message = rpc.message
+        line.append(key: "function", string: message.functionName)
+        line.append(key: "functionID", number: message.functionID.rawValue)
+        if let correlationID = message.correlationID {
+            line.append(key: "correlationID", number: correlationID)
+        }
+        if let outcome = rpc.outcome {
+            line.append(key: "success", bool: outcome.success)
+            line.append(key: "resultCode", string: outcome.resultCode)
+            if let info = message.parameters.string("info") {
+                line.append(key: "info", string: info)
+            }
+        }
+        if let latency = rpc.latency {
+            line.append(key: "latencyMS", milliseconds: latency)
+        }
+        if let request = rpc.request { line.append(key: "request", number: request.number) }
+        if message.bulkBytes > 0 { line.append(key: "bulkBytes", number: message.bulkBytes) }
+        if message.isTruncated {
+            line.append(key: "paramsTruncated", bool: true)
+        } else {
+            line.append(",\"params\":")
+            line.append(compacted: message.parameters)
+        }
+        if let problem = rpc.problem { line.append(key: "problem", string: problem.description) }
+    }
+
+    private func append(_ control: ControlEntry, to line: inout LineBuilder) {
+        line.append(key: "control", string: control.type.name)
+        line.append(key: "protocolVersion", number: control.version)
+        if control.isProtected { line.append(key: "protected", bool: true) }
+        var isFirst = true
+        for detail in ControlDetails(control) {
+            line.append(isFirst ? ",\"payload\":{" : ",")
+            isFirst = false
+            line.append(jsonString: detail.key)
+            line.append(ascii: ":")
+            line.append(jsonString: detail.value)
+        }
+        if !isFirst { line.append(ascii: "}") }
+    }
+
+    private func append(_ summary: StreamSummary, to line: inout LineBuilder) {
+        line.append(key: "totalFrames", number: summary.totalFrames)
+        line.append(key: "totalBytes", number: summary.totalBytes)
+        line.append(key: "durationMS", milliseconds: summary.duration)
+        if summary.isEncrypted { line.append(key: "encrypted", bool: true) }
+        if summary.isFinal { line.append(key: "final", bool: true) }
+    }
+
+    private func append(_ query: SecurityQuery, to line: inout LineBuilder) {
+        switch query.queryID {
+        case .sendHandshakeData: line.append(key: "query", string: "SendHandshakeData")
+        case .sendInternalError: line.append(key: "query", string: "SendInternalError")
+        case .invalid, nil: break
+        }
+        if let code = query.errorCode { line.append(key: "errorCode", number: code) }
+    }
+
+    private func append(_ undecodable: UndecodableEntry, to line: inout LineBuilder) {
+        line.append(key: "reason", string: undecodable.reason.description)
+        if let header = undecodable.header {
+            line.append(
+                key: "function", string: FunctionID(rawValue: header.functionID).description)
+        }
+        line.append(",\"firstBytes\":\"")
+        for byte in undecodable.firstBytes.readableBytesView { line.append(hexByte: byte) }
+        line.append(ascii: "\"")
+    }
+
+    private func append(_ dropped: DroppedEntry, to line: inout LineBuilder) {
+        line.append(key: "reason", string: dropped.reason.description)
+        if let rpc = dropped.rpc {
+            line.append(key: "function", string: rpc.functionName)
+        } else if let frame = dropped.frame {
+            line.append(key: "frame", string: frame.controlType?.name ?? "\(frame.type)")
+        }
+    }
+
+    private func append(_ event: EventEntry, to line: inout LineBuilder) {
+        switch event {
+        case .appConnected(let peer):
+            line.append(",\"event\":\"appConnected\"")
+            line.append(key: "peer", string: peer)
+        case .appClosed(let reason):
+            line.append(",\"event\":\"appClosed\"")
+            line.append(key: "reason", string: reason)
+        case .linkOpened(let address):
+            line.append(",\"event\":\"linkOpened\"")
+            line.append(key: "address", string: address)
+        case .linkClosed(let reason):
+            line.append(",\"event\":\"linkClosed\"")
+            line.append(key: "reason", string: reason)
+        case .missed(let frames, let bytes):
+            line.append(",\"event\":\"missed\"")
+            line.append(key: "missedFrames", number: frames)
+            line.append(key: "missedBytes", number: bytes)
+        }
+    }
+}
+
+extension LineBuilder {
+    fileprivate mutating func append(key: StaticString) {
+        append(",\"")
+        append(key)
+        append("\":")
+    }
+
+    fileprivate mutating func append(key: StaticString, string: String) {
+        append(key: key)
+        append(jsonString: string)
+    }
+
+    fileprivate mutating func append(key: StaticString, number: some FixedWidthInteger) {
+        append(key: key)
+        append(number)
+    }
+
+    fileprivate mutating func append(key: StaticString, bool: Bool) {
+        append(key: key)
+        append(bool ? "true" : "false")
+    }
+
+    /// Nanoseconds as milliseconds with three decimals.
+    fileprivate mutating func append(key: StaticString, milliseconds nanoseconds: Int64) {
+        append(key: key)
+        let microseconds = UInt64(max(0, nanoseconds)) / 1000
+        append(microseconds / 1000, digits: 1)
+        append(ascii: ".")
+        append(microseconds % 1000, digits: 3)
+    }
+}
+
+extension TrafficPriority {
+    /// As options and JSON name it.
+    package var name: String {
+        switch self {
+        case .debug: "debug"
+        case .info: "info"
+        case .warning: "warning"
+        case .error: "error"
+        }
+    }
+
+    package init?(name: String) {
+        guard let match = Self.allCases.first(where: { $0.name == name }) else { return nil }
+        self = match
+    }
+}
+
+extension TrafficEntry.Content {
+    /// The word for it in JSON lines and journal fields.
+    package var kind: String {
+        switch self {
+        case .rpc(let rpc): rpc.message.type.name
+        case .control: "control"
+        case .stream: "stream"
+        case .security: "security"
+        case .encrypted: "encrypted"
+        case .undecodable: "undecodable"
+        case .dropped: "dropped"
+        case .event: "event"
+        }
+    }
+}

@@ -1,0 +1,395 @@
+// The log for people: one line per entry, as short as the console bench people know from the RPC
+// Builder. Driven by `TrafficLog`.
+//
+//     10:31:07.131  Relay Test  ←  response  RegisterAppInterface #65529  SUCCESS  9.4 KiB  8 ms
+//     time          app            kind      what                         result   size     latency
+
+import NIOCore
+import SDLProtocol
+
+struct TrafficTextFormat: Sendable {
+    /// Columns of the app's name; longer names are shortened to it.
+    static let appColumns = 16
+    static let kindColumns = 8
+    /// Fits "OnSystemCapabilityUpdated" and most functions with their correlation ID.
+    static let whatColumns = 27
+    /// Scalars shown of a response's `info`.
+    static let infoLimit = 160
+
+    /// Responses that took longer are marked, in nanoseconds.
+    let slowResponse: Int64
+    private var time: LocalTimeText
+
+    init(zone: LogTimeZone, slowResponse: Int64) {
+        time = LocalTimeText(zone: zone)
+        self.slowResponse = slowResponse
+    }
+
+    /// Appends the line of `entry`, without a line end.
+    mutating func append(_ entry: TrafficEntry, to line: inout LineBuilder) {
+        line.begin(.unimportant)
+        time.append(entry.time, to: &line)
+        line.endColour()
+        line.gap()
+        appendApp(entry, to: &line)
+        line.gap()
+        switch entry.direction {
+        case .fromApp: line.append("→")
+        case .fromAccessory: line.append("←")
+        case nil: line.append("·")
+        }
+        line.gap()
+        switch entry.content {
+        case .rpc(let rpc): append(rpc, entry, to: &line)
+        case .control(let control): append(control, entry, to: &line)
+        case .stream(let summary): append(summary, entry, to: &line)
+        case .security(let query): append(query, entry, to: &line)
+        case .encrypted: appendEncrypted(entry, to: &line)
+        case .undecodable(let undecodable): append(undecodable, entry, to: &line)
+        case .dropped(let dropped): append(dropped, entry, to: &line)
+        case .event(let event): append(event, to: &line)
+        }
+        switch entry.fate {
+        case .forwarded, .dropped: break
+        case .amended: line.append("  secondary transports taken out")
+        case .byRelay: line.append("  by relayd")
+        }
+    }
+
+    private func appendApp(_ entry: TrafficEntry, to line: inout LineBuilder) {
+        line.beginColumn()
+        if let name = entry.appName, !name.isEmpty {
+            line.append(printable: name, limit: Self.appColumns)
+        } else if let app = entry.app {
+            line.append(ascii: "#")
+            line.append(app.rawValue)
+        } else {
+            line.append(entry.direction == nil ? "relayd" : "-")
+        }
+        line.endColumn(width: Self.appColumns)
+    }
+
+    // MARK: RPCs
+
+    private func append(_ rpc: RPCEntry, _ entry: TrafficEntry, to line: inout LineBuilder) {
+        let message = rpc.message
+        line.begin(rpc.colour)
+        switch message.type {
+        case .request: line.append("request ")
+        case .response: line.append("response")
+        case .notification: line.append("notify  ")
+        }
+        line.endColour()
+        line.gap()
+        append(what: message, to: &line)
+        if let outcome = rpc.outcome { append(outcome, rpc, to: &line) }
+        line.append(highlights: RPCHighlights.of(message), of: message.parameters)
+        if message.isTruncated { line.append("  parameters too long to show") }
+        if message.bulkBytes > 0 {
+            line.append("  bulk ")
+            line.append(size: message.bulkBytes)
+        }
+        appendSize(entry, to: &line)
+        if let latency = rpc.latency { append(latency: latency, rpc, to: &line) }
+        if let problem = rpc.problem {
+            line.gap()
+            line.append("\(problem)!", .warning)
+        }
+    }
+
+    /// Function name and correlation ID, as a column.
+    private func append(what message: RPCMessage, to line: inout LineBuilder) {
+        line.beginColumn()
+        if let name = message.functionID.name {
+            line.append(name)
+        } else {
+            line.append(message.functionName)
+        }
+        if message.type != .notification, let correlationID = message.correlationID {
+            line.append(" #")
+            line.append(correlationID)
+        }
+        line.endColumn(width: Self.whatColumns)
+    }
+
+    /// A failure is marked "!", so that it also stands out without colours and to `grep '!'`.
+    private func append(_ outcome: RPCOutcome, _ rpc: RPCEntry, to line: inout LineBuilder) {
+        line.gap()
+        line.begin(rpc.colour)
+        if outcome.resultCode.isEmpty {
+            line.append(outcome.success ? "success" : "failed")
+        } else {
+            line.append(printable: outcome.resultCode, limit: RPCHighlights.textLimit)
+        }
+        if !outcome.success { line.append(ascii: "!") }
+        line.endColour()
+        let parameters = rpc.message.parameters
+        if !outcome.success || outcome.isWarning, let info = parameters.value("info"),
+            info.kind == .string, info.range.count > 2
+        {
+            line.append("  \"")
+            line.append(printable: info, of: parameters, limit: Self.infoLimit)
+            line.append(ascii: "\"")
+        }
+        if let request = rpc.request, request.functionID != rpc.message.functionID {
+            line.append("  to ")
+            line.append(request.functionID.description)
+        }
+    }
+
+    private func append(latency: Int64, _ rpc: RPCEntry, to line: inout LineBuilder) {
+        line.gap()
+        let isSlow = latency >= slowResponse && !rpc.waitsForPeople
+        if isSlow { line.begin(.warning) }
+        line.append(latency: latency)
+        if isSlow {
+            line.append(" slow")
+            line.endColour()
+        }
+    }
+
+    // MARK: Control frames
+
+    private func append(
+        _ control: ControlEntry, _ entry: TrafficEntry, to line: inout LineBuilder
+    ) {
+        let isBad = entry.priority >= .warning
+        line.append("control ")
+        line.gap()
+        line.beginColumn()
+        if isBad { line.begin(.failure) }
+        line.append(control.type.name)
+        if isBad {
+            line.append(ascii: "!")
+            line.endColour()
+        }
+        if let service = entry.service, service != .control {
+            line.append(ascii: " ")
+            line.append(service.name)
+        }
+        line.endColumn(width: Self.whatColumns)
+        if let session = entry.sessionID, session != 0 {
+            line.append("  session ")
+            line.append(session)
+        }
+        if control.isProtected { line.append("  protected") }
+        for detail in ControlDetails(control) {
+            line.gap()
+            line.append(printable: detail.text, limit: Self.infoLimit)
+        }
+        if entry.bytes > 0 { appendSize(entry, to: &line) }
+    }
+
+    // MARK: Streams
+
+    private func append(
+        _ summary: StreamSummary, _ entry: TrafficEntry, to line: inout LineBuilder
+    ) {
+        line.beginColumn()
+        line.append(entry.service?.name ?? "stream")
+        line.endColumn(width: Self.kindColumns)
+        line.gap()
+        line.beginColumn()
+        append(frames: summary.frames, to: &line)
+        if let rate = summary.bitRate {
+            line.append(ascii: " ")
+            append(bitRate: rate, to: &line)
+        }
+        line.endColumn(width: Self.whatColumns)
+        if let session = entry.sessionID {
+            line.append("  session ")
+            line.append(session)
+        }
+        if summary.isEncrypted { line.append("  encrypted") }
+        if summary.isFinal {
+            line.append("  ended after ")
+            append(frames: summary.totalFrames, to: &line)
+            line.append(ascii: " ")
+            line.append(size: summary.totalBytes)
+        } else {
+            line.gap()
+            line.append(size: summary.bytes)
+        }
+    }
+
+    private func append(frames: Int, to line: inout LineBuilder) {
+        line.append(frames)
+        line.append(frames == 1 ? " frame" : " frames")
+    }
+
+    private func append(bitRate: Double, to line: inout LineBuilder) {
+        // Guarded because a Double that does not fit traps.
+        let kilobits = UInt64(min(max(0, bitRate / 1000), 1e12))
+        if kilobits < 1000 {
+            line.append(kilobits)
+            line.append(" kbit/s")
+        } else {
+            line.append(tenths: kilobits / 100)
+            line.append(" Mbit/s")
+        }
+    }
+
+    // MARK: What cannot be read
+
+    private func append(
+        _ query: SecurityQuery, _ entry: TrafficEntry, to line: inout LineBuilder
+    ) {
+        line.append("security")
+        line.gap()
+        line.beginColumn()
+        switch query.queryID {
+        case .sendHandshakeData: line.append("SendHandshakeData")
+        case .sendInternalError: line.append("SendInternalError!", .failure)
+        case .invalid, nil: line.append("invalid query")
+        }
+        line.endColumn(width: Self.whatColumns)
+        if let code = query.errorCode {
+            line.gap()
+            line.append(SecurityQuery.meaning(ofError: code))
+        }
+        if let json = query.json, let text = json.value("text"), text.kind == .string {
+            line.append("  \"")
+            line.append(printable: text, of: json, limit: Self.infoLimit)
+            line.append(ascii: "\"")
+        }
+        appendSize(entry, to: &line)
+    }
+
+    private func appendEncrypted(_ entry: TrafficEntry, to line: inout LineBuilder) {
+        line.append("encrypt ")
+        line.gap()
+        line.beginColumn()
+        line.append("encrypted ")
+        line.append(entry.service?.name ?? "message")
+        line.append(" message")
+        line.endColumn(width: Self.whatColumns)
+        appendSize(entry, to: &line)
+    }
+
+    private func append(
+        _ undecodable: UndecodableEntry, _ entry: TrafficEntry, to line: inout LineBuilder
+    ) {
+        line.append("invalid!", .failure)
+        line.gap()
+        line.beginColumn()
+        if let header = undecodable.header {
+            line.append(FunctionID(rawValue: header.functionID).description)
+            if header.type != .notification {
+                line.append(" #")
+                line.append(header.correlationID)
+            }
+        } else {
+            line.append(entry.service?.name ?? "unknown")
+            line.append(" message")
+        }
+        line.endColumn(width: Self.whatColumns)
+        line.gap()
+        line.append(undecodable.reason.description)
+        appendSize(entry, to: &line)
+        guard undecodable.firstBytes.readableBytes > 0 else { return }
+        line.append("  [")
+        var isFirst = true
+        for byte in undecodable.firstBytes.readableBytesView {
+            if !isFirst { line.append(ascii: " ") }
+            isFirst = false
+            line.append(hexByte: byte)
+        }
+        line.append(ascii: "]")
+    }
+
+    private func append(
+        _ dropped: DroppedEntry, _ entry: TrafficEntry, to line: inout LineBuilder
+    ) {
+        if entry.priority >= .warning {
+            line.append("dropped!", .warning)
+        } else {
+            line.append("dropped ")
+        }
+        line.gap()
+        if let rpc = dropped.rpc {
+            append(what: rpc, to: &line)
+        } else {
+            line.beginColumn()
+            if let frame = dropped.frame {
+                line.append(frame.controlType?.name ?? "\(frame.type) frame")
+                line.append(ascii: " ")
+                line.append(frame.service.name)
+            } else {
+                line.append(entry.frames)
+                line.append(entry.frames == 1 ? " more frame" : " more frames")
+            }
+            line.endColumn(width: Self.whatColumns)
+        }
+        line.gap()
+        line.append(dropped.reason.description)
+        appendSize(entry, to: &line)
+    }
+
+    // MARK: Events
+
+    private func append(_ event: EventEntry, to line: inout LineBuilder) {
+        line.append("relay   ")
+        line.gap()
+        switch event {
+        case .appConnected(let peer):
+            line.append("app connected from ")
+            line.append(peer)
+        case .appClosed(let reason):
+            line.append("app closed: ")
+            line.append(reason)
+        case .linkOpened(let address):
+            line.append("link opened: ")
+            line.append(address)
+        case .linkClosed(let reason):
+            line.begin(.warning)
+            line.append("link closed: ")
+            line.append(reason)
+            line.endColour()
+        case .missed(let frames, let bytes):
+            line.begin(.warning)
+            line.append("not shown: ")
+            append(frames: frames, to: &line)
+            line.append(", ")
+            line.append(size: bytes)
+            line.append("; they were forwarded, but the log could not keep up")
+            line.endColour()
+        }
+    }
+
+    private func appendSize(_ entry: TrafficEntry, to line: inout LineBuilder) {
+        line.gap()
+        line.append(size: entry.bytes)
+        guard entry.frames > 1 else { return }
+        line.append(" in ")
+        append(frames: entry.frames, to: &line)
+    }
+}
+
+extension RPCEntry {
+    /// As the RPC Builder console colours them.
+    fileprivate var colour: LineColour {
+        switch message.type {
+        case .request: .request
+        case .notification: .notification
+        case .response:
+            switch outcome {
+            case let outcome? where outcome.success: outcome.isWarning ? .warning : .success
+            case let outcome?
+            where outcome.resultCode == "ABORTED" || outcome.resultCode == "TIMED_OUT":
+                .warning
+            default: .failure
+            }
+        }
+    }
+
+    /// The response comes when a person has read, said or chosen something, or a file is there.
+    fileprivate var waitsForPeople: Bool {
+        switch request?.functionID ?? message.functionID {
+        case .performInteraction, .performAudioPassThru, .alert, .subtleAlert, .scrollableMessage,
+            .slider, .speak, .alertManeuver, .dialNumber, .getInteriorVehicleDataConsent,
+            .performAppServiceInteraction:
+            true
+        default: false
+        }
+    }
+}
