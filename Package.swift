@@ -3,15 +3,18 @@
 
 import PackageDescription
 
-/// One list of compiler settings, used by every Swift target.
-let settings: [SwiftSetting] = [
+/// relayd's own: with Hummingbird in the graph the compiler takes Glibc's `struct stat` for a C
+/// module of swift-nio's, so requiring an import of the defining module would name that one.
+let daemonSettings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .enableUpcomingFeature("ExistentialAny"),
-    .enableUpcomingFeature("MemberImportVisibility"),
     .enableUpcomingFeature("InternalImportsByDefault"),
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
     .treatAllWarnings(as: .error),
 ]
+
+/// One list of compiler settings, used by every Swift target.
+let settings: [SwiftSetting] = daemonSettings + [.enableUpcomingFeature("MemberImportVisibility")]
 
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
@@ -74,7 +77,7 @@ let package = Package(
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "Yams", package: "Yams"),
             ],
-            swiftSettings: settings),
+            swiftSettings: daemonSettings),
         .executableTarget(
             name: "relayctl",
             dependencies: [

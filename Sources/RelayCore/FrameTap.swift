@@ -56,7 +56,7 @@ package final class TapQueue: Sendable {
         var takenBytes = 0
         var missedFrames = 0
         var missedBytes = 0
-        var totalMissedFrames = 0
+        var missedBatches = 0
         var isFinished = false
         var waiter: CheckedContinuation<Void, Never>?
     }
@@ -68,14 +68,14 @@ package final class TapQueue: Sendable {
         self.maximumBytes = maximumBytes
     }
 
-    /// Frames that went by unseen since the start.
-    package var missedFrames: Int { state.withLock { $0.totalMissedFrames } }
+    /// Batches, one per read, that went by unseen since the start.
+    package var missedBatches: Int { state.withLock { $0.missedBatches } }
 
     func push(frames: [TappedFrame], bytes: Int) {
         let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
             guard state.queuedBytes + state.takenBytes + bytes <= maximumBytes else {
                 state.missedFrames += frames.count
-                state.totalMissedFrames += frames.count
+                state.missedBatches += 1
                 state.missedBytes += bytes - frames.count * FrameTap.overheadBytes
                 return nil
             }

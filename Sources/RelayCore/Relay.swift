@@ -56,9 +56,9 @@ package final class Relay: Sendable {
     }
 
     package func snapshot() async throws -> RelaySnapshot {
-        let missed = tapQueue.missedFrames
+        let missed = tapQueue.missedBatches
         return try await loop.submit {
-            self.switchboard.value.snapshot(missedFrames: missed)
+            self.switchboard.value.snapshot(missedBatches: missed)
         }.get()
     }
 

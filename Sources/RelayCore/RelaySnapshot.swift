@@ -54,12 +54,12 @@ package struct RelaySnapshot: Sendable {
     package var departures: [Departure]
     package var limits: [RelayLimit: LimitHits]
     package var refusedConnections: UInt64
-    /// Frames that went past the observers unseen.
-    package var missedFrames: Int
+    /// Batches of frames, one per read, that went past the observers unseen.
+    package var missedBatches: Int
 }
 
 extension Switchboard {
-    func snapshot(missedFrames: Int) -> RelaySnapshot {
+    func snapshot(missedBatches: Int) -> RelaySnapshot {
         RelaySnapshot(
             link: .init(
                 isUp: isLinkUp, counters: link.counters, garbageBytes: garbageBytes,
@@ -72,7 +72,7 @@ extension Switchboard {
             departures: departures.map {
                 .init(id: $0.id, peer: $0.peer, closedAt: $0.closedAt, reason: $0.reason)
             },
-            limits: limits, refusedConnections: refusedConnections, missedFrames: missedFrames)
+            limits: limits, refusedConnections: refusedConnections, missedBatches: missedBatches)
     }
 
     private func snapshot(_ app: AppHandler) -> RelaySnapshot.App {

@@ -1,4 +1,5 @@
 package import ArgumentParser
+import ControlAPI
 internal import Logging
 
 // relayd's flags and help text, and how they become a configuration. `Relayd` parses them as its
@@ -102,7 +103,7 @@ package struct Arguments: ParsableArguments {
             EXIT STATUS
               0 stopped as asked · 64 wrong usage · 78 bad configuration · 1 anything else
             """,
-        version: relaydVersion)
+        version: Version.current)
 
     /// The configuration file that will be read; `nil` means built-in defaults.
     ///

@@ -169,6 +169,6 @@ struct ArgumentsTests {
         ] {
             #expect(help.contains("  \(flag)"), "\(flag) is missing")
         }
-        #expect(Arguments.command.version == relaydVersion)
+        #expect(Arguments.command.version == Version.current)
     }
 }

@@ -54,6 +54,13 @@ int relay_peer_credentials(int fd, pid_t *pid, uid_t *uid, gid_t *gid);
 /* Bytes written to the socket that the peer has not acknowledged (SIOCOUTQ). */
 int relay_socket_output_queue(int fd, int *bytes);
 
+/* ---- files --------------------------------------------------------------------------- */
+
+/* Device and inode behind a descriptor (fstat): what JOURNAL_STREAM names, and how two descriptors
+ * are found to be one file. Here, because Swift finds struct stat in whichever C module of a
+ * dependency happened to include it first. */
+int relay_file_identity(int fd, uint64_t *device, uint64_t *inode);
+
 /* ---- pseudo-terminals ---------------------------------------------------------------- */
 
 /* Opens a new pty: *master (O_NOCTTY, O_CLOEXEC, O_NONBLOCK), unlocked, and the path of its

@@ -1,4 +1,5 @@
 package import Logging
+package import RelayCore
 
 // Everything a user can decide about relayd, with the built-in defaults. `Daemon` reads it and
 // hands each part the few values it needs; nobody else reads files or the environment.
@@ -49,6 +50,11 @@ package struct Config: Sendable, Equatable {
         /// connections that are about to be refused or are closing.
         package var maximum = 300
 
+        /// Frames a session may send in a second before its app is paced; audio and video do not
+        /// count. sdl_core ends a session at 1000 and bars its app until the head unit restarts.
+        /// 0 switches pacing off.
+        package var framesPerSecond = 950
+
         /// Frames of a session the app does not own are an app's bug: dropped and logged by
         /// default, so that the developer sees the line and not just a lost connection.
         package var foreignFrames = ForeignFrames.drop
@@ -86,9 +92,9 @@ package struct Config: Sendable, Equatable {
         /// less than 20 s cuts off sessions that would have come.
         package var startServiceTimeout = Duration.seconds(20)
 
-        /// How long relayd waits for the head unit's EndServiceACK on behalf of an app that
-        /// left, before the session's number may be used again.
-        package var farewellTimeout = Duration.seconds(10)
+        /// How long a stopping relayd waits for the head unit to confirm that its sessions have
+        /// ended. A second is plenty for a head unit that answers, and short for a restart.
+        package var farewellTimeout = Duration.seconds(1)
 
         /// Offers of a second transport name the head unit's own network, which the app's
         /// machine cannot reach and relayd cannot see; they are stripped by default.

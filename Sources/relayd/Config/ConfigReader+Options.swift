@@ -1,7 +1,9 @@
+import RelayCore
+
 // Readers of the values only one option has: addresses, paths, modes. Used by `ConfigSchema`.
 
 extension ConfigReader where Value == ListenAddress {
-    package static var listenAddress: ConfigReader {
+    static var listenAddress: ConfigReader {
         text("HOST:PORT or [IPv6]:PORT") { text throws(Refusal) in
             do throws(ListenAddress.Malformed) {
                 return try ListenAddress(parsing: text)
@@ -34,15 +36,12 @@ extension ConfigReader where Value == String {
     /// `Show`, or `!Show` to leave it out.
     package static var functionName: ConfigReader {
         text("a function's name such as Show, or !Show to leave it out") { text throws(Refusal) in
-            let name = text.hasPrefix("!") ? text.dropFirst() : text[...]
-            let isName = name.utf8.allSatisfy { byte in
-                switch byte {
-                case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x5F: true
-                default: false
-                }
+            do throws(TrafficFilterError) {
+                _ = try TrafficFilter(functions: [text])
+                return text
+            } catch {
+                throw Refusal(hint: error.didYouMean.map { "did you mean '\($0)'?" })
             }
-            guard !name.isEmpty, isName else { throw Refusal() }
-            return text
         }
     }
 

@@ -1,3 +1,5 @@
+import RelayCore
+
 // Every option of the configuration in one list: its key, where it goes in `Config`, and which
 // values make sense. A new option is a property in `Config`, a line here and one in relayd.yaml.
 
@@ -75,6 +77,8 @@ package struct ConfigSchema {
                 "apps.stall_grace", \.apps.stallGrace, .duration(.zero...(.seconds(10)))),
             ConfigOption("apps.maximum", \.apps.maximum, .count(1...10_000)),
             ConfigOption(
+                "apps.frames_per_second", \.apps.framesPerSecond, .count(0...1_000_000)),
+            ConfigOption(
                 "apps.foreign_frames", \.apps.foreignFrames,
                 .choice(Config.ForeignFrames.allCases)),
         ]
@@ -87,7 +91,7 @@ package struct ConfigSchema {
                 .duration(.seconds(1)...(.seconds(600)))),
             ConfigOption(
                 "sessions.farewell_timeout", \.sessions.farewellTimeout,
-                .duration(.milliseconds(100)...(.seconds(300)))),
+                .duration(.zero...(.seconds(60)))),
             ConfigOption(
                 "sessions.secondary_transports", \.sessions.secondaryTransports,
                 .choice(Config.SecondaryTransports.allCases)),

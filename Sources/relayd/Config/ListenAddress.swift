@@ -1,22 +1,8 @@
-// Where apps connect: the addresses of `listen`, read from file, environment and flags alike.
+package import RelayCore
 
-/// A host and a port to listen on, as the user wrote them; names are resolved when binding.
-package struct ListenAddress: Sendable, Equatable, CustomStringConvertible {
-    /// An IPv4 address, an IPv6 address without brackets, or a name.
-    package var host: String
-    /// 0 lets the kernel choose a free port.
-    package var port: Int
+// How users write the addresses of `listen`, in file, environment and flags alike.
 
-    package init(host: String, port: Int) {
-        self.host = host
-        self.port = port
-    }
-
-    /// The address as it is written in the configuration; IPv6 in brackets.
-    package var description: String {
-        host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
-    }
-
+extension ListenAddress {
     /// What is wrong with a text that is no address, with what to write instead.
     package struct Malformed: Error, Equatable {
         package var expected: String

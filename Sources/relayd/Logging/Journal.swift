@@ -1,4 +1,5 @@
-internal import CSystemd
+import CShims
+import CSystemd
 internal import Glibc
 package import Logging
 
@@ -69,9 +70,9 @@ package enum Journal {
     /// (systemd.exec(5), "$JOURNAL_STREAM").
     package static func isStream(_ descriptor: Int32, environment: [String: String]) -> Bool {
         guard let stream = environment["JOURNAL_STREAM"] else { return false }
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else { return false }
-        return stream == "\(status.st_dev):\(status.st_ino)"
+        var (device, inode) = (UInt64(0), UInt64(0))
+        guard relay_file_identity(descriptor, &device, &inode) == 0 else { return false }
+        return stream == "\(device):\(inode)"
     }
 
     /// Whether journald is there at all; `sd_journal_sendv` drops entries silently when not.

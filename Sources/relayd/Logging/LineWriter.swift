@@ -124,23 +124,50 @@ package final class LineWriter: Sendable {
             isJournal ? JournalEntry(message: line, priority: priority, fields: fields()) : nil
         let startDraining = state.withLock { state in
             let size = entry.map(Self.size) ?? line.utf8.count + 1
-            let limit = queueLimit + (priority <= .warning ? Self.reserve : 0)
-            guard !state.isBroken, state.queuedBytes + state.writingBytes + size <= limit else {
-                state.counters.missed += 1
-                state.gap += 1
-                return false
-            }
-            markGap(&state)
+            guard makeRoom(for: size, priority: priority, in: &state) else { return false }
             if let entry {
                 state.entries.append(entry)
             } else {
                 append(line, to: &state)
             }
-            state.queuedBytes += size
             defer { state.isDraining = true }
             return !state.isDraining
         }
         if startDraining { queue.async { self.drain() } }
+    }
+
+    /// Queues lines of UTF-8 without newlines for a descriptor, as one batch. Never blocks.
+    package func write(batch: [(line: [UInt8], priority: SyslogPriority)]) {
+        precondition(!isJournal, "a journal takes entries with fields, not plain lines")
+        let startDraining = state.withLock { state in
+            for (line, priority) in batch {
+                guard makeRoom(for: line.count + 1, priority: priority, in: &state) else {
+                    continue
+                }
+                state.bytes.append(contentsOf: line)
+                state.bytes.append(0x0A)
+                state.lines += 1
+            }
+            guard !state.bytes.isEmpty else { return false }
+            defer { state.isDraining = true }
+            return !state.isDraining
+        }
+        if startDraining { queue.async { self.drain() } }
+    }
+
+    /// Accounts for one more line, or for one more that is missed.
+    private func makeRoom(
+        for size: Int, priority: SyslogPriority, in state: inout State
+    ) -> Bool {
+        let limit = queueLimit + (priority <= .warning ? Self.reserve : 0)
+        guard !state.isBroken, state.queuedBytes + state.writingBytes + size <= limit else {
+            state.counters.missed += 1
+            state.gap += 1
+            return false
+        }
+        markGap(&state)
+        state.queuedBytes += size
+        return true
     }
 
     private static func size(_ entry: JournalEntry) -> Int {

@@ -1,4 +1,5 @@
-internal import Glibc
+import Glibc
+import RelayCore
 
 // Wall-clock times as text, without Foundation's formatters: they cost more than the line they
 // stamp. Used by everything that writes log lines.
@@ -15,9 +16,9 @@ package struct LogTime: Sendable, Equatable {
     }
 
     package static func now() -> LogTime {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return LogTime(seconds: time.tv_sec, nanoseconds: time.tv_nsec)
+        let (seconds, rest) = WallTime.now().nanoseconds.quotientAndRemainder(
+            dividingBy: 1_000_000_000)
+        return LogTime(seconds: Int(seconds), nanoseconds: Int(rest))
     }
 
     /// Local time of day for people: `10:31:07.123`.

@@ -1,4 +1,5 @@
-internal import Glibc
+import CShims
+import Glibc
 internal import Logging
 
 // Chooses where log lines go and how they look, once at start. `Daemon` calls `bootstrap` before
@@ -98,9 +99,11 @@ package enum LoggingSetup {
     }
 
     private static func isSameFile(_ first: Int32, _ second: Int32) -> Bool {
-        var a = stat()
-        var b = stat()
-        guard fstat(first, &a) == 0, fstat(second, &b) == 0 else { return false }
-        return a.st_dev == b.st_dev && a.st_ino == b.st_ino
+        var (device, inode) = (UInt64(0), UInt64(0))
+        var (otherDevice, otherInode) = (UInt64(0), UInt64(0))
+        guard relay_file_identity(first, &device, &inode) == 0,
+            relay_file_identity(second, &otherDevice, &otherInode) == 0
+        else { return false }
+        return device == otherDevice && inode == otherInode
     }
 }

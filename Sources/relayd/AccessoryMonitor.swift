@@ -1,0 +1,54 @@
+// Remembers how the accessory's link stands: told by the link supervisor, asked by the status.
+
+import AccessoryLinks
+import ControlAPI
+import Synchronization
+
+/// The latest state of the link, in the words of the status.
+final class AccessoryMonitor: Sendable {
+    private struct State {
+        var link = AccessoryLinks.LinkState.opening
+        var since = Timestamp.now
+    }
+
+    let kind: String
+    let address: String
+    private let state = Mutex(State())
+
+    init(kind: String, address: String) {
+        self.kind = kind
+        self.address = address
+    }
+
+    func changed(to link: AccessoryLinks.LinkState) {
+        state.withLock { state in
+            // A further failed attempt is no new state.
+            if !link.isSameKind(as: state.link) { state.since = .now }
+            state.link = link
+        }
+    }
+
+    var current: (state: AccessoryState, since: Timestamp, reason: AccessoryReason?, attempts: Int)
+    {
+        let (link, since) = state.withLock { ($0.link, $0.since) }
+        switch link {
+        case .opening: return (.opening, since, nil, 0)
+        case .open: return (.open, since, nil, 0)
+        case .closed: return (.closed, since, nil, 0)
+        case .waiting(let problem, _, let attempts):
+            let reason = AccessoryReason(
+                code: problem.code.rawValue, message: problem.message,
+                remedy: problem.remedy ?? "relayd tries again by itself")
+            return (.waiting, since, reason, attempts)
+        }
+    }
+}
+
+extension AccessoryLinks.LinkState {
+    fileprivate func isSameKind(as other: Self) -> Bool {
+        switch (self, other) {
+        case (.opening, .opening), (.open, .open), (.waiting, .waiting), (.closed, .closed): true
+        default: false
+        }
+    }
+}

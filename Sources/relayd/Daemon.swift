@@ -1,0 +1,171 @@
+// The wiring diagram: builds every part, hands each what it needs, starts and stops them in order.
+// No other file sees both the links and the hub.
+
+import AccessoryLinks
+import ControlAPI
+import Logging
+import NIOCore
+import NIOPosix
+import RelayCore
+import SDLProtocol
+import ServiceLifecycle
+import UnixSignals
+
+/// One running relayd.
+struct Daemon {
+    let config: Config
+    let outputs: LogOutputs
+
+    /// What is wrong with an accessory's address; nil if a transport takes it.
+    static func problem(withAccessory text: String) -> String? {
+        do throws(AddressError) {
+            _ = try TransportCatalog.transport(for: AccessoryAddress(text))
+            return nil
+        } catch {
+            return error.message
+        }
+    }
+
+    /// Runs until SIGTERM or SIGINT.
+    ///
+    /// - Throws: What keeps relayd from starting, written for people.
+    func run() async throws {
+        // One loop for the link and its apps, where routing is a method call; one for the control
+        // API, so that its clients cannot get in the way.
+        let relayGroup = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let controlGroup = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let loop = relayGroup.next()
+        let logger = Logger(label: "relayd")
+        let address = try AccessoryAddress(config.accessory)
+        let transport = try TransportCatalog.transport(for: address)
+
+        let relay = try await Relay.start(
+            on: loop, configuration: RelayConfiguration(config),
+            accessoryAddress: config.accessory, logger: Logger(label: "relay"))
+        let facts = SessionFacts()
+        let accessory = AccessoryMonitor(kind: address.scheme, address: config.accessory)
+        let reporter = StatusReporter(
+            relay: relay, accessory: accessory, facts: facts, outputs: outputs, config: config)
+
+        let control = try ControlServer(
+            configuration: .init(
+                socketPath: config.control.socketPath, mode: UInt16(config.control.mode),
+                group: config.control.group.isEmpty ? nil : config.control.group),
+            status: { try await reporter.snapshot() }, eventLoopGroup: controlGroup,
+            logger: Logger(label: "control"))
+        let listener = try await AppListener.open(config.listen, for: relay)
+        reporter.isListening(on: listener.addresses)
+
+        let systemd = SystemdNotifier(logger: Logger(label: "systemd")) {
+            // A sign of life only counts when the relay's own loop turns.
+            (try? await loop.submit {}.get()) != nil
+        }
+        let statusLine = StatusLine(reporter: reporter, systemd: systemd)
+        let supervisor = LinkSupervisor(
+            transport: transport, address: address, loop: loop, logger: Logger(label: "link"),
+            configure: { relay.configureLink($0) },
+            onStateChange: { state in
+                accessory.changed(to: state)
+                statusLine.refresh()
+            })
+        let observer = ObserverService(
+            queue: relay.tapQueue,
+            observer: TrafficObserver(
+                limits: config.messageLimits,
+                consumers: [facts, statusLine] + (try trafficLog().map { [$0] } ?? [])))
+
+        try await announce(listener.addresses, control: control, logger: logger)
+        systemd.ready(status: try await reporter.snapshot().summary)
+        // Stopped in reverse: systemd hears first, then sessions end, then the last lines are
+        // written; the control socket answers until the end.
+        var group = ServiceGroupConfiguration(
+            services: [
+                .init(service: control),
+                .init(service: observer, successTerminationBehavior: .ignore),
+                .init(
+                    service: RelayService(
+                        relay: relay, listener: listener, supervisor: supervisor)),
+                .init(service: statusLine, successTerminationBehavior: .ignore),
+                .init(service: systemd, successTerminationBehavior: .ignore),
+            ],
+            gracefulShutdownSignals: [.sigterm, .sigint], logger: Self.quiet)
+        group.maximumGracefulShutdownDuration = .seconds(10)
+        try await ServiceGroup(configuration: group).run()
+        logger.info("stopped")
+        try? await relayGroup.shutdownGracefully()
+        try? await controlGroup.shutdownGracefully()
+    }
+
+    private func trafficLog() throws -> TrafficLog? {
+        guard config.log.traffic else { return nil }
+        let format: TrafficFormat
+        let hasColours: Bool
+        switch outputs.trafficFormat {
+        case .text(let color): (format, hasColours) = (.text, color)
+        case .json: (format, hasColours) = (.json, false)
+        }
+        let filter = try TrafficFilter(
+            apps: config.log.apps, functions: config.log.functions,
+            services: Set(config.log.services.compactMap { ServiceType(name: $0.rawValue) }),
+            minimumPriority: config.log.level <= .debug ? .debug : .info)
+        let writer = outputs.traffic
+        return TrafficLog(
+            configuration: .init(format: format, hasColours: hasColours, filter: filter)
+        ) { lines in
+            writer.write(lines)
+        }
+    }
+
+    /// The first thing a person sees: where apps connect, and where to look next.
+    private func announce(
+        _ addresses: [ListenAddress], control: ControlServer, logger: Logger
+    ) async throws {
+        let reachable = addresses.flatMap { $0.reachable() }.map(\.description)
+        logger.notice(
+            """
+            relayd \(Version.current): head unit \(config.accessory), \
+            apps connect by TCP to \(reachable.joined(separator: ", "))
+            """)
+        logger.info("relayctl --socket \(control.path) status shows where the chain stands")
+    }
+
+    /// The service group's own messages are about its insides.
+    private static let quiet = Logger(label: "lifecycle") { _ in SwiftLogNoOpLogHandler() }
+}
+
+extension Config.Control {
+    fileprivate var socketPath: String? {
+        if case .path(let path) = socket { path } else { nil }
+    }
+}
+
+extension Config {
+    fileprivate var messageLimits: MessageAssembler.Limits {
+        var messageLimits = MessageAssembler.Limits()
+        messageLimits.maximumMessageBytes = limits.maximumMessage
+        messageLimits.maximumKeptBytes = max(
+            messageLimits.maximumKeptBytes, limits.maximumMessage)
+        return messageLimits
+    }
+}
+
+extension RelayConfiguration {
+    /// The hub's share of the configuration.
+    init(_ config: Config) {
+        self.init()
+        whenAccessoryAbsent = config.apps.whenAccessoryAbsent == .hold ? .hold : .refuse
+        holdTimeout = TimeAmount(config.apps.holdTimeout)
+        whenLinkLost = config.apps.whenLinkLost == .close ? .close : .keep
+        appQueueBytes = config.apps.queueLimit
+        stallGrace = TimeAmount(config.apps.stallGrace)
+        maximumApps = config.apps.maximum
+        framesPerSecond = config.apps.framesPerSecond
+        foreignFrames = config.apps.foreignFrames == .drop ? .drop : .close
+        startServiceTimeout = TimeAmount(config.sessions.startServiceTimeout)
+        farewellTimeout = TimeAmount(config.sessions.farewellTimeout)
+        secondaryTransports = config.sessions.secondaryTransports == .strip ? .strip : .pass
+        maximumPayloadBytes = config.limits.maximumPayload
+        linkQueueBytes = config.limits.linkQueue
+        tapQueueBytes = config.limits.tapQueue
+    }
+}

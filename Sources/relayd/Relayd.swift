@@ -1,0 +1,59 @@
+// The program relayd: reads its arguments, then runs the daemon or only checks its configuration.
+
+package import ArgumentParser
+import Glibc
+
+@main
+package struct Relayd: AsyncParsableCommand {
+    package static let configuration = Arguments.command
+
+    @OptionGroup var arguments: Arguments
+
+    package init() {}
+
+    package func run() async throws {
+        // What the daemon creates is for itself until it says otherwise.
+        umask(0o077)
+        let environment = Self.environment
+        if arguments.checkConfig {
+            let result = arguments.checkConfig(
+                environment: environment, validateAccessory: Daemon.problem(withAccessory:))
+            result.exitCode == 0 ? print(result.output) : Self.complain(result.output)
+            throw ExitCode(result.exitCode)
+        }
+        let config: Config
+        do throws(ConfigErrors) {
+            config = try arguments.effectiveConfig(
+                environment: environment, validateAccessory: Daemon.problem(withAccessory:))
+        } catch {
+            Self.complain(error.description)
+            throw ExitCode(ConfigErrors.exitCode)
+        }
+        let outputs = LoggingSetup.bootstrap(config.log, environment: environment)
+        do {
+            try await Daemon(config: config, outputs: outputs).run()
+            await outputs.flush()
+        } catch {
+            await outputs.flush()
+            Self.complain("relayd: \(error)")
+            throw ExitCode.failure
+        }
+    }
+
+    private static func complain(_ text: String) {
+        let line = text.hasSuffix("\n") ? text : text + "\n"
+        _ = line.withCString { write(STDERR_FILENO, $0, strlen($0)) }
+    }
+
+    private static var environment: [String: String] {
+        var variables: [String: String] = [:]
+        var entry = environ
+        while let text = entry.pointee.map({ String(cString: $0) }) {
+            if let equals = text.firstIndex(of: "=") {
+                variables[String(text[..<equals])] = String(text[text.index(after: equals)...])
+            }
+            entry += 1
+        }
+        return variables
+    }
+}

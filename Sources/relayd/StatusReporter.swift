@@ -1,0 +1,154 @@
+// Puts the status together: what the hub counts, the link's state, what the observers learnt.
+
+import ControlAPI
+import Glibc
+import NIOCore
+import RelayCore
+import SDLProtocol
+import Synchronization
+
+/// Makes a `StatusSnapshot` when somebody asks.
+final class StatusReporter: Sendable {
+    private let relay: Relay
+    private let accessory: AccessoryMonitor
+    private let facts: SessionFacts
+    private let outputs: LogOutputs
+    private let config: Config
+    private let startedAt = Timestamp.now
+    private let started = ContinuousClock.now
+    private let addresses = Mutex<[ListenAddress]>([])
+
+    init(
+        relay: Relay, accessory: AccessoryMonitor, facts: SessionFacts, outputs: LogOutputs,
+        config: Config
+    ) {
+        self.relay = relay
+        self.accessory = accessory
+        self.facts = facts
+        self.outputs = outputs
+        self.config = config
+    }
+
+    func isListening(on addresses: [ListenAddress]) {
+        self.addresses.withLock { $0 = addresses }
+    }
+
+    func snapshot() async throws -> StatusSnapshot {
+        let hub = try await relay.snapshot()
+        let known = facts.facts()
+        let uptime = Int(started.duration(to: .now).components.seconds)
+        return StatusSnapshot(
+            relayd: RelaydStatus(
+                pid: Int(getpid()), startedAt: startedAt, uptimeSeconds: uptime),
+            accessory: accessoryStatus(hub.link),
+            link: linkStatus(hub),
+            server: serverStatus(hub),
+            apps: hub.apps.map { app in appStatus(app, known[app.id], hub.link) },
+            recentDepartures: hub.departures.reversed().map { departure in
+                AppDeparture(
+                    id: Int(departure.id.rawValue), peer: departure.peer,
+                    closedAt: Timestamp(departure.closedAt), reason: "\(departure.reason)")
+            },
+            log: LogStatus(
+                droppedBatches: hub.missedBatches,
+                droppedLines: outputs.traffic.counters.missed),
+            limitsHit: limits(hub))
+    }
+
+    private func accessoryStatus(_ link: RelaySnapshot.Link) -> AccessoryStatus {
+        let now = accessory.current
+        let headUnit = facts.headUnit()
+        let name = [headUnit.make ?? link.make, headUnit.model ?? link.model]
+            .compactMap { $0 }.joined(separator: " ")
+        return AccessoryStatus(
+            kind: accessory.kind, address: accessory.address, state: now.state, since: now.since,
+            reason: now.reason, attempts: now.attempts, openedCount: link.openedCount,
+            name: name.isEmpty ? nil : name, framesIn: Int(link.counters.framesIn),
+            bytesIn: Int(link.counters.bytesIn), framesOut: Int(link.counters.framesOut),
+            bytesOut: Int(link.counters.bytesOut), garbageBytes: Int(link.garbageBytes),
+            hint: link.recognised?.advice)
+    }
+
+    private func linkStatus(_ hub: RelaySnapshot) -> LinkStatus {
+        let link = hub.link
+        let state: LinkState =
+            if !link.isUp {
+                .noAccessory
+            } else if link.openSessions + link.farewellSessions > 0 {
+                .sessions
+            } else if link.isAwaitingAnswer {
+                .waitingForStartServiceACK
+            } else {
+                .idle
+            }
+        return LinkStatus(
+            state: state, sessions: link.openSessions + link.farewellSessions,
+            sessionsInFarewell: link.farewellSessions, startServiceQueue: link.waitingStarts,
+            protocolVersion: link.isUp ? link.protocolVersion : nil,
+            paused: hub.apps.contains(where: \.isPaused))
+    }
+
+    private func serverStatus(_ hub: RelaySnapshot) -> ServerStatus {
+        let endpoints = addresses.withLock { $0 }.flatMap { $0.reachable() }.map(\.description)
+        return ServerStatus(
+            state: .listening, endpoints: endpoints, connections: hub.apps.count,
+            refusedCount: Int(hub.refusedConnections))
+    }
+
+    private func appStatus(
+        _ app: RelaySnapshot.App, _ known: AppFacts?, _ link: RelaySnapshot.Link
+    ) -> AppStatus {
+        let version =
+            known?.protocolVersion
+            ?? app.sessions.first.map {
+                $0.fullVersion ?? "\($0.version)"
+            }
+        return AppStatus(
+            id: Int(app.id.rawValue), peer: app.peer, connectedAt: Timestamp(app.connectedAt),
+            state: state(of: app, known, link), appName: known?.name, appID: known?.appID,
+            sessions: app.sessions.map { Int($0.sessionID) },
+            protocolVersion: version, hmiLevel: known?.hmiLevel?.rawValue,
+            framesFromApp: Int(app.counters.framesIn), bytesFromApp: Int(app.counters.bytesIn),
+            framesToApp: Int(app.counters.framesOut), bytesToApp: Int(app.counters.bytesOut),
+            queueBytes: app.queuedBytes, refusedFrames: Int(app.refusedFrames),
+            lastProblem: app.lastProblem ?? known?.lastFailure)
+    }
+
+    private func state(
+        of app: RelaySnapshot.App, _ known: AppFacts?, _ link: RelaySnapshot.Link
+    ) -> AppState {
+        if !app.sessions.isEmpty {
+            return known?.isRegistered == true ? .registered : .sessionOpen
+        }
+        if app.isStarting { return link.isUp ? .startingSession : .waitingForHeadUnit }
+        return .connected
+    }
+
+    private func limits(_ hub: RelaySnapshot) -> [ControlAPI.LimitHit] {
+        RelayLimit.allCases.compactMap { limit in
+            guard let hits = hub.limits[limit], hits.count > 0, let last = hits.lastAt else {
+                return nil
+            }
+            return LimitHit(
+                name: limit.rawValue, limit: value(of: limit), count: Int(hits.count),
+                lastAt: Timestamp(last))
+        }
+    }
+
+    private func value(of limit: RelayLimit) -> Int {
+        switch limit {
+        case .maximumApps: config.apps.maximum
+        case .appQueue: config.apps.queueLimit
+        case .framesPerSecond: config.apps.framesPerSecond
+        case .linkQueue: config.limits.linkQueue
+        case .tapQueue: config.limits.tapQueue
+        case .pendingStarts: RelayConfiguration().maximumPendingStartsPerApp
+        }
+    }
+}
+
+extension Timestamp {
+    init(_ time: WallTime) {
+        self.init(millisecondsSince1970: time.nanoseconds / 1_000_000)
+    }
+}
