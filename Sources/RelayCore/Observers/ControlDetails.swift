@@ -1,93 +1,144 @@
-// Puts the payload of a control frame into words; used by both log formats.
+// Puts the payload of a control frame into words for `TrafficTextFormat`, and into JSON for
+// `TrafficJSONFormat`.
 
 import NIOCore
 import SDLProtocol
 
-/// What a control frame says, in order of importance: names and values, and how a line shows them.
-struct ControlDetails: Sequence {
-    struct Detail: Hashable {
-        var key: String
-        /// Value alone, for structured output.
-        var value: String
-        /// Name and value as a line shows them; not yet stripped of control characters.
-        var text: String
-    }
-
-    private var details: [Detail] = []
+/// What a control frame says, the most important first; not yet stripped of control characters.
+struct ControlDetails {
+    private(set) var words: [String] = []
 
     init(_ control: ControlEntry) {
         switch control.payload {
         case .none: break
-        case .hashID(let hash): addHash(hash)
-        case .document(let document):
-            addVideo(document)
-            for element in Self.ordered(document) { add(element.key, element.value) }
+        case .hashID(let hash): words.append(Self.hash(hash))
+        case .document(let document): read(document)
         case .unreadable(let bytes, _):
-            let hex = Self.hex(bytes)
-            details.append(
-                Detail(key: "payload", value: hex, text: "unreadable payload [\(hex)]"))
+            var line = LineBuilder()
+            line.append(hexBytes: bytes, separated: true)
+            words.append("unreadable payload [\(String(decoding: line.bytes, as: UTF8.self))]")
         }
     }
 
-    func makeIterator() -> IndexingIterator<[Detail]> { details.makeIterator() }
-
-    private mutating func add(_ key: String, _ value: BSONValue) {
-        switch (key, value) {
-        case (ControlKey.hashID, .int32(let hash)): addHash(UInt32(bitPattern: hash))
-        case (ControlKey.protocolVersion, .string(let version)):
-            details.append(Detail(key: key, value: version, text: "protocol \(version)"))
-        case (ControlKey.rejectedParams, .array):
-            details.append(Detail(key: key, value: value.description, text: "rejects \(value)"))
-        case (ControlKey.height, _), (ControlKey.width, _), (ControlKey.videoCodec, _),
-            (ControlKey.videoProtocol, _):
-            // Told by `addVideo`.
-            break
-        default:
-            details.append(
-                Detail(key: key, value: value.description, text: "\(key) \(value)"))
+    private mutating func read(_ document: BSONDocument) {
+        if let version = document[ControlKey.protocolVersion] {
+            words.append("protocol \(version)")
+        }
+        if let reason = document[ControlKey.reason] { words.append("\"\(reason)\"") }
+        if let rejected = document[ControlKey.rejectedParams] {
+            words.append("rejects \(rejected)")
+        }
+        join(document, [ControlKey.width, ControlKey.height], separator: "×")
+        join(document, [ControlKey.videoCodec, ControlKey.videoProtocol])
+        switch document[ControlKey.hashID] {
+        case .int32(let hash): words.append(Self.hash(UInt32(bitPattern: hash)))
+        case let other?: words.append("hash \(other), not an int32")
+        case nil: break
+        }
+        if let mtu = document[ControlKey.mtu] { words.append("mtu \(mtu)") }
+        join(document, [ControlKey.make, ControlKey.model, "modelYear", "trim"])
+        if let software = document["systemSoftwareVersion"] { words.append("software \(software)") }
+        if let hardware = document["systemHardwareVersion"] { words.append("hardware \(hardware)") }
+        if let offers = document.array(ControlKey.secondaryTransports), !offers.isEmpty {
+            words.append("offers " + offers.map(\.description).joined(separator: ","))
+        }
+        if let address = document[ControlKey.tcpIPAddress] {
+            let port = document[ControlKey.tcpPort].map { ":\($0)" } ?? ""
+            words.append(address == .string("") ? "no TCP" : "TCP \(address)\(port)")
+        }
+        for element in document.elements where !Self.known.contains(element.key) {
+            words.append("\(element.key) \(element.value)")
         }
     }
 
-    private mutating func addHash(_ hash: UInt32) {
-        let digits = String(hash, radix: 16)
-        let text = "0x" + String(repeating: "0", count: 8 - digits.count) + digits
-        details.append(Detail(key: ControlKey.hashID, value: text, text: "hash \(text)"))
+    private mutating func join(
+        _ document: BSONDocument, _ keys: [String], separator: String = " "
+    ) {
+        let values = keys.compactMap { document[$0]?.description }
+        if !values.isEmpty { words.append(values.joined(separator: separator)) }
     }
 
-    /// "800×480 H264 RAW", for what an app wants or a head unit grants.
-    private mutating func addVideo(_ document: BSONDocument) {
-        var words: [String] = []
-        if let width = document[ControlKey.width], let height = document[ControlKey.height] {
-            words.append("\(width)×\(height)")
-        }
-        for key in [ControlKey.videoCodec, ControlKey.videoProtocol] {
-            if let value = document[key] { words.append(value.description) }
-        }
-        guard !words.isEmpty else { return }
-        let text = words.joined(separator: " ")
-        details.append(Detail(key: "video", value: text, text: text))
+    private static func hash(_ hash: UInt32) -> String {
+        var line = LineBuilder()
+        line.append("hash ")
+        line.append(hex: hash)
+        return String(decoding: line.bytes, as: UTF8.self)
     }
 
-    /// BSON of sdl_core comes in random order; lines are compared by people.
-    private static func ordered(_ document: BSONDocument) -> [BSONDocument.Element] {
-        document.elements.sorted { (rank($0.key), $0.key) < (rank($1.key), $1.key) }
-    }
-
-    private static let order = [
+    /// Told above, or, the service transports, of no use to people on a bench.
+    private static let known: Set<String> = [
         ControlKey.protocolVersion, ControlKey.reason, ControlKey.rejectedParams,
-        ControlKey.hashID, ControlKey.mtu, ControlKey.make, ControlKey.model,
+        ControlKey.width, ControlKey.height, ControlKey.videoCodec, ControlKey.videoProtocol,
+        ControlKey.hashID, ControlKey.mtu, ControlKey.make, ControlKey.model, "modelYear", "trim",
+        "systemSoftwareVersion", "systemHardwareVersion", ControlKey.secondaryTransports,
+        ControlKey.audioServiceTransports, ControlKey.videoServiceTransports,
+        ControlKey.tcpIPAddress, ControlKey.tcpPort, Self.authToken,
     ]
 
-    private static func rank(_ key: String) -> Int {
-        order.firstIndex(of: key) ?? order.count
+    /// Opens a cloud app's account: logs are passed around, so it is never written down.
+    fileprivate static let authToken = "authToken"
+}
+
+extension LineBuilder {
+    /// Appends the payload as a JSON object with the types it travelled with. A raw hash ID of
+    /// v2…v4 becomes what v5 calls it; an unreadable payload becomes its first bytes in hex.
+    mutating func append(jsonPayload payload: ControlPayload) {
+        switch payload {
+        case .none: append("{}")
+        case .hashID(let hash):
+            append("{\"hashId\":")
+            append(Int32(bitPattern: hash))
+            append(ascii: "}")
+        case .document(let document): append(json: document)
+        case .unreadable(let bytes, _):
+            append("{\"firstBytes\":\"")
+            append(hexBytes: bytes, separated: false)
+            append("\"}")
+        }
     }
 
-    private static func hex(_ bytes: ByteBuffer) -> String {
-        var line = LineBuilder()
+    /// Two digits per byte, at most `UndecodableEntry.maximumFirstBytes` bytes.
+    mutating func append(hexBytes bytes: ByteBuffer, separated: Bool) {
+        var isFirst = true
         for byte in bytes.readableBytesView.prefix(UndecodableEntry.maximumFirstBytes) {
-            if !line.bytes.isEmpty { line.append(ascii: " ") }
-            line.append(hexByte: byte)
+            if separated, !isFirst { append(ascii: " ") }
+            isFirst = false
+            append(hexByte: byte)
         }
-        return String(decoding: line.bytes, as: UTF8.self)
+    }
+
+    private mutating func append(json document: BSONDocument) {
+        append(ascii: "{")
+        var isFirst = true
+        for element in document.elements {
+            if !isFirst { append(ascii: ",") }
+            isFirst = false
+            append(jsonString: element.key)
+            append(ascii: ":")
+            if element.key == ControlDetails.authToken {
+                append("\"…\"")
+            } else {
+                append(json: element.value)
+            }
+        }
+        append(ascii: "}")
+    }
+
+    private mutating func append(json value: BSONValue) {
+        switch value {
+        case .string(let text): append(jsonString: text)
+        case .int32(let number): append(number)
+        case .int64(let number): append(number)
+        case .bool(let value): append(value ? "true" : "false")
+        case .double(let number): number.isFinite ? append("\(number)") : append("null")
+        case .document(let document): append(json: document)
+        case .array(let values):
+            append(ascii: "[")
+            for (index, value) in values.enumerated() {
+                if index > 0 { append(ascii: ",") }
+                append(json: value)
+            }
+            append(ascii: "]")
+        }
     }
 }

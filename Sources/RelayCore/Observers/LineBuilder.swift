@@ -156,6 +156,11 @@ struct LineBuilder: Sendable {
         }
     }
 
+    /// Takes away what a last column was filled up with.
+    mutating func trimEnd() {
+        while bytes.last == UInt8(ascii: " ") { bytes.removeLast() }
+    }
+
     /// Two spaces between the parts of a line.
     @inline(__always)
     mutating func gap() {
@@ -176,27 +181,5 @@ struct LineBuilder: Sendable {
         begin(colour)
         append(text)
         endColour()
-    }
-}
-
-/// What people know from the RPC Builder console: requests blue, success green, warnings yellow,
-/// failures red; notifications have a colour of their own.
-enum LineColour: Sendable {
-    case request
-    case success
-    case warning
-    case failure
-    case notification
-    case unimportant
-
-    fileprivate var code: StaticString {
-        switch self {
-        case .request: "\u{1B}[34m"
-        case .success: "\u{1B}[32m"
-        case .warning: "\u{1B}[33m"
-        case .failure: "\u{1B}[1;31m"
-        case .notification: "\u{1B}[36m"
-        case .unimportant: "\u{1B}[2m"
-        }
     }
 }

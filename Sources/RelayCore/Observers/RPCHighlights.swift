@@ -15,7 +15,7 @@ enum RPCHighlight: Sendable {
     case textWithin(String, String)
     /// A member of an object, as it is.
     case wordWithin(String, String)
-    /// How many elements an array has.
+    /// How many elements an array has, and what one is called.
     case count(String, of: String)
     /// A version object: majorVersion.minorVersion.patchVersion.
     case version(String, as: String)
@@ -67,7 +67,7 @@ enum RPCHighlights {
         ]),
         .subtleAlert: Row(request: [.text("alertText1"), .text("alertText2")]),
         .scrollableMessage: Row(request: [.text("scrollableMessageBody")]),
-        .speak: Row(request: [.count("ttsChunks", of: "chunks")]),
+        .speak: Row(request: [.count("ttsChunks", of: "chunk")]),
         .addCommand: Row(request: [
             .word("cmdID"), .textWithin("menuParams", "menuName"),
         ]),
@@ -75,9 +75,9 @@ enum RPCHighlights {
         .addSubMenu: Row(request: [.word("menuID"), .text("menuName")]),
         .deleteSubMenu: Row(request: [.word("menuID")]),
         .createInteractionChoiceSet: Row(request: [
-            .word("interactionChoiceSetID"), .count("choiceSet", of: "choices"),
+            .labelled("interactionChoiceSetID", as: "set"), .count("choiceSet", of: "choice"),
         ]),
-        .deleteInteractionChoiceSet: Row(request: [.word("interactionChoiceSetID")]),
+        .deleteInteractionChoiceSet: Row(request: [.labelled("interactionChoiceSetID", as: "set")]),
         .performInteraction: Row(
             request: [.text("initialText"), .word("interactionMode")],
             response: [.labelled("choiceID", as: "choice"), .word("triggerSource")]),
@@ -97,7 +97,7 @@ enum RPCHighlights {
         .deleteFile: Row(
             request: [.text("syncFileName")], response: [.size("spaceAvailable", as: "free")]),
         .listFiles: Row(
-            response: [.count("filenames", of: "files"), .size("spaceAvailable", as: "free")]),
+            response: [.count("filenames", of: "file"), .size("spaceAvailable", as: "free")]),
         .getFile: Row(request: [.text("fileName")]),
         .setAppIcon: Row(request: [.text("syncFileName")]),
         .setDisplayLayout: Row(request: [.word("displayLayout")]),
@@ -124,7 +124,7 @@ enum RPCHighlights {
         .onCommand: Row(notification: [.word("cmdID"), .word("triggerSource")]),
         .onVehicleData: Row(notification: [.members]),
         .onDriverDistraction: Row(notification: [.word("state")]),
-        .onPermissionsChange: Row(notification: [.count("permissionItem", of: "permissions")]),
+        .onPermissionsChange: Row(notification: [.count("permissionItem", of: "permission")]),
         .onLanguageChange: Row(notification: [.word("language"), .word("hmiDisplayLanguage")]),
         .onKeyboardInput: Row(notification: [.word("event")]),
         .onTouchEvent: Row(notification: [.word("type")]),
@@ -176,12 +176,13 @@ extension LineBuilder {
         case .wordWithin(let name, let member):
             guard let object = parameters.object(name) else { return }
             appendWord(member, label: nil, of: object, isFirst: &isFirst)
-        case .count(let name, let things):
+        case .count(let name, let thing):
             guard let array = parameters.array(name) else { return }
             separate(&isFirst)
             append(array.elements.count)
             append(ascii: " ")
-            append(things)
+            append(thing)
+            if array.elements.count != 1 { append(ascii: "s") }
         case .version(let name, let label):
             guard let version = RPCVersion(parameters.object(name)) else { return }
             separate(&isFirst)

@@ -22,7 +22,8 @@
 //               params                          as it travelled, without whitespace
 //               paramsTruncated                 true: too long, params left out
 //               problem                         assembled, but not as announced
-// control       control, protocolVersion (of the frame), protected, and an object `payload`
+// control       control (the frame's name), protocolVersion (of its header), protected, payload:
+//               its keys as they travelled, authToken blanked out
 // stream        totalFrames, totalBytes, durationMS, encrypted, final
 // security      query, errorCode
 // undecodable   reason, function, firstBytes (hex)
@@ -115,15 +116,9 @@ struct TrafficJSONFormat: Sendable {
         line.append(key: "control", string: control.type.name)
         line.append(key: "protocolVersion", number: control.version)
         if control.isProtected { line.append(key: "protected", bool: true) }
-        var isFirst = true
-        for detail in ControlDetails(control) {
-            line.append(isFirst ? ",\"payload\":{" : ",")
-            isFirst = false
-            line.append(jsonString: detail.key)
-            line.append(ascii: ":")
-            line.append(jsonString: detail.value)
-        }
-        if !isFirst { line.append(ascii: "}") }
+        guard control.payload != .none else { return }
+        line.append(",\"payload\":")
+        line.append(jsonPayload: control.payload)
     }
 
     private func append(_ summary: StreamSummary, to line: inout LineBuilder) {
@@ -150,7 +145,7 @@ struct TrafficJSONFormat: Sendable {
                 key: "function", string: FunctionID(rawValue: header.functionID).description)
         }
         line.append(",\"firstBytes\":\"")
-        for byte in undecodable.firstBytes.readableBytesView { line.append(hexByte: byte) }
+        line.append(hexBytes: undecodable.firstBytes, separated: false)
         line.append(ascii: "\"")
     }
 

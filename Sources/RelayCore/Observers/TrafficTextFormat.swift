@@ -54,6 +54,7 @@ struct TrafficTextFormat: Sendable {
         case .amended: line.append("  secondary transports taken out")
         case .byRelay: line.append("  by relayd")
         }
+        line.trimEnd()
     }
 
     private func appendApp(_ entry: TrafficEntry, to line: inout LineBuilder) {
@@ -81,7 +82,7 @@ struct TrafficTextFormat: Sendable {
         }
         line.endColour()
         line.gap()
-        append(what: message, to: &line)
+        append(what: message, isBad: message.type == .notification && entry.isBad, to: &line)
         if let outcome = rpc.outcome { append(outcome, rpc, to: &line) }
         line.append(highlights: RPCHighlights.of(message), of: message.parameters)
         if message.isTruncated { line.append("  parameters too long to show") }
@@ -98,12 +99,19 @@ struct TrafficTextFormat: Sendable {
     }
 
     /// Function name and correlation ID, as a column.
-    private func append(what message: RPCMessage, to line: inout LineBuilder) {
+    private func append(
+        what message: RPCMessage, isBad: Bool = false, to line: inout LineBuilder
+    ) {
         line.beginColumn()
+        if isBad { line.begin(.failure) }
         if let name = message.functionID.name {
             line.append(name)
         } else {
             line.append(message.functionName)
+        }
+        if isBad {
+            line.append(ascii: "!")
+            line.endColour()
         }
         if message.type != .notification, let correlationID = message.correlationID {
             line.append(" #")
@@ -153,13 +161,12 @@ struct TrafficTextFormat: Sendable {
     private func append(
         _ control: ControlEntry, _ entry: TrafficEntry, to line: inout LineBuilder
     ) {
-        let isBad = entry.priority >= .warning
         line.append("control ")
         line.gap()
         line.beginColumn()
-        if isBad { line.begin(.failure) }
+        if entry.isBad { line.begin(.failure) }
         line.append(control.type.name)
-        if isBad {
+        if entry.isBad {
             line.append(ascii: "!")
             line.endColour()
         }
@@ -173,9 +180,9 @@ struct TrafficTextFormat: Sendable {
             line.append(session)
         }
         if control.isProtected { line.append("  protected") }
-        for detail in ControlDetails(control) {
+        for words in ControlDetails(control).words {
             line.gap()
-            line.append(printable: detail.text, limit: Self.infoLimit)
+            line.append(printable: words, limit: Self.infoLimit)
         }
         if entry.bytes > 0 { appendSize(entry, to: &line) }
     }
@@ -288,19 +295,14 @@ struct TrafficTextFormat: Sendable {
         appendSize(entry, to: &line)
         guard undecodable.firstBytes.readableBytes > 0 else { return }
         line.append("  [")
-        var isFirst = true
-        for byte in undecodable.firstBytes.readableBytesView {
-            if !isFirst { line.append(ascii: " ") }
-            isFirst = false
-            line.append(hexByte: byte)
-        }
+        line.append(hexBytes: undecodable.firstBytes, separated: true)
         line.append(ascii: "]")
     }
 
     private func append(
         _ dropped: DroppedEntry, _ entry: TrafficEntry, to line: inout LineBuilder
     ) {
-        if entry.priority >= .warning {
+        if entry.isBad {
             line.append("dropped!", .warning)
         } else {
             line.append("dropped ")
@@ -322,7 +324,8 @@ struct TrafficTextFormat: Sendable {
         }
         line.gap()
         line.append(dropped.reason.description)
-        appendSize(entry, to: &line)
+        line.gap()
+        line.append(size: entry.bytes)
     }
 
     // MARK: Events
@@ -365,31 +368,7 @@ struct TrafficTextFormat: Sendable {
     }
 }
 
-extension RPCEntry {
-    /// As the RPC Builder console colours them.
-    fileprivate var colour: LineColour {
-        switch message.type {
-        case .request: .request
-        case .notification: .notification
-        case .response:
-            switch outcome {
-            case let outcome? where outcome.success: outcome.isWarning ? .warning : .success
-            case let outcome?
-            where outcome.resultCode == "ABORTED" || outcome.resultCode == "TIMED_OUT":
-                .warning
-            default: .failure
-            }
-        }
-    }
-
-    /// The response comes when a person has read, said or chosen something, or a file is there.
-    fileprivate var waitsForPeople: Bool {
-        switch request?.functionID ?? message.functionID {
-        case .performInteraction, .performAudioPassThru, .alert, .subtleAlert, .scrollableMessage,
-            .slider, .speak, .alertManeuver, .dialNumber, .getInteriorVehicleDataConsent,
-            .performAppServiceInteraction:
-            true
-        default: false
-        }
-    }
+extension TrafficEntry {
+    /// Stands out.
+    fileprivate var isBad: Bool { priority >= .warning }
 }

@@ -27,6 +27,11 @@ package struct JSONError: Error, Hashable, Sendable {
     package var reason: Reason
     /// Bytes from the start of the text.
     package var offset: Int
+
+    package init(reason: Reason, offset: Int) {
+        self.reason = reason
+        self.offset = offset
+    }
 }
 
 extension JSONError: CustomStringConvertible {
