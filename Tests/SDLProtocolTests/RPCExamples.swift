@@ -1,10 +1,9 @@
-// RPC messages of the protocol reference, byte by byte, for the tests of this folder.
+// RPC messages byte by byte, for the tests of this folder.
 
 import NIOCore
 import SDLProtocol
 
-/// Frames as hex: header, then payload. Built for the reference, parsed by two other
-/// implementations of the protocol.
+/// Frames as hex: the header in its fields of four bytes, then the payload.
 enum RPCExamples {
     /// v5 single frame: response ListFiles, correlation ID 3.
     static let listFilesResponse = """
