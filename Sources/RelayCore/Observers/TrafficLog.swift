@@ -28,8 +28,8 @@ package actor TrafficLog: TrafficConsumer {
         package var slowResponse: Duration
         package var timeZone: LogTimeZone
 
-        /// sdl_core itself answers an app's request after 10 s at the latest; what takes a second
-        /// is felt by whoever sits in front of the head unit.
+        /// What takes a second is felt by whoever sits in front of the head unit; recorded sessions
+        /// of sdl_core answer within 0.1 s.
         package static let defaultSlowResponse = Duration.seconds(1)
 
         package init(

@@ -15,7 +15,8 @@ package struct JSONObject: Hashable, Sendable {
         package var value: JSONToken
     }
 
-    /// Members beyond these are not found: the RPC with most, OnVehicleData, has some fifty.
+    /// Members beyond these are not found: the RPC with most, the response to
+    /// GetVehicleData, has 39.
     package static let maximumMembers = 1024
 
     /// An RPC without parameters.
@@ -148,8 +149,9 @@ package struct JSONArray: Hashable, Sendable {
     /// At most `maximumElements`.
     package private(set) var elements: [JSONToken] = []
 
-    /// Elements beyond these are not found: the specification allows 1000 in an array.
-    package static let maximumElements = 4096
+    /// Elements beyond these are not found: the longest array of the RPC specification, the result
+    /// of DiagnosticMessage, may have 65,535.
+    package static let maximumElements = 65_535
 
     package init(_ bytes: ByteBuffer) throws(JSONError) {
         self.bytes = bytes

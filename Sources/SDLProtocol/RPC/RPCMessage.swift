@@ -130,10 +130,10 @@ package struct RPCOutcome: Hashable, Sendable {
             message.parameters.bool("success") ?? Self.successCodes.contains(resultCode)
     }
 
-    /// Result codes with which head units report success.
+    /// Result codes that mean the RPC was carried out, or the app registered, for responses that
+    /// leave out the mandatory `success`.
     private static let successCodes: Set<String> = [
-        "SUCCESS", "WARNINGS", "WRONG_LANGUAGE", "RESUME_FAILED", "SAVED", "RETRY",
-        "UNSUPPORTED_RESOURCE", "TRUNCATED_DATA",
+        "SUCCESS", "WARNINGS", "WRONG_LANGUAGE", "RESUME_FAILED", "SAVED", "TRUNCATED_DATA",
     ]
 
     /// Done, but not as wanted: WARNINGS, WRONG_LANGUAGE, …
