@@ -29,7 +29,7 @@ package actor TrafficLog: TrafficConsumer {
         package var timeZone: LogTimeZone
 
         /// What takes a second is felt by whoever sits in front of the head unit; recorded sessions
-        /// of sdl_core answer within 0.1 s.
+        /// of sdl_core answer within 0.4 s.
         package static let defaultSlowResponse = Duration.seconds(1)
 
         package init(
