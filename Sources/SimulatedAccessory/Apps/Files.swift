@@ -1,0 +1,138 @@
+// Files of apps: names and sizes are kept, contents are checked and dropped.
+
+import NIOCore
+import SDLProtocol
+
+/// What one app stored.
+struct FileStore: Sendable {
+    struct File: Sendable {
+        /// What the first chunk announced, in bytes.
+        var totalBytes: Int
+        var receivedBytes: Int
+        var isPersistent: Bool
+    }
+
+    /// Bytes an app may store; sdl_core's default (`AppDirectoryQuota`).
+    static let quotaBytes = 104_857_600
+
+    private(set) var files: [String: File] = [:]
+
+    var isEmpty: Bool { files.isEmpty }
+    var spaceAvailable: Int { Self.quotaBytes - files.values.reduce(0) { $0 + $1.receivedBytes } }
+    /// Complete files, in alphabetical order.
+    var names: [String] {
+        files.filter { $0.value.receivedBytes >= $0.value.totalBytes }.keys.sorted()
+    }
+
+    subscript(name: String) -> File? {
+        get { files[name] }
+        set { files[name] = newValue }
+    }
+
+    mutating func removeTemporary() {
+        files = files.filter(\.value.isPersistent)
+    }
+}
+
+extension SimulatedAccessory {
+    /// A whole file or a chunk of one: libraries cut files into PutFile requests of one frame each,
+    /// the first of which announces the whole length. Comes on service 0x07 as well as on 0x0F.
+    mutating func putFile(_ request: Request) {
+        guard let appID = sessions[request.sessionID]?.app?.appID,
+            let name = fileName(request)
+        else {
+            respond(to: request, .invalidData, info: "the file name is not valid")
+            return
+        }
+        var store = files[appID] ?? FileStore()
+        let (result, info) = store.put(name, request)
+        files[appID] = store
+        respond(
+            to: request, result, ["spaceAvailable": .integer(Int64(store.spaceAvailable))],
+            info: info)
+    }
+
+    mutating func deleteFile(_ request: Request) {
+        let appID = sessions[request.sessionID]?.app?.appID ?? ""
+        let name = fileName(request)
+        let exists = name.map { files[appID]?[$0] != nil } == true
+        if let name { files[appID]?[name] = nil }
+        respond(
+            to: request, exists ? .success : .rejected, spaceAvailable(appID),
+            info: exists ? nil : "there is no such file")
+    }
+
+    mutating func listFiles(_ request: Request) {
+        let appID = sessions[request.sessionID]?.app?.appID ?? ""
+        let names = files[appID]?.names.map(JSON.string) ?? []
+        respond(
+            to: request, .success,
+            (["filenames": .array(names)] as JSON).merging(spaceAvailable(appID)))
+    }
+
+    mutating func setAppIcon(_ request: Request) {
+        let appID = sessions[request.sessionID]?.app?.appID ?? ""
+        let exists = fileName(request).map { files[appID]?[$0] != nil } == true
+        respond(
+            to: request, exists ? .success : .invalidData,
+            info: exists ? nil : "there is no such file")
+    }
+
+    private func spaceAvailable(_ appID: String) -> JSON {
+        let space = files[appID]?.spaceAvailable ?? FileStore.quotaBytes
+        return ["spaceAvailable": .integer(Int64(space))]
+    }
+
+    /// sdl_core stores files under their names, so it refuses those that would leave the folder.
+    private func fileName(_ request: Request) -> String? {
+        guard let name = request["syncFileName"]?.string, !name.isEmpty, !name.hasPrefix("."),
+            !name.contains("/"), !name.contains("\\")
+        else { return nil }
+        return name
+    }
+}
+
+extension FileStore {
+    /// Takes a chunk. Refusals are those of sdl_core (MOBILE_API, "PutFile").
+    fileprivate mutating func put(_ name: String, _ request: Request) -> (ResultCode, String?) {
+        let bytes = request.bulk.readableBytes
+        guard bytes > 0 else { return (.invalidData, "the request carries no bulk data") }
+        if let crc = request["crc"]?.integer, crc != Int64(CRC32.checksum(of: request.bulk)) {
+            return (.corruptedData, "crc does not match the bulk data")
+        }
+        let offset = request["offset"]?.integer ?? 0
+        let replacedBytes = offset == 0 ? files[name]?.receivedBytes ?? 0 : 0
+        guard bytes <= spaceAvailable + replacedBytes else { return (.outOfMemory, nil) }
+        let length = request["length"]?.integer
+        guard offset == 0 else {
+            guard var file = files[name], offset == Int64(file.receivedBytes) else {
+                let have = files[name]?.receivedBytes ?? 0
+                return (.invalidData, "offset is \(offset), but \(have) bytes have arrived")
+            }
+            file.receivedBytes += bytes
+            files[name] = file
+            return (.success, nil)
+        }
+        files[name] = File(
+            totalBytes: max(length.flatMap(Int.init(exactly:)) ?? bytes, bytes),
+            receivedBytes: bytes,
+            isPersistent: request["persistentFile"]?.bool ?? false)
+        return (.success, nil)
+    }
+}
+
+/// The checksum of PutFile's `crc`: CRC-32 as in IEEE 802.3, zlib and PNG.
+enum CRC32 {
+    private static let table: [UInt32] = (0..<256).map { byte in
+        (0..<8).reduce(UInt32(byte)) { crc, _ in
+            crc & 1 == 1 ? crc >> 1 ^ 0xEDB8_8320 : crc >> 1
+        }
+    }
+
+    static func checksum(of bytes: ByteBuffer) -> UInt32 {
+        let table = table
+        return bytes.withUnsafeReadableBytes { bytes in
+            ~bytes.reduce(~UInt32(0)) { $0 >> 8 ^ table[Int(UInt8(truncatingIfNeeded: $0) ^ $1)] }
+        }
+    }
+}

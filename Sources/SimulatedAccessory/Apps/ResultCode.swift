@@ -1,0 +1,32 @@
+// Result codes of responses, as MOBILE_API spells them.
+
+/// How a request ended; only those the simulator gives.
+enum ResultCode: String, Sendable {
+    case success = "SUCCESS"
+    case warnings = "WARNINGS"
+    case wrongLanguage = "WRONG_LANGUAGE"
+    case resumeFailed = "RESUME_FAILED"
+    case aborted = "ABORTED"
+    case applicationNotRegistered = "APPLICATION_NOT_REGISTERED"
+    case applicationRegisteredAlready = "APPLICATION_REGISTERED_ALREADY"
+    case corruptedData = "CORRUPTED_DATA"
+    case dataNotAvailable = "DATA_NOT_AVAILABLE"
+    case duplicateName = "DUPLICATE_NAME"
+    case ignored = "IGNORED"
+    case invalidData = "INVALID_DATA"
+    case invalidID = "INVALID_ID"
+    case outOfMemory = "OUT_OF_MEMORY"
+    case rejected = "REJECTED"
+    case timedOut = "TIMED_OUT"
+    case unsupportedRequest = "UNSUPPORTED_REQUEST"
+    case unsupportedResource = "UNSUPPORTED_RESOURCE"
+    case vehicleDataNotAvailable = "VEHICLE_DATA_NOT_AVAILABLE"
+
+    /// The `success` that goes with it: these four mean that the thing was done.
+    var isSuccess: Bool {
+        switch self {
+        case .success, .warnings, .wrongLanguage, .resumeFailed: true
+        default: false
+        }
+    }
+}

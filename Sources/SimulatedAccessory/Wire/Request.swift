@@ -1,0 +1,76 @@
+// An RPC request as the head unit sees it, from either form of RPC payload.
+
+import NIOCore
+import SDLProtocol
+
+/// One request of an app.
+struct Request: Sendable {
+    var sessionID: UInt8
+    var functionID: FunctionID
+    var correlationID: Int32
+    /// nil when the JSON cannot be read.
+    var parameters: JSON?
+    var bulk = ByteBuffer()
+
+    /// A parameter, nil when it is missing.
+    subscript(name: String) -> JSON? { parameters?[name] }
+}
+
+/// What a message of an app turned out to be.
+enum IncomingMessage {
+    case request(Request)
+    /// A function the specification does not know: v1 has its name only.
+    case unknownFunction(Request)
+    /// Responses and notifications: nothing of what the simulator sends waits for them.
+    case other
+    /// Too short, or of sizes that do not add up.
+    case malformed
+}
+
+extension IncomingMessage {
+    /// Reads the binary header of v2 and later (SDL protocol spec, "RPC payload").
+    init(_ message: ByteBuffer, sessionID: UInt8) {
+        guard let header = RPCHeader(message) else {
+            self = .malformed
+            return
+        }
+        guard header.type == .request else {
+            self = .other
+            return
+        }
+        var rest = message
+        rest.moveReaderIndex(forwardBy: RPCHeader.bytes)
+        let json = rest.readSlice(length: header.jsonBytes)
+        let function = FunctionID(rawValue: header.functionID)
+        let request = Request(
+            sessionID: sessionID, functionID: function, correlationID: header.correlationID,
+            parameters: json.flatMap { $0.readableBytes == 0 ? [:] : JSON($0) }, bulk: rest)
+        self = function.isRequest ? .request(request) : .unknownFunction(request)
+    }
+
+    /// Reads the JSON wrapper of v1.
+    init(v1 message: ByteBuffer, sessionID: UInt8) {
+        guard let wrapper = JSON(message) else {
+            self = .malformed
+            return
+        }
+        guard let body = wrapper["request"] else {
+            self =
+                wrapper["response"] == nil && wrapper["notification"] == nil ? .malformed : .other
+            return
+        }
+        let function = body["name"]?.string.flatMap(FunctionID.init(name:))
+        let request = Request(
+            sessionID: sessionID, functionID: function ?? .genericResponse,
+            correlationID: Int32(truncatingIfNeeded: body["correlationID"]?.integer ?? 0),
+            parameters: body["parameters"] ?? [:])
+        self = function?.isRequest == true ? .request(request) : .unknownFunction(request)
+    }
+}
+
+extension FunctionID {
+    /// Notifications start at 0x8000, of which a second range is for the old policy exchange.
+    var isRequest: Bool {
+        name != nil && self != .genericResponse && rawValue & 0x8000 == 0
+    }
+}
