@@ -1,0 +1,98 @@
+// Puts the sample app at one end of a channel: `relayctl sample-app` and tests use it.
+
+package import NIOCore
+import SDLProtocol
+
+/// Runs a `SampleApp` on a channel's event loop and closes the channel when the app is done.
+package final class SampleAppHandler: ChannelInboundHandler {
+    package typealias InboundIn = ByteBuffer
+    package typealias OutboundOut = ByteBuffer
+
+    private var app: SampleApp
+    private let show: (String) -> Void
+    private let outcome: EventLoopPromise<SampleApp.Outcome>
+    private var decoder = FrameDecoder(rules: .fromAccessory(), recovery: .fail)
+    private var timer: (deadline: NIODeadline, scheduled: Scheduled<Void>)?
+    private var context: ChannelHandlerContext?
+
+    /// - Parameters:
+    ///   - show: Called with each line of progress, on the event loop.
+    ///   - outcome: Succeeds when the app is done, one way or the other.
+    package init(
+        _ app: SampleApp, outcome: EventLoopPromise<SampleApp.Outcome>,
+        show: @escaping (String) -> Void
+    ) {
+        self.app = app
+        self.outcome = outcome
+        self.show = show
+    }
+
+    /// Ends a stay, politely. On the event loop.
+    package func leave() {
+        guard let context else { return }
+        act(app.leave(at: context.eventLoop.now), context: context)
+    }
+
+    package func channelActive(context: ChannelHandlerContext) {
+        self.context = context
+        act(app.connected(at: context.eventLoop.now), context: context)
+        context.fireChannelActive()
+    }
+
+    package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        decoder.append(unwrapInboundIn(data))
+        do {
+            while let frame = try decoder.next() {
+                act(app.receive(frame, at: context.eventLoop.now), context: context)
+            }
+        } catch {
+            let bytes = decoder.undecoded
+            let advice = WrongProtocol(firstBytes: bytes).map { "; \($0.advice)" } ?? ""
+            finish(
+                .failed(
+                    "the other side does not speak SDL: \(error), in \(bytes.hexExcerpt(limit: 16))"
+                        + advice),
+                context: context)
+        }
+    }
+
+    package func channelInactive(context: ChannelHandlerContext) {
+        act(app.disconnected(), context: context)
+        self.context = nil
+        context.fireChannelInactive()
+    }
+
+    package func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        finish(.failed("the connection failed: \(error)"), context: context)
+    }
+
+    private func act(_ output: SampleApp.Output, context: ChannelHandlerContext) {
+        for line in output.lines { show(line) }
+        for frame in output.frames { context.write(wrapOutboundOut(frame.wire), promise: nil) }
+        if !output.frames.isEmpty { context.flush() }
+        if let outcome = app.outcome {
+            finish(outcome, context: context)
+        } else {
+            scheduleTimer(context: context)
+        }
+    }
+
+    private func finish(_ result: SampleApp.Outcome, context: ChannelHandlerContext) {
+        timer?.scheduled.cancel()
+        timer = nil
+        outcome.succeed(result)
+        context.close(promise: nil)
+    }
+
+    private func scheduleTimer(context: ChannelHandlerContext) {
+        guard app.nextDeadline != timer?.deadline else { return }
+        timer?.scheduled.cancel()
+        timer = nil
+        guard let deadline = app.nextDeadline else { return }
+        let scheduled = context.eventLoop.assumeIsolated().scheduleTask(deadline: deadline) {
+            self.timer = nil
+            self.act(self.app.advance(to: context.eventLoop.now), context: context)
+        }
+        timer = (deadline, scheduled)
+    }
+}

@@ -1,0 +1,67 @@
+// The sample app's frames: numbers them and keeps them within what head units take.
+
+import NIOCore
+import SDLProtocol
+
+extension SampleApp {
+    /// Highest protocol version the app speaks.
+    static let protocolVersion = "5.4.1"
+
+    mutating func say(_ line: String) {
+        output.lines.append(line)
+    }
+
+    /// Travels with a v1 header, as the app cannot know yet what the head unit speaks (SDL protocol
+    /// spec, "Version Negotiation").
+    mutating func sendStartService() {
+        let document: BSONDocument = [ControlKey.protocolVersion: .string(Self.protocolVersion)]
+        output.frames.append(
+            Frame(
+                version: 1, type: .control, service: .rpc,
+                info: ControlFrameType.startService.rawValue, sessionID: 0,
+                payload: document.bytes))
+    }
+
+    mutating func sendEndService() {
+        guard let session else { return }
+        sentMessages += 1
+        output.frames.append(
+            .endService(
+                version: session.version, sessionID: session.sessionID, hashID: session.hashID,
+                messageID: sentMessages))
+    }
+
+    /// Sends a request, whose response `receiveResponse` waits for.
+    mutating func request(
+        _ function: FunctionID, _ parameters: String = "{}", bulk: ByteBuffer? = nil
+    ) {
+        guard let session else { return }
+        awaited = function
+        correlationID += 1
+        sentMessages += 1
+        if session.version == 1 {
+            output.frames.append(
+                .rpcV1(
+                    sessionID: session.sessionID, type: .request, name: function.description,
+                    correlationID: correlationID, parameters: parameters))
+        } else {
+            output.frames.append(
+                .rpc(
+                    version: session.version, service: bulk == nil ? .rpc : .bulk,
+                    sessionID: session.sessionID, messageID: sentMessages, type: .request,
+                    functionID: function.rawValue, correlationID: correlationID,
+                    json: parameters, bulk: bulk ?? ByteBuffer()))
+        }
+    }
+
+    /// Largest payload of a frame, by the strictest reading of the MTU (SDL protocol spec, "MTU").
+    var maximumPayloadBytes: Int {
+        switch session?.version ?? 1 {
+        case 1, 2: return 1011
+        case 3, 4: return 131_011
+        default:
+            let mtu = session?.mtu ?? 0
+            return mtu > 0 ? Int(clamping: min(mtu, 131_072)) - 13 : 131_011
+        }
+    }
+}
