@@ -1,0 +1,132 @@
+// `relayctl sample-app`: a small app that goes through relayd to the head unit, for demos and to
+// find out whether the way is clear before one's own app is to blame.
+
+import ArgumentParser
+import Dispatch
+import Glibc
+import NIOCore
+import NIOPosix
+import SampleApp
+
+struct SampleAppCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "sample-app",
+        abstract: "Run a small app against relayd or any SDL head unit on TCP.",
+        discussion: """
+            Connects, registers, waits until it is on the screen, uploads an icon, shows text, \
+            subscribes to vehicle data, and leaves. Exit status 0 when all of it worked, else 1.
+            """)
+
+    @Option(help: "Where relayd or a head unit listens.")
+    var connect = "127.0.0.1:2776"
+
+    @Option(help: "App name, as the head unit shows it.")
+    var name = SampleApp.Configuration().name
+
+    @Option(help: "App ID; two apps on one head unit need different ones.")
+    var appID = SampleApp.Configuration().appID
+
+    @Flag(help: "Stay registered and show vehicle data until Ctrl-C.")
+    var stay = false
+
+    mutating func validate() throws {
+        guard endpoint != nil else {
+            throw ValidationError(
+                "--connect is \"\(connect)\"; expected HOST:PORT, like 127.0.0.1:2776 or [::1]:2776"
+            )
+        }
+        guard !name.isEmpty, !appID.isEmpty else {
+            throw ValidationError("--name and --app-id must not be empty")
+        }
+    }
+
+    mutating func run() async throws {
+        guard let endpoint else { return }
+        var configuration = SampleApp.Configuration()
+        configuration.name = name
+        configuration.appID = appID
+        configuration.stays = stay
+
+        let outcome: SampleApp.Outcome
+        do {
+            outcome = try await Self.run(configuration, host: endpoint.host, port: endpoint.port)
+        } catch {
+            write("sample-app: cannot connect to \(connect): \(error)", to: STDERR_FILENO)
+            write(
+                "is relayd running? `relayctl status` tells; start it with `relayd`",
+                to: STDERR_FILENO)
+            throw ExitCode.failure
+        }
+        if case .failed(let reason) = outcome {
+            write("sample-app: \(reason)", to: STDERR_FILENO)
+            throw ExitCode.failure
+        }
+        write("sample-app: done", to: STDOUT_FILENO)
+    }
+
+    /// Runs the app to its end on a connection of its own.
+    ///
+    /// - Throws: When the connection cannot be made.
+    private static func run(
+        _ configuration: SampleApp.Configuration, host: String, port: Int
+    ) async throws -> SampleApp.Outcome {
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let outcome = loop.makePromise(of: SampleApp.Outcome.self)
+        let channel: any Channel
+        do {
+            channel = try await ClientBootstrap(group: loop)
+                .connectTimeout(.seconds(10))
+                .channelInitializer { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        let handler = SampleAppHandler(
+                            SampleApp(configuration: configuration), outcome: outcome
+                        ) { line in write("sample-app: \(line)", to: STDOUT_FILENO) }
+                        try channel.pipeline.syncOperations.addHandler(handler)
+                    }
+                }
+                .connect(host: host, port: port).get()
+        } catch {
+            outcome.fail(error)
+            throw error
+        }
+        let interrupt = configuration.stays ? leaveOnInterrupt(channel) : nil
+        defer { interrupt?.cancel() }
+        return try await outcome.futureResult.get()
+    }
+
+    /// The first Ctrl-C lets the app say goodbye, the second ends the program.
+    private static func leaveOnInterrupt(_ channel: any Channel) -> any DispatchSourceSignal {
+        signal(SIGINT, SIG_IGN)
+        let source = DispatchSource.makeSignalSource(signal: SIGINT)
+        source.setEventHandler {
+            signal(SIGINT, SIG_DFL)
+            channel.eventLoop.execute {
+                let handler = try? channel.pipeline.syncOperations.handler(
+                    type: SampleAppHandler.self)
+                handler?.leave()
+            }
+        }
+        source.activate()
+        return source
+    }
+
+    /// HOST:PORT, with brackets around an IPv6 address; nil when it is neither.
+    private var endpoint: (host: String, port: Int)? {
+        guard let colon = connect.lastIndex(of: ":"),
+            let port = UInt16(connect[connect.index(after: colon)...]), port > 0
+        else { return nil }
+        var host = connect[..<colon]
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            host = host.dropFirst().dropLast()
+        } else if host.contains(":") {
+            return nil
+        }
+        return host.isEmpty ? nil : (String(host), Int(port))
+    }
+}
+
+/// Writes a line at once: progress is worth nothing in a buffer.
+private func write(_ line: String, to descriptor: Int32) {
+    let bytes = Array((line + "\n").utf8)
+    bytes.withUnsafeBytes { _ = Glibc.write(descriptor, $0.baseAddress, $0.count) }
+}
