@@ -41,6 +41,7 @@ package final class SimulatedAccessoryHandler: ChannelDuplexHandler {
         // In `Recovery.resynchronise` the decoder skips garbage and throws nothing.
         while let frame = try? decoder.next() {
             send(accessory.receive(frame, at: context.eventLoop.now), context: context)
+            if frame.type == .control { updateKnownSessions() }
         }
         if decoder.takeGarbageReport() != nil { countGarbage(context: context) }
     }
@@ -61,6 +62,13 @@ package final class SimulatedAccessoryHandler: ChannelDuplexHandler {
     package func handlerRemoved(context: ChannelHandlerContext) {
         timer?.scheduled.cancel()
         timer = nil
+    }
+
+    /// Frames of running sessions are believed sooner when the decoder looks for the next frame.
+    private func updateKnownSessions() {
+        var known = SessionSet()
+        for id in accessory.sessionIDs { known.insert(id) }
+        decoder.knownSessions = known
     }
 
     private func countGarbage(context: ChannelHandlerContext) {
