@@ -9,7 +9,7 @@ import NIOCore
 @main
 package struct RelayCtl: AsyncParsableCommand {
     package static let commands: [any ParsableCommand.Type] = [
-        StatusCommand.self
+        StatusCommand.self, SampleAppCommand.self,
     ]
 
     package static let configuration = CommandConfiguration(

@@ -68,23 +68,21 @@ struct Daemon {
                 accessory.changed(to: state)
                 statusLine.refresh()
             })
-        let observer = ObserverService(
-            queue: relay.tapQueue,
-            observer: TrafficObserver(
-                limits: config.messageLimits,
-                consumers: [facts, statusLine] + (try trafficLog().map { [$0] } ?? [])))
+        let observer = TrafficObserver(
+            limits: config.messageLimits,
+            consumers: [facts, statusLine] + (try trafficLog().map { [$0] } ?? []))
 
         try await announce(listener.addresses, control: control, logger: logger)
         systemd.ready(status: try await reporter.snapshot().summary)
-        // Stopped in reverse: systemd hears first, then sessions end, then the last lines are
+        // Stopped in reverse: systemd hears first, then sessions end and the last lines are
         // written; the control socket answers until the end.
         var group = ServiceGroupConfiguration(
             services: [
                 .init(service: control),
-                .init(service: observer, successTerminationBehavior: .ignore),
                 .init(
                     service: RelayService(
-                        relay: relay, listener: listener, supervisor: supervisor)),
+                        relay: relay, listener: listener, supervisor: supervisor,
+                        observer: observer)),
                 .init(service: statusLine, successTerminationBehavior: .ignore),
                 .init(service: systemd, successTerminationBehavior: .ignore),
             ],

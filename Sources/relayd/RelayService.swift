@@ -1,34 +1,32 @@
-// The relay and the observers as services: what runs, and how it stops.
+// The relay as a service: what runs, and in which order it stops.
 
 import AccessoryLinks
 import RelayCore
 import ServiceLifecycle
 
-/// Keeps the link open and serves apps until shutdown; then ends sessions politely.
+/// Keeps the link open, serves apps and feeds the observers until shutdown.
 struct RelayService: Service {
     let relay: Relay
     let listener: AppListener
     let supervisor: LinkSupervisor
+    let observer: any FrameObserver
 
     func run() async throws {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await supervisor.run() }
+            async let observed: Void = observe()
             // Throws only when cancelled, which asks for the same.
             try? await gracefulShutdown()
             await listener.close()
+            // Sessions end politely, then the tap; the observers see all of it.
             await relay.shutDown()
+            await observed
             group.cancelAll()
         }
     }
-}
 
-/// Feeds an observer with what passes the tap, until the relay has ended it.
-struct ObserverService: Service {
-    let queue: TapQueue
-    let observer: any FrameObserver
-
-    func run() async throws {
-        while let items = await queue.nextBatch() {
+    private func observe() async {
+        while let items = await relay.tapQueue.nextBatch() {
             await observer.observe(items)
         }
     }

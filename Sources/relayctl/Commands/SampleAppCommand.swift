@@ -8,7 +8,7 @@ import NIOCore
 import NIOPosix
 import SampleApp
 
-struct SampleAppCommand: AsyncParsableCommand {
+package struct SampleAppCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sample-app",
         abstract: "Run a small app against relayd or any SDL head unit on TCP.",

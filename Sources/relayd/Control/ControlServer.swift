@@ -45,7 +45,7 @@ package struct ControlServer: Service {
         guard let descriptor = listener.takeDescriptor() else { return }
         defer { listener.remove() }
         let server = try await accept(on: descriptor)
-        logger.info("control socket is \(path)")
+        logger.debug("control socket is \(path)")
         try await withGracefulShutdownHandler {
             try await withThrowingDiscardingTaskGroup { clients in
                 try await server.executeThenClose { inbound in
