@@ -22,7 +22,7 @@ import Testing
             #expect(response.parameters.string(key) != nil, "\(key)")
         }
         #expect(answers[1].parameters.string("hmiLevel") == "NONE")
-        #expect(link.accessory.app(inSession: 1)?.hmiLevel == SimulatedAccessory.HMILevel.none)
+        #expect(link.accessory.app(inSession: 1)?.hmiLevel == HMILevel.none)
 
         #expect(link.accessory.nextDeadline == link.now + .milliseconds(100))
         #expect(link.passes(.milliseconds(99)).isEmpty)

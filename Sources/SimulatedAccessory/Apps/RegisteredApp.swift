@@ -1,16 +1,9 @@
 // An app as the head unit knows it after RegisterAppInterface.
 
 import NIOCore
+package import SDLProtocol
 
 extension SimulatedAccessory {
-    /// How visible an app is.
-    package enum HMILevel: String, Hashable, Sendable {
-        case full = "FULL"
-        case limited = "LIMITED"
-        case background = "BACKGROUND"
-        case none = "NONE"
-    }
-
     /// An app that is registered in a session.
     package struct RegisteredApp: Hashable, Sendable {
         package let appID: String

@@ -14,12 +14,22 @@ struct Session: Sendable {
     var fullVersion: ProtocolVersion?
     /// Below 5 the app's first frame after StartServiceACK fixes the version.
     var isVersionSettled: Bool
-    var assembler = MultiFrameAssembler()
+    var assembler = MessageAssembler(limits: Self.limits)
     var app: SimulatedAccessory.RegisteredApp?
     /// Audio and video services that run.
     var streams: Set<ServiceType> = []
     /// sdl_core counts the frames it sends from 0, which is the StartServiceACK.
     private var sentMessages: UInt32 = 0
+
+    /// Of one app: a file of 255 full frames, more than which iOS cannot assemble, and some messages
+    /// begun and never finished.
+    private static let limits = {
+        var limits = MessageAssembler.Limits()
+        limits.maximumMessageBytes = 255 * 131_072
+        limits.maximumKeptBytes = limits.maximumMessageBytes
+        limits.maximumUnfinished = 4
+        return limits
+    }()
 
     init(id: UInt8, hashID: UInt32, version: UInt8, fullVersion: ProtocolVersion?) {
         self.id = id

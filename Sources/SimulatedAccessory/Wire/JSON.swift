@@ -18,7 +18,7 @@ enum JSON: Hashable, Sendable {
     /// A member of an object; nil when there is none, or for other values.
     subscript(key: String) -> JSON? {
         guard case .object(let members) = self else { return nil }
-        return members.first { $0.key == key }?.value
+        return members.last { $0.key == key }?.value
     }
 
     var string: String? {

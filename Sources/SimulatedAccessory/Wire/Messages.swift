@@ -20,9 +20,10 @@ extension SimulatedAccessory {
             return
         }
         settleVersion(of: id, by: frame)
-        switch sessions[id]?.assembler.receive(frame) {
-        case .message(let message): receiveMessage(message, version: frame.version, in: id)
-        case .malformed: counters.malformedMessages += 1
+        let time = Int64(clamping: now.uptimeNanoseconds)
+        switch sessions[id]?.assembler.receive(frame, at: time) {
+        case .message(let message, nil) where !message.isTruncated: receiveMessage(message)
+        case .message, .broken: counters.malformedMessages += 1
         case .incomplete, nil: break
         }
     }
@@ -35,10 +36,12 @@ extension SimulatedAccessory {
         sessions[id]?.isVersionSettled = true
     }
 
-    private mutating func receiveMessage(_ message: ByteBuffer, version: UInt8, in id: UInt8) {
+    private mutating func receiveMessage(_ message: Message) {
+        let id = message.sessionID
         let incoming =
-            version == 1
-            ? IncomingMessage(v1: message, sessionID: id) : IncomingMessage(message, sessionID: id)
+            message.version == 1
+            ? IncomingMessage(v1: message.payload, sessionID: id)
+            : IncomingMessage(message.payload, sessionID: id)
         switch incoming {
         case .request(let request): answer(request)
         case .unknownFunction(var request):
