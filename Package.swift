@@ -102,7 +102,10 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "SimulatedAccessoryTests",
-            dependencies: ["SimulatedAccessory", "SampleApp", "SDLProtocol", nioCore],
+            dependencies: [
+                "SimulatedAccessory", "SampleApp", "SDLProtocol", "RelayTesting", nioCore,
+                nioEmbedded,
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "AccessoryLinksTests",

@@ -1,6 +1,8 @@
 import ArgumentParser
+import ControlAPI
 import Foundation
 import Logging
+import RelayCore
 import Testing
 import relayd
 

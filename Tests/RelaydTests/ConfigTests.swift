@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import RelayCore
 import Testing
 import relayd
 
@@ -47,6 +48,7 @@ struct ConfigTests {
               stall_grace: 0ms
               maximum: 7
               foreign_frames: close
+              frames_per_second: 700
             sessions:
               start_service_timeout: 1500ms
               farewell_timeout: 3 s
@@ -83,6 +85,7 @@ struct ConfigTests {
         expected.apps.stallGrace = .zero
         expected.apps.maximum = 7
         expected.apps.foreignFrames = .close
+        expected.apps.framesPerSecond = 700
         expected.sessions.startServiceTimeout = .milliseconds(1500)
         expected.sessions.farewellTimeout = .seconds(3)
         expected.sessions.secondaryTransports = .pass

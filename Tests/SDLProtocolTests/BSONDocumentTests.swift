@@ -1,4 +1,5 @@
 import NIOCore
+import RelayTesting
 import Testing
 
 @testable import SDLProtocol

@@ -1,4 +1,5 @@
 import NIOCore
+import RelayTesting
 import SDLProtocol
 import Testing
 

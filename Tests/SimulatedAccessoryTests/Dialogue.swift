@@ -2,22 +2,10 @@
 // number. Used by all tests of this target.
 
 import NIOCore
+import RelayTesting
 import SDLProtocol
 import SimulatedAccessory
 import Testing
-
-/// Random numbers that repeat: SplitMix64.
-struct SeededGenerator: RandomNumberGenerator, Sendable {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var word = state
-        word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9
-        word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
-        return word ^ word >> 31
-    }
-}
 
 /// One link, one simulated head unit, a manual clock.
 struct Dialogue {
@@ -27,7 +15,7 @@ struct Dialogue {
 
     init(_ options: [String: String] = [:]) throws {
         accessory = SimulatedAccessory(
-            configuration: try .init(options: options), generator: SeededGenerator(state: 1))
+            configuration: try .init(options: options), generator: SeededGenerator(seed: 1))
     }
 
     mutating func says(_ frame: Frame) -> [Frame] { accessory.receive(frame, at: now) }

@@ -1,4 +1,5 @@
 import NIOCore
+import RelayTesting
 import SDLProtocol
 import SampleApp
 import SimulatedAccessory
@@ -16,7 +17,7 @@ private struct Bench {
 
     init(_ options: [String: String] = [:], apps: [SampleApp]) throws {
         accessory = SimulatedAccessory(
-            configuration: try .init(options: options), generator: SeededGenerator(state: 7))
+            configuration: try .init(options: options), generator: SeededGenerator(seed: 7))
         self.apps = apps
         lines = apps.map { _ in [] }
     }
