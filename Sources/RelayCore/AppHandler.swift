@@ -29,6 +29,7 @@ final class AppHandler: ChannelInboundHandler {
     private unowned let switchboard: Switchboard
     private var decoder: FrameDecoder
     private var rateGuard: RateGuard
+    private let stallWatch: StallWatch
     private var pauses: Pauses = []
     private var isReadHeld = false
     private var isPumping = false
@@ -53,6 +54,7 @@ final class AppHandler: ChannelInboundHandler {
             rules: .fromApp(maximumPayloadBytes: configuration.maximumPayloadBytes),
             recovery: .fail)
         rateGuard = RateGuard(limit: configuration.framesPerSecond)
+        stallWatch = StallWatch(timeout: configuration.stallTimeout)
     }
 
     // MARK: Life
@@ -65,6 +67,7 @@ final class AppHandler: ChannelInboundHandler {
     func channelInactive(context: ChannelHandlerContext) {
         // Whole frames that arrived before the end are still the app's word.
         pauses = []
+        stallWatch.cancel()
         pump(now: .now())
         self.context = nil
         switchboard.appDisconnected(self, reason: closeReason ?? .byApp)
@@ -91,10 +94,18 @@ final class AppHandler: ChannelInboundHandler {
 
     func channelReadComplete(context: ChannelHandlerContext) {
         switchboard.endRead()
+        stallWatch.check(
+            on: context.eventLoop,
+            position: { [weak self] in self?.isPaused == false ? self?.decoder.unfinished : nil },
+            stalled: { [weak self] in self?.stalled($0) })
     }
 
     func read(context: ChannelHandlerContext) {
         if pauses.isEmpty { context.read() } else { isReadHeld = true }
+    }
+
+    private func stalled(_ position: StallWatch.Position) {
+        switchboard.stalled(position, app: self)
     }
 
     /// Passes whole frames on until none is left or the app has to pause.
@@ -103,7 +114,7 @@ final class AppHandler: ChannelInboundHandler {
         isPumping = true
         defer { isPumping = false }
         do {
-            while pauses.isEmpty, let frame = try nextFrame(now: now) {
+            while pauses.isEmpty, closeReason == nil, let frame = try nextFrame(now: now) {
                 counters.received(frame.wire.readableBytes)
                 switchboard.receive(frame, from: self)
             }

@@ -1,5 +1,6 @@
 // Accepts apps, on the link's event loop; opened and closed by the daemon.
 
+import Glibc
 import NIOCore
 import NIOPosix
 
@@ -59,6 +60,10 @@ package struct AppListener: Sendable {
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             .childChannelOption(.socketOption(.so_keepalive), value: 1)
+            .childChannelOption(tcp(TCP_KEEPIDLE), value: keepaliveIdleSeconds)
+            .childChannelOption(tcp(TCP_KEEPCNT), value: keepaliveCount)
+            .childChannelOption(tcp(TCP_KEEPINTVL), value: keepaliveIntervalSeconds)
+            .childChannelOption(tcp(TCP_USER_TIMEOUT), value: userTimeoutMilliseconds)
             .childChannelOption(.writeBufferWaterMark, value: appWaterMark)
             .childChannelInitializer { relay.configureApp($0) }
         var channels: [any Channel] = []
@@ -79,6 +84,23 @@ package struct AppListener: Sendable {
     /// Above the high mark an app counts as not reading, and the link waits for it for a moment.
     private static let appWaterMark = ChannelOptions.Types.WriteBufferWaterMark(
         low: 256 << 10, high: 1 << 20)
+
+    // An app whose machine loses power or network sends no FIN, and its session would stay on the
+    // head unit. The keepalive numbers are sdl_core's own.
+
+    /// Seconds of silence before the first keepalive probe.
+    private static let keepaliveIdleSeconds: Int = 3
+    /// Unanswered probes before the connection counts as dead.
+    private static let keepaliveCount: Int = 5
+    /// Seconds between probes.
+    private static let keepaliveIntervalSeconds: Int = 1
+    /// Milliseconds that sent bytes may stay unacknowledged. A minute, because the kernel counts
+    /// the closed window of an app that stands at a breakpoint too.
+    private static let userTimeoutMilliseconds: Int = 60_000
+
+    private static func tcp(_ name: CInt) -> ChannelOptions.Types.SocketOption {
+        ChannelOptions.Types.SocketOption(level: .tcp, name: .init(rawValue: name))
+    }
 
     /// Where the sockets really are, with the ports the system chose.
     package var addresses: [ListenAddress] {

@@ -14,8 +14,7 @@ final class LinkHandler: ChannelDuplexHandler {
     private var isReadHeld = false
     private var context: ChannelHandlerContext?
     private var closeReason: String?
-    /// Watches a frame that has begun and not ended.
-    private var stallWatch: Scheduled<Void>?
+    private let stallWatch: StallWatch
 
     init(switchboard: Switchboard) {
         self.switchboard = switchboard
@@ -23,6 +22,7 @@ final class LinkHandler: ChannelDuplexHandler {
         decoder = FrameDecoder(
             rules: .fromAccessory(maximumPayloadBytes: configuration.maximumPayloadBytes),
             recovery: .resynchronise)
+        stallWatch = StallWatch(timeout: configuration.stallTimeout)
     }
 
     // MARK: Life
@@ -49,7 +49,7 @@ final class LinkHandler: ChannelDuplexHandler {
     private func end(reason: String) {
         guard context != nil else { return }
         context = nil
-        stallWatch?.cancel()
+        stallWatch.cancel()
         switchboard.linkClosed(self, reason: reason)
     }
 
@@ -82,7 +82,9 @@ final class LinkHandler: ChannelDuplexHandler {
 
     func channelReadComplete(context: ChannelHandlerContext) {
         switchboard.endRead()
-        if decoder.isInsideFrame { watchForStall() }
+        stallWatch.check(
+            on: context.eventLoop, position: { [weak self] in self?.decoder.unfinished },
+            stalled: { [weak self] in self?.stalled($0) })
     }
 
     func read(context: ChannelHandlerContext) {
@@ -108,24 +110,8 @@ final class LinkHandler: ChannelDuplexHandler {
 
     // MARK: Stalls
 
-    private func watchForStall() {
-        guard stallWatch == nil, let context else { return }
-        let (offset, bytes) = (decoder.offset, decoder.partialBytes)
-        let timeout = switchboard.configuration.stallTimeout
-        let watch = context.eventLoop.assumeIsolated().scheduleTask(in: timeout) {
-            self.stallWatch = nil
-            guard self.decoder.isInsideFrame else { return }
-            if self.decoder.offset == offset, self.decoder.partialBytes == bytes {
-                self.stalled(offset: offset, bytes: bytes)
-            } else {
-                self.watchForStall()
-            }
-        }
-        stallWatch = watch
-    }
-
-    private func stalled(offset: UInt64, bytes: Int) {
-        switchboard.linkStalled(offset: offset, bytes: bytes)
+    private func stalled(_ position: StallWatch.Position) {
+        switchboard.stalled(position, app: nil)
         decoder.abandonPartialFrame()
         switchboard.beginRead()
         pump()

@@ -13,7 +13,8 @@ package enum RouterEvent<App: Hashable>: Hashable {
     case startServiceUnanswered(App)
     /// The app ends its session with a hash the head unit did not give; 0 is none at all.
     case wrongHash(App, session: UInt8, sent: UInt32)
-    case secondaryTransportOffered(session: UInt8)
+    /// The head unit invites the app to connect around the relay; taken out, or passed on.
+    case secondaryTransportOffered(session: UInt8, isPassedOn: Bool)
 }
 
 /// Why an app's connection ended; shown in log and status.

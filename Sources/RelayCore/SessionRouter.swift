@@ -356,9 +356,11 @@ extension SessionRouter {
             return deliver(frame)
         case (.endServiceACK, .rpc), (.endServiceNAK, .rpc):
             return receiveEndAnswer(frame)
-        case (.transportEventUpdate, _) where configuration.secondaryTransports == .strip:
-            actions.append(.event(.secondaryTransportOffered(session: session)))
-            return .drop(.secondaryTransport)
+        case (.transportEventUpdate, _):
+            let isPassedOn = configuration.secondaryTransports == .pass
+            actions.append(
+                .event(.secondaryTransportOffered(session: session, isPassedOn: isPassedOn)))
+            return isPassedOn ? deliver(frame) : .drop(.secondaryTransport)
         default:
             return deliver(frame)
         }
@@ -396,10 +398,11 @@ extension SessionRouter {
         routes[session].phase = .open
         apps[app]?.sessions.append(session)
         actions.append(.event(.sessionOpened(app, SessionGrant(frame))))
-        guard configuration.secondaryTransports == .strip,
-            let amended = frame.withoutSecondaryTransportOffers()
-        else { return .toApp(app) }
-        actions.append(.event(.secondaryTransportOffered(session: session)))
+        guard let amended = frame.withoutSecondaryTransportOffers() else { return .toApp(app) }
+        let isPassedOn = configuration.secondaryTransports == .pass
+        actions.append(
+            .event(.secondaryTransportOffered(session: session, isPassedOn: isPassedOn)))
+        if isPassedOn { return .toApp(app) }
         actions.append(.amended(amended, to: app))
         return .handled
     }

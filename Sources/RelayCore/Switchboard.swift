@@ -426,12 +426,17 @@ final class Switchboard {
             """)
     }
 
-    func linkStalled(offset: UInt64, bytes: Int) {
-        logger.warning(
-            """
-            the head unit stopped in the middle of a frame \
-            \(configuration.stallTimeout.seconds) s ago: \(bytes) bytes since byte \(offset)
-            """)
+    /// A peer stopped in the middle of a frame; `app` is nil for the head unit.
+    func stalled(_ position: StallWatch.Position, app: AppHandler?) {
+        let problem =
+            "stopped in the middle of a frame \(configuration.stallTimeout.seconds) s ago: "
+            + "\(position.bytes) bytes since byte \(position.offset)"
+        app?.lastProblem = problem
+        if let app {
+            logger.warning("the app \(problem)", metadata: ["app": "\(app.id)"])
+        } else {
+            logger.warning("the head unit \(problem)")
+        }
     }
 
     // MARK: - Stopping
@@ -495,11 +500,12 @@ extension Switchboard {
                     ? "EndService without the hash ID of its session; the head unit may refuse it"
                     : "EndService with a hash ID the head unit did not give",
                 metadata: ["app": "\(app.id)", "session": "\(session)"])
-        case .secondaryTransportOffered(let session):
-            logger.notice(
+        case .secondaryTransportOffered(let session, let isPassedOn):
+            logger.log(
+                level: isPassedOn ? .warning : .notice,
                 """
-                the head unit offers a secondary transport, which would bypass relayd; \
-                taken out (sessions.secondary_transports)
+                the head unit offers a secondary transport, which bypasses relayd: \
+                \(isPassedOn ? "passed on" : "taken out") (sessions.secondary_transports)
                 """, metadata: ["session": "\(session)"])
         }
     }

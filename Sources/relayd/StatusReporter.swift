@@ -47,6 +47,7 @@ final class StatusReporter: Sendable {
             recentDepartures: hub.departures.reversed().map { departure in
                 AppDeparture(
                     id: Int(departure.id.rawValue), peer: departure.peer,
+                    appName: facts.name(ofDeparted: departure.id),
                     closedAt: Timestamp(departure.closedAt), reason: "\(departure.reason)")
             },
             log: LogStatus(

@@ -12,8 +12,8 @@ package struct TCPTransport: AccessoryTransport {
     /// lookup as well.
     static let connectTimeout: TimeAmount = .seconds(5)
 
-    // A peer that loses power sends no FIN. The numbers are sdl_core's own, so that both ends give
-    // up at about the same time.
+    // A peer that loses power sends no FIN. The keepalive numbers are sdl_core's own, so that both
+    // ends give up at about the same time.
 
     /// Seconds of silence before the first keepalive probe.
     static let keepaliveIdleSeconds: ChannelOptions.Types.SocketOption.Value = 3
@@ -21,8 +21,10 @@ package struct TCPTransport: AccessoryTransport {
     static let keepaliveCount: ChannelOptions.Types.SocketOption.Value = 5
     /// Seconds between probes.
     static let keepaliveIntervalSeconds: ChannelOptions.Types.SocketOption.Value = 1
-    /// Milliseconds that sent bytes may stay unacknowledged; keepalive does not run meanwhile.
-    static let userTimeoutMilliseconds: ChannelOptions.Types.SocketOption.Value = 7_000
+    /// Milliseconds that sent bytes may stay unacknowledged; keepalive does not run meanwhile. The
+    /// kernel counts a closed window too, so sdl_core's own 7 s would cut off a head unit that
+    /// stands at a breakpoint.
+    static let userTimeoutMilliseconds: ChannelOptions.Types.SocketOption.Value = 30_000
 
     package let host: String
     package let port: Int

@@ -52,12 +52,23 @@ package final class SessionFacts: TrafficConsumer {
 
     private struct State {
         var apps: [AppID: AppFacts] = [:]
+        /// Names of apps that left, oldest first.
+        var departed: [(app: AppID, name: String)] = []
         var headUnit = HeadUnitFacts()
     }
+
+    /// Departed apps whose names are kept: as many as the status shows, and some that left in
+    /// between.
+    private static let departedCount = 16
 
     private let state = Mutex(State())
 
     package init() {}
+
+    /// The name of an app that left not long ago.
+    package func name(ofDeparted app: AppID) -> String? {
+        state.withLock { state in state.departed.first { $0.app == app }?.name }
+    }
 
     /// Connected apps that said anything so far.
     package func facts() -> [AppID: AppFacts] {
@@ -89,7 +100,12 @@ package final class SessionFacts: TrafficConsumer {
         case .appConnected:
             if let app = entry.app { state.apps[app] = AppFacts() }
         case .appClosed:
-            if let app = entry.app { state.apps[app] = nil }
+            guard let app = entry.app, let left = state.apps.removeValue(forKey: app) else {
+                return
+            }
+            guard let name = left.name else { return }
+            state.departed.append((app, name))
+            if state.departed.count > departedCount { state.departed.removeFirst() }
         case .linkOpened: state.headUnit = HeadUnitFacts()
         case .linkClosed:
             state.headUnit = HeadUnitFacts()

@@ -25,8 +25,9 @@ package struct GarbageReport: Hashable, Sendable {
 struct Resynchroniser: Sendable {
     /// Shown in logs: enough to recognise what the peer really speaks.
     static let excerptBytes = 64
-    /// While nothing is found, report again after so many dropped bytes.
-    static let reportInterval: UInt64 = 65536
+    /// While nothing is found, report for the first time after so many dropped bytes, then each
+    /// time as many have been dropped again: soon enough to tell a wrong peer, never a flood.
+    static let firstReportBytes: UInt64 = 512
 
     private let error: FrameError
     private let start: UInt64
@@ -34,7 +35,7 @@ struct Resynchroniser: Sendable {
     private var excerpt: ByteBuffer
     private var bytes: ByteBuffer
     private(set) var droppedBytes: UInt64 = 0
-    private var reportedBytes: UInt64 = 0
+    private var nextReportBytes = Resynchroniser.firstReportBytes
 
     /// - Parameters:
     ///   - offset: Stream position of the first of `bytes`, which is not the start of a frame.
@@ -110,10 +111,10 @@ struct Resynchroniser: Sendable {
             offset: start, bytes: droppedBytes, error: error, excerpt: excerpt, isOver: true)
     }
 
-    var isReportDue: Bool { droppedBytes - reportedBytes >= Self.reportInterval }
+    var isReportDue: Bool { droppedBytes >= nextReportBytes }
 
     mutating func takeInterimReport() -> GarbageReport {
-        reportedBytes = droppedBytes
+        nextReportBytes = droppedBytes * 2
         var interim = report
         interim.isOver = false
         return interim
