@@ -29,7 +29,7 @@ struct LinkReport {
     mutating func opened(at now: ContinuousClock.Instant) {
         waitingSince = nil
         onStateChange(.open(since: now))
-        if isNew("open") { logger.info("link open: \(address)") }
+        if isNew("open") { logger.info("open: \(address)") }
     }
 
     /// Opening failed.
@@ -37,7 +37,7 @@ struct LinkReport {
         let since = waitingSince ?? .now
         waitingSince = since
         onStateChange(.waiting(reason: problem, since: since, attempts: attempts))
-        log(problem, "link waiting")
+        log(problem, "waiting")
     }
 
     /// The open link ended.
@@ -46,7 +46,7 @@ struct LinkReport {
         let since = ContinuousClock.now
         waitingSince = since
         onStateChange(.waiting(reason: problem, since: since, attempts: attempts))
-        log(problem, "link lost")
+        log(problem, "lost")
     }
 
     /// Somebody asked for a fresh start, and wants to read what comes of it.

@@ -47,8 +47,8 @@ extension CloseReason: CustomStringConvertible {
         case .byApp: "closed by the app"
         case .connectionError(let error): "connection broke: \(error)"
         case .garbage(let garbage):
-            "not an SDL frame at byte \(garbage.offset): \(garbage.error)"
-                + (garbage.recognised.map { "; \($0.advice)" } ?? "")
+            (garbage.recognised.map { $0.adviceOnAppPort + "; " } ?? "")
+                + "not an SDL frame at byte \(garbage.offset): \(garbage.error)"
         case .tooSlow(let bytes):
             "the app did not read while \(bytes) bytes waited for it (limit reached)"
         case .linkLost(let reason): "the head unit is gone (\(reason))"
@@ -58,6 +58,17 @@ extension CloseReason: CustomStringConvertible {
         case .foreignFrame(let session): "used session \(session), which is not its own"
         case .shutdown: "relayd stops"
         case .byOperator: "disconnected by relayctl"
+        }
+    }
+}
+
+extension CloseReason {
+    /// The offending bytes, for the log.
+    var excerpt: String {
+        if case .garbage(let garbage) = self {
+            "; bytes \(garbage.excerpt.hexExcerpt())"
+        } else {
+            ""
         }
     }
 }

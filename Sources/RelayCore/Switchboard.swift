@@ -358,7 +358,7 @@ final class Switchboard {
         if departures.count > Self.departureCount { departures.removeFirst() }
         let level: Logger.Level = reason == .byApp || reason == .shutdown ? .debug : .warning
         logger.log(
-            level: level, "app closed: \(reason)",
+            level: level, "app closed: \(reason)\(reason.excerpt)",
             metadata: ["app": "\(app.id)", "peer": "\(app.peer)"])
         if !flow.isLinkHeld { linkHandler?.resumeReading() }
         sessionsMayHaveChanged()
@@ -371,12 +371,6 @@ final class Switchboard {
         let garbage = CloseReason.GarbageFromApp(
             offset: offset, error: error, excerpt: excerpt,
             recognised: WrongProtocol(firstBytes: bytes))
-        logger.warning(
-            """
-            app closed: not an SDL frame at byte \(offset): \(error)\
-            \(garbage.recognised.map { "; " + $0.advice } ?? ""); \
-            bytes \(excerpt.hexExcerpt())
-            """, metadata: ["app": "\(app.id)", "peer": "\(app.peer)"])
         close(app, .garbage(garbage))
     }
 
@@ -422,7 +416,7 @@ final class Switchboard {
             """
             \(report.bytes) bytes from the head unit were no SDL frames\
             \(report.isOver ? "" : " so far") (from byte \(report.offset) on: \(report.error))\
-            \(link.recognised.map { "; " + $0.advice } ?? ""); bytes \(report.excerpt.hexExcerpt())
+            \(link.recognised.map { "; " + $0.adviceOnLink } ?? ""); bytes \(report.excerpt.hexExcerpt())
             """)
     }
 

@@ -47,7 +47,7 @@ package final class SampleAppHandler: ChannelInboundHandler {
             }
         } catch {
             let bytes = decoder.undecoded
-            let advice = WrongProtocol(firstBytes: bytes).map { "; \($0.advice)" } ?? ""
+            let advice = WrongProtocol(firstBytes: bytes).map { "; \($0.adviceOnLink)" } ?? ""
             finish(
                 .failed(
                     "the other side does not speak SDL: \(error), in \(bytes.hexExcerpt(limit: 16))"

@@ -67,7 +67,7 @@ final class StatusReporter: Sendable {
             name: name.isEmpty ? nil : name, framesIn: Int(link.counters.framesIn),
             bytesIn: Int(link.counters.bytesIn), framesOut: Int(link.counters.framesOut),
             bytesOut: Int(link.counters.bytesOut), garbageBytes: Int(link.garbageBytes),
-            hint: link.recognised?.advice)
+            hint: link.recognised?.adviceOnLink)
     }
 
     private func linkStatus(_ hub: RelaySnapshot) -> LinkStatus {

@@ -96,7 +96,7 @@ struct LinkSupervisorTests {
             #expect(reason.code == .notATerminal)
             #expect(
                 link.log.value.filter { $0.contains("regular file") }
-                    == ["warning: link waiting: \(reason)"])
+                    == ["warning: waiting: \(reason)"])
             unlink(path)
             let tty = try PseudoTerminal(path: path)
             try await link.waitUntilOpen()
@@ -199,7 +199,7 @@ struct LinkSupervisorTests {
             try await link.waitUntilWaiting(.absent)
             #expect(
                 link.log.value == [
-                    "warning: link waiting: /dev/ttyRelaydTest does not exist; "
+                    "warning: waiting: /dev/ttyRelaydTest does not exist; "
                         + "plug the device in; relayd opens it as soon as it appears"
                 ])
         }

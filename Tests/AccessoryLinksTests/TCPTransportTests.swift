@@ -109,7 +109,7 @@ struct TCPTransportTests {
             }
             #expect(
                 link.log.value == [
-                    "warning: link waiting: nothing listens on 127.0.0.1:\(reserved.port); "
+                    "warning: waiting: nothing listens on 127.0.0.1:\(reserved.port); "
                         + "start sdl_core or the emulator, or correct the port"
                 ])
             // The reason stays in view while further attempts run.

@@ -21,7 +21,8 @@ struct StreamDiagnosisTests {
     func recognises(text: String, expected: WrongProtocol) {
         let found = WrongProtocol(firstBytes: ByteBuffer(string: text))
         #expect(found == expected)
-        #expect(found?.advice.isEmpty == false)
+        #expect(found?.adviceOnAppPort.isEmpty == false)
+        #expect(found?.adviceOnLink.isEmpty == false)
     }
 
     @Test("does not name what it does not know")

@@ -30,8 +30,8 @@ package enum WrongProtocol: Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// What was recognised and what to do about it.
-    package var advice: String {
+    /// What was recognised on the app port, and what to do about it.
+    package var adviceOnAppPort: String {
         switch self {
         case .webSocket:
             "this is a WebSocket client; SDL apps connect here by plain TCP. "
@@ -43,9 +43,22 @@ package enum WrongProtocol: Hashable, Sendable, CaseIterable {
             "this is a TLS ClientHello; SDL starts unencrypted and protects services later. "
                 + "Switch off TLS for this address in the app"
         case .openXCJSON, .openXCProtobuf:
-            "this looks like OpenXC vehicle messages, not SDL. "
-                + "Check that the address is the head unit's and not a vehicle interface's"
+            "this looks like OpenXC messages; this port speaks SDL"
         case .sshOrTelnet: "this is a terminal client (SSH or Telnet); this port speaks SDL"
+        }
+    }
+
+    /// What was recognised on the link to the head unit, and what to do about it.
+    package var adviceOnLink: String {
+        switch self {
+        case .webSocket, .http:
+            "this is an HTTP server, not a head unit. Check host and port: "
+                + "sdl_core listens for apps on 12345, its HMI's WebSocket is 8087"
+        case .tls: "this is a TLS peer, not a head unit. Check host and port"
+        case .openXCJSON, .openXCProtobuf:
+            "this looks like an OpenXC vehicle interface, not an SDL head unit. "
+                + "Check the accessory's address"
+        case .sshOrTelnet: "this is an SSH or Telnet server, not a head unit. Check host and port"
         }
     }
 
