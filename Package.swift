@@ -20,7 +20,6 @@ let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
-let nioTestUtils = Target.Dependency.product(name: "NIOTestUtils", package: "swift-nio")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let lifecycle = Target.Dependency.product(
     name: "ServiceLifecycle", package: "swift-service-lifecycle")
@@ -98,7 +97,7 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "SDLProtocolTests",
-            dependencies: ["SDLProtocol", "RelayTesting", nioCore, nioTestUtils],
+            dependencies: ["SDLProtocol", "RelayTesting", nioCore],
             swiftSettings: settings),
         .testTarget(
             name: "SimulatedAccessoryTests",

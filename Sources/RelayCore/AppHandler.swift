@@ -68,7 +68,7 @@ final class AppHandler: ChannelInboundHandler {
         // Whole frames that arrived before the end are still the app's word.
         pauses = []
         stallWatch.cancel()
-        pump(now: .now())
+        pump(now: switchboard.loop.now)
         self.context = nil
         switchboard.appDisconnected(self, reason: closeReason ?? .byApp)
     }

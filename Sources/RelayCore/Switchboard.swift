@@ -15,7 +15,7 @@ final class Switchboard {
     let loop: any EventLoop
     let configuration: RelayConfiguration
     /// The moment of the current read.
-    private(set) var now: NIODeadline = .now()
+    private(set) var now: NIODeadline
     private(set) var time = WallTime.now()
     private(set) var link: LinkStatus
     private(set) var apps: [AppID: AppHandler] = [:]
@@ -67,6 +67,7 @@ final class Switchboard {
         tapQueue: TapQueue, logger: Logger
     ) {
         self.loop = loop
+        now = loop.now
         self.accessoryAddress = accessoryAddress
         self.configuration = configuration
         self.logger = logger
@@ -80,7 +81,7 @@ final class Switchboard {
 
     /// One look at the clocks for all frames of a read.
     func beginRead() {
-        now = .now()
+        now = loop.now
         time = .now()
     }
 
@@ -199,7 +200,7 @@ final class Switchboard {
     func linkDrained() {
         guard !isDraining, let linkHandler else { return }
         isDraining = true
-        now = .now()
+        now = loop.now
         var resumable: [AppHandler] = []
         while linkHandler.isWritable, !scheduler.isEmpty {
             while linkHandler.isWritable, let entry = scheduler.next(at: now) {

@@ -1,0 +1,210 @@
+// The hub's handlers on embedded channels: no sockets, and a clock that moves when told.
+
+import Logging
+import NIOCore
+import NIOEmbedded
+import RelayTesting
+import SDLProtocol
+import Testing
+
+@testable import RelayCore
+
+@Suite("The hub's handlers")
+struct HandlerTests {
+    /// A switchboard whose channels and clock are the test's.
+    private final class Bench {
+        let loop = EmbeddedEventLoop()
+        let switchboard: Switchboard
+        let link: EmbeddedChannel
+        /// Reads the link was allowed to make.
+        let linkReads = ReadCounter()
+
+        init(_ change: (inout RelayConfiguration) -> Void = { _ in }) throws {
+            var configuration = RelayConfiguration()
+            change(&configuration)
+            switchboard = Switchboard(
+                loop: loop, configuration: configuration, accessoryAddress: "test:",
+                tapQueue: TapQueue(maximumBytes: 1 << 20),
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            link = EmbeddedChannel(
+                handlers: [linkReads, LinkHandler(switchboard: switchboard)], loop: loop)
+            try connect(link)
+        }
+
+        func app() throws -> EmbeddedChannel {
+            let channel = EmbeddedChannel(loop: loop)
+            try switchboard.accept(channel)
+            try connect(channel)
+            return channel
+        }
+
+        /// An app that has been granted a session.
+        func app(session: UInt8) throws -> EmbeddedChannel {
+            let app = try app()
+            try app.says(.startService())
+            #expect(try link.hears() == .startService())
+            try link.says(.startServiceACK(session: session))
+            #expect(try app.hears() == .startServiceACK(session: session))
+            return app
+        }
+
+        private func connect(_ channel: EmbeddedChannel) throws {
+            try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 2776)).wait()
+        }
+    }
+
+    @Test("frames in pieces reach the link whole, and only when they are whole")
+    func pieces() throws {
+        let bench = try Bench()
+        let app = try bench.app(session: 1)
+        let frame = Frame.rpc(session: 1, json: #"{"mainField1":"in pieces"}"#)
+        for byte in frame.wire.readableBytesView.dropLast() {
+            try app.writeInbound(ByteBuffer(bytes: [byte]))
+            #expect(try bench.link.hears() == nil)
+        }
+        try app.writeInbound(ByteBuffer(bytes: frame.wire.readableBytesView.suffix(1)))
+        #expect(try bench.link.hears() == frame)
+    }
+
+    @Test("a frame whose end does not come is given up after a while, what follows is not lost")
+    func stalledLink() throws {
+        let bench = try Bench()
+        let app = try bench.app(session: 1)
+        // Claims 64 KB and brings two real frames instead.
+        let notice = Frame.rpc(session: 1, .notification, .onHMIStatus)
+        var bytes = ByteBuffer(bytes: [0x51, 7, 0, 1, 0, 1, 0, 0, 0, 0, 0, 9])
+        bytes.writeImmutableBuffer(notice.wire)
+        bytes.writeImmutableBuffer(notice.wire)
+        try bench.link.writeInbound(bytes)
+        #expect(try app.hears() == nil)
+        bench.loop.advanceTime(by: .seconds(10))
+        #expect(try app.hears() == notice)
+        #expect(try app.hears() == notice)
+        #expect(bench.switchboard.garbageBytes == 12)
+    }
+
+    @Test("an app that stops in the middle of a frame is told about, and stays")
+    func stalledApp() throws {
+        let bench = try Bench()
+        let app = try bench.app(session: 1)
+        try app.writeInbound(ByteBuffer(bytes: [0x51, 7, 0, 1, 0, 0]))
+        bench.loop.advanceTime(by: .seconds(10))
+        let problem = bench.switchboard.apps.values.first?.lastProblem
+        #expect(problem == "stopped in the middle of a frame 10 s ago: 6 bytes since byte 40")
+        #expect(app.isActive)
+    }
+
+    @Test("the link waits for an app that does not read, but only for the grace")
+    func heldLink() throws {
+        let bench = try Bench()
+        let stuck = try bench.app(session: 1)
+        let other = try bench.app(session: 2)
+        stuck.isWritable = false
+        let before = bench.linkReads.count
+        try bench.link.says(.rpc(session: 1, .notification))
+        bench.link.read()
+        #expect(bench.linkReads.count == before, "the link is held")
+        bench.loop.advanceTime(by: .milliseconds(50))
+        #expect(bench.linkReads.count == before + 1, "the link goes on")
+        try bench.link.says(.rpc(session: 2, .notification))
+        bench.link.read()
+        #expect(bench.linkReads.count == before + 2, "the grace is given once")
+        #expect(try other.hears() != nil)
+    }
+
+    @Test("an app that reads again lets the link go on at once")
+    func releasedLink() throws {
+        let bench = try Bench()
+        let slow = try bench.app(session: 1)
+        slow.isWritable = false
+        let before = bench.linkReads.count
+        try bench.link.says(.rpc(session: 1, .notification))
+        bench.link.read()
+        #expect(bench.linkReads.count == before)
+        slow.isWritable = true
+        slow.pipeline.fireChannelWritabilityChanged()
+        #expect(bench.linkReads.count == before + 1)
+    }
+
+    @Test("what waits for a busy link goes out by importance, each session in order")
+    func busyLink() throws {
+        let bench = try Bench()
+        let bulk = try bench.app(session: 1)
+        let talker = try bench.app(session: 2)
+        bench.link.isWritable = false
+        let files = (1...3).map { Frame.data(session: 1, message: UInt32($0), bytes: 100) }
+        for file in files { try bulk.says(file) }
+        let request = Frame.rpc(session: 2)
+        try talker.says(request)
+        #expect(try bench.link.hears() == nil)
+        bench.link.isWritable = true
+        bench.link.pipeline.fireChannelWritabilityChanged()
+        #expect(try bench.link.hears() == request)
+        for file in files { #expect(try bench.link.hears() == file) }
+    }
+
+    @Test("a StartService the head unit ignores is refused after the timeout")
+    func unansweredStart() throws {
+        let bench = try Bench()
+        let app = try bench.app()
+        try app.says(.startService())
+        _ = try bench.link.hears()
+        bench.loop.advanceTime(by: .seconds(20))
+        #expect(try app.hears()?.controlType == .startServiceNAK)
+        #expect(app.isActive)
+    }
+
+    @Test("a paced app goes on in the next slot and loses nothing")
+    func paced() throws {
+        let bench = try Bench { $0.framesPerSecond = 10 }
+        let app = try bench.app(session: 1)
+        let frames = (1...30).map { Frame.rpc(session: 1, message: UInt32($0)) }
+        for frame in frames { try app.says(frame) }
+        var heard: [Frame] = []
+        for _ in 0..<50 {
+            while let frame = try bench.link.hears() { heard.append(frame) }
+            bench.loop.advanceTime(by: .milliseconds(100))
+        }
+        #expect(heard == frames)
+    }
+
+    @Test("an app closed in the middle of a read is not decoded any further")
+    func closedInTheMiddle() throws {
+        let bench = try Bench { $0.foreignFrames = .close }
+        let app = try bench.app(session: 1)
+        var bytes = Frame.rpc(session: 9).wire
+        bytes.writeImmutableBuffer(Frame.startService().wire)
+        try app.writeInbound(bytes)
+        #expect(!app.isActive)
+        // Only the goodbye is on the link, no StartService for nobody.
+        #expect(try bench.link.hears()?.service == .rpc)
+        #expect(try bench.link.hears()?.controlType == .endService)
+        #expect(try bench.link.hears() == nil)
+    }
+}
+
+/// Counts the reads that get through to the transport.
+private final class ReadCounter: ChannelOutboundHandler {
+    typealias OutboundIn = ByteBuffer
+
+    private(set) var count = 0
+
+    func read(context: ChannelHandlerContext) {
+        count += 1
+        context.read()
+    }
+}
+
+extension EmbeddedChannel {
+    fileprivate func says(_ frame: Frame) throws {
+        try writeInbound(frame.wire)
+    }
+
+    /// The next frame written to this channel; nil if there is none.
+    fileprivate func hears() throws -> Frame? {
+        guard let bytes = try readOutbound(as: ByteBuffer.self) else { return nil }
+        var decoder = FrameDecoder(rules: .fromAccessory(), recovery: .fail)
+        decoder.append(bytes)
+        return try decoder.next()
+    }
+}
