@@ -15,28 +15,28 @@ final class Switchboard {
     let loop: any EventLoop
     let configuration: RelayConfiguration
     /// The moment of the current read.
-    private(set) var now: NIODeadline
-    private(set) var time = WallTime.now()
-    private(set) var link: LinkStatus
-    private(set) var apps: [AppID: AppHandler] = [:]
-    private(set) var departures: [Departure] = []
-    private(set) var limits: [RelayLimit: LimitHits] = [:]
-    private(set) var refusedConnections: UInt64 = 0
+    var now: NIODeadline
+    var time = WallTime.now()
+    var link: LinkStatus
+    var apps: [AppID: AppHandler] = [:]
+    var departures: [Departure] = []
+    var limits: [RelayLimit: LimitHits] = [:]
+    var refusedConnections: UInt64 = 0
 
-    private var router: SessionRouter<AppHandler>
-    private var scheduler = LinkScheduler<AppHandler>()
-    private var flow: FlowControl<AppHandler>
-    private let tap: FrameTap
-    private let logger: Logger
-    private let accessoryAddress: String
-    private var linkHandler: LinkHandler?
-    private var unflushed: [AppHandler] = []
-    private var isLinkUnflushed = false
-    private var isDraining = false
-    private var lastAppID: UInt64 = 0
-    private var wakeUp: (at: NIODeadline, task: Scheduled<Void>)?
-    private var whenGoodbyesAreSaid: [() -> Void] = []
-    private var isShuttingDown = false
+    var router: SessionRouter<AppHandler>
+    var scheduler = LinkScheduler<AppHandler>()
+    var flow: FlowControl<AppHandler>
+    let tap: FrameTap
+    let logger: Logger
+    let accessoryAddress: String
+    var linkHandler: LinkHandler?
+    var unflushed: [AppHandler] = []
+    var isLinkUnflushed = false
+    var isDraining = false
+    var lastAppID: UInt64 = 0
+    var wakeUp: (at: NIODeadline, task: Scheduled<Void>)?
+    var whenGoodbyesAreSaid: [() -> Void] = []
+    var isShuttingDown = false
 
     /// What status shows of the link.
     struct LinkStatus {
@@ -60,7 +60,7 @@ final class Switchboard {
     }
 
     /// Departures remembered for status.
-    private static let departureCount = 8
+    static let departureCount = 8
 
     init(
         loop: any EventLoop, configuration: RelayConfiguration, accessoryAddress: String,
@@ -92,7 +92,7 @@ final class Switchboard {
         scheduleWakeUp()
     }
 
-    private func flushAll() {
+    func flushAll() {
         if isLinkUnflushed {
             isLinkUnflushed = false
             linkHandler?.flush()
@@ -128,7 +128,7 @@ final class Switchboard {
     }
 
     @inline(__always)
-    private func send(_ frame: Frame, to app: AppHandler) {
+    func send(_ frame: Frame, to app: AppHandler) {
         app.send(frame)
         if !app.needsFlush {
             app.needsFlush = true
@@ -136,7 +136,7 @@ final class Switchboard {
         }
     }
 
-    private func sessionsMayHaveChanged() {
+    func sessionsMayHaveChanged() {
         linkHandler?.expect(sessions: router.knownSessions)
         guard !whenGoodbyesAreSaid.isEmpty, router.hasSaidAllGoodbyes else { return }
         let waiting = whenGoodbyesAreSaid
@@ -160,7 +160,7 @@ final class Switchboard {
         if !router.actions.isEmpty { performActions() }
     }
 
-    private func refused(_ frame: Frame, of app: AppHandler, because reason: DropReason) {
+    func refused(_ frame: Frame, of app: AppHandler, because reason: DropReason) {
         app.refusedFrames += 1
         app.lastProblem = "frame refused: \(reason)"
         if reason == .queueFull { limits[.pendingStarts, default: LimitHits()].hit(at: time) }
@@ -174,7 +174,7 @@ final class Switchboard {
     }
 
     /// Writes to the link, or queues while it is busy.
-    private func forward(_ frame: Frame, from app: AppHandler?) {
+    func forward(_ frame: Frame, from app: AppHandler?) {
         guard let linkHandler else { return }
         if scheduler.isEmpty, linkHandler.isWritable {
             write(frame, to: linkHandler)
@@ -190,7 +190,7 @@ final class Switchboard {
     }
 
     @inline(__always)
-    private func write(_ frame: Frame, to linkHandler: LinkHandler) {
+    func write(_ frame: Frame, to linkHandler: LinkHandler) {
         link.counters.sent(frame.wire.readableBytes)
         linkHandler.write(frame)
         isLinkUnflushed = true
@@ -220,7 +220,7 @@ final class Switchboard {
 
     // MARK: - What the router wants besides
 
-    private func performActions() {
+    func performActions() {
         for action in router.takeActions() {
             switch action {
             case .toLink(let frame, let app):
@@ -242,7 +242,7 @@ final class Switchboard {
         }
     }
 
-    private func close(_ app: AppHandler, _ reason: CloseReason) {
+    func close(_ app: AppHandler, _ reason: CloseReason) {
         app.lastProblem = "\(reason)"
         app.close(reason)
     }
@@ -250,7 +250,7 @@ final class Switchboard {
     // MARK: - Time
 
     /// One timer for everything that has a deadline; none when nothing has.
-    private func scheduleWakeUp() {
+    func scheduleWakeUp() {
         let deadlines = [router.nextDeadline, flow.nextDeadline].compactMap { $0 }
         guard let next = deadlines.min() else {
             wakeUp?.task.cancel()
@@ -263,7 +263,7 @@ final class Switchboard {
         wakeUp = (next, task)
     }
 
-    private func wokenUp() {
+    func wokenUp() {
         wakeUp = nil
         beginRead()
         router.advance(to: now)
@@ -276,176 +276,6 @@ final class Switchboard {
         }
         endRead()
         if wasHeld, !flow.isLinkHeld { linkHandler?.resumeReading() }
-    }
-
-    // MARK: - Slow apps
-
-    var isLinkHeld: Bool { flow.isLinkHeld }
-
-    private func appBlocked(_ app: AppHandler) {
-        let queued = app.queuedBytes
-        guard queued <= configuration.appQueueBytes else {
-            limits[.appQueue, default: LimitHits()].hit(at: time)
-            return close(app, .tooSlow(queuedBytes: queued))
-        }
-        app.queuedBytesSeen = max(app.queuedBytesSeen, queued)
-        flow.blocked(app, at: now)
-    }
-
-    func appDrained(_ app: AppHandler) {
-        app.queuedBytesSeen = 0
-        flow.drained(app)
-        if !flow.isLinkHeld { linkHandler?.resumeReading() }
-    }
-
-    /// The app sends faster than a head unit stands; it goes on at `deadline`.
-    func paced(_ app: AppHandler, until deadline: NIODeadline) {
-        if limits[.framesPerSecond] == nil || app.lastProblem == nil {
-            logger.warning(
-                """
-                app is paced to \(configuration.framesPerSecond) frames/s: head units end a \
-                session at 1000 (apps.frames_per_second)
-                """, metadata: ["app": "\(app.id)"])
-        }
-        app.lastProblem = "paced to \(configuration.framesPerSecond) frames/s"
-        limits[.framesPerSecond, default: LimitHits()].hit(at: time)
-        loop.assumeIsolated().scheduleTask(deadline: deadline) { app.resume(.rate) }
-    }
-
-    // MARK: - Apps come and go
-
-    func accept(_ channel: any Channel) throws {
-        guard apps.count < configuration.maximumApps, !isShuttingDown else {
-            refusedConnections += 1
-            limits[.maximumApps, default: LimitHits()].hit(at: .now())
-            logger.warning(
-                """
-                connection refused: \(configuration.maximumApps) apps are connected already \
-                (apps.maximum)
-                """, metadata: ["peer": "\(Self.peerName(channel))"])
-            channel.close(promise: nil)
-            return
-        }
-        lastAppID += 1
-        let app = AppHandler(
-            id: AppID(rawValue: lastAppID), peer: Self.peerName(channel), connectedAt: .now(),
-            switchboard: self)
-        try channel.pipeline.syncOperations.addHandler(app)
-    }
-
-    private static func peerName(_ channel: any Channel) -> String {
-        guard let address = channel.remoteAddress, let port = address.port else { return "local" }
-        let host = address.ipAddress ?? "?"
-        return host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
-    }
-
-    func appConnected(_ app: AppHandler) {
-        apps[app.id] = app
-        router.connect(app)
-        tap.record(.appConnected(app.id, peer: app.peer, time: .now()))
-        logger.debug("app connected", metadata: ["app": "\(app.id)", "peer": "\(app.peer)"])
-    }
-
-    func appDisconnected(_ app: AppHandler, reason: CloseReason) {
-        beginRead()
-        guard apps.removeValue(forKey: app.id) != nil else { return }
-        router.disconnect(app, at: now)
-        flow.drained(app)
-        performActions()
-        endRead()
-        tap.record(.appClosed(app.id, reason: "\(reason)", time: time))
-        departures.append(
-            Departure(id: app.id, peer: app.peer, closedAt: time, reason: reason))
-        if departures.count > Self.departureCount { departures.removeFirst() }
-        let level: Logger.Level = reason == .byApp || reason == .shutdown ? .debug : .warning
-        logger.log(
-            level: level, "app closed: \(reason)\(reason.excerpt)",
-            metadata: ["app": "\(app.id)", "peer": "\(app.peer)"])
-        if !flow.isLinkHeld { linkHandler?.resumeReading() }
-        sessionsMayHaveChanged()
-    }
-
-    /// Bytes from an app that are no frame: that app alone is closed.
-    func garbage(_ error: FrameError, at offset: UInt64, bytes: ByteBuffer, from app: AppHandler) {
-        let length = min(bytes.readableBytes, 64)
-        let excerpt = bytes.getSlice(at: bytes.readerIndex, length: length) ?? ByteBuffer()
-        let garbage = CloseReason.GarbageFromApp(
-            offset: offset, error: error, excerpt: excerpt,
-            recognised: WrongProtocol(firstBytes: bytes))
-        close(app, .garbage(garbage))
-    }
-
-    // MARK: - The link comes and goes
-
-    func linkOpened(_ handler: LinkHandler) {
-        guard linkHandler !== handler else { return }
-        beginRead()
-        linkHandler = handler
-        link.openedCount += 1
-        link.recognised = nil
-        tap.record(.linkOpened(address: accessoryAddress, time: time))
-        router.linkOpened(at: now)
-        performActions()
-        endRead()
-    }
-
-    func linkClosed(_ handler: LinkHandler, reason: String) {
-        guard linkHandler === handler else { return }
-        beginRead()
-        linkHandler = nil
-        link.garbageBytes += handler.garbageBytes
-        for entry in scheduler.removeAll() {
-            entry.app?.linkQueuedBytes = 0
-        }
-        router.linkClosed(reason: reason, at: now)
-        performActions()
-        for app in apps.values { app.resume(.link) }
-        endRead()
-        tap.record(.linkClosed(reason: reason, time: time))
-        sessionsMayHaveChanged()
-    }
-
-    func reopenLink(reason: String) {
-        linkHandler?.close(reason)
-    }
-
-    func garbage(_ report: GarbageReport) {
-        if let recognised = WrongProtocol(firstBytes: report.excerpt) {
-            link.recognised = recognised
-        }
-        logger.warning(
-            """
-            \(report.bytes) bytes from the head unit were no SDL frames\
-            \(report.isOver ? "" : " so far") (from byte \(report.offset) on: \(report.error))\
-            \(link.recognised.map { "; " + $0.adviceOnLink } ?? ""); bytes \(report.excerpt.hexExcerpt())
-            """)
-    }
-
-    /// A peer stopped in the middle of a frame; `app` is nil for the head unit.
-    func stalled(_ position: StallWatch.Position, app: AppHandler?) {
-        let problem =
-            "stopped in the middle of a frame \(configuration.stallTimeout.seconds) s ago: "
-            + "\(position.bytes) bytes since byte \(position.offset)"
-        app?.lastProblem = problem
-        if let app {
-            logger.warning("the app \(problem)", metadata: ["app": "\(app.id)"])
-        } else {
-            logger.warning("the head unit \(problem)")
-        }
-    }
-
-    // MARK: - Stopping
-
-    /// Ends all sessions and closes the apps; `done` is called when the head unit has confirmed.
-    func shutDown(done: @escaping () -> Void) {
-        isShuttingDown = true
-        beginRead()
-        router.endAllSessions()
-        performActions()
-        endRead()
-        for app in apps.values { close(app, .shutdown) }
-        guard linkHandler != nil, !router.hasSaidAllGoodbyes else { return done() }
-        whenGoodbyesAreSaid.append(done)
     }
 }
 
@@ -462,51 +292,4 @@ extension Switchboard {
 
     func sessions(of app: AppHandler) -> [SessionGrant] { router.sessions(of: app) }
     func isStarting(_ app: AppHandler) -> Bool { router.isStarting(app) }
-
-    private func report(_ event: RouterEvent<AppHandler>) {
-        switch event {
-        case .sessionOpened(let app, let grant):
-            if let mtu = grant.mtu, mtu > 0, mtu <= Self.largestBelievableMTU {
-                app.allowPayload(bytes: Int(mtu) + Self.payloadSlack)
-                linkHandler?.allowPayload(bytes: Int(mtu) + Self.payloadSlack)
-            }
-            link.make = grant.make ?? link.make
-            link.model = grant.model ?? link.model
-            link.protocolVersion = grant.fullVersion ?? "\(grant.version)"
-            logger.debug(
-                "session opened",
-                metadata: ["app": "\(app.id)", "session": "\(grant.sessionID)"])
-        case .farewell(let session):
-            logger.debug("goodbye said for an app that left", metadata: ["session": "\(session)"])
-        case .sessionReassigned(let app, let session):
-            logger.warning(
-                "the head unit gave session \(session) to another app without ending it",
-                metadata: ["app": "\(app.id)"])
-        case .startServiceUnanswered(let app):
-            app.lastProblem = "the head unit did not answer StartService"
-            logger.warning(
-                """
-                the head unit did not answer StartService for \
-                \(configuration.startServiceTimeout.seconds) s (sessions.start_service_timeout)
-                """, metadata: ["app": "\(app.id)"])
-        case .wrongHash(let app, let session, let sent):
-            logger.warning(
-                sent == 0
-                    ? "EndService without the hash ID of its session; the head unit may refuse it"
-                    : "EndService with a hash ID the head unit did not give",
-                metadata: ["app": "\(app.id)", "session": "\(session)"])
-        case .secondaryTransportOffered(let session, let isPassedOn):
-            logger.log(
-                level: isPassedOn ? .warning : .notice,
-                """
-                the head unit offers a secondary transport, which bypasses relayd: \
-                \(isPassedOn ? "passed on" : "taken out") (sessions.secondary_transports)
-                """, metadata: ["session": "\(session)"])
-        }
-    }
-
-    /// Head units announce at most a few hundred KiB; more is an error of theirs.
-    private static let largestBelievableMTU: Int64 = 4 << 20
-    /// Whether an MTU counts the header is not agreed; one header and a little more is allowed.
-    private static let payloadSlack = 28
 }

@@ -1,0 +1,53 @@
+// What the router noticed, told to people: the log lines and facts behind `RouterEvent`.
+
+import Logging
+import SDLProtocol
+
+extension Switchboard {
+    func report(_ event: RouterEvent<AppHandler>) {
+        switch event {
+        case .sessionOpened(let app, let grant):
+            if let mtu = grant.mtu, mtu > 0, mtu <= Self.largestBelievableMTU {
+                app.allowPayload(bytes: Int(mtu) + Self.payloadSlack)
+                linkHandler?.allowPayload(bytes: Int(mtu) + Self.payloadSlack)
+            }
+            link.make = grant.make ?? link.make
+            link.model = grant.model ?? link.model
+            link.protocolVersion = grant.fullVersion ?? "\(grant.version)"
+            logger.debug(
+                "session opened",
+                metadata: ["app": "\(app.id)", "session": "\(grant.sessionID)"])
+        case .farewell(let session):
+            logger.debug("goodbye said for an app that left", metadata: ["session": "\(session)"])
+        case .sessionReassigned(let app, let session):
+            logger.warning(
+                "the head unit gave session \(session) to another app without ending it",
+                metadata: ["app": "\(app.id)"])
+        case .startServiceUnanswered(let app):
+            app.lastProblem = "the head unit did not answer StartService"
+            logger.warning(
+                """
+                the head unit did not answer StartService for \
+                \(configuration.startServiceTimeout.seconds) s (sessions.start_service_timeout)
+                """, metadata: ["app": "\(app.id)"])
+        case .wrongHash(let app, let session, let sent):
+            logger.warning(
+                sent == 0
+                    ? "EndService without the hash ID of its session; the head unit may refuse it"
+                    : "EndService with a hash ID the head unit did not give",
+                metadata: ["app": "\(app.id)", "session": "\(session)"])
+        case .secondaryTransportOffered(let session, let isPassedOn):
+            logger.log(
+                level: isPassedOn ? .warning : .notice,
+                """
+                the head unit offers a secondary transport, which bypasses relayd: \
+                \(isPassedOn ? "passed on" : "taken out") (sessions.secondary_transports)
+                """, metadata: ["session": "\(session)"])
+        }
+    }
+
+    /// Head units announce at most a few hundred KiB; more is an error of theirs.
+    private static let largestBelievableMTU: Int64 = 4 << 20
+    /// Whether an MTU counts the header is not agreed; one header and a little more is allowed.
+    private static let payloadSlack = 28
+}
