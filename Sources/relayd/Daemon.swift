@@ -151,17 +151,17 @@ extension RelayConfiguration {
     /// The hub's share of the configuration.
     init(_ config: Config) {
         self.init()
-        whenAccessoryAbsent = config.apps.whenAccessoryAbsent == .hold ? .hold : .refuse
+        whenAccessoryAbsent = config.apps.whenAccessoryAbsent
         holdTimeout = TimeAmount(config.apps.holdTimeout)
-        whenLinkLost = config.apps.whenLinkLost == .close ? .close : .keep
+        whenLinkLost = config.apps.whenLinkLost
         appQueueBytes = config.apps.queueLimit
         stallGrace = TimeAmount(config.apps.stallGrace)
         maximumApps = config.apps.maximum
         framesPerSecond = config.apps.framesPerSecond
-        foreignFrames = config.apps.foreignFrames == .drop ? .drop : .close
+        foreignFrames = config.apps.foreignFrames
         startServiceTimeout = TimeAmount(config.sessions.startServiceTimeout)
         farewellTimeout = TimeAmount(config.sessions.farewellTimeout)
-        secondaryTransports = config.sessions.secondaryTransports == .strip ? .strip : .pass
+        secondaryTransports = config.sessions.secondaryTransports
         maximumPayloadBytes = config.limits.maximumPayload
         linkQueueBytes = config.limits.linkQueue
         tapQueueBytes = config.limits.tapQueue

@@ -45,14 +45,23 @@ struct RelayBench {
         }
     }
 
-    /// Connects the relay to the head unit, as the link supervisor does.
-    @discardableResult
-    func openLink() async throws -> any Channel {
+    /// Connects the relay to the head unit, as the link supervisor does, and returns its end.
+    func openLink() async throws -> FramePeer {
         let relay = relay
-        return try await ClientBootstrap(group: relay.loop)
+        _ = try await ClientBootstrap(group: relay.loop)
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
             .channelInitializer { relay.configureLink($0) }
             .connect(host: "127.0.0.1", port: accessory.port).get()
+        return try await accessory.nextLink()
+    }
+
+    /// An app that has been granted a session.
+    func openSession(_ session: UInt8, on headUnit: FramePeer) async throws -> FramePeer {
+        let app = try await connectApp()
+        try await app.send(.startService())
+        try await headUnit.grant(session: session)
+        _ = try await app.next()
+        return app
     }
 
     func connectApp(readsByItself: Bool = true) async throws -> FramePeer {

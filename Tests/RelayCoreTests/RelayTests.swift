@@ -10,8 +10,7 @@ struct RelayTests {
     @Test("an app gets its session and both sides hear each other's bytes untouched")
     func endToEnd() async throws {
         try await RelayBench.run { bench in
-            try await bench.openLink()
-            let headUnit = try await bench.accessory.nextLink()
+            let headUnit = try await bench.openLink()
             let app = try await bench.connectApp()
             try await app.send(.startService())
             #expect(try await headUnit.grant(session: 1) == .startService())
@@ -28,8 +27,7 @@ struct RelayTests {
     @Test("twenty apps register at once; each hears only its own")
     func twentyApps() async throws {
         try await RelayBench.run { bench in
-            try await bench.openLink()
-            let headUnit = try await bench.accessory.nextLink()
+            let headUnit = try await bench.openLink()
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 1...20 {
                     group.addTask {
@@ -66,12 +64,8 @@ struct RelayTests {
     @Test("an app killed at every byte of a frame leaves the link clean")
     func killedAtEveryByte() async throws {
         try await RelayBench.run { bench in
-            try await bench.openLink()
-            let headUnit = try await bench.accessory.nextLink()
-            let witness = try await bench.connectApp()
-            try await witness.send(.startService())
-            try await headUnit.grant(session: 1)
-            _ = try await witness.next()
+            let headUnit = try await bench.openLink()
+            let witness = try await bench.openSession(1, on: headUnit)
             let frame = Frame.rpc(session: 2, message: 5, json: #"{"mainField1":"cut"}"#)
             for cut in 0..<frame.wire.readableBytes {
                 let app = try await bench.connectApp()
@@ -98,12 +92,8 @@ struct RelayTests {
     @Test("an app that dies in the middle of a 100 KB frame leaves not one byte of it on the link")
     func diesInLargeFrame() async throws {
         try await RelayBench.run { bench in
-            try await bench.openLink()
-            let headUnit = try await bench.accessory.nextLink()
-            let app = try await bench.connectApp()
-            try await app.send(.startService())
-            try await headUnit.grant(session: 1)
-            _ = try await app.next()
+            let headUnit = try await bench.openLink()
+            let app = try await bench.openSession(1, on: headUnit)
             let frame = Frame.data(session: 1, message: 2, bytes: 100_000)
             try await app.send(bytes: frame.wire.getSlice(at: 0, length: 70_000) ?? ByteBuffer())
             await app.close()
@@ -115,12 +105,8 @@ struct RelayTests {
     @Test("garbage closes the app that sent it, says where and what, and disturbs nobody")
     func garbage() async throws {
         try await RelayBench.run { bench in
-            try await bench.openLink()
-            let headUnit = try await bench.accessory.nextLink()
-            let good = try await bench.connectApp()
-            try await good.send(.startService())
-            try await headUnit.grant(session: 1)
-            _ = try await good.next()
+            let headUnit = try await bench.openLink()
+            let good = try await bench.openSession(1, on: headUnit)
             let browser = try await bench.connectApp()
             try await browser.send(bytes: ByteBuffer(string: "GET / HTTP/1.1\r\nHost: x\r\n\r\n"))
             try await browser.closed()
@@ -143,8 +129,7 @@ struct RelayTests {
     func fiftyCuts() async throws {
         try await RelayBench.run { bench in
             for round in 1...50 {
-                try await bench.openLink()
-                let headUnit = try await bench.accessory.nextLink()
+                let headUnit = try await bench.openLink()
                 let app = try await bench.connectApp()
                 try await app.send(.startService())
                 try await headUnit.grant(session: UInt8(round))
@@ -168,8 +153,7 @@ struct RelayTests {
             let app = try await bench.connectApp()
             try await app.send(.startService())
             try await bench.until { $0.link.waitingStarts == 1 }
-            try await bench.openLink()
-            let headUnit = try await bench.accessory.nextLink()
+            let headUnit = try await bench.openLink()
             try await headUnit.grant(session: 4)
             #expect(try await app.next().sessionID == 4)
         }
@@ -195,12 +179,8 @@ struct RelayTests {
         try await RelayBench.run {
             $0.framesPerSecond = 0
         } _: { bench in
-            try await bench.openLink()
-            let headUnit = try await bench.accessory.nextLink()
-            let app = try await bench.connectApp()
-            try await app.send(.startService())
-            try await headUnit.grant(session: 1)
-            _ = try await app.next()
+            let headUnit = try await bench.openLink()
+            let app = try await bench.openSession(1, on: headUnit)
             try await headUnit.channel.setOption(.autoRead, value: false).get()
             // More than all socket buffers on the way can hold.
             let frame = Frame.data(session: 1, bytes: 64_000)
@@ -222,15 +202,11 @@ struct RelayTests {
         try await RelayBench.run {
             $0.appQueueBytes = 4 << 20
         } _: { bench in
-            try await bench.openLink()
-            let headUnit = try await bench.accessory.nextLink()
+            let headUnit = try await bench.openLink()
             let stuck = try await bench.connectApp(readsByItself: false)
             try await stuck.send(.startService())
             try await headUnit.grant(session: 1)
-            let healthy = try await bench.connectApp()
-            try await healthy.send(.startService())
-            try await headUnit.grant(session: 2)
-            _ = try await healthy.next()
+            let healthy = try await bench.openSession(2, on: headUnit)
             let flood = Frame.data(session: 1, bytes: 100_000)
             let wanted = Frame.data(session: 2, bytes: 1000)
             let listening = Task {
@@ -258,12 +234,8 @@ struct RelayTests {
         try await RelayBench.run {
             $0.framesPerSecond = 50
         } _: { bench in
-            try await bench.openLink()
-            let headUnit = try await bench.accessory.nextLink()
-            let app = try await bench.connectApp()
-            try await app.send(.startService())
-            try await headUnit.grant(session: 1)
-            _ = try await app.next()
+            let headUnit = try await bench.openLink()
+            let app = try await bench.openSession(1, on: headUnit)
             for message in 1...120 {
                 try await app.send(.rpc(session: 1, message: UInt32(message)))
             }
@@ -281,12 +253,8 @@ struct RelayTests {
         try await RelayBench.run {
             $0.maximumApps = 1
         } _: { bench in
-            try await bench.openLink()
-            let headUnit = try await bench.accessory.nextLink()
-            let first = try await bench.connectApp()
-            try await first.send(.startService())
-            try await headUnit.grant(session: 1)
-            _ = try await first.next()
+            let headUnit = try await bench.openLink()
+            let first = try await bench.openSession(1, on: headUnit)
             let second = try await bench.connectApp()
             try await second.closed()
             let request = Frame.rpc(session: 1)
@@ -301,12 +269,8 @@ struct RelayTests {
         try await RelayBench.run {
             $0.farewellTimeout = FramePeer.patience
         } _: { bench in
-            try await bench.openLink()
-            let headUnit = try await bench.accessory.nextLink()
-            let app = try await bench.connectApp()
-            try await app.send(.startService())
-            try await headUnit.grant(session: 1)
-            _ = try await app.next()
+            let headUnit = try await bench.openLink()
+            let app = try await bench.openSession(1, on: headUnit)
             async let stopped: Void = bench.relay.shutDown()
             #expect(try await app.next().controlType == .endService)
             try await app.closed()
@@ -322,12 +286,8 @@ struct RelayTests {
     @Test("the tap sees what passed, in order, with its fate")
     func tap() async throws {
         try await RelayBench.run { bench in
-            try await bench.openLink()
-            let headUnit = try await bench.accessory.nextLink()
-            let app = try await bench.connectApp()
-            try await app.send(.startService())
-            try await headUnit.grant(session: 1)
-            _ = try await app.next()
+            let headUnit = try await bench.openLink()
+            let app = try await bench.openSession(1, on: headUnit)
             try await app.send(.rpc(session: 9))
             await app.close()
             _ = try await headUnit.next()

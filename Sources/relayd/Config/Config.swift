@@ -28,7 +28,7 @@ package struct Config: Sendable, Equatable {
     package struct Apps: Sendable, Equatable {
         /// An app that comes before the head unit is held by default: app libraries wait for an
         /// answer, but give up or spin when they are refused at once.
-        package var whenAccessoryAbsent = AbsentAccessory.hold
+        package var whenAccessoryAbsent = RelayConfiguration.WhenAccessoryAbsent.hold
 
         /// How long an app's StartService is held before it is answered with a NAK. A minute
         /// is enough to switch a bench on, and short enough for a person who forgot to.
@@ -36,7 +36,7 @@ package struct Config: Sendable, Equatable {
 
         /// Apps are closed with the link by default, because a closed connection is what makes
         /// their libraries reconnect and register anew.
-        package var whenLinkLost = LostLink.close
+        package var whenLinkLost = RelayConfiguration.WhenLinkLost.close
 
         /// Bytes waiting for one slow app before that app alone is closed: some seconds of a
         /// busy link fit, and one app that hangs cannot take the machine's memory.
@@ -57,33 +57,9 @@ package struct Config: Sendable, Equatable {
 
         /// Frames of a session the app does not own are an app's bug: dropped and logged by
         /// default, so that the developer sees the line and not just a lost connection.
-        package var foreignFrames = ForeignFrames.drop
+        package var foreignFrames = RelayConfiguration.ForeignFrames.drop
 
         package init() {}
-    }
-
-    /// What happens to an app that connects while there is no head unit.
-    package enum AbsentAccessory: String, Sendable, CaseIterable {
-        /// Its StartService waits, unanswered, up to `holdTimeout`.
-        case hold
-        /// Its StartService is answered with a NAK at once.
-        case refuse
-    }
-
-    /// What happens to connected apps when the link to the head unit is lost.
-    package enum LostLink: String, Sendable, CaseIterable {
-        /// Every app is closed at once, so that its library reconnects.
-        case close
-        /// TCP connections stay open; apps have to notice by themselves.
-        case keep
-    }
-
-    /// What happens when an app sends a frame of a session that is not its own.
-    package enum ForeignFrames: String, Sendable, CaseIterable {
-        /// The frame is dropped, counted and logged.
-        case drop
-        /// The app is closed, with the reason in the log.
-        case close
     }
 
     /// How sessions begin and end.
@@ -98,17 +74,9 @@ package struct Config: Sendable, Equatable {
 
         /// Offers of a second transport name the head unit's own network, which the app's
         /// machine cannot reach and relayd cannot see; they are stripped by default.
-        package var secondaryTransports = SecondaryTransports.strip
+        package var secondaryTransports = RelayConfiguration.SecondaryTransports.strip
 
         package init() {}
-    }
-
-    /// What happens to a head unit's offers of a secondary transport.
-    package enum SecondaryTransports: String, Sendable, CaseIterable {
-        /// Removed from what the app sees.
-        case strip
-        /// Forwarded untouched.
-        case pass
     }
 
     /// Bounds on memory.

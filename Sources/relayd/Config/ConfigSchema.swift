@@ -66,12 +66,13 @@ package struct ConfigSchema {
         [
             ConfigOption(
                 "apps.when_accessory_absent", \.apps.whenAccessoryAbsent,
-                .choice(Config.AbsentAccessory.allCases)),
+                .choice(RelayConfiguration.WhenAccessoryAbsent.allCases)),
             ConfigOption(
                 "apps.hold_timeout", \.apps.holdTimeout,
                 .duration(.seconds(1)...(.seconds(3600)))),
             ConfigOption(
-                "apps.when_link_lost", \.apps.whenLinkLost, .choice(Config.LostLink.allCases)),
+                "apps.when_link_lost", \.apps.whenLinkLost,
+                .choice(RelayConfiguration.WhenLinkLost.allCases)),
             ConfigOption("apps.queue_limit", \.apps.queueLimit, .bytes(64 << 10...1 << 30)),
             ConfigOption(
                 "apps.stall_grace", \.apps.stallGrace, .duration(.zero...(.seconds(10)))),
@@ -80,7 +81,7 @@ package struct ConfigSchema {
                 "apps.frames_per_second", \.apps.framesPerSecond, .count(0...1_000_000)),
             ConfigOption(
                 "apps.foreign_frames", \.apps.foreignFrames,
-                .choice(Config.ForeignFrames.allCases)),
+                .choice(RelayConfiguration.ForeignFrames.allCases)),
         ]
     }
 
@@ -94,7 +95,7 @@ package struct ConfigSchema {
                 .duration(.zero...(.seconds(60)))),
             ConfigOption(
                 "sessions.secondary_transports", \.sessions.secondaryTransports,
-                .choice(Config.SecondaryTransports.allCases)),
+                .choice(RelayConfiguration.SecondaryTransports.allCases)),
         ]
     }
 
