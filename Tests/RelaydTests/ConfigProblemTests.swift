@@ -236,6 +236,10 @@ struct ConfigProblemTests {
         Case(
             "alias to nowhere", "accessory: *head\n",
             "f:1:12: not YAML: found undefined alias"),
+        Case(
+            "an address without quotes", "accessory: sim:\n",
+            "f:1:15: not YAML: mapping values are not allowed in this context; "
+                + "a value that ends in a colon needs quotes, as in accessory: \"sim:\""),
     ]
 
     @Test(

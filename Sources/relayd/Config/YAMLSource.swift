@@ -120,6 +120,9 @@ struct YAMLSource {
                 let place = context.mark.line == mark.line ? "" : " (line \(context.mark.line))"
                 text += ", \(context.text)\(place)"
             }
+            if problem.contains("mapping values are not allowed") {
+                text += "; a value that ends in a colon needs quotes, as in accessory: \"sim:\""
+            }
             if problem.contains("cannot start any token") {
                 text += "; indent with spaces, not tabs, and put quotes around special characters"
             }
