@@ -47,6 +47,8 @@ let package = Package(
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     ],
     targets: [
+        // "Did you mean …?" for whatever people type.
+        .target(name: "DidYouMean", swiftSettings: settings),
         // What the bytes mean. Values only: no sockets, clocks or logs.
         .target(name: "SDLProtocol", dependencies: [nioCore], swiftSettings: settings),
         // A head unit made of code; the `sim:` link and the tests share it.
@@ -59,18 +61,22 @@ let package = Package(
         // How bytes reach the accessory. Moves bytes, looks into none.
         .target(
             name: "AccessoryLinks",
-            dependencies: ["SimulatedAccessory", "CShims", nioCore, nioPosix, logging],
+            dependencies: [
+                "SimulatedAccessory", "CShims", "DidYouMean", nioCore, nioPosix, logging,
+            ],
             swiftSettings: settings),
         // Who gets which frame.
         .target(
-            name: "RelayCore", dependencies: ["SDLProtocol", nioCore, nioPosix, logging],
+            name: "RelayCore",
+            dependencies: ["SDLProtocol", "DidYouMean", nioCore, nioPosix, logging],
             swiftSettings: settings),
         // What the tool may ask the daemon: routes and their JSON.
         .target(name: "ControlAPI", swiftSettings: settings),
         .executableTarget(
             name: "relayd",
             dependencies: [
-                "RelayCore", "AccessoryLinks", "ControlAPI", "SDLProtocol", "CShims", "CSystemd",
+                "RelayCore", "AccessoryLinks", "ControlAPI", "SDLProtocol", "DidYouMean", "CShims",
+                "CSystemd",
                 nioCore, nioPosix, logging, lifecycle, unixSignals, arguments,
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -80,7 +86,7 @@ let package = Package(
         .executableTarget(
             name: "relayctl",
             dependencies: [
-                "ControlAPI", "SampleApp", "SDLProtocol",
+                "ControlAPI", "SampleApp", "SDLProtocol", "DidYouMean",
                 nioCore, nioPosix, nioHTTP1, arguments,
             ],
             swiftSettings: settings),
@@ -95,6 +101,7 @@ let package = Package(
                 "SDLProtocol", "SimulatedAccessory", "CShims", nioCore, nioPosix,
             ],
             swiftSettings: settings),
+        .testTarget(name: "DidYouMeanTests", dependencies: ["DidYouMean"], swiftSettings: settings),
         .testTarget(
             name: "SDLProtocolTests",
             dependencies: ["SDLProtocol", "RelayTesting", nioCore],

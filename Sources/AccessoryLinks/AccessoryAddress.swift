@@ -1,3 +1,5 @@
+import DidYouMean
+
 /// Where the accessory is, in one string: `scheme:path?option=value&…`.
 ///
 /// The configuration and `--accessory` hand strings in; `TransportCatalog` turns the address into
@@ -49,7 +51,7 @@ package struct AccessoryAddress: Hashable, Sendable {
     package func requireOptions(among known: [String]) throws(AddressError) {
         for option in options where !known.contains(option.name) {
             let hint =
-                Suggestion.closest(to: option.name, among: known).map {
+                Spelling.nearest(option.name, in: known).map {
                     "; did you mean \"\($0)\"?"
                 } ?? ""
             let list =

@@ -1,3 +1,5 @@
+import DidYouMean
+
 /// Every kind of transport relayd knows. A new one is a folder beside this file and one line here.
 package enum TransportCatalog {
     package static let all: [any AccessoryTransport.Type] = [
@@ -15,7 +17,7 @@ package enum TransportCatalog {
     ) throws(AddressError) -> any AccessoryTransport {
         guard let kind = all.first(where: { $0.scheme == address.scheme }) else {
             let hint =
-                Suggestion.closest(to: address.scheme, among: schemes).map {
+                Spelling.nearest(address.scheme, in: schemes).map {
                     "; did you mean \"\($0)\"?"
                 } ?? ""
             throw AddressError(

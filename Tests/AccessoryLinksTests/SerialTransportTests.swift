@@ -66,15 +66,29 @@ struct SerialTransportTests {
             try await open("serial:\(tty.path)", LinkProbe())
         }
         #expect(problem.code == .busy)
-        #expect(problem.message == "\(tty.path) is in use by another program")
-        #expect(problem.remedy == "find it with: sudo fuser -v \(tty.path)")
+        #expect(problem.message.hasPrefix("\(tty.path) is in use by "))
+        #expect(problem.remedy != nil)
         // The first link has not suffered.
         try await channel.send([1, 2, 3])
         #expect(try await tty.read(3) == [1, 2, 3])
 
         try await channel.close()
-        let second = try await open("serial:\(tty.path)", LinkProbe())
+        let second = try await openWhenFree("serial:\(tty.path)")
         try await second.close()
+    }
+
+    /// Other tests of this process start programs: between fork and exec those hold every
+    /// descriptor, also one we have just closed.
+    private func openWhenFree(_ address: String) async throws -> any Channel {
+        try await withDeadline("the device to be free") {
+            while true {
+                do {
+                    return try await open(address, LinkProbe())
+                } catch let problem as LinkProblem where problem.code == .busy {
+                    await Task.yield()
+                }
+            }
+        }
     }
 
     @Test("a busy tty's message names the program that has it")

@@ -83,12 +83,4 @@ import relayctl
         let result = await run("--socket", "/nonexistent/c.sock", "status")
         #expect(result.code == 2 && result.error.contains("/nonexistent/c.sock"))
     }
-
-    @Test(
-        "a hint needs a word that is near",
-        arguments: [("recrod", "record"), ("tial", "tail"), ("xyz", nil), ("status", "status")])
-    func nearest(word: String, expected: String?) {
-        #expect(
-            CommandLineHints.nearest(to: word, in: ["status", "tail", "record"]) == expected)
-    }
 }

@@ -50,17 +50,6 @@ struct ConfigQuantityTests {
         }
     }
 
-    @Test("one slip is recognised, another word is not")
-    func spelling() {
-        #expect(Spelling.distance("kitten", "sitting") == 3)
-        #expect(Spelling.distance("sokcet", "socket") == 1)
-        #expect(Spelling.distance("", "abc") == 3)
-        #expect(Spelling.nearest("sokcet", in: ["mode", "socket"]) == "socket")
-        #expect(Spelling.nearest("holdTimeout", in: ["hold_timeout"]) == "hold_timeout")
-        #expect(Spelling.nearest("banana", in: ["mode", "socket"]) == nil)
-        #expect(Spelling.nearest("", in: ["mode"]) == nil)
-    }
-
     @Test(
         "listening addresses are written as they are read",
         arguments: ["127.0.0.1:2776", "[::1]:2776", "[fe80::1%eth0]:0", "bench.local:65535"])

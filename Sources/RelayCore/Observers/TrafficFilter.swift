@@ -1,5 +1,6 @@
 // Which entries a log shows; made from configuration, asked by `TrafficLog`.
 
+import DidYouMean
 package import SDLProtocol
 
 /// Chooses entries by app, function, service and priority; everything empty lets all pass.
@@ -27,7 +28,9 @@ package struct TrafficFilter: Hashable, Sendable {
             let isHidden = text.hasPrefix("!")
             let name = String(isHidden ? text.dropFirst() : text[...])
             guard let function = FunctionID(anyCase: name) else {
-                throw TrafficFilterError(unknownFunction: name, didYouMean: FunctionID.near(name))
+                throw TrafficFilterError(
+                    unknownFunction: name,
+                    didYouMean: Spelling.nearest(name, in: FunctionID.all.map(\.name)))
             }
             if isHidden {
                 hiddenFunctions.insert(function)
@@ -99,31 +102,5 @@ extension FunctionID {
             return nil
         }
         self = found.id
-    }
-
-    /// The function name closest to `name`, if one is close: a third of its letters may differ.
-    fileprivate static func near(_ name: String) -> String? {
-        // Longer than any name: no use comparing.
-        guard name.utf8.count <= 64 else { return nil }
-        let wanted = Array(name.lowercased().utf8)
-        let best = all.map { (distance(wanted, Array($0.name.lowercased().utf8)), $0.name) }
-            .min { $0.0 < $1.0 }
-        guard let best, best.0 * 3 <= max(wanted.count, 3) else { return nil }
-        return best.1
-    }
-
-    /// Levenshtein distance.
-    private static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
-        var row = Array(0...right.count)
-        for (i, a) in left.enumerated() {
-            var diagonal = row[0]
-            row[0] = i + 1
-            for (j, b) in right.enumerated() {
-                let above = row[j + 1]
-                row[j + 1] = min(above + 1, row[j] + 1, diagonal + (a == b ? 0 : 1))
-                diagonal = above
-            }
-        }
-        return row[right.count]
     }
 }

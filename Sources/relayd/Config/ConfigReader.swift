@@ -1,3 +1,5 @@
+import DidYouMean
+
 // How each kind of value is read: one small function per kind, strict, with a message that helps.
 // `ConfigSchema` says which option uses which.
 

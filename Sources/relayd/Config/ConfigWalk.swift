@@ -1,3 +1,4 @@
+import DidYouMean
 internal import Yams
 
 // The strict walk over a configuration file: every key is looked up in the schema, every value is

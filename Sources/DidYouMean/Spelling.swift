@@ -1,4 +1,4 @@
-// "Did you mean …?" for keys and values of the configuration.
+// "Did you mean …?" for whatever people type: configuration keys, addresses, commands, functions.
 
 /// Finds the known word a misspelt one was meant to be.
 package enum Spelling {
