@@ -30,6 +30,9 @@ struct Daemon {
     ///
     /// - Throws: What keeps relayd from starting, written for people.
     func run() async throws {
+        // Before there is anything to clean up, and before anybody is told that relayd runs: a
+        // signal that comes at once must end it as politely as a later one.
+        let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
         // One loop for the link and its apps, where routing is a method call; one for the control
         // API, so that its clients cannot get in the way.
         let relayGroup = MultiThreadedEventLoopGroup(numberOfThreads: 1)
@@ -85,13 +88,25 @@ struct Daemon {
                         observer: observer)),
                 .init(service: statusLine, successTerminationBehavior: .ignore),
                 .init(service: systemd, successTerminationBehavior: .ignore),
-            ],
-            gracefulShutdownSignals: [.sigterm, .sigint], logger: Self.quiet)
+            ], logger: Self.quiet)
         group.maximumGracefulShutdownDuration = .seconds(10)
-        try await ServiceGroup(configuration: group).run()
+        try await Self.run(ServiceGroup(configuration: group), until: signals)
         logger.info("stopped")
         try? await relayGroup.shutdownGracefully()
         try? await controlGroup.shutdownGracefully()
+    }
+
+    /// Runs the services until one of them fails or a signal stops them.
+    private static func run(
+        _ services: ServiceGroup, until signals: UnixSignalsSequence
+    ) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            defer { group.cancelAll() }
+            group.addTask {
+                for await _ in signals { await services.triggerGracefulShutdown() }
+            }
+            try await services.run()
+        }
     }
 
     private func trafficLog() throws -> TrafficLog? {
