@@ -94,7 +94,7 @@ struct SerialTransportTests {
     @Test("a busy tty's message names the program that has it")
     func namesHolder() async throws {
         let tty = try PseudoTerminal()
-        let holder = try HoldingProcess(path: tty.path)
+        let holder = try await HoldingProcess(path: tty.path)
         defer { holder.end() }
         try await holder.waitUntilHeld()
         let problem = try await #require(throws: LinkProblem.self) {
@@ -192,21 +192,16 @@ struct SerialTransportTests {
 }
 
 /// Another program that holds a lock on a device node: flock(1), which becomes sleep(1).
-private final class HoldingProcess: Sendable {
-    let processID: pid_t
+private struct HoldingProcess {
+    private let process: ChildProcess
     private let path: String
 
-    init(path: String) throws {
+    var processID: Int32 { process.pid }
+
+    init(path: String) async throws {
         self.path = path
-        var id: pid_t = 0
-        let words: [String] = ["flock", "--no-fork", path, "sleep", "60"]
-        var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) }
-        arguments.append(nil)
-        defer { for argument in arguments { free(argument) } }
-        let environment: [UnsafeMutablePointer<CChar>?] = [nil]
-        let error = posix_spawnp(&id, "flock", nil, nil, arguments, environment)
-        try #require(error == 0)
-        processID = id
+        process = try await ChildProcess.start(
+            "flock", ["--no-fork", path, "sleep", "60"], environment: ["PATH": "/usr/bin:/bin"])
     }
 
     /// Once the process has the device open and locked.
@@ -223,9 +218,6 @@ private final class HoldingProcess: Sendable {
     }
 
     func end() {
-        // It has inherited the signal mask of a worker thread, which blocks SIGTERM.
-        kill(processID, SIGKILL)
-        var status: CInt = 0
-        waitpid(processID, &status, 0)
+        process.signal(SIGKILL)
     }
 }

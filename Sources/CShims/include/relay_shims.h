@@ -67,4 +67,10 @@ int relay_file_identity(int fd, uint64_t *device, uint64_t *inode);
  * slave in path[0..<size]. On failure nothing stays open. */
 int relay_pty_open(int *master, char *path, size_t size);
 
+/* ---- programs ------------------------------------------------------------------------ */
+
+/* Adds to a posix_spawn_file_actions_t: every descriptor from fd on is closed in the new program
+ * (posix_spawn_file_actions_addclosefrom_np, a GNU extension). */
+int relay_spawn_close_from(void *actions, int fd);
+
 #endif
