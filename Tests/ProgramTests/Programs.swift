@@ -1,0 +1,48 @@
+// The built programs: where they are and in which surroundings tests start them.
+
+import Glibc
+import RelayTesting
+import Testing
+
+/// relayd and relayctl as `swift build` leaves them, beside the test bundle.
+enum Program: String {
+    case relayd, relayctl
+
+    func path() throws -> String {
+        var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
+        let length = readlink("/proc/self/exe", &bytes, bytes.count)
+        guard length > 0 else { throw SystemFailure("/proc/self/exe cannot be read") }
+        let ours = String(decoding: bytes.prefix(length), as: UTF8.self)
+        // The test bundle runs by itself, or is loaded by a helper of the toolchain.
+        let bundle =
+            [ours, CommandLine.arguments.first ?? ""].first { $0.hasSuffix(".xctest") }
+            ?? CommandLine.arguments.first { $0.hasSuffix(".xctest") }
+        let folder = try #require(bundle).split(separator: "/").dropLast().joined(separator: "/")
+        return "/\(folder)/\(rawValue)"
+    }
+
+    /// What programs see of this process's environment: nothing that could change what they do.
+    static func environment(_ additions: [String: String] = [:]) -> [String: String] {
+        var environment = ["TZ": "UTC"]
+        for name in ["PATH", "HOME", "LD_LIBRARY_PATH"] {
+            if let value = getenv(name) { environment[name] = String(cString: value) }
+        }
+        return environment.merging(additions) { $1 }
+    }
+
+    func start(
+        _ arguments: [String], environment: [String: String] = [:], readsOutput: Bool = true
+    ) async throws -> ChildProcess {
+        try await ChildProcess.start(
+            path(), arguments, environment: Self.environment(environment),
+            readsOutput: readsOutput)
+    }
+
+    /// Runs the program to its end.
+    func run(
+        _ arguments: [String], environment: [String: String] = [:]
+    ) async throws -> ChildProcess.Finished {
+        try await ChildProcess.run(
+            path(), arguments, environment: Self.environment(environment))
+    }
+}

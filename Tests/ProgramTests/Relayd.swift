@@ -1,0 +1,124 @@
+// A built relayd with a directory and ports of its own: what most tests of this floor hold.
+
+import ControlAPI
+import Glibc
+import NIOCore
+import RelayTesting
+import Testing
+
+/// A running relayd. Gone when `run` returns, whatever happened.
+struct Relayd {
+    let process: ChildProcess
+    let directory: TemporaryDirectory
+    /// Where apps connect.
+    let port: Int
+
+    var controlSocket: String { directory.file("relayd.sock") }
+
+    /// The configuration unless a test brings its own: fake head units confirm no goodbye.
+    static let quickGoodbyes = """
+        sessions:
+          farewell_timeout: 100ms
+
+        """
+
+    /// Starts relayd, runs `body`, ends relayd with SIGTERM unless the body has, and expects it to
+    /// end well.
+    ///
+    /// - Parameters:
+    ///   - arguments: added to the usual ones.
+    ///   - readsOutput: false leaves its standard output unread.
+    static func run(
+        accessory: String, config: String = quickGoodbyes, _ arguments: [String] = [],
+        environment: [String: String] = [:], readsOutput: Bool = true,
+        _ body: (Relayd) async throws -> Void
+    ) async throws {
+        try await TemporaryDirectory.run { directory in
+            let file = try directory.write(config, to: "relayd.yaml")
+            let process = try await Program.relayd.start(
+                [
+                    "--config", file, "--accessory", accessory, "--listen", "127.0.0.1:0",
+                    "--control-socket", directory.file("relayd.sock"),
+                ] + arguments, environment: environment, readsOutput: readsOutput)
+            try await run(process, in: directory, body)
+        }
+    }
+
+    private static func run(
+        _ process: ChildProcess, in directory: TemporaryDirectory,
+        _ body: (Relayd) async throws -> Void
+    ) async throws {
+        do {
+            let port = try await process.errors.wait(for: "the port apps connect to") {
+                Self.port($0)
+            }
+            try await body(Relayd(process: process, directory: directory, port: port))
+            if process.isRunning { process.signal(SIGTERM) }
+            let ending = try await process.ended()
+            #expect(ending == .exited(0))
+        } catch {
+            process.signal(SIGKILL)
+            _ = try? await process.ended()
+            Issue.record(
+                """
+                relayd said:
+                \((process.errors.all + process.output.all.suffix(20)).joined(separator: "\n"))
+                """)
+            throw error
+        }
+    }
+
+    /// The port in relayd's first line.
+    private static func port(_ lines: [String]) -> Int? {
+        for line in lines {
+            guard let match = line.firstMatch(of: #/apps connect by TCP to [0-9.]+:(\d+)/#) else {
+                continue
+            }
+            return Int(match.1)
+        }
+        return nil
+    }
+
+    func connectApp() async throws -> FramePeer {
+        try await FramePeer.connect(port: port)
+    }
+
+    /// Its answer to GET /v1/status.
+    func status() async throws -> StatusSnapshot {
+        let answer = try await ControlRequest.get(Routes.status, at: controlSocket)
+        return try APICoding.decode(StatusSnapshot.self, from: answer.body)
+    }
+
+    /// Asks until the status is as described; tests wait this way only for what leaves no trace on
+    /// a wire and no line in a log.
+    @discardableResult
+    func until(
+        _ what: String, _ isSo: (StatusSnapshot) -> Bool
+    ) async throws -> StatusSnapshot {
+        let deadline = NIODeadline.now() + FramePeer.patience
+        var latest = try await status()
+        while !isSo(latest) {
+            guard NIODeadline.now() < deadline else { throw NeverSo(what: what, latest: latest) }
+            // Leaves the processor to relayd.
+            try await Task.sleep(for: .milliseconds(5))
+            latest = try await status()
+        }
+        return latest
+    }
+
+    struct NeverSo: Error, CustomStringConvertible {
+        let what: String
+        let latest: StatusSnapshot
+
+        var description: String {
+            let json = (try? APICoding.encode(latest)) ?? []
+            return "never so: \(what); the latest status:\n\(String(decoding: json, as: UTF8.self))"
+        }
+    }
+
+    /// Runs the built relayctl against this relayd.
+    func relayctl(_ arguments: String...) async throws -> ChildProcess.Finished {
+        try await Program.relayctl.run(
+            arguments, environment: [ControlSocket.environmentVariable: controlSocket])
+    }
+}

@@ -1,0 +1,79 @@
+// The built relayd with its simulated head unit, and the built sample app.
+
+import ControlAPI
+import RelayTesting
+import SDLProtocol
+import Testing
+
+@Suite("The built programs and the simulated head unit", .serialized)
+struct SimulatedHeadUnitTests {
+    @Test("twenty apps register at once, each with a session of its own")
+    func twentyApps() async throws {
+        try await Relayd.run(accessory: "sim:") { relayd in
+            let apps = try await withThrowingTaskGroup(of: (FramePeer, UInt8).self) { group in
+                for number in 1...20 {
+                    group.addTask {
+                        let app = try await relayd.connectApp()
+                        let session = try await app.startSession().sessionID
+                        let heard = try await app.register("App \(number)", session: session)
+                        #expect(heard.allSatisfy { $0.sessionID == session })
+                        return (app, session)
+                    }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(Set(apps.map(\.1)).count == 20)
+            let status = try await relayd.until("20 registered apps") {
+                $0.apps.count(where: { $0.state == .registered }) == 20
+            }
+            #expect(
+                Set(status.apps.compactMap(\.appName)) == Set((1...20).map { "App \($0)" }))
+            #expect(Set(status.apps.flatMap(\.sessions)) == Set(apps.map { Int($0.1) }))
+            #expect(status.link.sessions == 20)
+            #expect(status.accessory.garbageBytes == 0)
+            // Still connected: the peers are held until here.
+            for (app, _) in apps { await app.close() }
+            try await relayd.until("all gone") { $0.apps.isEmpty && $0.link.sessions == 0 }
+        }
+    }
+
+    @Test("the sample app goes through; the log and relayctl status tell of it")
+    func sampleApp() async throws {
+        try await Relayd.run(accessory: "sim:") { relayd in
+            let app = try await Program.relayctl.start([
+                "sample-app", "--connect", "127.0.0.1:\(relayd.port)", "--name", "Sample",
+            ])
+            defer { app.signal(9) }
+            try await relayd.process.output.first(containing: "OnVehicleData")
+            let status = try await relayd.relayctl("status")
+            #expect(status.ending == .exited(0))
+            let row = status.output.split(separator: "\n").last { $0.contains("Sample") }
+            #expect(row?.contains("FULL") == true, "\(status.output)")
+            #expect(status.output.contains("127.0.0.1:\(relayd.port)"))
+            #expect(try await app.ended() == .exited(0))
+            for function in [
+                "RegisterAppInterface", "Show", "PutFile", "OnVehicleData", "EndService",
+            ] {
+                try await relayd.process.output.first(containing: function)
+            }
+        }
+    }
+
+    @Test("a sample app that is killed leaves no session behind")
+    func killedProcess() async throws {
+        try await Relayd.run(accessory: "sim:") { relayd in
+            let app = try await Program.relayctl.start([
+                "sample-app", "--connect", "127.0.0.1:\(relayd.port)", "--stay",
+            ])
+            defer { app.signal(9) }
+            try await relayd.until("registered") { $0.apps.first?.state == .registered }
+            app.signal(9)
+            #expect(try await app.ended() == .killed(by: 9))
+            let status = try await relayd.until("gone") {
+                $0.apps.isEmpty && $0.link.sessions == 0
+            }
+            #expect(status.recentDepartures.count == 1)
+            try await relayd.process.output.first(containing: "UnregisterAppInterface #65533")
+        }
+    }
+}
