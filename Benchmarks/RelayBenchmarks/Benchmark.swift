@@ -1,0 +1,66 @@
+// What a benchmark is, and the list of all of them.
+
+import Foundation
+
+/// One thing that is measured.
+protocol Benchmark {
+    /// As typed on the command line.
+    static var name: String { get }
+    /// One sentence for `--list`: what is measured, and how.
+    static var summary: String { get }
+
+    static func run(_ setting: Setting) async throws -> Findings
+}
+
+/// All benchmarks in the order they run. A new one is a file and a line here.
+enum BenchmarkCatalog {
+    static var all: [any Benchmark.Type] {
+        [
+
+            IdleBenchmark.self,
+            StartBenchmark.self,
+            MallocBenchmark.self,
+            RoundTripBenchmark.self,
+            StreamBenchmark.self,
+            DecoderBenchmark.self,
+            RouterBenchmark.self,
+            HubBenchmark.self,
+            TrafficLogBenchmark.self,
+        ]
+    }
+}
+
+/// What benchmarks need to know: which programs, how long.
+final class Setting {
+    /// Path of the relayd to measure.
+    let relayd: String
+    /// Path of the library that counts allocations of other programs.
+    let mallocCounter: String
+    let socat = "socat"
+    /// Rounds of which the median counts; every round visits all contestants in turn.
+    let rounds: Int
+    /// Less of everything, to see whether it works.
+    let isQuick: Bool
+    /// Folder for what the programs need, removed at the end.
+    private let directory: String
+    private var directories = 0
+
+    init(relayd: String, mallocCounter: String, rounds: Int, isQuick: Bool) throws {
+        self.relayd = relayd
+        self.mallocCounter = mallocCounter
+        self.rounds = rounds
+        self.isQuick = isQuick
+        directory = NSTemporaryDirectory() + "relayd-bench.\(getpid())"
+        try FileManager.default.createDirectory(
+            atPath: directory, withIntermediateDirectories: true)
+    }
+
+    func newDirectory() throws -> String {
+        directories += 1
+        return "\(directory)/\(directories)"
+    }
+
+    func removeFiles() {
+        try? FileManager.default.removeItem(atPath: directory)
+    }
+}

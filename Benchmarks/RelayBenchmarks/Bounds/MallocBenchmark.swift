@@ -1,0 +1,88 @@
+// How many allocations a forwarded frame costs.
+
+import Foundation
+
+/// relayd with a counting malloc in front of glibc's, forwarding a stream of 1 KB frames.
+enum MallocBenchmark: Benchmark {
+    static let name = "mallocs"
+    static let summary = "allocations per forwarded 1 KB frame, on the event loop and in all"
+
+    private static let frameBytes = 1024
+    /// How NIO names its threads; relayd starts that of the relay's loop first, then the control
+    /// API's, so that the lower thread ID is the loop's.
+    private static let loopThreadPrefix = "NIO-ELT-"
+
+    static func run(_ setting: Setting) async throws -> Findings {
+        var findings = Findings(notes: [
+            "frames written one by one, as fast as relayd takes them; RPCs with bulk data,",
+            "apps.frames_per_second: 0; hot path = event loop; all = with observers and log",
+        ])
+        for logsTraffic in [true, false] {
+            let lane = try Lane.relayd(
+                setting,
+                .init(logsTraffic: logsTraffic, preload: setting.mallocCounter))
+            for direction in StreamDirection.allCases {
+                try measure(lane, direction, logsTraffic, setting, &findings)
+            }
+            if logsTraffic { try measureRoundTrips(lane, setting, &findings) }
+        }
+        return findings
+    }
+
+    private static func measure(
+        _ lane: Lane, _ direction: StreamDirection, _ logsTraffic: Bool, _ setting: Setting,
+        _ findings: inout Findings
+    ) throws {
+        let stream = Stream(lane, direction, frameBytes: frameBytes)
+        let bytes = setting.isQuick ? 16 << 20 : 64 << 20
+        // Buffers and tables grow to their size.
+        _ = try stream.run(bytes: bytes / 4)
+        var (hot, all): ([Double], [Double]) = ([], [])
+        for _ in 0..<setting.rounds {
+            let before = try counts(lane)
+            let result = try stream.run(bytes: bytes)
+            let after = try counts(lane)
+            hot.append(Double(after.hot - before.hot) / Double(result.frames))
+            all.append(Double(after.all - before.all) / Double(result.frames))
+        }
+        let subject = "1 KB \(direction.rawValue), log \(logsTraffic ? "on" : "off")"
+        findings.add(subject, "event loop", "mallocs/frame", hot, "")
+        findings.add(subject, "all threads", "mallocs/frame", all, "")
+        guard logsTraffic else { return }
+        findings.bound(
+            "mallocs per 1 KB frame on the hot path, \(direction.rawValue)", hot.median, .atMost,
+            0.1, "")
+    }
+
+    /// The other end of the scale: every frame is a read of its own.
+    private static func measureRoundTrips(
+        _ lane: Lane, _ setting: Setting, _ findings: inout Findings
+    ) throws {
+        var trips = RoundTrips(lane, bytes: frameBytes)
+        let number = 2000
+        _ = try trips.run(number)
+        _ = lane.child.settledProcessorTime()
+        let before = try counts(lane)
+        _ = try trips.run(number)
+        _ = lane.child.settledProcessorTime()
+        let after = try counts(lane)
+        let frames = Double(2 * number)
+        let subject = "1 KB, one in flight, log on"
+        findings.add(
+            subject, "event loop", "mallocs/frame", [Double(after.hot - before.hot) / frames], "")
+        findings.add(
+            subject, "all threads", "mallocs/frame", [Double(after.all - before.all) / frames], "")
+    }
+
+    private static func counts(_ lane: Lane) throws -> (hot: Int, all: Int) {
+        guard let relayd = lane.relayd else { return (0, 0) }
+        let threads = try relayd.facts.threads()
+        let loops = threads.filter { $0.value.name.hasPrefix(loopThreadPrefix) }
+        guard let loop = loops.keys.min() else {
+            let names = threads.values.map(\.name).sorted().joined(separator: ", ")
+            throw BenchmarkError("relayd has no thread \(loopThreadPrefix)…, only \(names)")
+        }
+        let counts = try relayd.mallocCounts().allocations()
+        return (counts[loop] ?? 0, counts.values.reduce(0, +))
+    }
+}

@@ -1,0 +1,76 @@
+// The frames that benchmarks send: RPCs of an exact size, so that decode and log have work to do.
+
+import NIOCore
+import RelayTesting
+import SDLProtocol
+
+/// Frames made beforehand; making them must cost nothing while something is measured.
+enum Traffic {
+    /// Header of a frame and of an RPC.
+    static let overheadBytes = 12 + RPCHeader.bytes
+
+    /// A request of exactly `bytes` bytes with JSON only.
+    static func request(
+        session: UInt8, bytes: Int, message: UInt32 = 1, correlation: Int32 = 1
+    ) -> Frame {
+        .rpc(
+            session: session, message: message, .request, .show, correlation: correlation,
+            json: padded(#"{"mainField1":""#, bytes: bytes - overheadBytes))
+    }
+
+    /// Its answer, of the same size.
+    static func response(
+        session: UInt8, bytes: Int, message: UInt32 = 1, correlation: Int32 = 1
+    ) -> Frame {
+        .rpc(
+            session: session, message: message, .response, .show, correlation: correlation,
+            json: padded(#"{"success":true,"info":""#, bytes: bytes - overheadBytes))
+    }
+
+    /// An upload of exactly `bytes` bytes: short JSON, the rest bulk data.
+    static func upload(session: UInt8, bytes: Int, message: UInt32, correlation: Int32) -> Frame {
+        bulk(
+            session: session, bytes: bytes, message: message, type: .request, function: .putFile,
+            correlation: correlation,
+            json: #"{"syncFileName":"icon","fileType":"BINARY","persistentFile":false}"#)
+    }
+
+    /// What a head unit sends of that size: a notification with a file.
+    static func download(session: UInt8, bytes: Int, message: UInt32) -> Frame {
+        bulk(
+            session: session, bytes: bytes, message: message, type: .notification,
+            function: .onSystemRequest, correlation: 0,
+            json: #"{"requestType":"PROPRIETARY","fileType":"BINARY"}"#)
+    }
+
+    /// Encoded video of exactly `bytes` bytes.
+    static func video(session: UInt8, bytes: Int, message: UInt32) -> Frame {
+        .data(session: session, service: .video, message: message, bytes: bytes - 12)
+    }
+
+    /// Frames in a row, as they travel.
+    static func wire(_ frames: [Frame]) -> [UInt8] {
+        frames.flatMap { $0.wire.readableBytesView }
+    }
+
+    /// `beginning` made `bytes` long inside a JSON string and closed.
+    private static func padded(_ beginning: String, bytes: Int) -> String {
+        beginning + String(repeating: "x", count: max(0, bytes - beginning.utf8.count - 2)) + #""}"#
+    }
+
+    private static func bulk(
+        session: UInt8, bytes: Int, message: UInt32, type: RPCType, function: FunctionID,
+        correlation: Int32, json: String
+    ) -> Frame {
+        let size = bytes - overheadBytes - json.utf8.count
+        guard size > 0 else {
+            return .rpc(
+                session: session, message: message, type, function, correlation: correlation,
+                json: padded("{\"x\":\"", bytes: bytes - overheadBytes))
+        }
+        return .rpc(
+            version: 5, service: .bulk, sessionID: session, messageID: message, type: type,
+            functionID: function.rawValue, correlationID: correlation, json: json,
+            bulk: ByteBuffer(repeating: 0x5A, count: size))
+    }
+}

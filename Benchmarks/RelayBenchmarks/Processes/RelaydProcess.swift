@@ -1,0 +1,88 @@
+// The built relayd as a benchmark runs it.
+
+import ControlAPI
+import Foundation
+
+/// A running relayd, ready to serve.
+final class RelaydProcess {
+    let child: ChildProcess
+    let directory: String
+    /// From the moment before its start to its READY=1, in seconds.
+    let startTime: Double
+
+    /// What a run differs in from relayd's defaults.
+    struct Options {
+        var accessory = "sim:"
+        /// Whether decoded traffic is logged; it goes to /dev/null.
+        var logsTraffic = true
+        /// Library that counts allocations, put in front of relayd.
+        var preload: String?
+        /// The configuration file; nil for one that only lifts `apps.frames_per_second`.
+        var configuration: String?
+    }
+
+    /// - Parameter directory: an empty folder for its files.
+    init(_ setting: Setting, _ options: Options, directory: String) throws {
+        self.directory = directory
+        try FileManager.default.createDirectory(
+            atPath: directory, withIntermediateDirectories: true)
+        let configuration = options.configuration ?? "\(directory)/relayd.yaml"
+        if options.configuration == nil {
+            // RPC frames of a flood must not be paced, or the pacing would be measured.
+            let text = """
+                apps: { frames_per_second: 0 }
+                log: { traffic: \(options.logsTraffic), format: text, destination: terminal }
+
+                """
+            try text.write(toFile: configuration, atomically: false, encoding: .utf8)
+        }
+        let notify = try NotifySocket(path: "\(directory)/notify")
+        var environment = ["NOTIFY_SOCKET": notify.path]
+        if let preload = options.preload {
+            environment["LD_PRELOAD"] = preload
+            environment["RELAY_MALLOC_COUNTS"] = "\(directory)/mallocs"
+        }
+        let before = Clock.now()
+        child = try ChildProcess(
+            setting.relayd,
+            [
+                "--config", configuration, "--accessory", options.accessory,
+                "--listen", "127.0.0.1:0", "--control-socket", "\(directory)/control",
+            ],
+            environment: environment, errors: "\(directory)/errors")
+        do {
+            startTime = try notify.awaitReady() - before
+        } catch {
+            let said = (try? ProcessFacts.text(of: "\(directory)/errors")) ?? ""
+            throw BenchmarkError("relayd was not ready: \(error)\n\(said)")
+        }
+    }
+
+    var facts: ProcessFacts { ProcessFacts(processID: child.processID) }
+
+    func status() throws -> StatusSnapshot {
+        let socket = try Socket.connect(unix: "\(directory)/control")
+        let request =
+            "GET \(Routes.status) HTTP/1.1\r\nHost: relayd\r\nConnection: close\r\n\r\n"
+        try socket.write(Array(request.utf8))
+        let answer = try socket.readToEnd()
+        guard let head = answer.firstRange(of: Array("\r\n\r\n".utf8)) else {
+            throw BenchmarkError("relayd's status answer has no end of its head")
+        }
+        return try APICoding.decode(
+            StatusSnapshot.self, from: Array(answer[head.upperBound...]))
+    }
+
+    /// Where apps connect.
+    func port() throws -> UInt16 {
+        let endpoints = try status().server.endpoints
+        guard let port = endpoints.first?.split(separator: ":").last.flatMap({ UInt16($0) }) else {
+            throw BenchmarkError("relayd names no port: \(endpoints)")
+        }
+        return port
+    }
+
+    func mallocCounts() throws -> MallocCounts {
+        try MallocCounts(path: "\(directory)/mallocs")
+    }
+}
