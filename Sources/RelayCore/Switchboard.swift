@@ -98,13 +98,17 @@ final class Switchboard {
             linkHandler?.flush()
         }
         guard !unflushed.isEmpty else { return }
-        let written = unflushed
-        unflushed.removeAll(keepingCapacity: true)
-        for app in written {
+        // By index, because closing an app may add to the list; a copy would cost an allocation.
+        var index = 0
+        while index < unflushed.count {
+            let app = unflushed[index]
+            index += 1
+            guard app.needsFlush else { continue }
             app.needsFlush = false
             app.flush()
             if app.isBlocked { appBlocked(app) }
         }
+        unflushed.removeAll(keepingCapacity: true)
     }
 
     // MARK: - Accessory → app
@@ -251,8 +255,7 @@ final class Switchboard {
 
     /// One timer for everything that has a deadline; none when nothing has.
     func scheduleWakeUp() {
-        let deadlines = [router.nextDeadline, flow.nextDeadline].compactMap { $0 }
-        guard let next = deadlines.min() else {
+        guard let next = Self.earlier(router.nextDeadline, flow.nextDeadline) else {
             wakeUp?.task.cancel()
             wakeUp = nil
             return
@@ -261,6 +264,11 @@ final class Switchboard {
         wakeUp?.task.cancel()
         let task = loop.assumeIsolated().scheduleTask(deadline: next) { self.wokenUp() }
         wakeUp = (next, task)
+    }
+
+    private static func earlier(_ left: NIODeadline?, _ right: NIODeadline?) -> NIODeadline? {
+        guard let left, let right else { return left ?? right }
+        return min(left, right)
     }
 
     func wokenUp() {
