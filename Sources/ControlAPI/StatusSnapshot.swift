@@ -98,7 +98,7 @@ package struct RelaydStatus: Codable, Sendable, Equatable {
 
 /// The traffic log as a consumer that may fall behind.
 package struct LogStatus: Codable, Sendable, Equatable {
-    /// Batches of frames (one batch per read) the log never saw, because it was too slow. The
+    /// Batches of frames (those of some milliseconds) the log never saw, because it was too slow. The
     /// frames themselves were forwarded.
     package let droppedBatches: Int
     /// Finished lines that could not be written, e.g. because the disk or the journal was full.

@@ -4,20 +4,31 @@ import NIOCore
 import SDLProtocol
 import Synchronization
 
-/// Collects what one read brought and hands it over as a whole.
+/// Collects what reads bring and hands it over in batches.
 ///
-/// Lives on the event loop. The queue behind it is bounded by bytes; when the observers are too
-/// slow, frames go by unseen and are counted. Forwarding never waits for them.
-package final class FrameTap {
+/// Lives on the event loop. A batch leaves when it is `batchBytes` large or `batchDelay` old: waking
+/// the observers costs more than forwarding a frame, and nobody reads a log that fast. The queue
+/// behind it is bounded by bytes; when the observers are too slow, frames go by unseen and are
+/// counted. Forwarding never waits for them.
+final class FrameTap {
     /// What a frame occupies besides its bytes: its entry, its share of the read buffer.
     static let overheadBytes = 256
+    /// How long a frame may wait for others.
+    static let batchDelay: TimeAmount = .milliseconds(10)
+    /// Bytes of a batch that is handed over at once, however young; less with a small queue.
+    static let batchBytes = 256 << 10
 
     private let queue: TapQueue
-    private var frames: [TappedFrame] = []
-    private var bytes = 0
+    private let loop: any EventLoop
+    private let batchBytes: Int
+    private var batch = TapBatch()
+    private var isHandOverDue = false
 
-    package init(queue: TapQueue) {
+    init(queue: TapQueue, loop: any EventLoop) {
         self.queue = queue
+        self.loop = loop
+        // Some batches must fit, or the observers would see nothing of a busy link.
+        batchBytes = min(Self.batchBytes, queue.maximumBytes / 4)
     }
 
     @inline(__always)
@@ -25,31 +36,110 @@ package final class FrameTap {
         _ frame: Frame, _ direction: Direction, app: AppID?, time: WallTime,
         fate: FrameFate = .forwarded
     ) {
-        frames.append(
+        batch.append(
             TappedFrame(frame: frame, direction: direction, app: app, time: time, fate: fate))
-        bytes += frame.wire.readableBytes + Self.overheadBytes
     }
 
+    /// Events are rare and go at once, with the frames before them.
     func record(_ event: TapItem) {
         emit()
         queue.push(event)
     }
 
-    /// Hands over what the read brought.
+    /// The frames of a read are recorded: hands them over now or soon.
+    func endRead() {
+        guard !batch.isEmpty else { return }
+        if batch.bytes >= batchBytes {
+            emit()
+        } else if !isHandOverDue {
+            isHandOverDue = true
+            loop.assumeIsolated().scheduleTask(in: Self.batchDelay) {
+                self.isHandOverDue = false
+                self.emit()
+            }
+        }
+    }
+
+    /// Hands over what there is.
     func emit() {
-        guard !frames.isEmpty else { return }
-        let batch = frames
-        frames = []
-        frames.reserveCapacity(min(batch.count, 64))
-        queue.push(frames: batch, bytes: bytes)
+        guard !batch.isEmpty else { return }
+        queue.push(batch.take())
+    }
+}
+
+/// Frames on their way to the observers.
+///
+/// Small frames are copied: a slice would keep a whole read buffer alive, and the channel would
+/// need a new one for its next read. That is two allocations for every frame on a link where
+/// frames come one by one, and up to 64 KB for a frame of 64 B.
+struct TapBatch {
+    /// Frames up to this size are copied: some 50 ns at most. Larger ones share the read buffer.
+    static let copiedBytes = 2048
+
+    private var entries: [Entry] = []
+    /// The copied frames, one behind the other.
+    private var copies = ByteBuffer()
+    /// What the frames occupy, `FrameTap.overheadBytes` each included.
+    private(set) var bytes = 0
+
+    private struct Entry {
+        var frame: TappedFrame
+        /// Where in `copies` its bytes are; `frame` holds none then.
+        var copy: Range<Int>?
+    }
+
+    var isEmpty: Bool { entries.isEmpty }
+    var count: Int { entries.count }
+
+    @inline(__always)
+    mutating func append(_ frame: TappedFrame) {
+        let size = frame.frame.wire.readableBytes
+        bytes += size + FrameTap.overheadBytes
+        guard size <= Self.copiedBytes else {
+            entries.append(Entry(frame: frame, copy: nil))
+            return
+        }
+        let start = copies.writerIndex
+        copies.writeImmutableBuffer(frame.frame.wire)
+        var entry = Entry(frame: frame, copy: start..<copies.writerIndex)
+        entry.frame.frame = Frame(checked: ByteBuffer())
+        entries.append(entry)
+    }
+
+    /// The batch, leaving an empty one that expects as much again.
+    mutating func take() -> TapBatch {
+        let taken = self
+        entries = []
+        entries.reserveCapacity(taken.entries.count)
+        copies = ByteBuffer()
+        copies.reserveCapacity(taken.copies.readableBytes)
         bytes = 0
+        return taken
+    }
+
+    /// What the observers see. To be called when the batch grows no more: cutting the copies out
+    /// shares their storage, which an append would have to copy.
+    var frames: [TappedFrame] {
+        entries.map { entry in
+            guard let copy = entry.copy,
+                let wire = copies.getSlice(at: copy.lowerBound, length: copy.count)
+            else { return entry.frame }
+            var frame = entry.frame
+            frame.frame = Frame(checked: wire)
+            return frame
+        }
     }
 }
 
 /// Carries items from the event loop to the observers.
 package final class TapQueue: Sendable {
+    fileprivate enum Item {
+        case batch(TapBatch)
+        case event(TapItem)
+    }
+
     fileprivate struct State {
-        var items: [TapItem] = []
+        var items: [Item] = []
         /// Bytes of the frames in `items`.
         var queuedBytes = 0
         /// Bytes of the batch the observers are looking at.
@@ -62,31 +152,31 @@ package final class TapQueue: Sendable {
     }
 
     private let state = Mutex(State())
-    private let maximumBytes: Int
+    let maximumBytes: Int
 
     package init(maximumBytes: Int) {
         self.maximumBytes = maximumBytes
     }
 
-    /// Batches, one per read, that went by unseen since the start.
+    /// Batches that went by unseen since the start.
     package var missedBatches: Int { state.withLock { $0.missedBatches } }
 
-    func push(frames: [TappedFrame], bytes: Int) {
+    fileprivate func push(_ batch: TapBatch) {
         let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
-            guard state.queuedBytes + state.takenBytes + bytes <= maximumBytes else {
-                state.missedFrames += frames.count
+            guard state.queuedBytes + state.takenBytes + batch.bytes <= maximumBytes else {
+                state.missedFrames += batch.count
                 state.missedBatches += 1
-                state.missedBytes += bytes - frames.count * FrameTap.overheadBytes
+                state.missedBytes += batch.bytes - batch.count * FrameTap.overheadBytes
                 return nil
             }
-            state.queuedBytes += bytes
-            return state.append(.frames(frames))
+            state.queuedBytes += batch.bytes
+            return state.append(.batch(batch))
         }
         waiter?.resume()
     }
 
     func push(_ event: TapItem) {
-        let waiter = state.withLock { $0.append(event) }
+        let waiter = state.withLock { $0.append(.event(event)) }
         waiter?.resume()
     }
 
@@ -102,8 +192,8 @@ package final class TapQueue: Sendable {
     /// Everything queued, waiting for something if there is nothing; nil at the end.
     package func nextBatch() async -> [TapItem]? {
         while true {
-            let (batch, isFinished) = state.withLock { $0.take() }
-            if let batch { return batch }
+            let (items, isFinished) = state.withLock { $0.take() }
+            if let items { return items.map(Self.item) }
             if isFinished { return nil }
             await withCheckedContinuation { continuation in
                 let mayWait = state.withLock { state in
@@ -115,12 +205,19 @@ package final class TapQueue: Sendable {
             }
         }
     }
+
+    private static func item(_ item: Item) -> TapItem {
+        switch item {
+        case .batch(let batch): .frames(batch.frames)
+        case .event(let event): event
+        }
+    }
 }
 
 extension TapQueue.State {
-    fileprivate mutating func append(_ item: TapItem) -> CheckedContinuation<Void, Never>? {
+    fileprivate mutating func append(_ item: TapQueue.Item) -> CheckedContinuation<Void, Never>? {
         if missedFrames > 0 {
-            items.append(.missed(frames: missedFrames, bytes: missedBytes))
+            items.append(.event(.missed(frames: missedFrames, bytes: missedBytes)))
             missedFrames = 0
             missedBytes = 0
         }
@@ -128,7 +225,7 @@ extension TapQueue.State {
         return waiter.take()
     }
 
-    fileprivate mutating func take() -> (batch: [TapItem]?, isFinished: Bool) {
+    fileprivate mutating func take() -> (items: [TapQueue.Item]?, isFinished: Bool) {
         takenBytes = 0
         guard !items.isEmpty else { return (nil, isFinished) }
         defer {

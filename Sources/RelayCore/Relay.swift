@@ -81,6 +81,7 @@ package final class Relay: Sendable {
             }
         }
         try? await done.futureResult.get()
+        try? await loop.submit { self.switchboard.value.emptyTap() }.get()
         tapQueue.finish()
     }
 }

@@ -54,7 +54,7 @@ package struct RelaySnapshot: Sendable {
     package var departures: [Departure]
     package var limits: [RelayLimit: LimitHits]
     package var refusedConnections: UInt64
-    /// Batches of frames, one per read, that went past the observers unseen.
+    /// Batches of frames that went past the observers unseen.
     package var missedBatches: Int
 }
 

@@ -75,4 +75,9 @@ extension Switchboard {
         guard linkHandler != nil, !router.hasSaidAllGoodbyes else { return done() }
         whenGoodbyesAreSaid.append(done)
     }
+
+    /// Shows the observers what they have not seen yet.
+    func emptyTap() {
+        tap.emit()
+    }
 }

@@ -73,7 +73,7 @@ final class Switchboard {
         self.logger = logger
         router = SessionRouter(configuration: configuration)
         flow = FlowControl(grace: configuration.stallGrace)
-        tap = FrameTap(queue: tapQueue)
+        tap = FrameTap(queue: tapQueue, loop: loop)
         link = LinkStatus()
     }
 
@@ -88,7 +88,7 @@ final class Switchboard {
     /// Everything the read caused is written: flush, then let the observers see it.
     func endRead() {
         flushAll()
-        tap.emit()
+        tap.endRead()
         scheduleWakeUp()
     }
 

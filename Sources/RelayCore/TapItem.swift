@@ -71,7 +71,7 @@ package struct TappedFrame: Sendable {
 
 /// Frames and events, in order.
 package enum TapItem: Sendable {
-    /// The frames of one read.
+    /// Frames in the order they passed.
     case frames([TappedFrame])
     case appConnected(AppID, peer: String, time: WallTime)
     /// All that is known of the app may be forgotten.

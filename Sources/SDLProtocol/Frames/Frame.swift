@@ -10,9 +10,9 @@ package struct Frame: Hashable, Sendable {
     /// Header and payload; readable bytes are exactly one whole frame.
     package let wire: ByteBuffer
 
-    /// Wraps bytes that a `FrameDecoder` has found to be one whole, valid frame.
+    /// Wraps bytes that a `FrameDecoder` has found to be one whole, valid frame, or a copy of them.
     @inlinable
-    init(checked wire: ByteBuffer) {
+    package init(checked wire: ByteBuffer) {
         self.wire = wire
     }
 

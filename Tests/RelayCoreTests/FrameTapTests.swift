@@ -1,0 +1,130 @@
+import NIOCore
+import NIOEmbedded
+import RelayTesting
+import SDLProtocol
+import Testing
+
+@testable import RelayCore
+
+@Suite("The tap hands frames over in batches")
+struct FrameTapTests {
+    private let loop = EmbeddedEventLoop()
+    private let time = WallTime(nanoseconds: 1)
+
+    private func tap(_ queue: TapQueue) -> FrameTap { FrameTap(queue: queue, loop: loop) }
+
+    private func record(_ frames: [Frame], on tap: FrameTap) {
+        for frame in frames {
+            tap.record(frame, .fromApp, app: AppID(rawValue: 1), time: time)
+        }
+        tap.endRead()
+    }
+
+    /// Everything the observers will ever see.
+    private func rest(of queue: TapQueue) async -> [TapItem] {
+        queue.finish()
+        var items: [TapItem] = []
+        while let batch = await queue.nextBatch() { items += batch }
+        return items
+    }
+
+    private func frames(_ item: TapItem?) -> [Frame] {
+        if case .frames(let frames) = item { frames.map(\.frame) } else { [] }
+    }
+
+    @Test("frames of several reads leave together, when the first has waited its time")
+    func together() async {
+        let queue = TapQueue(maximumBytes: 1 << 20)
+        let tap = tap(queue)
+        let sent = (1...3).map { Frame.rpc(session: 1, message: $0) }
+        for frame in sent { record([frame], on: tap) }
+        loop.advanceTime(by: FrameTap.batchDelay)
+        record([.rpc(session: 2)], on: tap)
+        let items = await rest(of: queue)
+        #expect(items.count == 1, "the last frame still waits")
+        #expect(frames(items.first) == sent)
+    }
+
+    @Test("each batch waits anew")
+    func again() async {
+        let queue = TapQueue(maximumBytes: 1 << 20)
+        let tap = tap(queue)
+        record([.rpc(session: 1)], on: tap)
+        loop.advanceTime(by: FrameTap.batchDelay)
+        record([.rpc(session: 2)], on: tap)
+        loop.advanceTime(by: FrameTap.batchDelay)
+        let items = await rest(of: queue)
+        #expect(items.map { frames($0).map(\.sessionID) } == [[1], [2]])
+    }
+
+    @Test("a large batch leaves at the end of its read")
+    func large() async {
+        let queue = TapQueue(maximumBytes: 8 << 20)
+        let sent = (1...3).map { Frame.data(session: 1, message: $0, bytes: 100_000) }
+        record(sent, on: tap(queue))
+        #expect(frames(await rest(of: queue).first) == sent)
+    }
+
+    @Test("an event leaves at once, after the frames before it")
+    func events() async {
+        let queue = TapQueue(maximumBytes: 1 << 20)
+        let tap = tap(queue)
+        record([.rpc(session: 1)], on: tap)
+        tap.record(.linkClosed(reason: "unplugged", time: time))
+        let items = await rest(of: queue)
+        #expect(items.count == 2)
+        #expect(frames(items.first).count == 1)
+        guard case .linkClosed = items.last else {
+            Issue.record("the event is missing")
+            return
+        }
+    }
+
+    @Test(
+        "frames arrive byte for byte, small ones in a batch with large ones",
+        arguments: [
+            [TapBatch.copiedBytes - 13, 1, TapBatch.copiedBytes - 12, TapBatch.copiedBytes],
+            [100_000, 1, 2, 3, 100_000, 1],
+        ])
+    func bytes(sizes: [Int]) async {
+        let queue = TapQueue(maximumBytes: 8 << 20)
+        let tap = tap(queue)
+        let sent = sizes.enumerated().map { index, size in
+            Frame.data(
+                session: UInt8(index + 1), bytes: size, filledWith: UInt8(index + 1))
+        }
+        record(sent, on: tap)
+        tap.emit()
+        #expect(frames(await rest(of: queue).first) == sent)
+    }
+
+    @Test("small frames do not keep their read buffer")
+    func copies() async {
+        let queue = TapQueue(maximumBytes: 1 << 20)
+        let tap = tap(queue)
+        var read = ByteBuffer()
+        read.writeImmutableBuffer(Frame.rpc(session: 1).wire)
+        let storage = read.withUnsafeReadableBytes { $0.baseAddress }
+        record([Frame(checked: read)], on: tap)
+        // Sole owners write in place, others into a copy.
+        read.clear()
+        read.writeInteger(UInt8(0))
+        #expect(read.withUnsafeReadableBytes { $0.baseAddress } == storage)
+    }
+
+    @Test("what does not fit the queue is counted, and the gap is shown")
+    func missed() async {
+        let queue = TapQueue(maximumBytes: 1000)
+        let tap = tap(queue)
+        record([.data(session: 1, bytes: 488), .data(session: 1, bytes: 488)], on: tap)
+        tap.emit()
+        #expect(queue.missedBatches == 1)
+        tap.record(.linkOpened(address: "sim:", time: time))
+        let items = await rest(of: queue)
+        guard case .missed(frames: 2, bytes: 1000) = items.first else {
+            Issue.record("the gap is not shown: \(items)")
+            return
+        }
+        #expect(items.count == 2)
+    }
+}
