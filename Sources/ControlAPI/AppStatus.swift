@@ -110,7 +110,7 @@ package struct AppDeparture: Codable, Sendable, Equatable {
     package let appName: String?
     /// When its connection ended.
     package let closedAt: Timestamp
-    /// Why, in words, e.g. "closed by the app", "the head unit went away".
+    /// Why, in words, e.g. "the app closed the connection", "the head unit is gone".
     package let reason: String
 
     package init(id: Int, peer: String, appName: String? = nil, closedAt: Timestamp, reason: String)

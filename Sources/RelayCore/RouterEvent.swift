@@ -44,7 +44,7 @@ package enum CloseReason: Hashable, Sendable {
 extension CloseReason: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .byApp: "closed by the app"
+        case .byApp: "the app closed the connection"
         case .connectionError(let error): "connection broke: \(error)"
         case .garbage(let garbage):
             (garbage.recognised.map { $0.adviceOnAppPort + "; " } ?? "")
