@@ -33,10 +33,9 @@ struct Daemon {
         // Before there is anything to clean up, and before anybody is told that relayd runs: a
         // signal that comes at once must end it as politely as a later one.
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
-        // One loop for the link and its apps, where routing is a method call; one for the control
-        // API, so that its clients cannot get in the way.
+        // One loop for the link and its apps, where routing is a method call; everything else
+        // shares another, so that it cannot get in the way.
         let relayGroup = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        let controlGroup = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let loop = relayGroup.next()
         let logger = Logger(label: "relayd")
         let address = try AccessoryAddress(config.accessory)
@@ -54,7 +53,7 @@ struct Daemon {
             configuration: .init(
                 socketPath: config.control.socketPath, mode: UInt16(config.control.mode),
                 group: config.control.group.isEmpty ? nil : config.control.group),
-            status: { try await reporter.snapshot() }, eventLoopGroup: controlGroup,
+            status: { try await reporter.snapshot() }, eventLoopGroup: LoopExecutor.shared.loop,
             logger: Logger(label: "control"))
         let listener = try await AppListener.open(config.listen, for: relay)
         reporter.isListening(on: listener.addresses)
@@ -93,7 +92,6 @@ struct Daemon {
         try await Self.run(ServiceGroup(configuration: group), until: signals)
         logger.info("stopped")
         try? await relayGroup.shutdownGracefully()
-        try? await controlGroup.shutdownGracefully()
     }
 
     /// Runs the services until one of them fails or a signal stops them.

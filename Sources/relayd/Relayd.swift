@@ -11,6 +11,10 @@ package struct Relayd: AsyncParsableCommand {
 
     package init() {}
 
+    package static func main() async {
+        await withTaskExecutorPreference(LoopExecutor.shared) { await main(nil) }
+    }
+
     package func run() async throws {
         // What the daemon creates is for itself until it says otherwise.
         umask(0o077)

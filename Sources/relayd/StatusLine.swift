@@ -31,9 +31,14 @@ struct StatusLine: Service, TrafficConsumer {
     }
 
     func run() async throws {
-        for await _ in changes.cancelOnGracefulShutdown() {
-            guard let snapshot = try? await reporter.snapshot() else { return }
-            systemd.update(status: snapshot.summary)
+        // Not `cancelOnGracefulShutdown()`, whose unstructured tasks leave `LoopExecutor`.
+        await withGracefulShutdownHandler {
+            for await _ in changes {
+                guard let snapshot = try? await reporter.snapshot() else { return }
+                systemd.update(status: snapshot.summary)
+            }
+        } onGracefulShutdown: {
+            changed.finish()
         }
     }
 }

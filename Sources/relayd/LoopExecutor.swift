@@ -1,0 +1,28 @@
+// Where relayd's tasks run: on an event loop instead of the system's thread pool.
+
+import NIOCore
+import NIOPosix
+
+/// Runs tasks on an event loop. `Relayd` makes it the place for all tasks of the process: control
+/// API, observers, supervisor. The relay has a loop of its own, which they cannot hold up.
+///
+/// Swift's default pool on Linux is libdispatch's. From the first task that runs there it looks
+/// after its threads with a timer, one wake-up every second for the life of the process; an idle
+/// relayd is to sleep. A thread that is there anyway also costs less than a pool of them.
+final class LoopExecutor: TaskExecutor {
+    static let shared: LoopExecutor = {
+        NIOSingletons.groupLoopCountSuggestion = 1
+        return LoopExecutor(MultiThreadedEventLoopGroup.singleton.next())
+    }()
+
+    let loop: any EventLoop
+
+    private init(_ loop: any EventLoop) {
+        self.loop = loop
+    }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        loop.execute { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+}
