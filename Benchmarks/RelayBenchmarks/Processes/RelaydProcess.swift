@@ -13,8 +13,10 @@ final class RelaydProcess {
     /// What a run differs in from relayd's defaults.
     struct Options {
         var accessory = "sim:"
-        /// Whether decoded traffic is logged; it goes to /dev/null.
+        /// Whether decoded traffic is logged.
         var logsTraffic = true
+        /// Whether the log is kept, to count its lines; else it goes to /dev/null.
+        var keepsLog = false
         /// Library that counts allocations, put in front of relayd.
         var preload: String?
         /// The configuration file; nil for one that only lifts `apps.frames_per_second`.
@@ -49,7 +51,9 @@ final class RelaydProcess {
                 "--config", configuration, "--accessory", options.accessory,
                 "--listen", "127.0.0.1:0", "--control-socket", "\(directory)/control",
             ],
-            environment: environment, errors: "\(directory)/errors")
+            environment: environment,
+            output: options.keepsLog ? "\(directory)/\(Self.log)" : "/dev/null",
+            errors: "\(directory)/errors")
         do {
             startTime = try notify.awaitReady() - before
         } catch {
@@ -80,6 +84,17 @@ final class RelaydProcess {
             throw BenchmarkError("relayd names no port: \(endpoints)")
         }
         return port
+    }
+
+    private static let log = "traffic"
+
+    /// Lines of decoded traffic so far.
+    func loggedLines() throws -> Int {
+        let data = try Data(
+            contentsOf: URL(fileURLWithPath: "\(directory)/\(Self.log)"), options: .mappedIfSafe)
+        return data.withUnsafeBytes { bytes in
+            bytes.count { $0 == UInt8(ascii: "\n") }
+        }
     }
 
     func mallocCounts() throws -> MallocCounts {
