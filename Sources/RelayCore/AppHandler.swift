@@ -94,18 +94,11 @@ final class AppHandler: ChannelInboundHandler {
 
     func channelReadComplete(context: ChannelHandlerContext) {
         switchboard.endRead()
-        stallWatch.check(
-            on: context.eventLoop,
-            position: { [weak self] in self?.isPaused == false ? self?.decoder.unfinished : nil },
-            stalled: { [weak self] in self?.stalled($0) })
+        stallWatch.check(self, on: context.eventLoop)
     }
 
     func read(context: ChannelHandlerContext) {
         if pauses.isEmpty { context.read() } else { isReadHeld = true }
-    }
-
-    private func stalled(_ position: StallWatch.Position) {
-        switchboard.stalled(position, app: self)
     }
 
     /// Passes whole frames on until none is left or the app has to pause.
@@ -191,6 +184,15 @@ final class AppHandler: ChannelInboundHandler {
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         if context.channel.isWritable { switchboard.appDrained(self) }
+    }
+}
+
+extension AppHandler: FrameReceiver {
+    /// While the app is paused, nobody can expect its frame to go on.
+    var unfinishedFrame: StallWatch.Position? { isPaused ? nil : decoder.unfinished }
+
+    func stalled(_ position: StallWatch.Position) {
+        switchboard.stalled(position, app: self)
     }
 }
 

@@ -82,9 +82,7 @@ final class LinkHandler: ChannelDuplexHandler {
 
     func channelReadComplete(context: ChannelHandlerContext) {
         switchboard.endRead()
-        stallWatch.check(
-            on: context.eventLoop, position: { [weak self] in self?.decoder.unfinished },
-            stalled: { [weak self] in self?.stalled($0) })
+        stallWatch.check(self, on: context.eventLoop)
     }
 
     func read(context: ChannelHandlerContext) {
@@ -108,16 +106,6 @@ final class LinkHandler: ChannelDuplexHandler {
 
     var garbageBytes: UInt64 { decoder.garbageBytes }
 
-    // MARK: Stalls
-
-    private func stalled(_ position: StallWatch.Position) {
-        switchboard.stalled(position, app: nil)
-        decoder.abandonPartialFrame()
-        switchboard.beginRead()
-        pump()
-        switchboard.endRead()
-    }
-
     // MARK: Apps → link
 
     /// The channel takes more right away.
@@ -135,5 +123,17 @@ final class LinkHandler: ChannelDuplexHandler {
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         if context.channel.isWritable { switchboard.linkDrained() }
         context.fireChannelWritabilityChanged()
+    }
+}
+
+extension LinkHandler: FrameReceiver {
+    var unfinishedFrame: StallWatch.Position? { decoder.unfinished }
+
+    func stalled(_ position: StallWatch.Position) {
+        switchboard.stalled(position, app: nil)
+        decoder.abandonPartialFrame()
+        switchboard.beginRead()
+        pump()
+        switchboard.endRead()
     }
 }

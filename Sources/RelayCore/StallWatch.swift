@@ -3,6 +3,14 @@
 import NIOCore
 import SDLProtocol
 
+/// Who reads frames from a peer.
+protocol FrameReceiver: AnyObject {
+    /// Where the stream stands inside a frame that should go on; nil between frames.
+    var unfinishedFrame: StallWatch.Position? { get }
+    /// Nothing has moved for the whole timeout.
+    func stalled(_ position: StallWatch.Position)
+}
+
 /// Watches a decoder's unfinished frame with one timer, which runs only while there is one.
 ///
 /// Lives on the event loop, as its owner does.
@@ -22,25 +30,19 @@ final class StallWatch {
         var bytes: Int
     }
 
-    /// To be called after each read.
-    ///
-    /// - Parameters:
-    ///   - position: nil between frames.
-    ///   - stalled: called when nothing has moved for the whole timeout.
-    func check(
-        on loop: any EventLoop, position: @escaping () -> Position?,
-        stalled: @escaping (Position) -> Void
-    ) {
-        guard timer == nil, let seen = position() else { return }
+    /// To be called after each read. The timer keeps the receiver alive until `cancel`.
+    func check(_ receiver: some FrameReceiver, on loop: any EventLoop) {
+        guard timer == nil, let seen = receiver.unfinishedFrame else { return }
         timer = loop.assumeIsolated().scheduleTask(in: timeout) {
             self.timer = nil
-            guard position() == seen else {
-                return self.check(on: loop, position: position, stalled: stalled)
+            guard receiver.unfinishedFrame == seen else {
+                return self.check(receiver, on: loop)
             }
-            stalled(seen)
+            receiver.stalled(seen)
         }
     }
 
+    /// To be called when the receiver's channel is closed.
     func cancel() {
         timer?.cancel()
         timer = nil
