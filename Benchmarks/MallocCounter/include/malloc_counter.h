@@ -8,8 +8,8 @@
 
 #include <stdint.h>
 
-/// Threads that are told apart; all later ones share the last entry.
-#define MALLOC_COUNTER_THREADS 128
+/// Threads that are told apart, ended ones included; all later ones share the last entry.
+#define MALLOC_COUNTER_THREADS 4096
 
 /// Environment variable: path of a file that is to hold the table, so that others can read it.
 #define MALLOC_COUNTER_FILE "RELAY_MALLOC_COUNTS"
