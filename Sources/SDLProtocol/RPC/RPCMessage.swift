@@ -97,6 +97,13 @@ package struct RPCMessage: Hashable, Sendable {
         // Names of peers are shown and compared, never kept for long.
         unknownName = functionID.rawValue == 0 ? PrintableText.string(name, limit: 100) : nil
         correlationID = content.integer("correlationID").flatMap { Int32(exactly: $0) }
+        if let parameters = content.value("parameters"), parameters.kind != .object,
+            parameters.kind != .null
+        {
+            throw .notJSON(
+                JSONError(
+                    reason: .wrongKind(parameters.kind), offset: parameters.range.lowerBound))
+        }
         parameters = content.object("parameters") ?? .empty
         jsonBytes = payload.readableBytes
         bulk = ByteBuffer()
@@ -113,6 +120,11 @@ extension RPCType {
         case .response: "response"
         case .notification: "notification"
         }
+    }
+
+    package init?(name: String) {
+        guard let match = Self.allCases.first(where: { $0.name == name }) else { return nil }
+        self = match
     }
 }
 

@@ -1,0 +1,132 @@
+// What the RPC specification says: every function, parameter, struct and enumeration. Read by
+// `RPCValidator`, and by whoever explains an RPC to people.
+
+/// One version of the RPC specification, as facts: the built-in one, or a user's own.
+package struct RPCCatalogue: Hashable, Sendable {
+    package var version: RPCVersion
+    /// As the specification writes it, "2021-10-27"; empty when it does not say.
+    package var date: String
+    /// Requests, responses and notifications, in the specification's order.
+    package var functions: [RPCFunction]
+    package var structs: [RPCStruct]
+    package var enums: [RPCEnum]
+
+    /// RPC specification 8.0.0, read at first use.
+    package static let builtIn = RPCCatalogue(table: builtInTable)
+
+    package func function(_ id: FunctionID, _ type: RPCType) -> RPCFunction? {
+        functions.first { $0.id == id && $0.type == type }
+    }
+
+    /// The specification's name of a function, whatever its type.
+    package func name(of id: FunctionID) -> String? {
+        functions.first { $0.id == id }?.name
+    }
+
+    package func structure(_ name: String) -> RPCStruct? {
+        structs.first { $0.name == name }
+    }
+
+    package func enumeration(_ name: String) -> RPCEnum? {
+        enums.first { $0.name == name }
+    }
+}
+
+/// A request, response or notification.
+package struct RPCFunction: Hashable, Sendable {
+    package var name: String
+    package var id: FunctionID
+    package var type: RPCType
+    package var lifetime: RPCLifetime
+    package var parameters: [RPCParameter]
+}
+
+/// A JSON object with parameters of its own.
+package struct RPCStruct: Hashable, Sendable {
+    package var name: String
+    package var lifetime: RPCLifetime
+    package var parameters: [RPCParameter]
+}
+
+/// A set of words.
+package struct RPCEnum: Hashable, Sendable {
+    package struct Element: Hashable, Sendable {
+        /// As it travels.
+        package var name: String
+        package var lifetime: RPCLifetime
+    }
+
+    package var name: String
+    package var lifetime: RPCLifetime
+    package var elements: [Element]
+}
+
+/// A parameter of a function, or a member of a struct.
+package struct RPCParameter: Hashable, Sendable {
+    package enum Kind: Hashable, Sendable {
+        case boolean
+        /// Also 64-bit ones.
+        case integer
+        case float
+        case string
+        /// Of this name.
+        case enumeration(String)
+        case structure(String)
+    }
+
+    package var name: String
+    package var kind: Kind
+    package var isMandatory: Bool
+    /// Of numbers.
+    package var value = RPCBounds<Double>()
+    /// Of strings, in Unicode scalars. The minimum is 1 where the specification says nothing, as
+    /// head units have it.
+    package var length = RPCBounds<Int>()
+    /// Nil for anything but an array.
+    package var arraySize: RPCBounds<Int>?
+    /// The values of its enumeration that this function uses; empty = all.
+    package var values: [String] = []
+    package var lifetime: RPCLifetime
+    /// Since when it is defined like this; nil = since it exists.
+    package var redefined: RPCVersion?
+    /// How it was defined in earlier versions, each with the versions it was valid for.
+    package var earlier: [RPCParameter] = []
+}
+
+/// The smallest and the largest that is allowed; nil = no bound.
+package struct RPCBounds<Value: Hashable & Sendable>: Hashable, Sendable {
+    package var minimum: Value?
+    package var maximum: Value?
+
+    package init(minimum: Value? = nil, maximum: Value? = nil) {
+        self.minimum = minimum
+        self.maximum = maximum
+    }
+}
+
+extension RPCParameter.Kind {
+    /// The four types that need no definition; nil for names of structs and enumerations.
+    init?(basicType name: String) {
+        switch name {
+        case "Boolean": self = .boolean
+        case "Integer": self = .integer
+        // Older specifications say Double.
+        case "Float", "Double": self = .float
+        case "String": self = .string
+        default: return nil
+        }
+    }
+}
+
+extension RPCParameter {
+    /// Unicode scalars a string has at least where the specification says nothing: sdl_core
+    /// refuses empty strings then.
+    static let defaultMinimumLength = 1
+
+    /// Adds how it was defined before.
+    mutating func add(earlier: RPCParameter) {
+        if self.earlier.isEmpty { redefined = lifetime.since }
+        lifetime.extend(toEarlier: earlier.lifetime)
+        self.earlier.append(earlier)
+    }
+}

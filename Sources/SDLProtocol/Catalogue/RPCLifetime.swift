@@ -1,0 +1,74 @@
+// From which to which version of the RPC specification something exists; part of every entry of
+// the catalogue.
+
+/// Since when a function, parameter, struct, enumeration or value exists, and until when.
+package struct RPCLifetime: Hashable, Sendable {
+    /// 0 stands for "not said"; versions are packed, because the catalogue holds thousands.
+    private var packedSince: UInt32 = 0
+    private var packedUntil: UInt32 = 0
+    private var packedDeprecated: UInt32 = 0
+    package private(set) var isDeprecated = false
+
+    package init(
+        since: RPCVersion? = nil, until: RPCVersion? = nil, isDeprecated: Bool = false,
+        deprecated: RPCVersion? = nil
+    ) {
+        packedSince = since?.packed ?? 0
+        packedUntil = until?.packed ?? 0
+        packedDeprecated = deprecated?.packed ?? 0
+        self.isDeprecated = isDeprecated || deprecated != nil
+    }
+
+    /// The first version with it; nil when it is as old as what it belongs to.
+    package var since: RPCVersion? { RPCVersion(packed: packedSince) }
+    /// The first version without it; nil while it exists.
+    package var until: RPCVersion? { RPCVersion(packed: packedUntil) }
+    /// The first version that calls it deprecated; nil also when it is, but nobody says since when.
+    package var deprecated: RPCVersion? { RPCVersion(packed: packedDeprecated) }
+
+    /// Reads what stands in a specification: there the `since` of something deprecated says since
+    /// when it is deprecated.
+    init(statedSince since: RPCVersion?, until: RPCVersion?, isDeprecated: Bool) {
+        self.init(
+            since: since, until: until, isDeprecated: isDeprecated,
+            deprecated: isDeprecated ? since : nil)
+    }
+
+    /// It existed before already, defined or called otherwise.
+    mutating func extend(toEarlier earlier: RPCLifetime) {
+        packedSince = min(packedSince, earlier.packedSince)
+    }
+}
+
+extension RPCVersion {
+    /// Comparable like the version itself; parts of 1023 and more are cut.
+    var packed: UInt32 {
+        func part(_ number: Int) -> UInt32 { UInt32(min(max(number, 0), 1023)) }
+        return part(major) << 20 | part(minor) << 10 | part(patch)
+    }
+
+    init?(packed: UInt32) {
+        guard packed != 0 else { return nil }
+        self.init(
+            major: Int(packed >> 20), minor: Int(packed >> 10 & 1023), patch: Int(packed & 1023))
+    }
+
+    /// As specifications write it: "8", "4.5", "4.2.1".
+    package init?(text: some StringProtocol) {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard (1...3).contains(parts.count) else { return nil }
+        var numbers = [0, 0, 0]
+        for (index, part) in parts.enumerated() {
+            guard part.utf8.count <= 3, part.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+                let number = Int(part)
+            else { return nil }
+            numbers[index] = number
+        }
+        self.init(major: numbers[0], minor: numbers[1], patch: numbers[2])
+    }
+
+    /// As people say it, without a last part of 0: "7.1", "4.2.1".
+    package var short: String {
+        patch == 0 ? "\(major).\(minor)" : description
+    }
+}
