@@ -1,0 +1,142 @@
+// What is wrong with an RPC, for the log, the advice and programs; found by `RPCValidator`.
+
+/// What an RPC may do wrong. The raw values appear in JSON lines and are stable.
+package enum ValidationRule: String, Hashable, Sendable, CaseIterable {
+    /// A mandatory parameter is not there.
+    case missingMandatory
+    /// The specification knows no such parameter.
+    case unknownParameter
+    case wrongType
+    /// A number outside of its bounds.
+    case outOfRange
+    case tooLong
+    case tooShort
+    /// More elements in an array than allowed.
+    case tooManyElements
+    case tooFewElements
+    /// A word that its enumeration does not have.
+    case unknownValue
+    /// Exists, but not in the version of the RPC specification that app and head unit agreed on.
+    case newerThanNegotiated
+    /// Existed, but no longer in the version they agreed on.
+    case removed
+    case deprecated
+    /// The specification has no such request, response or notification.
+    case unknownFunction
+    /// The parameters are not a JSON object.
+    case notAnObject
+    /// `success` and `resultCode` of a response say the opposite of each other.
+    case contradiction
+}
+
+/// How bad a problem is.
+package enum ValidationSeverity: Int, Hashable, Sendable, Comparable {
+    /// Worth knowing; nothing goes wrong today.
+    case note
+    /// The receiver ignores it, or puts up with it.
+    case warning
+    /// The receiver refuses the message, or does not do what its sender wants.
+    case error
+
+    package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+
+    /// As JSON lines name it.
+    package var name: String {
+        switch self {
+        case .note: "note"
+        case .warning: "warning"
+        case .error: "error"
+        }
+    }
+}
+
+/// One thing that is wrong with an RPC. All texts are printable and short.
+package struct ValidationProblem: Hashable, Sendable {
+    package var rule: ValidationRule
+    package var severity: ValidationSeverity
+    /// Where: "choiceSet[2].menuName"; empty when the function itself is concerned.
+    package var path: String
+    /// The name it is about, when that is not the parameter's: a word, or the function.
+    package var subject: String?
+    /// What stands there, as a piece of a sentence: "\"12\"", "501 characters", "an object".
+    package var found: String
+    /// What should: "an Integer from 0 to 100", "at most 500 characters", "RPC 6.0".
+    package var expected: String
+    /// A name of the specification that was probably meant.
+    package var hint: String?
+
+    package var isError: Bool { severity == .error }
+
+    package init(
+        rule: ValidationRule, severity: ValidationSeverity, path: String, subject: String? = nil,
+        found: String, expected: String, hint: String? = nil
+    ) {
+        self.rule = rule
+        self.severity = severity
+        self.path = path
+        self.subject = subject
+        self.found = found
+        self.expected = expected
+        self.hint = hint
+    }
+
+    /// The problem of a message that cannot even be read as an RPC; nil when it is none of its
+    /// parameters.
+    package init?(_ error: RPCError) {
+        guard case .notJSON(let reason) = error else { return nil }
+        let found: String
+        switch reason.reason {
+        case .wrongKind(let kind): found = kind.inWords
+        case .truncated: found = "text that ends too soon, after \(reason.offset) bytes"
+        case .unexpected, .tooDeep: found = "text with \(reason)"
+        }
+        self.init(
+            rule: .notAnObject, severity: .error, path: "", found: found,
+            expected: "a JSON object")
+    }
+}
+
+extension ValidationProblem: CustomStringConvertible {
+    /// One sentence without a full stop.
+    package var description: String {
+        switch rule {
+        case .missingMandatory: "mandatory parameter \(path) is missing"
+        case .unknownParameter: "unknown parameter \(path)" + suggestion
+        case .unknownValue:
+            "unknown value \(found) of \(path)"
+                + (hint == nil ? ", expected \(expected)" : suggestion)
+        case .wrongType, .outOfRange: "\(path) is \(found), expected \(expected)"
+        case .tooLong, .tooShort, .tooManyElements, .tooFewElements:
+            "\(path) has \(found), expected \(expected)"
+        case .newerThanNegotiated: "\(what) needs \(expected), this session speaks \(found)"
+        case .removed: "\(what) was removed with \(expected), this session speaks \(found)"
+        case .deprecated: "\(what) is deprecated" + (expected.isEmpty ? "" : " since \(expected)")
+        case .unknownFunction: "\(what) is \(found)" + suggestion
+        case .notAnObject: "parameters are \(found), expected \(expected)"
+        case .contradiction: "\(path) is \(found), expected \(expected)"
+        }
+    }
+
+    private var what: String {
+        guard let subject else { return path }
+        return path.isEmpty ? subject : "value \(subject) of \(path)"
+    }
+
+    private var suggestion: String {
+        hint.map { ", did you mean \($0)?" } ?? ""
+    }
+}
+
+extension JSONKind {
+    /// As sentences call a value of this kind.
+    var inWords: String {
+        switch self {
+        case .object: "an object"
+        case .array: "an array"
+        case .string: "a string"
+        case .number: "a number"
+        case .bool: "a bool"
+        case .null: "null"
+        }
+    }
+}
