@@ -15,9 +15,10 @@ package actor TrafficObserver: FrameObserver {
 
     package init(
         limits: MessageAssembler.Limits = MessageAssembler.Limits(),
+        validator: RPCValidator? = .builtIn,
         consumers: [any TrafficConsumer]
     ) {
-        decoder = TrafficDecoder(limits: limits)
+        decoder = TrafficDecoder(limits: limits, validator: validator)
         self.consumers = consumers
     }
 

@@ -15,6 +15,7 @@ package import SDLProtocol
 /// what `MessageAssembler.Limits` allows.
 package struct TrafficDecoder: Sendable {
     private var sessions = SessionDirectory()
+    private var validation: TrafficValidation?
     private var fromApp: MessageAssembler
     private var fromAccessory: MessageAssembler
     private var streams: [StreamKey: StreamCounter] = [:]
@@ -22,7 +23,12 @@ package struct TrafficDecoder: Sendable {
     private var lastNumber: UInt64 = 0
     private var now = WallTime(nanoseconds: 0)
 
-    package init(limits: MessageAssembler.Limits = MessageAssembler.Limits()) {
+    /// - Parameter validator: Judges each RPC by its specification; nil = nobody does.
+    package init(
+        limits: MessageAssembler.Limits = MessageAssembler.Limits(),
+        validator: RPCValidator? = .builtIn
+    ) {
+        validation = validator.map(TrafficValidation.init)
         fromApp = MessageAssembler(limits: limits)
         fromAccessory = MessageAssembler(limits: limits)
     }
@@ -153,7 +159,13 @@ package struct TrafficDecoder: Sendable {
                 ?? Self.undecodable(message, .securityQuery(bytes: message.payloadBytes))
         } else {
             do {
-                content = .rpc(pair(try RPCMessage(message), problem, tapped))
+                var rpc = try RPCMessage(message)
+                validation?.name(&rpc)
+                var paired = pair(rpc, problem, tapped)
+                paired.validation =
+                    validation?.problems(
+                        in: rpc, from: tapped.direction, session: tapped.frame.sessionID) ?? []
+                content = .rpc(paired)
             } catch {
                 content = Self.undecodable(message, problem.map { .assembly($0) } ?? .rpc(error))
             }
@@ -238,6 +250,7 @@ package struct TrafficDecoder: Sendable {
         for (message, problem) in fromAccessory.abandon(session: session) {
             entries.append(broken(message, problem, .fromAccessory))
         }
+        validation?.forget(session)
         if let session {
             sessions.pending[session] = nil
         } else {

@@ -53,6 +53,8 @@ package struct RPCEntry: Sendable {
     package var latency: Int64?
     /// Complete, but not as its first frame announced.
     package var problem: AssemblyProblem?
+    /// What the specification has against it; empty also when nobody asked.
+    package var validation: [ValidationProblem] = []
 }
 
 /// A request that waits for its response.

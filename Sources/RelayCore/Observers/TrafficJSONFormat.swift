@@ -22,6 +22,9 @@
 //               params                          as it travelled, without whitespace
 //               paramsTruncated                 true: too long, params left out
 //               problem                         assembled, but not as announced
+//               problems                        what the specification has against it: objects
+//                                               with rule, severity (note, warning, error), path
+//                                               (of the parameter, "" = all), message, didYouMean
 // control       control (the frame's name), protocolVersion (of its header), protected, payload:
 //               its keys as they travelled, authToken blanked out
 // stream        totalFrames, totalBytes, durationMS, encrypted, final
@@ -55,7 +58,9 @@ struct TrafficJSONFormat: Sendable {
         case .stream(let summary): append(summary, to: &line)
         case .security(let query): append(query, to: &line)
         case .encrypted: break
-        case .undecodable(let undecodable): append(undecodable, to: &line)
+        case .undecodable(let undecodable):
+            append(undecodable, to: &line)
+            append(entry.validation, to: &line)
         case .dropped(let dropped): append(dropped, to: &line)
         case .event(let event): append(event, to: &line)
         }
@@ -110,6 +115,22 @@ struct TrafficJSONFormat: Sendable {
             line.append(compacted: message.parameters)
         }
         if let problem = rpc.problem { line.append(key: "problem", string: problem.description) }
+        append(rpc.validation, to: &line)
+    }
+
+    private func append(_ problems: [ValidationProblem], to line: inout LineBuilder) {
+        guard !problems.isEmpty else { return }
+        line.append(",\"problems\":[")
+        for (index, problem) in problems.enumerated() {
+            line.append(index == 0 ? "{\"rule\":" : ",{\"rule\":")
+            line.append(jsonString: problem.rule.rawValue)
+            line.append(key: "severity", string: problem.severity.name)
+            line.append(key: "path", string: problem.path)
+            line.append(key: "message", string: problem.description)
+            if let hint = problem.hint { line.append(key: "didYouMean", string: hint) }
+            line.append(ascii: "}")
+        }
+        line.append(ascii: "]")
     }
 
     private func append(_ control: ControlEntry, to line: inout LineBuilder) {

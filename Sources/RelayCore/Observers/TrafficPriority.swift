@@ -30,9 +30,10 @@ extension TrafficEntry {
 
 extension RPCEntry {
     fileprivate var priority: TrafficPriority {
-        if let outcome { return outcome.success && problem == nil ? .info : .warning }
+        let isBroken = problem != nil || validation.contains(where: \.isError)
+        if let outcome { return outcome.success && !isBroken ? .info : .warning }
         let isBadNews =
-            problem != nil || message.functionID == .onAppInterfaceUnregistered
+            isBroken || message.functionID == .onAppInterfaceUnregistered
         return isBadNews ? .warning : .info
     }
 }

@@ -96,6 +96,13 @@ struct TrafficTextFormat: Sendable {
             line.gap()
             line.append("\(problem)!", .warning)
         }
+        if let problem = rpc.worstProblem {
+            line.gap()
+            line.begin(problem.isError ? .failure : .warning)
+            line.append("⚠ ")
+            line.append(problem.description)
+            line.endColour()
+        }
     }
 
     /// Function name and correlation ID, as a column.

@@ -23,6 +23,10 @@ package struct RPCCatalogue: Hashable, Sendable {
         functions.first { $0.id == id }?.name
     }
 
+    package func id(of name: String) -> FunctionID? {
+        functions.first { $0.name == name }?.id
+    }
+
     package func structure(_ name: String) -> RPCStruct? {
         structs.first { $0.name == name }
     }

@@ -12,7 +12,7 @@ package enum RPCSender: Hashable, Sendable {
 /// Made to raise no false alarms:
 /// - a response that failed need only say so: real head units leave everything else out;
 /// - head units carry values for older apps along: what is deprecated or newer than the session
-///   is no news in their messages;
+///   is no news in their messages, and mistakes in it do no harm;
 /// - a parameter is judged by its definition in the version that was negotiated;
 /// - vehicle data has parameters of the car's maker, which no specification knows.
 package struct RPCValidator: Sendable {

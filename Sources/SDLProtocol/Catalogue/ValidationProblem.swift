@@ -64,6 +64,8 @@ package struct ValidationProblem: Hashable, Sendable {
     package var expected: String
     /// A name of the specification that was probably meant.
     package var hint: String?
+    /// Further elements of the same array with the same problem.
+    package var repeats = 0
 
     package var isError: Bool { severity == .error }
 
@@ -99,6 +101,14 @@ package struct ValidationProblem: Hashable, Sendable {
 extension ValidationProblem: CustomStringConvertible {
     /// One sentence without a full stop.
     package var description: String {
+        switch repeats {
+        case 0: sentence
+        case 1: sentence + " (and in one more element)"
+        default: sentence + " (and in \(repeats) more elements)"
+        }
+    }
+
+    private var sentence: String {
         switch rule {
         case .missingMandatory: "mandatory parameter \(path) is missing"
         case .unknownParameter: "unknown parameter \(path)" + suggestion

@@ -19,12 +19,13 @@ extension ValidationWalk {
             return
         }
         at += 1
+        let start = problems.count
         var count = 0
         JSONScanner.skipWhitespace(text, &at)
         while at < text.count, text[at] != UInt8(ascii: "]") {
             let first = problems.count
             try checkValue(member, text, &at)
-            if problems.count > first { prefix("[\(count)]", from: first) }
+            if problems.count > first { endElement(count, from: first, arraySince: start) }
             count += 1
             JSONScanner.skipWhitespace(text, &at)
             if at < text.count, text[at] == UInt8(ascii: ",") {
@@ -54,7 +55,7 @@ extension ValidationWalk {
             }
         }
         at += 1
-        checkMandatory(of: group, seen: seen)
+        checkMandatory(of: group, seen: seen, isNested: true)
     }
 
     // MARK: Values
@@ -165,11 +166,12 @@ extension ValidationWalk {
             return
         }
         guard !isFull else { return }
+        let hint = nearest(to: self.text(of: value), in: group)
         report(
             ValidationProblem(
                 rule: .unknownValue, severity: sender == .app ? .error : .warning, path: "",
                 found: "\"\(self.text(of: value))\"", expected: expected(member),
-                hint: nearest(to: self.text(of: value), in: group)))
+                hint: hint))
     }
 
     // MARK: Words

@@ -13,6 +13,8 @@ struct ValidationWalk {
     /// `version` in the index's form; 0 = unknown.
     let packedVersion: UInt32
     private(set) var problems: [ValidationProblem] = []
+    private var reports = 0
+    private var hints = 0
 
     init(
         validator: RPCValidator, message: RPCMessage, sender: RPCSender, version: RPCVersion?
@@ -25,20 +27,54 @@ struct ValidationWalk {
         packedVersion = version?.packed ?? 0
     }
 
-    var isFull: Bool { problems.count >= RPCValidator.maximumProblems }
+    /// Reports, those that only repeat others included, after which nothing more is looked for.
+    private static let maximumReports = 200
+    /// Names looked for in the catalogue: costly, hence only a few times per message.
+    private static let maximumHints = 4
+
+    var isFull: Bool {
+        problems.count >= RPCValidator.maximumProblems || reports >= Self.maximumReports
+    }
 
     /// Callers ask `isFull` before they put a problem into words.
     mutating func report(_ problem: ValidationProblem) {
-        if !isFull { problems.append(problem) }
+        guard !isFull else { return }
+        reports += 1
+        problems.append(problem)
+    }
+
+    /// The problems from `first` on are of element `number`. Those that an element since `start`
+    /// has as well are counted there; the others get the number in front of their path.
+    mutating func endElement(_ number: Int, from first: Int, arraySince start: Int) {
+        guard problems.count > first else { return }
+        let new = problems[first...]
+        problems.removeSubrange(first...)
+        for var problem in new {
+            problem.path = Self.joint(problem.path)
+            let same = problems[start..<first].firstIndex {
+                $0.rule == problem.rule && $0.found == problem.found
+                    && $0.subject == problem.subject
+                    && $0.path.drop { $0 != "]" }.dropFirst() == problem.path
+            }
+            if let same {
+                problems[same].repeats += 1 + problem.repeats
+            } else {
+                problem.path = "[\(number)]" + problem.path
+                problems.append(problem)
+            }
+        }
+    }
+
+    /// A path as it continues another one.
+    private static func joint(_ path: String) -> String {
+        path.isEmpty || path.hasPrefix("[") ? path : "." + path
     }
 
     /// Puts `component` in front of the path of all problems from `first` on: paths grow from the
     /// inside, so that they cost nothing while all is well.
     mutating func prefix(_ component: String, from first: Int) {
         for at in first..<problems.count {
-            let path = problems[at].path
-            let separator = path.isEmpty || path.hasPrefix("[") ? "" : "."
-            problems[at].path = component + separator + path
+            problems[at].path = component + Self.joint(problems[at].path)
         }
     }
 
@@ -116,7 +152,9 @@ struct ValidationWalk {
             : index.member(of: group, named: text, key.content)
         guard let found else {
             _ = try JSONScanner.value(text, &at)
-            if !isFull { report(unknownParameter(key, in: group)) }
+            guard !isFull else { return }
+            let problem = unknownParameter(key, in: group)
+            report(problem)
             return
         }
         seen |= index.members[found].mandatoryBit
@@ -127,7 +165,12 @@ struct ValidationWalk {
         } else {
             try checkValue(definition, text, &at)
         }
-        if problems.count > first { prefix(index.name(of: found), from: first) }
+        guard problems.count > first else { return }
+        prefix(index.name(of: found), from: first)
+        if sender == .accessory, verdict(on: index.members[found].life) == .deprecated {
+            // Nobody is to read it any more.
+            for at in first..<problems.count { problems[at].severity = .note }
+        }
     }
 
     func member(of group: Int, named name: String) -> Int? {
@@ -135,7 +178,12 @@ struct ValidationWalk {
         return index.member(of: group, named: name, 0..<name.count)
     }
 
-    mutating func checkMandatory(of group: Int, seen: UInt64, isFailure: Bool = false) {
+    /// - Parameters:
+    ///   - isNested: In a struct, where libraries of apps put up with what a head unit forgot.
+    ///   - isFailure: Of a response that failed, which need only say that.
+    mutating func checkMandatory(
+        of group: Int, seen: UInt64, isNested: Bool = false, isFailure: Bool = false
+    ) {
         let missing = index.groups[group].mandatory & ~seen
         guard missing != 0 else { return }
         let first = Int(index.groups[group].firstMember)
@@ -149,9 +197,10 @@ struct ValidationWalk {
             guard index.members[currentDefinition(of: member)].isMandatory else { continue }
             let name = index.name(of: member)
             if isFull || isFailure && name != "success" && name != "resultCode" { continue }
+            let severity: ValidationSeverity = isNested && sender == .accessory ? .warning : .error
             report(
                 ValidationProblem(
-                    rule: .missingMandatory, severity: .error, path: name, found: "nothing",
+                    rule: .missingMandatory, severity: severity, path: name, found: "nothing",
                     expected: expected(member)))
         }
     }
@@ -242,7 +291,7 @@ struct ValidationWalk {
 
     // MARK: Unknown parameters
 
-    private func unknownParameter(_ key: JSONToken, in group: Int) -> ValidationProblem {
+    private mutating func unknownParameter(_ key: JSONToken, in group: Int) -> ValidationProblem {
         let name = text(of: key)
         let hint = nearest(to: name, in: group)
         let severity: ValidationSeverity
@@ -256,15 +305,13 @@ struct ValidationWalk {
             expected: "a parameter of RPC specification \(catalogue.version)", hint: hint)
     }
 
-    /// Costly, hence only for the first problems of a message.
-    func nearest(to name: String, in group: Int) -> String? {
-        guard problems.count < Self.maximumHints else { return nil }
+    mutating func nearest(to name: String, in group: Int) -> String? {
+        guard hints < Self.maximumHints else { return nil }
+        hints += 1
         let first = Int(index.groups[group].firstMember)
         let members = first..<first + Int(index.groups[group].memberCount)
-        return NearestName.find(name, in: members.lazy.map { index.name(of: $0) })
+        return NearestName.find(name, in: members.lazy.map { [index] in index.name(of: $0) })
     }
-
-    private static let maximumHints = 4
 
     private var isVehicleData: Bool {
         switch message.functionID {

@@ -14,8 +14,11 @@ struct Dialogue {
     var session: UInt8 = 1
     private var messageID: UInt32 = 0
 
-    init(limits: MessageAssembler.Limits = MessageAssembler.Limits()) {
-        decoder = TrafficDecoder(limits: limits)
+    /// - Parameter validator: Nil, because most dialogues say only what their test is about.
+    init(
+        limits: MessageAssembler.Limits = MessageAssembler.Limits(), validator: RPCValidator? = nil
+    ) {
+        decoder = TrafficDecoder(limits: limits, validator: validator)
     }
 
     var time: WallTime {

@@ -158,7 +158,17 @@ import Testing
             rule: .contradiction, function: .getAppServiceData, type: .response,
             json: #"{"success":false,"resultCode":"SUCCESS"}"#, sender: .app, severity: .warning,
             text: "resultCode is SUCCESS, expected a failure as success is false"),
+        BadMessage(
+            rule: .wrongType, function: .show, type: .request,
+            json:
+                #"{"softButtons":[{"softButtonID":1,"type":"TEXT","text":7},{"softButtonID":2,"type":"TEXT","text":7}]}"#,
+            sender: .app, severity: .error,
+            text: "softButtons[0].text is 7, expected a string (and in one more element)"),
         // From the head unit.
+        BadMessage(
+            rule: .missingMandatory, function: .onVehicleData, type: .notification,
+            json: #"{"gps":{"latitudeDegrees":1}}"#, sender: .accessory, severity: .warning,
+            text: "mandatory parameter gps.longitudeDegrees is missing"),
         BadMessage(
             rule: .missingMandatory, function: .onHMIStatus, type: .notification,
             json: #"{"hmiLevel":"FULL","audioStreamingState":"AUDIBLE"}"#, sender: .accessory,
@@ -369,6 +379,15 @@ import Testing
             #expect(problem.description.utf8.count < 200)
             #expect(problem.description.unicodeScalars.allSatisfy(PrintableText.isPrintable))
         }
+    }
+
+    @Test("an endless row of the same mistake is counted, up to a point")
+    func repeats() throws {
+        let elements = Array(repeating: "7", count: 60_000).joined(separator: ",")
+        let found = try problems(.speak, .request, "{\"ttsChunks\":[\(elements)]}")
+        #expect(found.count == 1)
+        #expect(found.first?.path == "ttsChunks[0]")
+        #expect(found.first?.repeats == 199)
     }
 
     @Test("a user's specification counts instead of the built-in one")
