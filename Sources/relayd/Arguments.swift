@@ -140,10 +140,17 @@ package struct Arguments: ParsableArguments {
         defaultFile: String = Config.defaultFile
     ) -> (output: String, exitCode: Int32) {
         do throws(ConfigErrors) {
-            _ = try effectiveConfig(
+            let config = try effectiveConfig(
                 environment: environment, validateAccessory: validateAccessory,
                 defaultFile: defaultFile)
             let file = configFile(environment: environment, defaultFile: defaultFile)
+            if !config.rpcSpec.isEmpty {
+                do throws(SpecificationFile.Failure) {
+                    _ = try SpecificationFile.catalogue(at: config.rpcSpec)
+                } catch {
+                    return ("rpc_spec: \(error)", ConfigErrors.exitCode)
+                }
+            }
             return ("\(file ?? "built-in defaults"): ok", 0)
         } catch {
             return (error.description, ConfigErrors.exitCode)

@@ -72,6 +72,7 @@ struct Daemon {
             })
         let observer = TrafficObserver(
             limits: config.messageLimits,
+            validator: SpecificationFile.validator(config, logger: logger),
             consumers: [facts, statusLine] + (try trafficLog().map { [$0] } ?? []))
 
         try await announce(listener.addresses, control: control, logger: logger)

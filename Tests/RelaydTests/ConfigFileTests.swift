@@ -21,7 +21,7 @@ struct ConfigFileTests {
 
     @Test("a file that is far too large is another file")
     func tooLarge() throws {
-        let bytes = [UInt8](repeating: 0x23, count: ConfigFile.maximumBytes + 1)
+        let bytes = [UInt8](repeating: 0x23, count: ConfigFile.Kind.configuration.maximumBytes + 1)
         try ScratchDirectory.use { directory in
             let path = directory + "/large.yaml"
             try Data(bytes).write(to: URL(filePath: path))

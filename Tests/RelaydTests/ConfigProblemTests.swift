@@ -59,11 +59,11 @@ struct ConfigProblemTests {
                 + "trace"),
         Case(
             "unknown key given twice", "abc: 1\nabc: 2\n",
-            "f:1:1: abc: unknown key; known here: accessory, listen, apps, sessions, limits, log, "
-                + "control",
+            "f:1:1: abc: unknown key; known here: accessory, listen, rpc_spec, "
+                + "rpc_validation, apps, sessions, limits, log, control",
             "f:2:1: abc: given twice, first at f:1:1; remove one",
-            "f:2:1: abc: unknown key; known here: accessory, listen, apps, sessions, limits, log, "
-                + "control"),
+            "f:2:1: abc: unknown key; known here: accessory, listen, rpc_spec, "
+                + "rpc_validation, apps, sessions, limits, log, control"),
         Case(
             "key that is a list", "[a, b]: 1\n",
             "f:1:1: found a list; expected a key, which is a single word"),
@@ -211,6 +211,10 @@ struct ConfigProblemTests {
         Case(
             "nowhere to listen", "listen: []\n",
             "f:1:9: listen: found an empty list; expected a list of HOST:PORT, at least one"),
+        Case(
+            "specification without a whole path", "rpc_spec: MOBILE_API.xml\n",
+            "f:1:11: rpc_spec: found \"MOBILE_API.xml\"; expected the absolute path of an XML file, "
+                + "or \"\" for the built-in specification"),
         Case(
             "accessory the transports refuse", "accessory: usv:1\n",
             "f:1:12: accessory: found \"usv:1\"; unknown transport \"usv\""),

@@ -40,6 +40,8 @@ struct ConfigTests {
         let text = """
             accessory: serial:/dev/ttyUSB0?baud=115200
             listen: ["0.0.0.0:2776", '[::1]:0', localhost:1]
+            rpc_spec: /etc/relayd/MOBILE_API.xml
+            rpc_validation: false
             apps:
               when_accessory_absent: refuse
               hold_timeout: 2m
@@ -78,6 +80,8 @@ struct ConfigTests {
             ListenAddress(host: "0.0.0.0", port: 2776), ListenAddress(host: "::1", port: 0),
             ListenAddress(host: "localhost", port: 1),
         ]
+        expected.rpcSpec = "/etc/relayd/MOBILE_API.xml"
+        expected.rpcValidation = false
         expected.apps.whenAccessoryAbsent = .refuse
         expected.apps.holdTimeout = .seconds(120)
         expected.apps.whenLinkLost = .keep

@@ -9,7 +9,8 @@ package import SDLProtocol
 /// 2. control frames are read, and tell which sessions exist;
 /// 3. audio and video are counted;
 /// 4. other frames are assembled to messages, one assembler per direction;
-/// 5. messages are read as RPCs, responses paired with their requests.
+/// 5. messages are read as RPCs, responses paired with their requests, and both compared with the
+///    specification.
 ///
 /// Bounded whatever peers send: at most 256 sessions, `PendingRequests.maximum` requests each, and
 /// what `MessageAssembler.Limits` allows.

@@ -16,6 +16,13 @@ package struct Config: Sendable, Equatable {
     /// reaches the port can drive the head unit. 2776 is the port of the iOS Relay app.
     package var listen = [ListenAddress(host: "127.0.0.1", port: 2776)]
 
+    /// An RPC specification to use instead of the built-in one, an XML file such as
+    /// MOBILE_API.xml: for head units with a newer one, or RPCs of their maker's. Empty = built in.
+    package var rpcSpec = ""
+
+    /// Whether RPCs are compared with the specification. It costs less than writing the log line.
+    package var rpcValidation = true
+
     package var apps = Apps()
     package var sessions = Sessions()
     package var limits = Limits()

@@ -41,9 +41,21 @@ extension ConfigBuilder {
 
 /// Access to the bytes of a configuration file.
 package enum ConfigFile {
-    /// Bytes a configuration file may have. The shipped one has 6 KB; what is larger than this
-    /// is another file by mistake.
-    package static let maximumBytes = 256 * 1024
+    /// What a file is to be, for its bound and for messages.
+    package struct Kind: Sendable {
+        package var maximumBytes: Int
+        /// "an XML file"
+        package var format: String
+        /// "configuration"
+        package var noun: String
+        /// What is used without it.
+        package var substitute: String
+
+        /// The shipped one has 6 KB; what is larger than this is another file by mistake.
+        package static let configuration = Kind(
+            maximumBytes: 256 * 1024, format: "a YAML file", noun: "configuration",
+            substitute: "built-in defaults")
+    }
 
     /// Why there is no text.
     package struct Failure: Error, Equatable {
@@ -63,29 +75,32 @@ package enum ConfigFile {
     }
 
     /// The bytes of the file.
-    package static func read(_ path: String) throws(Failure) -> [UInt8] {
+    package static func read(
+        _ path: String, as kind: Kind = .configuration
+    ) throws(Failure) -> [UInt8] {
         // O_NONBLOCK: a pipe nobody writes to must not hang the start.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { throw unreadable() }
+        guard descriptor >= 0 else { throw unreadable(kind) }
         defer { close(descriptor) }
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw unreadable() }
+        guard fstat(descriptor, &status) == 0 else { throw unreadable(kind) }
         guard status.st_mode & S_IFMT == S_IFREG else {
-            throw Failure(text: "not a regular file; name a YAML file")
+            throw Failure(text: "not a regular file; name \(kind.format)")
         }
         var bytes: [UInt8] = []
-        while bytes.count <= maximumBytes {
+        while bytes.count <= kind.maximumBytes {
             var chunk = [UInt8](repeating: 0, count: 16 * 1024)
             let count = Glibc.read(descriptor, &chunk, chunk.count)
             if count == 0 { return bytes }
             guard count > 0 else {
                 if errno == EINTR { continue }
-                throw unreadable()
+                throw unreadable(kind)
             }
             bytes += chunk[..<count]
         }
         throw Failure(
-            text: "larger than \(Quantity.text(bytes: maximumBytes)), which no configuration is")
+            text: "larger than \(Quantity.text(bytes: kind.maximumBytes)), "
+                + "which no \(kind.noun) is")
     }
 
     /// The bytes as text, or the place of the first byte that is none.
@@ -101,12 +116,12 @@ package enum ConfigFile {
         throw Failure(position: position, text: "not UTF-8 text; save the file as UTF-8")
     }
 
-    private static func unreadable() -> Failure {
+    private static func unreadable(_ kind: Kind) -> Failure {
         let code = errno
         let reason = String(cString: strerror(code))
         let hint =
             switch code {
-            case ENOENT: "; check the path, or leave it out to run with the built-in defaults"
+            case ENOENT: "; check the path, or leave it out to run with the \(kind.substitute)"
             case EACCES: "; relayd's user must be able to read it"
             default: ""
             }

@@ -59,6 +59,8 @@ package struct ConfigSchema {
                 .list(
                     of: .listenAddress, expected: "a list of HOST:PORT", mayBeEmpty: false,
                     check: checkListen)),
+            ConfigOption("rpc_spec", \.rpcSpec, .specification),
+            ConfigOption("rpc_validation", \.rpcValidation, .flag),
         ]
     }
 

@@ -1,0 +1,52 @@
+// Loads the RPC specification a user named, at start; called by `Daemon`, and by --check-config.
+
+import Logging
+import SDLProtocol
+
+/// An XML file such as MOBILE_API.xml.
+enum SpecificationFile {
+    private static let kind = ConfigFile.Kind(
+        maximumBytes: RPCCatalogue.maximumXMLBytes, format: "an XML file",
+        noun: "RPC specification", substitute: "built-in specification")
+
+    /// Why a file is no specification, written for people.
+    struct Failure: Error, CustomStringConvertible {
+        var description: String
+    }
+
+    static func catalogue(at path: String) throws(Failure) -> RPCCatalogue {
+        do {
+            return try RPCCatalogue(xml: try ConfigFile.read(path, as: kind))
+        } catch let error as ConfigFile.Failure {
+            throw Failure(description: "\(path): \(error.text)")
+        } catch let error as RPCSpecificationError {
+            throw Failure(description: "\(path):\(error.line): \(error.reason)")
+        } catch {
+            throw Failure(description: "\(path): \(error)")
+        }
+    }
+
+    /// What RPCs are compared with; nil when the user wants none of it. A file that is no
+    /// specification is no reason not to relay: the built-in one is kept, and the log says why.
+    static func validator(_ config: Config, logger: Logger) -> RPCValidator? {
+        guard config.rpcValidation else { return nil }
+        guard !config.rpcSpec.isEmpty else { return .builtIn }
+        do throws(Failure) {
+            let catalogue = try catalogue(at: config.rpcSpec)
+            logger.info(
+                """
+                RPC specification \(catalogue.version) from \(config.rpcSpec): \
+                \(catalogue.functions.count) messages, \(catalogue.structs.count) structs, \
+                \(catalogue.enums.count) enumerations
+                """)
+            return RPCValidator(catalogue)
+        } catch {
+            logger.error(
+                """
+                rpc_spec: \(error); using the built-in RPC specification \
+                \(RPCCatalogue.builtIn.version)
+                """)
+            return .builtIn
+        }
+    }
+}
