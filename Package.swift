@@ -50,7 +50,8 @@ let package = Package(
         // "Did you mean …?" for whatever people type.
         .target(name: "DidYouMean", swiftSettings: settings),
         // What the bytes mean. Values only: no sockets, clocks or logs.
-        .target(name: "SDLProtocol", dependencies: [nioCore], swiftSettings: settings),
+        .target(
+            name: "SDLProtocol", dependencies: ["DidYouMean", nioCore], swiftSettings: settings),
         // A head unit made of code; the `sim:` link and the tests share it.
         .target(
             name: "SimulatedAccessory", dependencies: ["SDLProtocol", nioCore],
@@ -145,3 +146,21 @@ let package = Package(
             swiftSettings: settings),
     ]
 )
+
+// Benchmarks join only when asked for, as Scripts/bench does: a build does not pay for them.
+if Context.environment["RELAY_BENCHMARKS"] != nil {
+    package.products += [
+        // What relayd is preloaded with when its allocations are counted.
+        .library(name: "MallocCounter", type: .dynamic, targets: ["CMallocCounter"])
+    ]
+    package.targets += [
+        .target(name: "CMallocCounter", path: "Benchmarks/MallocCounter"),
+        .executableTarget(
+            name: "RelayBenchmarks",
+            dependencies: [
+                "RelayCore", "SDLProtocol", "ControlAPI", "RelayTesting", "CMallocCounter",
+                nioCore, nioPosix, logging, arguments,
+            ],
+            path: "Benchmarks/RelayBenchmarks", swiftSettings: settings),
+    ]
+}

@@ -1,39 +1,65 @@
-// "Did you mean …?" for whatever people type: configuration keys, addresses, commands, functions.
+// "Did you mean …?" for whatever people type: configuration keys, addresses, commands, functions,
+// parameters of RPCs.
 
 /// Finds the known word a misspelt one was meant to be.
 package enum Spelling {
+    /// Bytes of a word beyond which comparing is no use: the longest RPC name has 41.
+    private static let maximumLength = 64
+
     /// The nearest of `known`, or `nil` when none is near enough to be worth saying: one slip
-    /// in three letters, and at least one.
-    package static func nearest(_ word: String, in known: [String]) -> String? {
-        let limit = max(1, word.count / 3)
-        return
-            known
-            .map { (word: $0, distance: distance(word.lowercased(), $0.lowercased())) }
-            .filter { $0.distance <= limit }
-            .min { $0.distance < $1.distance }?
-            .word
+    /// in three letters, and at least one. Case does not count.
+    package static func nearest(_ word: String, in known: some Sequence<String>) -> String? {
+        let wanted = lowercased(word)
+        guard (1...maximumLength).contains(wanted.count) else { return nil }
+        var best: String?
+        var bestDistance = max(1, wanted.count / 3) + 1
+        var rows = Rows()
+        for candidate in known {
+            let letters = lowercased(candidate)
+            guard abs(letters.count - wanted.count) < bestDistance else { continue }
+            let distance = distance(wanted, letters, &rows)
+            guard distance < bestDistance else { continue }
+            (best, bestDistance) = (candidate, distance)
+        }
+        return best
     }
 
     /// How many letters have to be added, removed, replaced, or swapped with their neighbour.
-    package static func distance(_ first: String, _ second: String) -> Int {
-        let a = Array(first)
-        let b = Array(second)
-        // A word this long is no misspelt key; the table below grows with the product.
-        guard a.count <= 64, b.count <= 64 else { return max(a.count, b.count) }
+    static func distance(_ first: String, _ second: String) -> Int {
+        var rows = Rows()
+        return distance(Array(first.utf8), Array(second.utf8), &rows)
+    }
+
+    /// Three rows of the table of distances, kept between words.
+    private struct Rows {
         var beforeLast: [Int] = []
-        var last = Array(0...b.count)
-        for i in 0..<a.count {
-            var row = [i + 1]
-            for j in 0..<b.count {
-                var cost = min(row[j] + 1, last[j + 1] + 1, last[j] + (a[i] == b[j] ? 0 : 1))
+        var last: [Int] = []
+        var current: [Int] = []
+    }
+
+    /// Optimal string alignment.
+    private static func distance(_ a: [UInt8], _ b: [UInt8], _ rows: inout Rows) -> Int {
+        rows.last.removeAll(keepingCapacity: true)
+        rows.last.append(contentsOf: 0...b.count)
+        for i in a.indices {
+            rows.current.removeAll(keepingCapacity: true)
+            rows.current.append(i + 1)
+            for j in b.indices {
+                let replaced = rows.last[j] + (a[i] == b[j] ? 0 : 1)
+                var cost = min(rows.current[j] + 1, rows.last[j + 1] + 1, replaced)
                 if i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] {
-                    cost = min(cost, beforeLast[j - 1] + 1)
+                    cost = min(cost, rows.beforeLast[j - 1] + 1)
                 }
-                row.append(cost)
+                rows.current.append(cost)
             }
-            beforeLast = last
-            last = row
+            // The oldest row becomes the next one to be filled.
+            swap(&rows.beforeLast, &rows.last)
+            swap(&rows.last, &rows.current)
         }
-        return last[b.count]
+        return rows.last[b.count]
+    }
+
+    private static func lowercased(_ word: String) -> [UInt8] {
+        word.utf8.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
     }
 }

@@ -1,6 +1,8 @@
 // Reads a user's RPC specification, an XML file like MOBILE_API.xml, into a catalogue; called by the
 // daemon at start. `Scripts/generate-catalogue` treats every construct the same way.
 
+import DidYouMean
+
 /// Why a file is no RPC specification.
 package struct RPCSpecificationError: Error, Hashable, Sendable, CustomStringConvertible {
     /// From 1.
@@ -335,7 +337,7 @@ private struct SpecificationReader {
                 }
                 parameter.values = now.usedElements
             } else if !structs.contains(now.typeName) {
-                let hint = NearestName.find(
+                let hint = Spelling.nearest(
                     now.typeName, in: Array(elements.keys) + Array(structs))
                 throw RPCSpecificationError(
                     line: now.line,

@@ -1,6 +1,8 @@
 // Compares an RPC with the specification; asked by the decoder for every message, off the event
 // loop. It only looks: whatever it finds, the message was forwarded.
 
+import DidYouMean
+
 /// Who sent an RPC.
 package enum RPCSender: Hashable, Sendable {
     case app
@@ -58,6 +60,6 @@ package struct RPCValidator: Sendable {
             path: "", subject: name ?? message.functionID.description,
             found: "no \(message.type.name) of RPC specification \(catalogue.version)",
             expected: "a \(message.type.name) of RPC specification \(catalogue.version)",
-            hint: name.flatMap { NearestName.find($0, in: others) })
+            hint: name.flatMap { Spelling.nearest($0, in: others) })
     }
 }

@@ -1,6 +1,7 @@
 // Walks through the parameters of one message beside their definitions; made by `RPCValidator` for
 // each message. Values are judged in `ValidationWalk+Values`.
 
+import DidYouMean
 import NIOCore
 
 /// The state of one validation. The JSON is known to be well-formed: `JSONObject` has checked it.
@@ -310,7 +311,7 @@ struct ValidationWalk {
         hints += 1
         let first = Int(index.groups[group].firstMember)
         let members = first..<first + Int(index.groups[group].memberCount)
-        return NearestName.find(name, in: members.lazy.map { [index] in index.name(of: $0) })
+        return Spelling.nearest(name, in: members.lazy.map { [index] in index.name(of: $0) })
     }
 
     private var isVehicleData: Bool {
