@@ -24,7 +24,7 @@ enum Traffic {
     ) -> Frame {
         .rpc(
             session: session, message: message, .response, .show, correlation: correlation,
-            json: padded(#"{"success":true,"info":""#, bytes: bytes - overheadBytes))
+            json: padded(#"{"success":true,"resultCode":"SUCCESS","info":""#, bytes: bytes - overheadBytes))
     }
 
     /// An upload of exactly `bytes` bytes: short JSON, the rest bulk data.
