@@ -1,6 +1,7 @@
 // The sample app's icon: a real PNG, drawn and packed in code, so that no file has to be found.
 
 import NIOCore
+import SDLProtocol
 
 /// A 70 × 70 picture of a relay: two dots and the line between them.
 enum AppIcon {
@@ -60,17 +61,5 @@ extension ByteBuffer {
         writeInteger(UInt32(data.count))
         writeBytes(body)
         writeInteger(CRC32.checksum(of: body))
-    }
-}
-
-/// CRC-32 as in IEEE 802.3: of PNG chunks, and of PutFile's `crc`.
-enum CRC32 {
-    static func checksum(of bytes: some Sequence<UInt8>) -> UInt32 {
-        var crc = ~UInt32(0)
-        for byte in bytes {
-            crc ^= UInt32(byte)
-            for _ in 0..<8 { crc = crc & 1 == 1 ? crc >> 1 ^ 0xEDB8_8320 : crc >> 1 }
-        }
-        return ~crc
     }
 }

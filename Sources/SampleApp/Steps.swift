@@ -107,7 +107,7 @@ extension SampleApp {
         let parameters = """
             {"syncFileName":"\(AppIcon.fileName)","fileType":"GRAPHIC_PNG",\
             "persistentFile":false,"systemFile":false,"offset":\(uploadedBytes),\
-            "length":\(length),"crc":\(CRC32.checksum(of: chunk.readableBytesView))}
+            "length":\(length),"crc":\(CRC32.checksum(of: chunk))}
             """
         uploadedBytes += count
         request(.putFile, parameters, bulk: chunk)

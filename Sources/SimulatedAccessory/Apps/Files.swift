@@ -120,19 +120,3 @@ extension FileStore {
         return (.success, nil)
     }
 }
-
-/// The checksum of PutFile's `crc`: CRC-32 as in IEEE 802.3, zlib and PNG.
-enum CRC32 {
-    private static let table: [UInt32] = (0..<256).map { byte in
-        (0..<8).reduce(UInt32(byte)) { crc, _ in
-            crc & 1 == 1 ? crc >> 1 ^ 0xEDB8_8320 : crc >> 1
-        }
-    }
-
-    static func checksum(of bytes: ByteBuffer) -> UInt32 {
-        let table = table
-        return bytes.withUnsafeReadableBytes { bytes in
-            ~bytes.reduce(~UInt32(0)) { $0 >> 8 ^ table[Int(UInt8(truncatingIfNeeded: $0) ^ $1)] }
-        }
-    }
-}
