@@ -149,6 +149,9 @@ package final class TapQueue: Sendable {
         var missedBatches = 0
         var isFinished = false
         var waiter: CheckedContinuation<Void, Never>?
+        /// When the wait is to end although nothing has come.
+        var alarm: (at: ContinuousClock.Instant, task: Task<Void, Never>)?
+        var hasRung = false
     }
 
     private let state = Mutex(State())
@@ -184,20 +187,27 @@ package final class TapQueue: Sendable {
     package func finish() {
         let waiter = state.withLock { state in
             state.isFinished = true
+            state.alarm?.task.cancel()
             return state.waiter.take()
         }
         waiter?.resume()
     }
 
     /// Everything queued, waiting for something if there is nothing; nil at the end.
-    package func nextBatch() async -> [TapItem]? {
+    ///
+    /// - Parameter patience: How long to wait; an empty batch says that it is over. It may come
+    ///   early, when an earlier call had less patience.
+    package func nextBatch(within patience: Duration? = nil) async -> [TapItem]? {
+        if let patience { setAlarm(.now + patience) }
         while true {
             let (items, isFinished) = state.withLock { $0.take() }
             if let items { return items.map(Self.item) }
             if isFinished { return nil }
             await withCheckedContinuation { continuation in
                 let mayWait = state.withLock { state in
-                    guard state.items.isEmpty, !state.isFinished else { return false }
+                    guard state.items.isEmpty, !state.isFinished, !state.hasRung else {
+                        return false
+                    }
                     state.waiter = continuation
                     return true
                 }
@@ -212,6 +222,37 @@ package final class TapQueue: Sendable {
         case .event(let event): event
         }
     }
+
+    /// An alarm is left standing when its reason is gone, because requests are answered a thousand
+    /// times before one is not; so an idle queue rings once more and then never again.
+    private func setAlarm(_ moment: ContinuousClock.Instant) {
+        state.withLock { state in
+            if let alarm = state.alarm {
+                guard moment < alarm.at else { return }
+                alarm.task.cancel()
+            }
+            // Not structured: it outlives the call, and ends by itself or with `finish`.
+            let task = Task { [weak self] in
+                try? await Task.sleep(
+                    until: moment, tolerance: Self.alarmTolerance, clock: .continuous)
+                if !Task.isCancelled { self?.ring(moment) }
+            }
+            state.alarm = (moment, task)
+        }
+    }
+
+    private func ring(_ moment: ContinuousClock.Instant) {
+        let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            guard state.alarm?.at == moment else { return nil }
+            state.alarm = nil
+            state.hasRung = true
+            return state.waiter.take()
+        }
+        waiter?.resume()
+    }
+
+    /// Nobody feels a warning that comes so much later, and the kernel may save a wake-up.
+    private static let alarmTolerance = Duration.milliseconds(50)
 }
 
 extension TapQueue.State {
@@ -227,7 +268,12 @@ extension TapQueue.State {
 
     fileprivate mutating func take() -> (items: [TapQueue.Item]?, isFinished: Bool) {
         takenBytes = 0
-        guard !items.isEmpty else { return (nil, isFinished) }
+        guard !items.isEmpty else {
+            guard hasRung else { return (nil, isFinished) }
+            hasRung = false
+            return ([], isFinished)
+        }
+        hasRung = false
         defer {
             items = []
             takenBytes = queuedBytes

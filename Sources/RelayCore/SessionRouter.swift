@@ -219,6 +219,8 @@ extension SessionRouter {
 }
 
 extension TimeAmount {
+    var secondsAsNumber: Double { Double(nanoseconds) / 1e9 }
+
     /// As people write it: 20, 0.5.
     var seconds: String {
         let value = Double(nanoseconds) / 1e9

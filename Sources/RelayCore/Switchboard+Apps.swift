@@ -63,6 +63,8 @@ extension Switchboard {
         let garbage = CloseReason.GarbageFromApp(
             offset: offset, error: error, excerpt: excerpt,
             recognised: WrongProtocol(firstBytes: bytes))
+        let notice = GarbageNotice(offset: offset, error: error, recognised: garbage.recognised)
+        tap.record(.noticed(.garbage(notice), app.id, time: time))
         close(app, .garbage(garbage))
     }
 
@@ -74,6 +76,8 @@ extension Switchboard {
         let queued = app.queuedBytes
         guard queued <= configuration.appQueueBytes else {
             limits[.appQueue, default: LimitHits()].hit(at: time)
+            let notice = RelayNotice.stoppedReading(queuedBytes: queued, seconds: nil)
+            tap.record(.noticed(notice, app.id, time: time))
             return close(app, .tooSlow(queuedBytes: queued))
         }
         app.queuedBytesSeen = max(app.queuedBytesSeen, queued)

@@ -22,6 +22,7 @@ extension Switchboard {
         beginRead()
         linkHandler = nil
         link.garbageBytes += handler.garbageBytes
+        linkWatch.cancel()
         for entry in scheduler.removeAll() {
             entry.app?.linkQueuedBytes = 0
         }
@@ -41,6 +42,10 @@ extension Switchboard {
         if let recognised = WrongProtocol(firstBytes: report.excerpt) {
             link.recognised = recognised
         }
+        let notice = GarbageNotice(
+            offset: report.offset, error: report.error,
+            recognised: WrongProtocol(firstBytes: report.excerpt))
+        tap.record(.noticed(.garbage(notice), nil, time: time))
         logger.warning(
             """
             \(report.bytes) bytes from the head unit were no SDL frames\
@@ -55,11 +60,34 @@ extension Switchboard {
             "stopped in the middle of a frame \(configuration.stallTimeout.seconds) s ago: "
             + "\(position.bytes) bytes since byte \(position.offset)"
         app?.lastProblem = problem
+        let notice = RelayNotice.stoppedSending(
+            bytes: position.bytes, seconds: configuration.stallTimeout.secondsAsNumber)
+        tap.record(.noticed(notice, app?.id, time: .now()))
         if let app {
             logger.warning("the app \(problem)", metadata: ["app": "\(app.id)"])
         } else {
             logger.warning("the head unit \(problem)")
         }
+    }
+
+    /// Notices a head unit that takes nothing while frames wait for it, once until it takes some.
+    /// To be called when a frame has to wait.
+    func watchLink() {
+        guard writtenWhenStalled != link.counters.framesOut else { return }
+        linkWatch.check(
+            on: loop,
+            position: {
+                self.scheduler.isEmpty
+                    ? nil : StallWatch.Position(offset: self.link.counters.framesOut, bytes: 0)
+            },
+            stalled: { position in
+                self.writtenWhenStalled = position.offset
+                let notice = RelayNotice.stoppedReading(
+                    queuedBytes: self.scheduler.waitingBytes,
+                    seconds: self.configuration.stallTimeout.secondsAsNumber)
+                self.tap.record(.noticed(notice, nil, time: .now()))
+                self.logger.warning("the head unit \(notice.description)")
+            })
     }
 
     // MARK: - Stopping

@@ -33,6 +33,9 @@ final class Switchboard {
     var unflushed: [AppHandler] = []
     var isLinkUnflushed = false
     var isDraining = false
+    let linkWatch: StallWatch
+    /// Frames written to the link when it was last found stalled.
+    var writtenWhenStalled: UInt64?
     var lastAppID: UInt64 = 0
     var wakeUp: (at: NIODeadline, task: Scheduled<Void>)?
     var whenGoodbyesAreSaid: [() -> Void] = []
@@ -74,6 +77,7 @@ final class Switchboard {
         router = SessionRouter(configuration: configuration)
         flow = FlowControl(grace: configuration.stallGrace)
         tap = FrameTap(queue: tapQueue, loop: loop)
+        linkWatch = StallWatch(timeout: configuration.stallTimeout)
         link = LinkStatus()
     }
 
@@ -185,6 +189,7 @@ final class Switchboard {
             return
         }
         scheduler.enqueue(frame, from: app, at: now)
+        watchLink()
         guard let app else { return }
         app.linkQueuedBytes += frame.wire.readableBytes
         if app.linkQueuedBytes >= configuration.linkQueueBytes {

@@ -81,10 +81,16 @@ package enum TapItem: Sendable {
     case linkClosed(reason: String, time: WallTime)
     /// The observers were too slow: so much was forwarded without being seen.
     case missed(frames: Int, bytes: Int)
+    /// The hub noticed something about an app, or with nil about the head unit.
+    case noticed(RelayNotice, AppID?, time: WallTime)
 }
 
 /// Looks at what passes the tap, off the event loop.
 package protocol FrameObserver: Sendable {
-    /// Items arrive in order; the next batch waits until this one is done.
-    func observe(_ items: [TapItem]) async
+    /// Items arrive in order; the next batch waits until this one is done. No items mean that
+    /// only time has passed.
+    ///
+    /// - Returns: After how long to call again even if nothing comes; nil while nothing is due.
+    @discardableResult
+    func observe(_ items: [TapItem]) async -> Duration?
 }

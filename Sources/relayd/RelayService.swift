@@ -26,8 +26,9 @@ struct RelayService: Service {
     }
 
     private func observe() async {
-        while let items = await relay.tapQueue.nextBatch() {
-            await observer.observe(items)
+        var patience: Duration?
+        while let items = await relay.tapQueue.nextBatch(within: patience) {
+            patience = await observer.observe(items)
         }
     }
 }

@@ -314,6 +314,7 @@ struct RelayTests {
         case .appConnected(let app, _, _): ["\(app) connected"]
         case .appClosed(let app, _, _): ["\(app) closed"]
         case .missed: ["missed"]
+        case .noticed: ["noticed"]
         case .frames(let frames):
             frames.map { frame in
                 let app = frame.app.map(\.description) ?? "-"

@@ -16,6 +16,16 @@ struct SessionDirectory: Sendable {
     private struct Session: Sendable {
         var app: AppID?
         var identity: Identity?
+        /// Bytes, as the ACKs of the session's services have it.
+        var mtu: [ServiceType: Int] = [:]
+        /// Large frames told already.
+        var largeFrames: Set<LargeFrameKey> = []
+    }
+
+    private struct LargeFrameKey: Hashable {
+        var service: ServiceType
+        var direction: Direction
+        var exceeds: Bool
     }
 
     private var sessions: [UInt8: Session] = [:]
@@ -23,6 +33,13 @@ struct SessionDirectory: Sendable {
     private var identities: [AppID: Identity] = [:]
     /// By session.
     var pending: [UInt8: PendingRequests] = [:]
+    /// Sessions in which a request became late, in order.
+    func lateSessions(at now: Int64) -> [UInt8] {
+        pending.filter { now >= $0.value.nextDeadline ?? .max }.keys.sorted()
+    }
+
+    /// Payload bytes no session has an objection to; larger frames are looked at.
+    private(set) var unquestionedPayloadBytes = Int.max
 
     func app(_ session: UInt8) -> AppID? { sessions[session]?.app }
 
@@ -54,6 +71,37 @@ struct SessionDirectory: Sendable {
         sessions[ack.frame.sessionID] = Session(app: ack.app)
     }
 
+    // MARK: Large frames
+
+    /// What `mtu` counts is not agreed: a frame that fits by every reading is so much smaller than
+    /// it, the header of v2 and later.
+    private static let headerBytes = FrameHeader.bytes(version: 2)
+
+    /// Notes how large the frames of a service may be (SDL protocol spec, "MTU": from v5 on).
+    mutating func limit(_ ack: TappedFrame) {
+        guard ack.frame.version >= 5,
+            let mtu = ControlPayload(ack.frame).document?.int64(ControlKey.mtu),
+            mtu > Int64(Self.headerBytes), mtu <= Int64(Int32.max)
+        else { return }
+        sessions[ack.frame.sessionID]?.mtu[ack.frame.service] = Int(mtu)
+        unquestionedPayloadBytes = min(unquestionedPayloadBytes, Int(mtu) - Self.headerBytes)
+    }
+
+    /// What is to be told of a frame larger than `unquestionedPayloadBytes`; nil when its own
+    /// session's limit is larger, or when it was told before.
+    mutating func judge(_ tapped: TappedFrame) -> LargeFrame? {
+        let frame = tapped.frame
+        guard let session = sessions[frame.sessionID] else { return nil }
+        // Bulk has no ACK of its own: it lives with the RPC service.
+        let mtu = session.mtu[frame.service] ?? session.mtu[.rpc]
+        guard let mtu, frame.payloadBytes > mtu - Self.headerBytes else { return nil }
+        let large = LargeFrame(payloadBytes: frame.payloadBytes, mtu: mtu)
+        let key = LargeFrameKey(
+            service: frame.service, direction: tapped.direction, exceeds: large.exceeds)
+        let isNew = sessions[frame.sessionID]?.largeFrames.insert(key).inserted ?? false
+        return isNew ? large : nil
+    }
+
     mutating func register(_ request: RPCMessage, _ tapped: TappedFrame) {
         let identity = Identity(
             name: Self.text(request.parameters.string("appName")),
@@ -76,5 +124,6 @@ struct SessionDirectory: Sendable {
     mutating func forgetSessions() {
         sessions = [:]
         pending = [:]
+        unquestionedPayloadBytes = .max
     }
 }

@@ -110,7 +110,7 @@ package final class SessionFacts: TrafficConsumer {
         case .linkClosed:
             state.headUnit = HeadUnitFacts()
             for app in state.apps.keys { state.apps[app]?.endAllSessions() }
-        case .missed: break
+        case .missed, .unanswered, .unansweredStart, .noticed: break
         }
     }
 

@@ -9,6 +9,7 @@ struct StreamCounter: Sendable {
 
     private(set) var app: AppID?
     private var frames = 0
+    private var messages = 0
     private var bytes = 0
     private var start: WallTime
     private(set) var lastFrame: WallTime
@@ -24,6 +25,7 @@ struct StreamCounter: Sendable {
     mutating func count(_ frame: TappedFrame) {
         if frames == 0 { start = frame.time }
         frames += 1
+        if frame.frame.type != .consecutive { messages += 1 }
         bytes += frame.frame.payloadBytes
         totalFrames += 1
         totalBytes += frame.frame.payloadBytes
@@ -38,17 +40,23 @@ struct StreamCounter: Sendable {
         return frames > 0 && (elapsed >= Self.interval || elapsed < 0)
     }
 
+    /// When `isDue` becomes true by itself; nil while nothing is counted.
+    var due: WallTime? {
+        frames > 0 ? WallTime(nanoseconds: start.nanoseconds &+ Self.interval) : nil
+    }
+
     /// What was counted since the last call.
     mutating func take(isFinal: Bool) -> StreamSummary {
         defer {
             frames = 0
+            messages = 0
             bytes = 0
         }
         return StreamSummary(
             frames: frames, bytes: bytes,
             duration: frames == 0 ? 0 : max(0, lastFrame.nanoseconds &- start.nanoseconds),
             totalFrames: totalFrames, totalBytes: totalBytes, isEncrypted: isEncrypted,
-            isFinal: isFinal)
+            isFinal: isFinal, messages: messages)
     }
 }
 

@@ -12,20 +12,31 @@ package protocol TrafficConsumer: Sendable {
 package actor TrafficObserver: FrameObserver {
     private var decoder: TrafficDecoder
     private let consumers: [any TrafficConsumer]
+    private let clock: @Sendable () -> WallTime
 
+    /// - Parameter clock: The one that stamped the frames.
     package init(
         limits: MessageAssembler.Limits = MessageAssembler.Limits(),
         validator: RPCValidator? = .builtIn,
-        consumers: [any TrafficConsumer]
+        consumers: [any TrafficConsumer], clock: @escaping @Sendable () -> WallTime = WallTime.now
     ) {
+        self.clock = clock
         decoder = TrafficDecoder(limits: limits, validator: validator)
         self.consumers = consumers
     }
 
-    package func observe(_ items: [TapItem]) async {
+    @discardableResult
+    package func observe(_ items: [TapItem]) async -> Duration? {
         var entries: [TrafficEntry] = []
         for item in items { decoder.receive(item, into: &entries) }
-        guard !entries.isEmpty else { return }
-        for consumer in consumers { await consumer.consume(entries) }
+        let now = clock()
+        // Only then: while something is queued, the answer that seems late may be in it.
+        if items.isEmpty { decoder.advance(to: now, into: &entries) }
+        if !entries.isEmpty {
+            for consumer in consumers { await consumer.consume(entries) }
+        }
+        return decoder.nextDeadline.map {
+            .nanoseconds(max(0, $0.nanoseconds &- now.nanoseconds))
+        }
     }
 }

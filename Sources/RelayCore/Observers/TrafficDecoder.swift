@@ -20,7 +20,12 @@ package struct TrafficDecoder: Sendable {
     private var fromApp: MessageAssembler
     private var fromAccessory: MessageAssembler
     private var streams: [StreamKey: StreamCounter] = [:]
+    private var starts = PendingStarts()
+    /// Waiting for the entry that they belong to.
+    private var largeFrames: [StreamKey: LargeFrame] = [:]
     private var drops = DropCounter()
+    /// Until then answers may belong to requests that went by unseen.
+    private var blindnessEnds = Int64.min
     private var lastNumber: UInt64 = 0
     private var now = WallTime(nanoseconds: 0)
 
@@ -51,19 +56,47 @@ package struct TrafficDecoder: Sendable {
             for session in sessions.sessions(of: app) { end(session, into: &entries) }
             entries.append(event(.appClosed(reason: PrintableText.string(reason)), app: app))
             sessions.forget(app)
+            starts.forget(app)
         case .linkOpened(let address, let time):
             now = time
+            starts.linkOpened(at: time)
             entries.append(event(.linkOpened(address: address)))
         case .linkClosed(let reason, let time):
             now = time
             end(nil, into: &entries)
             sessions.forgetSessions()
+            starts.linkClosed()
             entries.append(event(.linkClosed(reason: PrintableText.string(reason))))
         case .missed(let frames, let bytes):
             fromApp.skipGap(at: now.nanoseconds)
             fromAccessory.skipGap(at: now.nanoseconds)
+            // Requests and answers were among them.
+            sessions.pending = [:]
+            blindnessEnds = now.nanoseconds &+ RequestPatience.people
             entries.append(event(.missed(frames: frames, bytes: bytes)))
+        case .noticed(let notice, let app, let time):
+            now = time
+            entries.append(event(.noticed(notice), app: app))
         }
+    }
+
+    // MARK: Time
+
+    /// The next moment at which `advance` has something to tell; nil while nothing is unfinished.
+    package var nextDeadline: WallTime? {
+        var next = starts.nextDeadline ?? .max
+        for pending in sessions.pending.values { next = min(next, pending.nextDeadline ?? .max) }
+        for assembler in [fromApp, fromAccessory] {
+            next = min(next, assembler.nextExpiry ?? .max)
+        }
+        for counter in streams.values { next = min(next, counter.due?.nanoseconds ?? .max) }
+        return next == .max ? nil : WallTime(nanoseconds: next)
+    }
+
+    /// Nothing has come until `time`: tells what that means.
+    package mutating func advance(to time: WallTime, into entries: inout [TrafficEntry]) {
+        now = time
+        sweep(into: &entries)
     }
 
     private mutating func receive(_ frame: TappedFrame, into entries: inout [TrafficEntry]) {
@@ -72,6 +105,15 @@ package struct TrafficDecoder: Sendable {
                 entries.append(dropped(frame, reason: reason))
             }
             return
+        }
+        if frame.frame.type != .control,
+            frame.frame.payloadBytes > sessions.unquestionedPayloadBytes,
+            let large = sessions.judge(frame)
+        {
+            let key = StreamKey(
+                sessionID: frame.frame.sessionID, service: frame.frame.service,
+                direction: frame.direction)
+            largeFrames[key] = large
         }
         if frame.frame.type == .control {
             control(frame, into: &entries)
@@ -90,6 +132,13 @@ package struct TrafficDecoder: Sendable {
         if frame.service == .rpc, type == .startServiceACK {
             if !sessions.isUpgrade(tapped) { end(frame.sessionID, into: &entries) }
             sessions.begin(tapped)
+        }
+        switch type {
+        case .startService where tapped.fate != .byRelay: starts.add(tapped)
+        case .startServiceACK, .startServiceNAK:
+            starts.answer(tapped)
+            if type == .startServiceACK { sessions.limit(tapped) }
+        default: break
         }
         let isEnd = type == .endServiceACK || type == .startServiceNAK
         if isEnd, frame.service.isStream {
@@ -187,13 +236,17 @@ package struct TrafficDecoder: Sendable {
             if message.functionID == .registerAppInterface, tapped.direction == .fromApp {
                 sessions.register(message, tapped)
             }
-            sessions.pending[session, default: PendingRequests()].add(
+            rpc.replaced = sessions.pending[session, default: PendingRequests()].add(
                 PendingRequest(
-                    number: lastNumber + 1, functionID: message.functionID, time: tapped.time),
-                direction: tapped.direction, correlationID: correlationID)
+                    number: lastNumber + 1, functionID: message.functionID,
+                    correlationID: correlationID, direction: tapped.direction, time: tapped.time,
+                    patience: RequestPatience.of(message)))
         case (.response, let correlationID?):
             rpc.request = sessions.pending[session]?.answer(
                 direction: tapped.direction, correlationID: correlationID)
+            rpc.isUnasked =
+                rpc.request == nil && sessions.pending[session]?.isIncomplete == false
+                && now.nanoseconds >= blindnessEnds
             rpc.latency = rpc.request.map {
                 max(0, tapped.time.nanoseconds &- $0.time.nanoseconds)
             }
@@ -256,11 +309,30 @@ package struct TrafficDecoder: Sendable {
             sessions.pending[session] = nil
         } else {
             sessions.pending = [:]
+            largeFrames = [:]
         }
     }
 
-    /// What became due with the passing of time. There is no timer: time passes with traffic.
+    /// What became due with the passing of time.
     private mutating func sweep(into entries: inout [TrafficEntry]) {
+        for (key, start) in starts.takeLate(at: now.nanoseconds) {
+            entries.append(
+                entry(
+                    .event(
+                        .unansweredStart(waited: now.nanoseconds &- start.time.nanoseconds)),
+                    app: key.app, session: start.sessionID, service: key.service,
+                    direction: .fromApp, bytes: 0, frames: 0))
+        }
+        for session in sessions.lateSessions(at: now.nanoseconds) {
+            for late in sessions.pending[session]?.takeLate(at: now.nanoseconds) ?? [] {
+                let waited = now.nanoseconds &- late.time.nanoseconds
+                entries.append(
+                    entry(
+                        .event(.unanswered(late, waited: waited)), app: sessions.app(session),
+                        session: session, service: .rpc, direction: late.direction, bytes: 0,
+                        frames: 0))
+            }
+        }
         if !streams.isEmpty {
             for key in streams.keys.sorted() where streams[key]?.isDue(at: now) == true {
                 guard let summary = streams[key]?.take(isFinal: false) else { continue }
@@ -317,10 +389,15 @@ package struct TrafficDecoder: Sendable {
     ) -> TrafficEntry {
         lastNumber += 1
         let identity = sessions.identity(app: app, session: session)
-        return TrafficEntry(
+        var entry = TrafficEntry(
             number: lastNumber, time: now, app: app, appName: identity?.name,
             registeredAppID: identity?.appID, sessionID: session, service: service,
             direction: direction, bytes: bytes, frames: frames, fate: .forwarded,
             content: content)
+        if !largeFrames.isEmpty, let session, let service, let direction {
+            entry.largeFrame = largeFrames.removeValue(
+                forKey: StreamKey(sessionID: session, service: service, direction: direction))
+        }
+        return entry
     }
 }

@@ -25,6 +25,9 @@ package struct TrafficEntry: Sendable {
     /// Frames it arrived in.
     package var frames: Int
     package var fate: FrameFate
+    /// One of its frames nears or exceeds what the session's ACK allows; told once per session,
+    /// service and direction.
+    package var largeFrame: LargeFrame?
     package var content: Content
 
     package enum Content: Sendable {
@@ -51,6 +54,10 @@ package struct RPCEntry: Sendable {
     package var request: PendingRequest?
     /// From request to response, in nanoseconds, never negative.
     package var latency: Int64?
+    /// Of a request: the one with the same correlation ID that still waited, and now is forgotten.
+    package var replaced: PendingRequest?
+    /// A response to a request that was never made, or was answered before.
+    package var isUnasked = false
     /// Complete, but not as its first frame announced.
     package var problem: AssemblyProblem?
     /// What the specification has against it; empty also when nobody asked.
@@ -62,7 +69,11 @@ package struct PendingRequest: Hashable, Sendable {
     /// Of the request's entry.
     package var number: UInt64
     package var functionID: FunctionID
+    package var correlationID: Int32
+    package var direction: Direction
     package var time: WallTime
+    /// How long an answer may take before its absence is worth a warning, in nanoseconds.
+    package var patience: Int64
 }
 
 /// A control frame.
@@ -88,6 +99,14 @@ package struct StreamSummary: Hashable, Sendable {
     package var isEncrypted: Bool
     /// The service has ended.
     package var isFinal: Bool
+    /// Since the summary before: single and multi-frame messages begun; app libraries send one
+    /// picture of video in each.
+    package var messages: Int
+
+    /// Messages per second; nil when the frames came all at once.
+    package var messageRate: Double? {
+        duration > 0 && messages > 1 ? Double(messages - 1) * 1e9 / Double(duration) : nil
+    }
 
     /// Bits per second; nil when the frames came all at once.
     package var bitRate: Double? {
@@ -141,4 +160,21 @@ package enum EventEntry: Hashable, Sendable {
     case linkClosed(reason: String)
     /// Observers were too slow; so much was forwarded without being seen.
     case missed(frames: Int, bytes: Int)
+    /// A request has waited longer than its patience, so many nanoseconds by now; told once. An
+    /// answer may still come.
+    case unanswered(PendingRequest, waited: Int64)
+    /// A StartService of the entry's service has waited so many nanoseconds for ACK or NAK.
+    case unansweredStart(waited: Int64)
+    /// The hub noticed something below the frames.
+    case noticed(RelayNotice)
+}
+
+/// A frame that is only right by some readings of `mtu` (SDL protocol spec, "MTU").
+package struct LargeFrame: Hashable, Sendable {
+    package var payloadBytes: Int
+    /// From the StartServiceACK, in bytes.
+    package var mtu: Int
+
+    /// By no reading: even the payload alone is larger.
+    package var exceeds: Bool { payloadBytes > mtu }
 }

@@ -74,6 +74,7 @@ package struct TrafficFilter: Hashable, Sendable {
         case .dropped(let dropped):
             guard let rpc = dropped.rpc else { return shownFunctions.isEmpty }
             functions = [rpc.functionID]
+        case .event(.unanswered(let request, _)): functions = [request.functionID]
         case .event: return true
         case .control, .stream, .security, .encrypted: return shownFunctions.isEmpty
         }

@@ -18,6 +18,8 @@
 // RPCs          function, functionID, correlationID
 //               success, resultCode, info       responses
 //               latencyMS, request              responses; n of the request
+//               unasked                         true: a response nobody waits for
+//               replaces                        requests; n of the one whose ID it took
 //               bulkBytes                       size only, never bytes
 //               params                          as it travelled, without whitespace
 //               paramsTruncated                 true: too long, params left out
@@ -32,7 +34,8 @@
 // undecodable   reason, function, firstBytes (hex)
 // dropped       reason, function or frame
 // event         event: appConnected, appClosed, linkOpened, linkClosed, missed; with peer,
-//               reason or address
+//               reason or address. unanswered: function, correlationID, request, waitedMS;
+//               unansweredStart: waitedMS; noticed: reason
 
 import NIOCore
 import SDLProtocol
@@ -107,6 +110,8 @@ struct TrafficJSONFormat: Sendable {
             line.append(key: "latencyMS", milliseconds: latency)
         }
         if let request = rpc.request { line.append(key: "request", number: request.number) }
+        if let replaced = rpc.replaced { line.append(key: "replaces", number: replaced.number) }
+        if rpc.isUnasked { line.append(key: "unasked", bool: true) }
         if message.bulkBytes > 0 { line.append(key: "bulkBytes", number: message.bulkBytes) }
         if message.isTruncated {
             line.append(key: "paramsTruncated", bool: true)
@@ -197,6 +202,18 @@ struct TrafficJSONFormat: Sendable {
             line.append(",\"event\":\"missed\"")
             line.append(key: "missedFrames", number: frames)
             line.append(key: "missedBytes", number: bytes)
+        case .unanswered(let request, let waited):
+            line.append(",\"event\":\"unanswered\"")
+            line.append(key: "function", string: request.functionID.description)
+            line.append(key: "correlationID", number: request.correlationID)
+            line.append(key: "request", number: request.number)
+            line.append(key: "waitedMS", milliseconds: waited)
+        case .unansweredStart(let waited):
+            line.append(",\"event\":\"unansweredStart\"")
+            line.append(key: "waitedMS", milliseconds: waited)
+        case .noticed(let notice):
+            line.append(",\"event\":\"noticed\"")
+            line.append(key: "reason", string: notice.description)
         }
     }
 }

@@ -30,7 +30,8 @@ extension TrafficEntry {
 
 extension RPCEntry {
     fileprivate var priority: TrafficPriority {
-        let isBroken = problem != nil || validation.contains(where: \.isError)
+        let isBroken =
+            problem != nil || replaced != nil || isUnasked || validation.contains(where: \.isError)
         if let outcome { return outcome.success && !isBroken ? .info : .warning }
         let isBadNews =
             isBroken || message.functionID == .onAppInterfaceUnregistered
@@ -63,7 +64,7 @@ extension EventEntry {
     fileprivate var priority: TrafficPriority {
         switch self {
         case .appConnected, .appClosed, .linkOpened: .info
-        case .linkClosed, .missed: .warning
+        case .linkClosed, .missed, .unanswered, .unansweredStart, .noticed: .warning
         }
     }
 }

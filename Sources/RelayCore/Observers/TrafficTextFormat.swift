@@ -47,7 +47,7 @@ struct TrafficTextFormat: Sendable {
         case .encrypted: appendEncrypted(entry, to: &line)
         case .undecodable(let undecodable): append(undecodable, entry, to: &line)
         case .dropped(let dropped): append(dropped, entry, to: &line)
-        case .event(let event): append(event, to: &line)
+        case .event(let event): append(event, entry, to: &line)
         }
         switch entry.fate {
         case .forwarded, .dropped: break
@@ -102,6 +102,14 @@ struct TrafficTextFormat: Sendable {
             line.append("⚠ ")
             line.append(problem.description)
             line.endColour()
+        }
+        if let replaced = rpc.replaced {
+            line.gap()
+            line.append("the ID still belongs to \(replaced.functionID)!", .warning)
+        }
+        if rpc.isUnasked {
+            line.gap()
+            line.append("nobody asked!", .warning)
         }
     }
 
@@ -337,10 +345,32 @@ struct TrafficTextFormat: Sendable {
 
     // MARK: Events
 
-    private func append(_ event: EventEntry, to line: inout LineBuilder) {
+    private func append(
+        _ event: EventEntry, _ entry: TrafficEntry, to line: inout LineBuilder
+    ) {
         line.append("relay   ")
         line.gap()
         switch event {
+        case .unanswered(let request, let waited):
+            line.begin(.warning)
+            line.append(request.functionID.description)
+            line.append(" #")
+            line.append(request.correlationID)
+            line.append(" has no answer for ")
+            line.append(latency: waited)
+            line.endColour()
+        case .unansweredStart(let waited):
+            line.begin(.warning)
+            line.append("StartService ")
+            line.append(entry.service?.name ?? "")
+            line.append(" has no answer for ")
+            line.append(latency: waited)
+            line.endColour()
+        case .noticed(let notice):
+            line.begin(.warning)
+            line.append(entry.app == nil ? "the head unit " : "the app ")
+            line.append(notice.description)
+            line.endColour()
         case .appConnected(let peer):
             line.append("app connected from ")
             line.append(peer)

@@ -200,6 +200,11 @@ package struct MessageAssembler: Sendable {
         }
     }
 
+    /// When `expire` has something to do; nil while nothing is unfinished.
+    package var nextExpiry: Int64? {
+        unfinished.values.map(\.lastFrame).min().map { $0 &+ limits.expiry }
+    }
+
     /// Messages that stay unfinished because their session, or with nil the link, has ended.
     package mutating func abandon(session: UInt8? = nil) -> [(Message, AssemblyProblem)] {
         guard !unfinished.isEmpty else { return [] }

@@ -30,6 +30,17 @@ struct Dialogue {
         decoder.receive(item, into: &entries)
     }
 
+    /// Nobody says anything for so many milliseconds.
+    mutating func silence(_ milliseconds: Int64) {
+        self.milliseconds += milliseconds
+        decoder.advance(to: time, into: &entries)
+    }
+
+    /// Milliseconds from now until somebody has to look again.
+    var due: Int64? {
+        decoder.nextDeadline.map { ($0.nanoseconds - time.nanoseconds) / 1_000_000 }
+    }
+
     mutating func says(
         _ direction: Direction, _ frame: Frame, fate: FrameFate = .forwarded
     ) {
