@@ -45,7 +45,6 @@ extension RelayNotice {
             "does not read, \(bytes) bytes wait for it (limit reached)"
         case .garbage(let garbage):
             "sent bytes that are no SDL frame, from byte \(garbage.offset) on: \(garbage.error)"
-                + (garbage.recognised.map { "; \($0.advice)" } ?? "")
         }
     }
 

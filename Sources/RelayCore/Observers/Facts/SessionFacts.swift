@@ -1,0 +1,43 @@
+// What the traffic tells about apps and head unit, for status rows; fed by `TrafficObserver`.
+
+import SDLProtocol
+import Synchronization
+
+/// Keeps facts from decoded traffic; readable from anywhere at the price of a lock and a copy.
+package final class SessionFacts: TrafficConsumer {
+    private let state = Mutex(FactsTable())
+
+    package init() {}
+
+    /// The name of an app that left not long ago.
+    package func name(ofDeparted app: AppID) -> String? {
+        state.withLock { table in table.departed.first { $0.app == app }?.name }
+    }
+
+    /// Connected apps that said anything so far.
+    package func facts() -> [AppID: AppFacts] {
+        state.withLock { $0.apps }
+    }
+
+    package func facts(of app: AppID) -> AppFacts? {
+        state.withLock { $0.apps[app] }
+    }
+
+    package func headUnit() -> HeadUnitFacts {
+        state.withLock { $0.headUnit }
+    }
+
+    package func consume(_ entries: [TrafficEntry]) async {
+        consume(entries) { _, _ in }
+    }
+
+    /// Takes entries over, showing each to `look` with the facts as they were before it.
+    func consume(_ entries: [TrafficEntry], _ look: (TrafficEntry, FactsTable) -> Void) {
+        state.withLock { table in
+            for entry in entries {
+                look(entry, table)
+                table.apply(entry)
+            }
+        }
+    }
+}
