@@ -56,7 +56,7 @@ struct StreamCounter: Sendable {
             frames: frames, bytes: bytes,
             duration: frames == 0 ? 0 : max(0, lastFrame.nanoseconds &- start.nanoseconds),
             totalFrames: totalFrames, totalBytes: totalBytes, isEncrypted: isEncrypted,
-            isFinal: isFinal, messages: messages)
+            isFinal: isFinal, lastFrame: lastFrame, messages: messages)
     }
 }
 

@@ -99,6 +99,7 @@ package struct StreamSummary: Hashable, Sendable {
     package var isEncrypted: Bool
     /// The service has ended.
     package var isFinal: Bool
+    package var lastFrame: WallTime
     /// Since the summary before: single and multi-frame messages begun; app libraries send one
     /// picture of video in each.
     package var messages: Int

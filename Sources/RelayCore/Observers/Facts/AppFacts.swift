@@ -47,6 +47,9 @@ package struct AppFacts: Hashable, Sendable {
     package var failureCount = 0
 
     package init() {}
+
+    /// An app that was never told its level is not visible.
+    package var isInNone: Bool { hmiLevel == nil || hmiLevel == HMILevel.none }
 }
 
 /// How much is kept of one app, whatever it and the head unit say.

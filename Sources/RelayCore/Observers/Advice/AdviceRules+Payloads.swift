@@ -1,0 +1,106 @@
+// Rules about what messages carry: files, streams, frames that do not fit together.
+
+import NIOCore
+import SDLProtocol
+
+extension AdviceRules {
+    // MARK: PutFile
+
+    mutating func considerFile(_ request: RPCMessage, _ entry: TrafficEntry) {
+        guard !request.isTruncated else { return }
+        let parameters = request.parameters
+        let name = parameters.string("syncFileName") ?? "?"
+        let file = "PutFile \"\(PrintableText.string(name, limit: FactLimits.text))\""
+        guard request.bulkBytes > 0 else {
+            return advise(.putFileLength, entry, cause: name, "\(file) carries no bulk data")
+        }
+        let offset = parameters.integer("offset") ?? 0
+        if let length = parameters.integer("length") {
+            // The first chunk announces the whole file, the others themselves.
+            if offset == 0, request.bulkBytes > length {
+                advise(
+                    .putFileLength, entry, cause: name,
+                    "\(file) announces \(length) bytes, but carries \(request.bulkBytes)")
+            } else if offset > 0, request.bulkBytes != length {
+                advise(
+                    .putFileLength, entry, cause: name,
+                    "\(file) at offset \(offset) has length \(length), but carries "
+                        + "\(request.bulkBytes) bytes")
+            }
+        }
+        guard let crc = parameters.integer("crc"), request.bulk.readableBytes == request.bulkBytes
+        else { return }
+        let computed = CRC32.checksum(of: request.bulk)
+        guard crc != Int(computed) else { return }
+        advise(
+            .putFileCRC, entry, cause: name,
+            "\(file) has crc \(crc), but its data has \(computed)")
+    }
+
+    // MARK: Streams
+
+    /// sdl_core gives an app 1 s to stop (`StopStreamingTimeout`), in nanoseconds.
+    private static let stopGrace: Int64 = 1_000_000_000
+
+    mutating func consider(
+        _ summary: StreamSummary, _ entry: TrafficEntry, _ table: FactsTable
+    ) {
+        guard summary.frames > 0, entry.direction == .fromApp, let service = entry.service,
+            let session = entry.sessionID, let notes = sessions[session]
+        else { return }
+        guard notes.streams.contains(service) else {
+            return advise(
+                .streamNotStarted, entry, cause: service.name,
+                "the app sends \(service.name), but that service is not running")
+        }
+        guard let facts = entry.app.flatMap({ table.apps[$0] }),
+            let (state, since) = Self.refusal(of: service, facts),
+            summary.lastFrame.nanoseconds &- since.nanoseconds > Self.stopGrace
+        else { return }
+        advise(
+            .streamNotAllowed, entry, cause: service.name,
+            "the app goes on sending \(service.name) although the head unit says \(state)")
+    }
+
+    /// The state that forbids a stream, and since when it does.
+    private static func refusal(
+        of service: ServiceType, _ facts: AppFacts
+    ) -> (state: String, since: WallTime)? {
+        let isVideo = service == .video
+        let word = isVideo ? "NOT_STREAMABLE" : "NOT_AUDIBLE"
+        let forbidding = facts.hmiHistory.reversed().prefix {
+            (isVideo ? $0.videoStreamingState : $0.audioStreamingState) == word
+        }
+        return forbidding.last.map { (word, $0.time) }
+    }
+
+    // MARK: Frames
+
+    mutating func consider(_ large: LargeFrame, _ entry: TrafficEntry) {
+        let service = entry.service?.name ?? ""
+        advise(
+            large.exceeds ? .mtuExceeded : .mtuNear, entry, cause: service + Self.side(entry),
+            "\(Self.side(entry)) sends a frame of \(large.payloadBytes) payload bytes on \(service), "
+                + "the mtu is \(large.mtu)")
+    }
+
+    mutating func consider(_ undecodable: UndecodableEntry, _ entry: TrafficEntry) {
+        count(entry)
+        let what = undecodable.header.map { FunctionID(rawValue: $0.functionID).description }
+        let name = what.map { "\($0) of \(Self.side(entry))" } ?? "a message of \(Self.side(entry))"
+        switch undecodable.reason {
+        case .assembly(.expired(let received, let announced)):
+            advise(
+                .messageGap, entry, cause: Self.side(entry),
+                "\(name) stopped after \(received) of \(announced) frames; nothing came for 10 s",
+                remedy: "look at \(Self.side(entry)), which stopped sending")
+        // It ended with its session, which is told elsewhere.
+        case .assembly(.abandoned): break
+        case .assembly(let problem):
+            advise(.messageBroken, entry, cause: Self.side(entry), "\(name): \(problem)")
+        case .rpc(let error):
+            advise(.notAnRPC, entry, cause: Self.side(entry), "\(name): \(error)")
+        case .securityQuery: break
+        }
+    }
+}

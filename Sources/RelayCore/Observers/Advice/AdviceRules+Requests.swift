@@ -1,0 +1,229 @@
+// Rules about requests, their answers and their number.
+
+import SDLProtocol
+
+extension AdviceRules {
+    // MARK: Rates
+
+    /// Limits of sdl_core's default configuration, and from which share of them on it is near.
+    private enum Limit {
+        static let framesPerSecond = 1000
+        static let requestsPer10Seconds = 1000
+        static let noneRequestsPer10Seconds = 100
+        static func isNear(_ count: Int, _ limit: Int) -> Bool { count * 10 >= limit * 8 }
+    }
+
+    /// Frames of the session's messages; audio and video are not counted by head units either.
+    mutating func count(_ entry: TrafficEntry) {
+        guard entry.direction == .fromApp, let session = entry.sessionID,
+            sessions[session] != nil
+        else { return }
+        sessions[session]?.frames.add(entry.frames, at: entry.time)
+        let frames = sessions[session]?.frames.sum ?? 0
+        if Limit.isNear(frames, Limit.framesPerSecond) {
+            advise(
+                .frameRate, entry,
+                "\(frames) frames in a second; head units end a session at "
+                    + "\(Limit.framesPerSecond)")
+        }
+    }
+
+    private mutating func countRequest(_ entry: TrafficEntry, isInNone: Bool) {
+        guard let session = entry.sessionID, sessions[session] != nil else { return }
+        sessions[session]?.requests.add(1, at: entry.time)
+        let requests = sessions[session]?.requests.sum ?? 0
+        if Limit.isNear(requests, Limit.requestsPer10Seconds) {
+            advise(
+                .requestRate, entry,
+                "\(requests) requests in 10 s; head units unregister an app at "
+                    + "\(Limit.requestsPer10Seconds)")
+        }
+        guard isInNone else { return }
+        sessions[session]?.noneRequests.add(1, at: entry.time)
+        let inNone = sessions[session]?.noneRequests.sum ?? 0
+        if Limit.isNear(inNone, Limit.noneRequestsPer10Seconds) {
+            advise(
+                .noneRequestRate, entry,
+                "\(inNone) requests in 10 s while in NONE; head units unregister an app at "
+                    + "\(Limit.noneRequestsPer10Seconds)")
+        }
+    }
+
+    // MARK: Requests
+
+    mutating func considerRequest(
+        _ rpc: RPCEntry, _ entry: TrafficEntry, _ table: FactsTable
+    ) {
+        if let replaced = rpc.replaced {
+            advise(
+                .correlationIDReused, entry,
+                "\(Self.name(rpc)) uses the correlation ID of \(replaced.functionID), which still "
+                    + "has no answer")
+        }
+        guard entry.direction == .fromApp else { return }
+        let facts = entry.app.flatMap { table.apps[$0] } ?? AppFacts()
+        let isInNone = facts.isRegistered && facts.isInNone
+        countRequest(entry, isInNone: isInNone)
+        remember(rpc, entry)
+        switch rpc.message.functionID {
+        case .registerAppInterface: considerRegistration(rpc, entry, table)
+        case .unregisterAppInterface: break
+        case .putFile:
+            considerFile(rpc.message, entry)
+            fallthrough
+        default:
+            guard isInNone else { return }
+            let verdict = PermissionVerdict(rpc.message.functionName, of: facts)
+            guard verdict.cause == .wrongLevel else { return }
+            adviseNone(rpc, entry, verdict)
+        }
+    }
+
+    private mutating func adviseNone(
+        _ rpc: RPCEntry, _ entry: TrafficEntry, _ verdict: PermissionVerdict
+    ) {
+        advise(
+            .requestInNone, entry, cause: rpc.message.functionName,
+            "\(Self.name(rpc)): \(verdict.reason)", remedy: verdict.remedy)
+    }
+
+    private mutating func remember(_ rpc: RPCEntry, _ entry: TrafficEntry) {
+        let problems = validation(rpc)
+        guard !problems.isEmpty else { return }
+        if violations.count >= Self.maximumViolations, let oldest = violations.keys.min() {
+            violations[oldest] = nil
+        }
+        violations[entry.number] = Array(problems.prefix(3))
+    }
+
+    // MARK: Responses
+
+    mutating func considerResponse(
+        _ rpc: RPCEntry, _ entry: TrafficEntry, _ table: FactsTable
+    ) {
+        if rpc.isUnasked {
+            advise(
+                .answerUnasked, entry, cause: rpc.message.functionName,
+                "\(Self.side(entry)) answers \(Self.name(rpc)), which nobody asked for",
+                remedy: "see whether \(Self.side(entry)) answers twice or changes the "
+                    + "correlation ID")
+        }
+        defer { if let request = rpc.request { violations[request.number] = nil } }
+        guard let outcome = rpc.outcome, entry.direction == .fromAccessory else { return }
+        let function = rpc.request?.functionID ?? rpc.message.functionID
+        if function == .registerAppInterface {
+            return considerRegistrationAnswer(outcome, rpc, entry, table)
+        }
+        guard !outcome.success else {
+            if function == .unregisterAppInterface, let session = entry.sessionID {
+                sessions[session]?.isRegistered = false
+            }
+            return
+        }
+        switch outcome.resultCode {
+        case "DISALLOWED", "USER_DISALLOWED", "VEHICLE_DATA_NOT_ALLOWED":
+            considerDisallowed(outcome, rpc, entry, table)
+        case "INVALID_DATA": considerInvalidData(rpc, entry)
+        case "APPLICATION_NOT_REGISTERED":
+            advise(
+                .notRegistered, entry, cause: rpc.message.functionName,
+                "\(Self.name(rpc)) was sent while the app was not registered")
+        case "ENCRYPTION_NEEDED":
+            advise(
+                .encryptionNeeded, entry, cause: rpc.message.functionName,
+                "\(Self.name(rpc)) is allowed in a protected service only")
+        case "CORRUPTED_DATA":
+            advise(
+                .putFileCRC, entry, "\(Self.name(rpc)): the head unit found the data corrupted")
+        case "TOO_MANY_PENDING_REQUESTS":
+            advise(
+                .requestRate, entry, cause: "pending",
+                "\(Self.name(rpc)): too many requests wait for their answer",
+                remedy: "wait for answers before sending more")
+        default: break
+        }
+    }
+
+    private mutating func considerDisallowed(
+        _ outcome: RPCOutcome, _ rpc: RPCEntry, _ entry: TrafficEntry, _ table: FactsTable
+    ) {
+        let function = (rpc.request?.functionID).flatMap(\.name) ?? rpc.message.functionName
+        let facts = entry.app.flatMap { table.apps[$0] } ?? AppFacts()
+        let verdict = PermissionVerdict(function, of: facts)
+        let info = rpc.message.parameters.string("info").map { "; the head unit says: \($0)" } ?? ""
+        if verdict.cause == .wrongLevel, facts.isInNone {
+            return adviseNone(rpc, entry, verdict)
+        }
+        if verdict.answer == .yes {
+            let allowed = verdict.permission?.allowedParameters ?? []
+            let why =
+                outcome.resultCode == "USER_DISALLOWED"
+                ? "the user has refused it"
+                : allowed.isEmpty
+                    ? "the permissions allow it, so it is one of its parameters, or they changed"
+                    : "one of its parameters is not among those allowed: "
+                        + allowed.prefix(8).joined(separator: ", ")
+                        + (allowed.count > 8 ? ", …" : "")
+            return advise(
+                .disallowed, entry, cause: function,
+                "\(Self.name(rpc)) is \(outcome.resultCode): \(why)\(info)",
+                remedy: "compare its parameters with `relayctl permissions APP \(function)`")
+        }
+        advise(
+            .disallowed, entry, cause: function,
+            "\(Self.name(rpc)) is \(outcome.resultCode): \(verdict.reason)\(info)",
+            remedy: verdict.remedy)
+    }
+
+    mutating func considerInvalidData(_ rpc: RPCEntry, _ entry: TrafficEntry) {
+        let info = rpc.message.parameters.string("info").map { "; the head unit says: \($0)" } ?? ""
+        let function = rpc.request?.functionID.description ?? rpc.message.functionName
+        if let problems = rpc.request.flatMap({ violations[$0.number] }) {
+            advise(
+                .invalidData, entry, cause: function,
+                "\(Self.name(rpc)) is INVALID_DATA: \(problems.joined(separator: "; "))\(info)")
+        } else if rpc.message.functionID == .genericResponse {
+            advise(
+                .invalidData, entry, cause: function,
+                "\(Self.name(rpc)) is INVALID_DATA: the head unit does not know this function\(info)",
+                remedy: "compare the function with the RPC version both sides agreed on")
+        } else {
+            advise(
+                .invalidData, entry, cause: function,
+                "\(Self.name(rpc)) is INVALID_DATA, but nothing in it differs from the RPC "
+                    + "specification\(info)",
+                remedy: "check images and IDs it refers to, empty texts, and missing bulk data")
+        }
+    }
+
+    // MARK: Silence and notifications
+
+    mutating func considerSilence(
+        _ request: PendingRequest, waited: Int64, _ entry: TrafficEntry
+    ) {
+        let name = "\(request.functionID) #\(request.correlationID)"
+        guard request.direction == .fromApp else {
+            return advise(
+                .requestUnanswered, entry, cause: request.functionID.description,
+                "the app has not answered the head unit's \(name) for \(Self.seconds(waited))",
+                remedy: "answer every request of the head unit, if only with UNSUPPORTED_REQUEST")
+        }
+        let consequence =
+            request.functionID == .listFiles
+            ? "; app libraries wait for it before the app is ready"
+            : request.functionID == .registerAppInterface ? "; the app cannot go on" : ""
+        advise(
+            .requestUnanswered, entry, cause: request.functionID.description,
+            "the head unit has not answered \(name) for \(Self.seconds(waited))\(consequence)",
+            remedy: "look at the head unit's own log: its HMI may not have answered it")
+    }
+
+    mutating func considerNotification(
+        _ rpc: RPCEntry, _ entry: TrafficEntry, _ table: FactsTable
+    ) {
+        guard entry.direction == .fromAccessory,
+            rpc.message.functionID == .onAppInterfaceUnregistered
+        else { return }
+        considerUnregistration(rpc.message, entry)
+    }
+}

@@ -1,0 +1,136 @@
+// What is probably wrong, found in decoded traffic entry by entry; run by `TrafficAdvisor`.
+//
+// The rules are in files of one subject each: sessions, registrations, requests, payloads. To add
+// one: a code and its page in SDLProtocol/Advice, a rule here, a dialogue in AdviceTests.
+
+import SDLProtocol
+
+/// The connection doctor. Pure: entries and what was known before them in, advice out.
+struct AdviceRules: Sendable {
+    /// What was found since `take`.
+    private var found: [Advice] = []
+    /// What is to be remembered of a session besides the facts.
+    var sessions: [UInt8: SessionNotes] = [:]
+    /// What validation said of requests that wait for their answer, by number of entry.
+    var violations: [UInt64: [String]] = [:]
+    /// Reads validation's findings of an RPC.
+    let validation: @Sendable (RPCEntry) -> [String]
+
+    /// Findings remembered for answers that may never come.
+    static let maximumViolations = 256
+
+    init(validation: @escaping @Sendable (RPCEntry) -> [String] = { _ in [] }) {
+        self.validation = validation
+    }
+
+    struct SessionNotes: Sendable {
+        var app: AppID?
+        var version: UInt8
+        /// Of its StartServiceACK; 0 when that had none.
+        var hashID: UInt32
+        /// Audio and video as far as they run.
+        var streams: Set<ServiceType> = []
+        var isRegistered = false
+        /// Heartbeats of the head unit since the app's last HeartbeatACK.
+        var heartbeats = 0
+        /// Frames of a second, requests of ten.
+        var frames = RateWindow(seconds: 1)
+        var requests = RateWindow(seconds: 10)
+        var noneRequests = RateWindow(seconds: 10)
+    }
+
+    /// Looks at an entry.
+    ///
+    /// - Parameter table: The facts as they were before it.
+    mutating func consider(_ entry: TrafficEntry, _ table: FactsTable) {
+        if let large = entry.largeFrame { consider(large, entry) }
+        switch entry.content {
+        case .rpc(let rpc):
+            guard entry.fate != .byRelay else { return }
+            consider(rpc, entry, table)
+        case .control(let control):
+            guard entry.fate != .byRelay else { return }
+            consider(control, entry, table)
+        case .stream(let summary): consider(summary, entry, table)
+        case .undecodable(let undecodable): consider(undecodable, entry)
+        case .dropped(let dropped): consider(dropped, entry)
+        case .event(let event): consider(event, entry, table)
+        case .security, .encrypted: break
+        }
+    }
+
+    /// What was found since the last call.
+    mutating func take() -> [Advice] {
+        guard !found.isEmpty else { return [] }
+        defer { found = [] }
+        return found
+    }
+
+    /// - Parameters:
+    ///   - cause: Tells this advice from others of the same code and app.
+    ///   - remedy: When there is a better one than the code's own.
+    mutating func advise(
+        _ code: AdviceCode, _ entry: TrafficEntry, cause: String = "", _ text: String,
+        remedy: String? = nil
+    ) {
+        found.append(
+            Advice(
+                code: code, time: entry.time, app: entry.app, appName: entry.appName,
+                sessionID: entry.sessionID, text: PrintableText.string(text, limit: 500),
+                remedy: PrintableText.string(remedy ?? code.page.firstRemedy, limit: 300),
+                entry: entry.number, cause: cause, lastTime: entry.time))
+    }
+
+    private mutating func consider(
+        _ rpc: RPCEntry, _ entry: TrafficEntry, _ table: FactsTable
+    ) {
+        count(entry)
+        if let problem = rpc.problem {
+            advise(
+                .messageBroken, entry, cause: rpc.message.functionName,
+                "\(Self.name(rpc)) of \(Self.side(entry)) \(problem)")
+        }
+        switch rpc.message.type {
+        case .request: considerRequest(rpc, entry, table)
+        case .response: considerResponse(rpc, entry, table)
+        case .notification: considerNotification(rpc, entry, table)
+        }
+    }
+
+    private mutating func consider(
+        _ event: EventEntry, _ entry: TrafficEntry, _ table: FactsTable
+    ) {
+        switch event {
+        case .appConnected, .linkOpened: break
+        case .appClosed:
+            sessions = sessions.filter { $0.value.app != entry.app }
+        case .linkClosed: sessions = [:]
+        case .missed: violations = [:]
+        case .unanswered(let request, let waited):
+            considerSilence(request, waited: waited, entry)
+        case .unansweredStart(let waited): considerSilence(waited: waited, entry, table)
+        case .noticed(let notice): consider(notice, entry)
+        }
+    }
+
+    // MARK: Words
+
+    /// "Show #12".
+    static func name(_ rpc: RPCEntry) -> String {
+        let function =
+            rpc.message.functionID == .genericResponse
+            ? rpc.request?.functionID.description ?? rpc.message.functionName
+            : rpc.message.functionName
+        return function + (rpc.message.correlationID.map { " #\($0)" } ?? "")
+    }
+
+    /// Who sent the entry.
+    static func side(_ entry: TrafficEntry) -> String {
+        entry.direction == .fromAccessory ? "the head unit" : "the app"
+    }
+
+    /// "10 s".
+    static func seconds(_ nanoseconds: Int64) -> String {
+        "\((nanoseconds + 500_000_000) / 1_000_000_000) s"
+    }
+}

@@ -1,0 +1,103 @@
+// The connection doctor as a consumer of traffic: runs the rules, keeps what they find, tells it on.
+
+package import SDLProtocol
+import Synchronization
+
+/// Looks at decoded traffic and says what is probably wrong.
+///
+/// It also feeds the `SessionFacts` it is given, entry by entry, because each rule has to know what
+/// was known at that moment; so either the advisor or the facts are a consumer, not both.
+package final class TrafficAdvisor: TrafficConsumer {
+    /// Pieces kept per app and of all together, the oldest given up.
+    package static let keptPerApp = 20
+    package static let keptTogether = 100
+
+    fileprivate struct State {
+        var rules: AdviceRules
+        var limiter = AdviceLimiter()
+        var kept: [AppID: [Advice]] = [:]
+        var recent: [Advice] = []
+        var counts: [AdviceCode: Int] = [:]
+    }
+
+    private let facts: SessionFacts
+    private let sink: @Sendable (Advice) -> Void
+    private let state: Mutex<State>
+
+    /// - Parameters:
+    ///   - facts: Fed by this advisor.
+    ///   - validation: What is wrong with an RPC by the specification, each in a clause.
+    ///   - sink: Gets each piece of advice when it is new, at most once per app, cause and minute.
+    package init(
+        facts: SessionFacts, validation: @escaping @Sendable (RPCEntry) -> [String] = { _ in [] },
+        sink: @escaping @Sendable (Advice) -> Void = { _ in }
+    ) {
+        self.facts = facts
+        self.sink = sink
+        state = Mutex(State(rules: AdviceRules(validation: validation)))
+    }
+
+    package func consume(_ entries: [TrafficEntry]) async {
+        let news = state.withLock { state in
+            var news: [Advice] = []
+            facts.consume(entries) { entry, table in
+                state.rules.consider(entry, table)
+                for advice in state.rules.take() where state.keep(advice) { news.append(advice) }
+                if case .event(.appClosed) = entry.content, let app = entry.app {
+                    state.forget(app)
+                }
+            }
+            return news
+        }
+        for advice in news { sink(advice) }
+    }
+
+    /// Advice about a connected app, oldest first.
+    package func advice(about app: AppID) -> [Advice] {
+        state.withLock { $0.kept[app] ?? [] }
+    }
+
+    /// The latest advice about anybody, also about apps that left, oldest first.
+    package func recent() -> [Advice] {
+        state.withLock { $0.recent }
+    }
+
+    /// How often each code was seen, repetitions included.
+    package func counts() -> [AdviceCode: Int] {
+        state.withLock { $0.counts }
+    }
+}
+
+extension TrafficAdvisor.State {
+    /// True when the advice is new; a repetition is only counted.
+    fileprivate mutating func keep(_ advice: Advice) -> Bool {
+        counts[advice.code, default: 0] += 1
+        guard limiter.allows(advice) else {
+            if let app = advice.app { Self.countAgain(advice, in: &kept[app, default: []]) }
+            Self.countAgain(advice, in: &recent)
+            return false
+        }
+        if let app = advice.app {
+            Self.append(advice, to: &kept[app, default: []], limit: TrafficAdvisor.keptPerApp)
+        }
+        Self.append(advice, to: &recent, limit: TrafficAdvisor.keptTogether)
+        return true
+    }
+
+    /// The connection is closed; `recent` still tells of it.
+    fileprivate mutating func forget(_ app: AppID) {
+        kept[app] = nil
+        limiter.forget(app)
+    }
+
+    private static func countAgain(_ advice: Advice, in list: inout [Advice]) {
+        guard let index = list.lastIndex(where: advice.isSame) else { return }
+        list[index].count += 1
+        list[index].lastTime = advice.time
+    }
+
+    private static func append(_ advice: Advice, to list: inout [Advice], limit: Int) {
+        if list.count == limit { list.removeFirst() }
+        list.append(advice)
+    }
+}

@@ -1,0 +1,99 @@
+// Pages about the registration of apps, its beginning and its end. See `AdviceCode`.
+
+extension AdvicePage {
+    static let duplicateAppName = AdvicePage(
+        title: "two apps with one name",
+        cause: """
+            Another app on this head unit has the same appName or one of the same VR synonyms, so \
+            the head unit answers DUPLICATE_NAME.
+            """,
+        remedy: """
+            Give one of the two apps another appName and other vrSynonyms, or stop the other app.
+            """,
+        details: """
+            Names are compared without regard to case, per device; to the head unit all apps of \
+            relayd are one device. When no other app of relayd has the name, an earlier run may \
+            still be registered: relayd ends the session of an app that left, but a head unit may \
+            need some seconds, and sessions from before relayd's start are unknown to it.
+            """)
+
+    static let duplicateAppID = AdvicePage(
+        title: "two apps with one app ID",
+        cause: """
+            Another app on this head unit is registered with the same appID, so the head unit \
+            answers APPLICATION_REGISTERED_ALREADY, or DISALLOWED while it cleans up.
+            """,
+        remedy: """
+            Give one of the two apps another appID, or stop the other app.
+            """,
+        details: """
+            To the head unit all apps of relayd are one device, on which an appID registers once. \
+            When no other app of relayd has it, it is an earlier run of the same app: relayd says \
+            goodbye for an app that was killed, so try again after some seconds, and switch the \
+            head unit off and on when that does not help.
+            """)
+
+    static let registeredTwice = AdvicePage(
+        title: "RegisterAppInterface sent twice",
+        cause: """
+            The app is registered on this session already, and registers again.
+            """,
+        remedy: """
+            Register once per session; change languages with ChangeRegistration.
+            """,
+        details: """
+            The head unit answers APPLICATION_REGISTERED_ALREADY and the first registration goes \
+            on. To register anew, send UnregisterAppInterface and wait for its success first.
+            """)
+
+    static let registrationRefused = AdvicePage(
+        title: "the head unit refused the registration",
+        cause: """
+            RegisterAppInterface did not succeed. The result code and, when there is one, the info \
+            text say why.
+            """,
+        remedy: """
+            For DISALLOWED have the appID added to the head unit's policies. For \
+            TOO_MANY_APPLICATIONS stop another app.
+            """,
+        details: """
+            DISALLOWED: the appID is not in the policy table, or is revoked; a production head \
+            unit knows released apps only. UNSUPPORTED_VERSION: syncMsgVersion. \
+            TOO_MANY_APPLICATIONS: a limit of the head unit. After \
+            TOO_MANY_REQUESTS or REQUEST_WHILE_IN_NONE_HMI_LEVEL sdl_core bars the appID until it \
+            is restarted.
+            """)
+
+    static let notRegistered = AdvicePage(
+        title: "a request before the registration",
+        cause: """
+            The app sent a request while it was not registered, so the head unit answered \
+            APPLICATION_NOT_REGISTERED.
+            """,
+        remedy: """
+            Send RegisterAppInterface first and wait for its success.
+            """,
+        details: """
+            SUCCESS, WARNINGS, WRONG_LANGUAGE and RESUME_FAILED all mean registered. After \
+            OnAppInterfaceUnregistered the app is not registered any more, although its session \
+            may still be open.
+            """)
+
+    static let unregistered = AdvicePage(
+        title: "the head unit threw the app out",
+        cause: """
+            The head unit sent OnAppInterfaceUnregistered for a reason that lies with the app.
+            """,
+        remedy: """
+            See what the reason means: the advice names it.
+            """,
+        details: """
+            TOO_MANY_REQUESTS: more than 1000 requests in 10 s or 1000 frames in a second; sdl_core \
+            bars the appID until it restarts. REQUEST_WHILE_IN_NONE_HMI_LEVEL: more than 100 \
+            requests in 10 s while in NONE. PROTOCOL_VIOLATION: streaming without a running \
+            service, or no EndServiceACK within 1 s. APP_UNAUTHORIZED: policies revoked the app. \
+            LANGUAGE_CHANGE: register again with the new language. DRIVER_DISTRACTION_VIOLATION, \
+            UNSUPPORTED_HMI_RESOURCE, RESOURCE_CONSTRAINT: the head unit's own rules. Libraries \
+            reconnect after some of these without end; relayd's log shows the loop.
+            """)
+}

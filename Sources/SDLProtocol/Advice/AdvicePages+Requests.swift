@@ -1,0 +1,177 @@
+// Pages about requests and their answers. See `AdviceCode`.
+
+extension AdvicePage {
+    static let disallowed = AdvicePage(
+        title: "DISALLOWED",
+        cause: """
+            The head unit's policies do not allow this RPC to this app now: not at all, not with \
+            these parameters, or the user has refused it.
+            """,
+        remedy: """
+            Ask `relayctl permissions APP RPC` which condition is not met. Policies are changed on \
+            the head unit or by its maker, not in the app.
+            """,
+        details: """
+            The head unit tells what it allows in OnPermissionsChange: per RPC the HMI levels, \
+            those the user refused, and the parameters (for vehicle data, the items). An RPC that \
+            it does not name is not granted: the functional group that contains it has to be added \
+            to the app's policy entry.
+            """)
+
+    static let requestInNone = AdvicePage(
+        title: "a request in HMI level NONE",
+        cause: """
+            The app is in NONE, which means that the user has not activated it, and the RPC is not \
+            allowed there.
+            """,
+        remedy: """
+            Wait for OnHMIStatus with FULL before sending it. In NONE upload files and ask for \
+            capabilities only.
+            """,
+        details: """
+            Every app starts in NONE after its registration. Which RPCs are allowed there is in \
+            OnPermissionsChange: mostly ListFiles, PutFile, SetAppIcon, SystemRequest and \
+            GetSystemCapability. sdl_core also allows only 5 PutFile requests, and unregisters an \
+            app that sends more than 100 requests in 10 s while in NONE.
+            """)
+
+    static let encryptionNeeded = AdvicePage(
+        title: "ENCRYPTION_NEEDED",
+        cause: """
+            The head unit's policies allow this RPC in a protected service only.
+            """,
+        remedy: """
+            Start the RPC service protected before sending it; the app needs a security manager.
+            """,
+        details: """
+            OnPermissionsChange marks such RPCs with requireEncryption (RPC specification 6.0). \
+            Bench head units mostly need no encryption: check whether the policies of this one are \
+            the right ones.
+            """)
+
+    static let invalidData = AdvicePage(
+        title: "INVALID_DATA",
+        cause: """
+            The head unit found the request's parameters not as the RPC specification has them.
+            """,
+        remedy: """
+            Correct the parameter that the advice names.
+            """,
+        details: """
+            Head units rarely say which parameter they mind. relayd compares the request with the \
+            RPC specification and names what differs: missing, misspelt, of another type, too \
+            long, out of range, an unknown enumeration value, or newer than the version both sides \
+            agreed on. When nothing differs, the head unit minds something the specification does \
+            not express: an image that was not uploaded, an ID that does not exist, text of white \
+            space only, PutFile without bulk data. A GenericResponse with INVALID_DATA means that \
+            the head unit does not know the function at all.
+            """)
+
+    static let requestUnanswered = AdvicePage(
+        title: "no answer to a request",
+        cause: """
+            A request has had no response for 10 s, or, when it names a time of its own (Alert, \
+            PerformInteraction, PerformAudioPassThru, …), for that time and 10 s more.
+            """,
+        remedy: """
+            Look at the side that should have answered; the advice names it.
+            """,
+        details: """
+            sdl_core answers for an HMI that does not react within 10 s, so longer silence means \
+            that the head unit itself hangs or lost the request; a request in a broken multi-frame \
+            message is dropped without a word. The iOS and JavaScript libraries wait for the answer \
+            to their first ListFiles before they report the app as ready. Requests of the head \
+            unit (app services) have to be answered by the app.
+            """)
+
+    static let correlationIDReused = AdvicePage(
+        title: "a correlation ID used twice at once",
+        cause: """
+            The app sent a request with the correlation ID of another one that still waits.
+            """,
+        remedy: """
+            Count correlation IDs up and use each once per session.
+            """,
+        details: """
+            The answer cannot be told apart then. sdl_core refuses the second request with \
+            INVALID_ID. IDs are positive 32-bit numbers; starting anew is fine once the earlier \
+            requests are answered.
+            """)
+
+    static let answerUnasked = AdvicePage(
+        title: "an answer nobody asked for",
+        cause: """
+            A response arrived whose correlation ID belongs to no waiting request: there was none, \
+            or it was answered before.
+            """,
+        remedy: """
+            See whether the sender answers twice, or changes the correlation ID.
+            """,
+        details: """
+            Libraries drop such a response in silence, and the request that it was meant for times \
+            out. Late answers to requests of an earlier session with the same ID look like this as \
+            well; relayd swallows those to its own goodbyes.
+            """)
+
+    static let notAnRPC = AdvicePage(
+        title: "a message that is no RPC",
+        cause: """
+            A message of the RPC service cannot be read: its header is too short or announces more \
+            JSON than there is, or the JSON is malformed.
+            """,
+        remedy: """
+            Look at the first bytes in relayd's log: 12 bytes of header, then JSON in UTF-8.
+            """,
+        details: """
+            The header is RPC type and function ID (4 bytes), correlation ID (4), JSON size (4), \
+            big-endian; what follows the JSON is bulk data. A size counted in characters instead \
+            of bytes breaks as soon as a text is not plain ASCII. sdl_core answers INVALID_DATA or \
+            nothing.
+            """)
+
+    static let noneRequestRate = AdvicePage(
+        title: "nearing the request limit of HMI level NONE",
+        cause: """
+            The app sends so many requests in NONE that the head unit will soon unregister it: the \
+            limit of sdl_core is 100 in 10 s.
+            """,
+        remedy: """
+            Send less before the app is activated: wait for OnHMIStatus with FULL.
+            """,
+        details: """
+            At the limit the head unit sends OnAppInterfaceUnregistered with \
+            REQUEST_WHILE_IN_NONE_HMI_LEVEL (AppHMILevelNoneTimeScaleMaxRequests in sdl_core's \
+            configuration).
+            """)
+
+    static let requestRate = AdvicePage(
+        title: "nearing the request limit",
+        cause: """
+            The app sends so many requests that the head unit will soon unregister it: the limit \
+            of sdl_core is 1000 in 10 s, and 5000 without an answer.
+            """,
+        remedy: """
+            Send fewer requests: wait for the answer before the next one, and leave out what has \
+            not changed.
+            """,
+        details: """
+            At the limit the head unit sends OnAppInterfaceUnregistered with TOO_MANY_REQUESTS \
+            (AppTimeScaleMaxRequests) and bars the appID until it restarts. With too many waiting \
+            ones it answers TOO_MANY_PENDING_REQUESTS.
+            """)
+
+    static let frameRate = AdvicePage(
+        title: "nearing the frame limit",
+        cause: """
+            The app sends so many frames a second that the head unit will soon end its session: \
+            the limit of sdl_core is 1000, audio and video not counted.
+            """,
+        remedy: """
+            Send fewer frames: use large frames for files, and send no faster than answers come.
+            """,
+        details: """
+            sdl_core counts frames per session (FrequencyCount, FrequencyTime). relayd slows an \
+            app down at `apps.frames_per_second`, 950 unless configured otherwise, so that it is \
+            not thrown out; without relayd it would be.
+            """)
+}
