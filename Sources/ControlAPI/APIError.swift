@@ -20,6 +20,8 @@ package struct APIError: Codable, Sendable, Equatable, Error {
 
         /// 404: no route has this path.
         package static let notFound = Code(rawValue: "not_found")
+        /// 409: the name fits more than one app.
+        package static let ambiguous = Code(rawValue: "ambiguous")
         /// 405: the path exists, but not with this method.
         package static let methodNotAllowed = Code(rawValue: "method_not_allowed")
         /// 500: relayd could not answer; its log says why.

@@ -36,13 +36,15 @@ package struct AppStatus: Codable, Sendable, Equatable {
     package let refusedFrames: Int
     /// The last thing that went wrong with this app, in words.
     package let lastProblem: String?
+    /// The latest thing that is probably wrong, with its remedy.
+    package let advice: AdviceReport?
 
     package init(
         id: Int, peer: String, connectedAt: Timestamp, state: AppState, appName: String? = nil,
         appID: String? = nil, sessions: [Int] = [], protocolVersion: String? = nil,
         hmiLevel: String? = nil, framesFromApp: Int = 0, bytesFromApp: Int = 0,
         framesToApp: Int = 0, bytesToApp: Int = 0, queueBytes: Int = 0, refusedFrames: Int = 0,
-        lastProblem: String? = nil
+        lastProblem: String? = nil, advice: AdviceReport? = nil
     ) {
         self.id = id
         self.peer = peer
@@ -60,6 +62,7 @@ package struct AppStatus: Codable, Sendable, Equatable {
         self.queueBytes = queueBytes
         self.refusedFrames = refusedFrames
         self.lastProblem = lastProblem
+        self.advice = advice
     }
 
     enum CodingKeys: String, CodingKey {
@@ -78,6 +81,7 @@ package struct AppStatus: Codable, Sendable, Equatable {
         case queueBytes = "queue_bytes"
         case refusedFrames = "refused_frames"
         case lastProblem = "last_problem"
+        case advice
     }
 }
 

@@ -28,6 +28,9 @@ package enum Routes {
     package static let index = "/"
     package static let status = "/v1/status"
     package static let health = "/v1/health"
+    package static let app = "/v1/apps/:app"
+    package static let permission = "/v1/apps/:app/permissions/:rpc"
+    package static let advice = "/v1/advice"
 
     package static let all = [
         Route(method: "GET", path: index, summary: "this list"),
@@ -37,7 +40,43 @@ package enum Routes {
         Route(
             method: "GET", path: health,
             summary: "200 when the head unit is open and apps can connect, else 503; says why"),
+        Route(
+            method: "GET", path: app,
+            summary: "everything known about a connected app; :app is its number, name or app ID"),
+        Route(
+            method: "GET", path: permission,
+            summary: "whether that app may use that RPC now, and why"),
+        Route(
+            method: "GET", path: advice,
+            summary: "what is probably wrong, newest first"),
     ]
+}
+
+extension Routes {
+    /// A path with its ":" segments filled in, whatever characters they have.
+    package static func path(_ route: String, _ segments: String...) -> String {
+        var rest = segments[...]
+        let parts = route.split(separator: "/").map { segment in
+            segment.hasPrefix(":") ? encoded(rest.popFirst() ?? "") : String(segment)
+        }
+        return "/" + parts.joined(separator: "/")
+    }
+
+    /// Percent-encoding of everything but unreserved characters (RFC 3986, "2.3").
+    private static func encoded(_ text: String) -> String {
+        var result = ""
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                result.unicodeScalars.append(Unicode.Scalar(byte))
+            default:
+                let digits = String(byte, radix: 16, uppercase: true)
+                result += "%" + (digits.count == 1 ? "0" : "") + digits
+            }
+        }
+        return result
+    }
 }
 
 /// The answer to `GET /`.

@@ -15,6 +15,17 @@ import Testing
         #expect(Route(method: "GET", path: path, summary: "").matches(asked) == expected)
     }
 
+    @Test("segments are filled in, whatever characters they have")
+    func path() {
+        #expect(Routes.path(Routes.app, "3") == "/v1/apps/3")
+        #expect(Routes.path(Routes.app, "#3 a/b?") == "/v1/apps/%233%20a%2Fb%3F")
+        #expect(Routes.path(Routes.permission, "é", "Show") == "/v1/apps/%C3%A9/permissions/Show")
+        #expect(Routes.path(Routes.status) == "/v1/status")
+        for route in Routes.all {
+            #expect(route.matches(Routes.path(route.path, "a b", "../..")))
+        }
+    }
+
     @Test("routes are listed once, with a summary") func listIsSound() {
         let keys = Routes.all.map { $0.method + $0.path }
         #expect(Set(keys).count == keys.count)

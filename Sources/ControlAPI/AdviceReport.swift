@@ -1,0 +1,53 @@
+/// What is probably wrong, in one line, and what to do about it.
+package struct AdviceReport: Codable, Sendable, Equatable {
+    /// A stable word: `relayctl explain CODE` has its page.
+    package var code: String
+    /// When it was seen first and last, and how often.
+    package var at: Timestamp
+    package var lastAt: Timestamp
+    package var count: Int
+    /// Number of the app's connection; left out when it is about the head unit or the link.
+    package var app: Int?
+    package var appName: String?
+    package var session: Int?
+    /// One line, one cause.
+    package var text: String
+    /// One line.
+    package var remedy: String
+    /// Number of the entry of the traffic log in which it was seen.
+    package var entry: Int
+
+    package init(
+        code: String, at: Timestamp, lastAt: Timestamp, count: Int = 1, app: Int? = nil,
+        appName: String? = nil, session: Int? = nil, text: String, remedy: String, entry: Int
+    ) {
+        self.code = code
+        self.at = at
+        self.lastAt = lastAt
+        self.count = count
+        self.app = app
+        self.appName = appName
+        self.session = session
+        self.text = text
+        self.remedy = remedy
+        self.entry = entry
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case code, at
+        case lastAt = "last_at"
+        case count, app
+        case appName = "app_name"
+        case session, text, remedy, entry
+    }
+}
+
+/// The answer to `GET /v1/advice`.
+package struct AdviceList: Codable, Sendable, Equatable {
+    /// Version of the JSON layout: 1.
+    package var schema = 1
+    /// About connected apps, apps that left and the head unit; newest first.
+    package var advice: [AdviceReport]
+
+    package init(advice: [AdviceReport]) { self.advice = advice }
+}
