@@ -45,15 +45,21 @@ struct Daemon {
             on: loop, configuration: RelayConfiguration(config),
             accessoryAddress: config.accessory, logger: Logger(label: "relay"))
         let facts = SessionFacts()
+        let adviceLogger = Logger(label: "advice")
+        let advisor = TrafficAdvisor(facts: facts, sink: { adviceLogger.log($0) })
         let accessory = AccessoryMonitor(kind: address.scheme, address: config.accessory)
         let reporter = StatusReporter(
-            relay: relay, accessory: accessory, facts: facts, outputs: outputs, config: config)
+            relay: relay, accessory: accessory, facts: facts, advisor: advisor,
+            outputs: outputs, config: config)
 
         let control = try ControlServer(
             configuration: .init(
                 socketPath: config.control.socketPath, mode: UInt16(config.control.mode),
                 group: config.control.group.isEmpty ? nil : config.control.group),
-            status: { try await reporter.snapshot() }, eventLoopGroup: LoopExecutor.shared.loop,
+            status: { try await reporter.snapshot() },
+            apps: AppHandlers(
+                status: { try await reporter.snapshot() }, facts: facts, advisor: advisor),
+            eventLoopGroup: LoopExecutor.shared.loop,
             logger: Logger(label: "control"))
         let listener = try await AppListener.open(config.listen, for: relay)
         reporter.isListening(on: listener.addresses)
@@ -73,7 +79,7 @@ struct Daemon {
         let observer = TrafficObserver(
             limits: config.messageLimits,
             validator: SpecificationFile.validator(config, logger: logger),
-            consumers: [facts, statusLine] + (try trafficLog().map { [$0] } ?? []))
+            consumers: [advisor, statusLine] + (try trafficLog().map { [$0] } ?? []))
 
         try await announce(listener.addresses, control: control, logger: logger)
         systemd.ready(status: try await reporter.snapshot().summary)

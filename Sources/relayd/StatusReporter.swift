@@ -12,6 +12,7 @@ final class StatusReporter: Sendable {
     private let relay: Relay
     private let accessory: AccessoryMonitor
     private let facts: SessionFacts
+    private let advisor: TrafficAdvisor
     private let outputs: LogOutputs
     private let config: Config
     private let startedAt = Timestamp.now
@@ -19,9 +20,10 @@ final class StatusReporter: Sendable {
     private let addresses = Mutex<[ListenAddress]>([])
 
     init(
-        relay: Relay, accessory: AccessoryMonitor, facts: SessionFacts, outputs: LogOutputs,
-        config: Config
+        relay: Relay, accessory: AccessoryMonitor, facts: SessionFacts, advisor: TrafficAdvisor,
+        outputs: LogOutputs, config: Config
     ) {
+        self.advisor = advisor
         self.relay = relay
         self.accessory = accessory
         self.facts = facts
@@ -112,7 +114,8 @@ final class StatusReporter: Sendable {
             framesFromApp: Int(app.counters.framesIn), bytesFromApp: Int(app.counters.bytesIn),
             framesToApp: Int(app.counters.framesOut), bytesToApp: Int(app.counters.bytesOut),
             queueBytes: app.queuedBytes, refusedFrames: Int(app.refusedFrames),
-            lastProblem: app.lastProblem ?? known?.lastFailure)
+            lastProblem: app.lastProblem ?? known?.lastFailure,
+            advice: advisor.advice(about: app.id).last.map(AdviceReport.init))
     }
 
     private func state(

@@ -19,7 +19,12 @@ struct ControlTestServer {
             kind: "sim", address: "sim:", state: .open,
             since: Timestamp(millisecondsSince1970: 0)),
         link: LinkStatus(state: .idle),
-        server: ServerStatus(state: .listening, endpoints: ["127.0.0.1:2776"]))
+        server: ServerStatus(state: .listening, endpoints: ["127.0.0.1:2776"]),
+        apps: [
+            AppStatus(
+                id: 1, peer: "127.0.0.1:40112", connectedAt: Timestamp(millisecondsSince1970: 0),
+                state: .connected)
+        ])
 
     static var quiet: Logger {
         Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })

@@ -5,15 +5,18 @@ import Logging
 
 /// Answers to the requests on the control socket, one function per request.
 ///
-/// `ControlServer` hands requests in; the only thing asked of the rest of relayd is a snapshot.
+/// `ControlServer` hands requests in; the rest of relayd is asked for a snapshot, and for facts and
+/// advice.
 struct ControlHandlers: Sendable {
     let status: @Sendable () async throws -> StatusSnapshot
+    let apps: AppHandlers
 
     /// Connects every entry of `Routes.all` to its function.
     func addRoutes(to router: Router<BasicRequestContext>) {
         router.get(RouterPath(Routes.index)) { _, _ in try index() }
         router.get(RouterPath(Routes.status)) { _, _ in try await statusNow() }
         router.get(RouterPath(Routes.health)) { _, _ in try await health() }
+        apps.addRoutes(to: router)
     }
 
     func index() throws -> Response {

@@ -24,16 +24,19 @@ package struct ControlServer: Service {
 
     /// Creates the socket; clients may connect from here on and are answered once `run` is called.
     ///
-    /// - Parameter status: asked for every request; may be called concurrently.
+    /// - Parameters:
+    ///   - status: asked for every request; may be called concurrently.
+    ///   - apps: what is known of apps; nothing, when not given.
     /// - Throws: `ControlListenerError` or `ControlSocketError`, written for people.
     package init(
         configuration: Configuration, status: @escaping @Sendable () async throws -> StatusSnapshot,
-        eventLoopGroup: any EventLoopGroup, logger: Logger
+        apps: AppHandlers? = nil, eventLoopGroup: any EventLoopGroup, logger: Logger
     ) throws {
         self.listener = try ControlListener(configuration)
         self.eventLoopGroup = eventLoopGroup
         self.logger = logger
-        self.http = Self.http(ControlHandlers(status: status), logger)
+        let apps = apps ?? AppHandlers(knowingNothingBut: status)
+        self.http = Self.http(ControlHandlers(status: status, apps: apps), logger)
     }
 
     /// Path of the socket that is served.

@@ -15,6 +15,9 @@ package struct LogRecord: Sendable {
     package var line: UInt = 0
     package var function = ""
 
+    /// The one key that is a journal field's name already: people search for it.
+    static let adviceCode = "ADVICE_CODE"
+
     package init(
         time: LogTime, level: Logger.Level, label: String, message: String,
         metadata: Logger.Metadata = [:]
@@ -67,7 +70,10 @@ package struct LogRecord: Sendable {
     /// What journald stores beside the message: every value under a name of its own.
     package var journalFields: [String: String] {
         var fields = ["RELAYD_LOGGER": label]
-        for (key, value) in metadata { fields[JournalEntry.fieldName(key)] = "\(value)" }
+        for (key, value) in metadata {
+            let name = key == Self.adviceCode ? key : JournalEntry.fieldName(key)
+            fields[name] = "\(value)"
+        }
         if !file.isEmpty {
             fields["CODE_FILE"] = file
             fields["CODE_LINE"] = "\(line)"

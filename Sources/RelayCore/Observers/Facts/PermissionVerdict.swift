@@ -12,17 +12,17 @@ package struct PermissionVerdict: Hashable, Sendable {
     }
 
     /// What decides.
-    package enum Cause: Hashable, Sendable {
+    package enum Cause: String, Hashable, Sendable {
         case allowed
-        case notRegistered
-        case alreadyRegistered
+        case notRegistered = "not_registered"
+        case alreadyRegistered = "already_registered"
         /// No OnPermissionsChange has come.
-        case noPermissionsYet
+        case noPermissionsYet = "no_permissions_yet"
         /// The policy grants it at no level.
-        case notGranted
-        case refusedByUser
+        case notGranted = "not_granted"
+        case refusedByUser = "refused_by_user"
         /// Granted, but at other levels.
-        case wrongLevel
+        case wrongLevel = "wrong_level"
     }
 
     package var answer: Answer
