@@ -9,7 +9,8 @@ import NIOCore
 @main
 package struct RelayCtl: AsyncParsableCommand {
     package static let commands: [any ParsableCommand.Type] = [
-        StatusCommand.self, SampleAppCommand.self,
+        StatusCommand.self, AppCommand.self, PermissionsCommand.self, AdviceCommand.self,
+        ExplainCommand.self, SampleAppCommand.self,
     ]
 
     package static let configuration = CommandConfiguration(
@@ -24,6 +25,8 @@ package struct RelayCtl: AsyncParsableCommand {
             EXAMPLES
               relayctl status
               relayctl status --watch
+              relayctl app "My App"
+              relayctl permissions "My App" Show
               relayctl status --socket /run/relayd/relayd.sock --json
 
             \(ExitStatus.discussion)

@@ -100,7 +100,7 @@ package struct ControlClient: Sendable {
             message: SafeText.clean(detail?.message ?? "no reason given"))
     }
 
-    private static func problem(_ error: any Error) -> String {
+    static func problem(_ error: any Error) -> String {
         guard let error = error as? DecodingError else { return "\(error)" }
         let (context, what): (DecodingError.Context, String) =
             switch error {

@@ -212,6 +212,10 @@ package struct StatusText: Sendable {
                 look: .yellow, indent: 5)
         }
         if let problem = app.lastProblem { lines += explanation(problem, look: .yellow, indent: 5) }
+        if let advice = app.advice {
+            lines += explanation(
+                advice.text, look: .yellow, remedy: "\(advice.remedy) (\(advice.code))", indent: 5)
+        }
         return lines
     }
 

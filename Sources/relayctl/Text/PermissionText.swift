@@ -1,0 +1,51 @@
+package import ControlAPI
+
+/// The answer to "may I send this now?" as text. `Commands/Permissions.swift` prints it.
+package struct PermissionText: Sendable {
+    package let width: Int
+    package let style: Style
+
+    package init(width: Int, style: Style = .plain) {
+        self.width = max(width, 40)
+        self.style = style
+    }
+
+    package func render(_ answer: PermissionAnswer) -> String {
+        let app = answer.appName.map(SafeText.clean) ?? "#\(answer.app)"
+        let look: Style.Look =
+            switch answer.answer {
+            case .yes: .green
+            case .no: .red
+            default: .yellow
+            }
+        let word = SafeText.clean(answer.answer.rawValue)
+        let sentence = "\(SafeText.clean(answer.rpc)) of \(app): \(SafeText.clean(answer.reason))"
+        var lines = Paragraph.words(sentence, used: word.columns + 2, width: width, indent: 2)
+        lines[0] = style(look, word) + "  " + lines[0]
+        if let remedy = answer.remedy {
+            var more = Paragraph.words(
+                "→ " + SafeText.clean(remedy), used: 2, width: width, indent: 4)
+            more[0] = "  " + more[0]
+            lines += more
+        }
+        if let permission = answer.permission { lines += details(permission) }
+        return lines.map { $0 + "\n" }.joined()
+    }
+
+    private func details(_ permission: PermissionReport) -> [String] {
+        let rows = [
+            ("allowed in", permission.allowed),
+            ("refused by the user in", permission.userDisallowed),
+            ("allowed parameters", permission.allowedParameters),
+            ("parameters refused by the user", permission.userDisallowedParameters),
+        ]
+        return rows.flatMap { label, words -> [String] in
+            guard !words.isEmpty else { return [] }
+            let head = "  \(label): "
+            var lines = Paragraph.flow(
+                words.map(SafeText.clean), used: head.columns, width: width, indent: 4, gap: " ")
+            lines[0] = head + lines[0]
+            return lines
+        }
+    }
+}
