@@ -30,15 +30,15 @@ extension Switchboard {
                 the head unit did not answer StartService for \
                 \(configuration.startServiceTimeout.seconds) s (sessions.start_service_timeout)
                 """, metadata: ["app": "\(app.id)"])
+        // The advice reads these two from the frames, and warns.
         case .wrongHash(let app, let session, let sent):
-            logger.warning(
+            logger.debug(
                 sent == 0
                     ? "EndService without the hash ID of its session; the head unit may refuse it"
                     : "EndService with a hash ID the head unit did not give",
                 metadata: ["app": "\(app.id)", "session": "\(session)"])
         case .secondaryTransportOffered(let session, let isPassedOn):
-            logger.log(
-                level: isPassedOn ? .warning : .notice,
+            logger.debug(
                 """
                 the head unit offers a secondary transport, which bypasses relayd: \
                 \(isPassedOn ? "passed on" : "taken out") (sessions.secondary_transports)

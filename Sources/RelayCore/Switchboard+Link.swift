@@ -63,10 +63,11 @@ extension Switchboard {
         let notice = RelayNotice.stoppedSending(
             bytes: position.bytes, seconds: configuration.stallTimeout.secondsAsNumber)
         tap.record(.noticed(notice, app?.id, time: .now()))
+        // The advice warns.
         if let app {
-            logger.warning("the app \(problem)", metadata: ["app": "\(app.id)"])
+            logger.debug("the app \(problem)", metadata: ["app": "\(app.id)"])
         } else {
-            logger.warning("the head unit \(problem)")
+            logger.debug("the head unit \(problem)")
         }
     }
 
@@ -86,7 +87,7 @@ extension Switchboard {
                     queuedBytes: self.scheduler.waitingBytes,
                     seconds: self.configuration.stallTimeout.secondsAsNumber)
                 self.tap.record(.noticed(notice, nil, time: .now()))
-                self.logger.warning("the head unit \(notice.description)")
+                self.logger.debug("the head unit \(notice.description)")
             })
     }
 
