@@ -18,13 +18,15 @@ enum Traffic {
             json: padded(#"{"mainField1":""#, bytes: bytes - overheadBytes))
     }
 
-    /// Its answer, of the same size.
+    /// Its answer, of the same size; a very small one has no room for what an answer must say.
     static func response(
         session: UInt8, bytes: Int, message: UInt32 = 1, correlation: Int32 = 1
     ) -> Frame {
         .rpc(
             session: session, message: message, .response, .show, correlation: correlation,
-            json: padded(#"{"success":true,"resultCode":"SUCCESS","info":""#, bytes: bytes - overheadBytes))
+            json: padded(
+                bytes < 100 ? #"{"info":""# : #"{"success":true,"resultCode":"SUCCESS","info":""#,
+                bytes: bytes - overheadBytes))
     }
 
     /// An upload of exactly `bytes` bytes: short JSON, the rest bulk data.
