@@ -1,6 +1,7 @@
 // The one door off the hot path: filled on the event loop, emptied by the observers.
 
-import NIOCore
+package import NIOCore
+import NIOPosix
 import SDLProtocol
 import Synchronization
 
@@ -150,15 +151,21 @@ package final class TapQueue: Sendable {
         var isFinished = false
         var waiter: CheckedContinuation<Void, Never>?
         /// When the wait is to end although nothing has come.
-        var alarm: (at: ContinuousClock.Instant, task: Task<Void, Never>)?
+        var alarm: (at: NIODeadline, task: Scheduled<Void>)?
         var hasRung = false
     }
 
     private let state = Mutex(State())
     let maximumBytes: Int
+    private let timers: any EventLoop
 
-    package init(maximumBytes: Int) {
+    /// - Parameter timers: Keeps the time while `nextBatch` waits.
+    package init(
+        maximumBytes: Int,
+        timers: any EventLoop = MultiThreadedEventLoopGroup.singleton.next()
+    ) {
         self.maximumBytes = maximumBytes
+        self.timers = timers
     }
 
     /// Batches that went by unseen since the start.
@@ -198,7 +205,7 @@ package final class TapQueue: Sendable {
     /// - Parameter patience: How long to wait; an empty batch says that it is over. It may come
     ///   early, when an earlier call had less patience.
     package func nextBatch(within patience: Duration? = nil) async -> [TapItem]? {
-        if let patience { setAlarm(.now + patience) }
+        if let patience { setAlarm(.now() + TimeAmount(patience)) }
         while true {
             let (items, isFinished) = state.withLock { $0.take() }
             if let items { return items.map(Self.item) }
@@ -225,23 +232,20 @@ package final class TapQueue: Sendable {
 
     /// An alarm is left standing when its reason is gone, because requests are answered a thousand
     /// times before one is not; so an idle queue rings once more and then never again.
-    private func setAlarm(_ moment: ContinuousClock.Instant) {
+    private func setAlarm(_ moment: NIODeadline) {
         state.withLock { state in
             if let alarm = state.alarm {
                 guard moment < alarm.at else { return }
                 alarm.task.cancel()
             }
-            // Not structured: it outlives the call, and ends by itself or with `finish`.
-            let task = Task { [weak self] in
-                try? await Task.sleep(
-                    until: moment, tolerance: Self.alarmTolerance, clock: .continuous)
-                if !Task.isCancelled { self?.ring(moment) }
+            let task = timers.scheduleTask(deadline: moment) { [weak self] in
+                _ = self?.ring(moment)
             }
             state.alarm = (moment, task)
         }
     }
 
-    private func ring(_ moment: ContinuousClock.Instant) {
+    private func ring(_ moment: NIODeadline) {
         let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
             guard state.alarm?.at == moment else { return nil }
             state.alarm = nil
@@ -250,9 +254,6 @@ package final class TapQueue: Sendable {
         }
         waiter?.resume()
     }
-
-    /// Nobody feels a warning that comes so much later, and the kernel may save a wake-up.
-    private static let alarmTolerance = Duration.milliseconds(50)
 }
 
 extension TapQueue.State {

@@ -22,7 +22,8 @@ extension Switchboard {
         beginRead()
         linkHandler = nil
         link.garbageBytes += handler.garbageBytes
-        linkWatch.cancel()
+        linkWatch?.cancel()
+        linkWatch = nil
         for entry in scheduler.removeAll() {
             entry.app?.linkQueuedBytes = 0
         }
@@ -74,21 +75,23 @@ extension Switchboard {
     /// Notices a head unit that takes nothing while frames wait for it, once until it takes some.
     /// To be called when a frame has to wait.
     func watchLink() {
-        guard writtenWhenStalled != link.counters.framesOut else { return }
-        linkWatch.check(
-            on: loop,
-            position: {
-                self.scheduler.isEmpty
-                    ? nil : StallWatch.Position(offset: self.link.counters.framesOut, bytes: 0)
-            },
-            stalled: { position in
-                self.writtenWhenStalled = position.offset
-                let notice = RelayNotice.stoppedReading(
-                    queuedBytes: self.scheduler.waitingBytes,
-                    seconds: self.configuration.stallTimeout.secondsAsNumber)
-                self.tap.record(.noticed(notice, nil, time: .now()))
-                self.logger.debug("the head unit \(notice.description)")
-            })
+        let written = link.counters.framesOut
+        guard linkWatch == nil, writtenWhenStalled != written else { return }
+        linkWatch = loop.assumeIsolated().scheduleTask(in: configuration.stallTimeout) {
+            self.linkWatch = nil
+            guard !self.scheduler.isEmpty, self.linkHandler != nil else { return }
+            guard self.link.counters.framesOut == written else { return self.watchLink() }
+            self.linkStalled()
+        }
+    }
+
+    private func linkStalled() {
+        writtenWhenStalled = link.counters.framesOut
+        let notice = RelayNotice.stoppedReading(
+            queuedBytes: scheduler.waitingBytes,
+            seconds: configuration.stallTimeout.secondsAsNumber)
+        tap.record(.noticed(notice, nil, time: .now()))
+        logger.debug("the head unit \(notice.description)")
     }
 
     // MARK: - Stopping

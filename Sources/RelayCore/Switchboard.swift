@@ -33,7 +33,7 @@ final class Switchboard {
     var unflushed: [AppHandler] = []
     var isLinkUnflushed = false
     var isDraining = false
-    let linkWatch: StallWatch
+    var linkWatch: Scheduled<Void>?
     /// Frames written to the link when it was last found stalled.
     var writtenWhenStalled: UInt64?
     var lastAppID: UInt64 = 0
@@ -77,7 +77,6 @@ final class Switchboard {
         router = SessionRouter(configuration: configuration)
         flow = FlowControl(grace: configuration.stallGrace)
         tap = FrameTap(queue: tapQueue, loop: loop)
-        linkWatch = StallWatch(timeout: configuration.stallTimeout)
         link = LinkStatus()
     }
 

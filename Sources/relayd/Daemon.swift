@@ -46,7 +46,7 @@ struct Daemon {
             accessoryAddress: config.accessory, logger: Logger(label: "relay"))
         let facts = SessionFacts()
         let adviceLogger = Logger(label: "advice")
-        let advisor = TrafficAdvisor(facts: facts, sink: { adviceLogger.log($0) })
+        let advisor = TrafficAdvisor(facts: facts) { adviceLogger.log($0) }
         let accessory = AccessoryMonitor(kind: address.scheme, address: config.accessory)
         let reporter = StatusReporter(
             relay: relay, accessory: accessory, facts: facts, advisor: advisor,

@@ -213,7 +213,7 @@ import Testing
 
     @Test("advice is logged as a warning with its code as a journal field of its own")
     func logged() async throws {
-        let lines = LogLines()
+        let lines = RecordedLog()
         let logger = Logger(label: "advice") { _ in lines }
         let facts = SessionFacts()
         let advisor = TrafficAdvisor(facts: facts, sink: { logger.log($0) })

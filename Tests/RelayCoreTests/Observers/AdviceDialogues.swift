@@ -419,7 +419,7 @@ let adviceExamples: [AdviceCode: AdviceExample] = [
             $0.fails(.show, "REJECTED")
         }),
     .invalidData: AdviceExample(
-        says: ["Show #50 is INVALID_DATA: \"mainFeld1\" is unknown"],
+        says: ["Show #50 is INVALID_DATA: unknown parameter mainFeld1", "mainField1"],
         dialogue: {
             $0.starts()
             $0.fails(.show, "INVALID_DATA", #"{"mainFeld1":"x"}"#)

@@ -8,7 +8,7 @@ import Testing
     private func advice(
         _ body: (inout Dialogue) -> Void
     ) async -> [Advice] {
-        var talk = Dialogue()
+        var talk = Dialogue(validator: .builtIn)
         body(&talk)
         return await advice(on: talk.entries).recent()
     }
@@ -17,11 +17,7 @@ import Testing
         on entries: [TrafficEntry], sink: @escaping @Sendable (Advice) -> Void = { _ in }
     ) async -> TrafficAdvisor {
         let advisor = TrafficAdvisor(
-            facts: SessionFacts(),
-            validation: { rpc in
-                rpc.message.parameters.value("mainFeld1") == nil
-                    ? [] : ["\"mainFeld1\" is unknown, did you mean \"mainField1\"?"]
-            }, sink: sink)
+            facts: SessionFacts(), sink: sink)
         await advisor.consume(entries)
         return advisor
     }
@@ -58,7 +54,7 @@ import Testing
     @Test("the same fault is told once a minute and counted meanwhile, per app and cause")
     func limited() async throws {
         let told = Mutex<[String]>([])
-        var talk = Dialogue()
+        var talk = Dialogue(validator: .builtIn)
         talk.starts(level: "NONE")
         for _ in 0..<30 {
             talk.request(.show, 5)
@@ -78,7 +74,7 @@ import Testing
 
     @Test("a refused name is told once, before the refusal")
     func beforeTheRefusal() async {
-        var talk = Dialogue()
+        var talk = Dialogue(validator: .builtIn)
         talk.starts()
         talk.secondApp(name: "Relay Test", appID: "other")
         let before = await advice(on: talk.entries).recent()
@@ -150,7 +146,7 @@ import Testing
 
     @Test("the last 20 pieces are kept per app, and those of apps that left among the latest")
     func kept() async {
-        var talk = Dialogue()
+        var talk = Dialogue(validator: .builtIn)
         talk.starts()
         for number in 0..<30 {
             talk.putsFile(#"{"syncFileName":"f\#(number)","crc":1}"#, bytes: "x")
@@ -178,7 +174,7 @@ import Testing
 
     @Test("random frames neither crash the rules nor flood anybody")
     func survivesFuzzing() async {
-        var talk = Dialogue()
+        var talk = Dialogue(validator: .builtIn)
         talk.starts()
         var state: UInt64 = 7
         func random(_ limit: Int) -> Int {

@@ -88,12 +88,13 @@ extension AdviceRules {
     }
 
     private mutating func remember(_ rpc: RPCEntry, _ entry: TrafficEntry) {
-        let problems = validation(rpc)
+        let errors = rpc.validation.filter(\.isError)
+        let problems = errors.isEmpty ? rpc.validation.filter { $0.severity == .warning } : errors
         guard !problems.isEmpty else { return }
         if violations.count >= Self.maximumViolations, let oldest = violations.keys.min() {
             violations[oldest] = nil
         }
-        violations[entry.number] = Array(problems.prefix(3))
+        violations[entry.number] = problems.prefix(3).map(\.description)
     }
 
     // MARK: Responses

@@ -11,17 +11,11 @@ struct AdviceRules: Sendable {
     private var found: [Advice] = []
     /// What is to be remembered of a session besides the facts.
     var sessions: [UInt8: SessionNotes] = [:]
-    /// What validation said of requests that wait for their answer, by number of entry.
+    /// What the RPC specification has against requests that wait for their answer, by number of entry.
     var violations: [UInt64: [String]] = [:]
-    /// Reads validation's findings of an RPC.
-    let validation: @Sendable (RPCEntry) -> [String]
 
     /// Findings remembered for answers that may never come.
     static let maximumViolations = 256
-
-    init(validation: @escaping @Sendable (RPCEntry) -> [String] = { _ in [] }) {
-        self.validation = validation
-    }
 
     struct SessionNotes: Sendable {
         var app: AppID?

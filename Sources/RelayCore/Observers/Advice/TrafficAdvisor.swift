@@ -13,7 +13,7 @@ package final class TrafficAdvisor: TrafficConsumer {
     package static let keptTogether = 100
 
     fileprivate struct State {
-        var rules: AdviceRules
+        var rules = AdviceRules()
         var limiter = AdviceLimiter()
         var kept: [AppID: [Advice]] = [:]
         var recent: [Advice] = []
@@ -22,19 +22,16 @@ package final class TrafficAdvisor: TrafficConsumer {
 
     private let facts: SessionFacts
     private let sink: @Sendable (Advice) -> Void
-    private let state: Mutex<State>
+    private let state = Mutex(State())
 
     /// - Parameters:
     ///   - facts: Fed by this advisor.
-    ///   - validation: What is wrong with an RPC by the specification, each in a clause.
     ///   - sink: Gets each piece of advice when it is new, at most once per app, cause and minute.
     package init(
-        facts: SessionFacts, validation: @escaping @Sendable (RPCEntry) -> [String] = { _ in [] },
-        sink: @escaping @Sendable (Advice) -> Void = { _ in }
+        facts: SessionFacts, sink: @escaping @Sendable (Advice) -> Void = { _ in }
     ) {
         self.facts = facts
         self.sink = sink
-        state = Mutex(State(rules: AdviceRules(validation: validation)))
     }
 
     package func consume(_ entries: [TrafficEntry]) async {

@@ -4,7 +4,7 @@ import Synchronization
 @testable import relayd
 
 /// A log handler that keeps what it is told.
-final class LogLines: LogHandler {
+final class RecordedLog: LogHandler {
     private let kept = Mutex<[LogRecord]>([])
     var records: [LogRecord] { kept.withLock { $0 } }
 
