@@ -22,7 +22,10 @@ extension AdviceRules {
         _ outcome: RPCOutcome, _ rpc: RPCEntry, _ entry: TrafficEntry, _ table: FactsTable
     ) {
         if outcome.success {
-            if let session = entry.sessionID { sessions[session]?.isRegistered = true }
+            if let session = entry.sessionID {
+                sessions[session]?.isRegistered = true
+                sessions[session]?.isInNone = true
+            }
             return
         }
         let isRegistered = entry.sessionID.flatMap { sessions[$0]?.isRegistered } == true

@@ -61,8 +61,8 @@ extension AdviceRules {
                     + "has no answer")
         }
         guard entry.direction == .fromApp else { return }
-        let facts = entry.app.flatMap { table.apps[$0] } ?? AppFacts()
-        let isInNone = facts.isRegistered && facts.isInNone
+        // Facts are large: they are taken out only when they may tell something.
+        let isInNone = entry.sessionID.map(isInNone) ?? false
         countRequest(entry, isInNone: isInNone)
         remember(rpc, entry)
         switch rpc.message.functionID {
@@ -72,11 +72,15 @@ extension AdviceRules {
             considerFile(rpc.message, entry)
             fallthrough
         default:
-            guard isInNone else { return }
+            guard isInNone, let facts = entry.app.flatMap({ table.apps[$0] }) else { return }
             let verdict = PermissionVerdict(rpc.message.functionName, of: facts)
             guard verdict.cause == .wrongLevel else { return }
             adviseNone(rpc, entry, verdict)
         }
+    }
+
+    private func isInNone(_ session: UInt8) -> Bool {
+        sessions[session].map { $0.isRegistered && $0.isInNone } ?? false
     }
 
     private mutating func adviseNone(
@@ -222,9 +226,17 @@ extension AdviceRules {
     mutating func considerNotification(
         _ rpc: RPCEntry, _ entry: TrafficEntry, _ table: FactsTable
     ) {
-        guard entry.direction == .fromAccessory,
-            rpc.message.functionID == .onAppInterfaceUnregistered
-        else { return }
-        considerUnregistration(rpc.message, entry)
+        guard entry.direction == .fromAccessory else { return }
+        switch rpc.message.functionID {
+        case .onAppInterfaceUnregistered: considerUnregistration(rpc.message, entry)
+        case .onHMIStatus:
+            let parameters = rpc.message.parameters
+            // Other windows than the main one are widgets.
+            guard let session = entry.sessionID, (parameters.integer("windowID") ?? 0) == 0 else {
+                return
+            }
+            sessions[session]?.isInNone = parameters.string("hmiLevel") == HMILevel.none.rawValue
+        default: break
+        }
     }
 }

@@ -25,6 +25,8 @@ struct AdviceRules: Sendable {
         /// Audio and video as far as they run.
         var streams: Set<ServiceType> = []
         var isRegistered = false
+        /// HMI level NONE, as far as the head unit said or did not say.
+        var isInNone = true
         /// Heartbeats of the head unit since the app's last HeartbeatACK.
         var heartbeats = 0
         /// Frames of a second, requests of ten.

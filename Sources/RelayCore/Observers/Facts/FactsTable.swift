@@ -57,11 +57,12 @@ package struct FactsTable: Sendable {
     }
 
     private mutating func apply(_ rpc: RPCEntry, _ entry: TrafficEntry) {
-        guard let app = entry.app, apps[app] != nil else { return }
+        // In place: the facts of an app are too many to be taken out and put back.
+        guard let app = entry.app, let index = apps.index(forKey: app) else { return }
         if rpc.message.functionID == .registerAppInterface, rpc.outcome?.success == true {
             headUnit.learn(from: rpc.message.parameters)
         }
-        apps[app]?.apply(rpc, entry)
+        apps.values[index].apply(rpc, entry)
     }
 }
 
