@@ -26,7 +26,9 @@ final class LoopExecutor: TaskExecutor {
     private init(_ loop: any EventLoop) {
         self.loop = loop
         // On Linux 0 is the calling thread. Where it is not allowed, all stays as it is.
-        loop.execute { _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, Self.niceness) }
+        loop.execute {
+            _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, Self.niceness)
+        }
     }
 
     func enqueue(_ job: consuming ExecutorJob) {
