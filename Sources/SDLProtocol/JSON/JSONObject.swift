@@ -32,6 +32,18 @@ package struct JSONObject: Hashable, Sendable {
         try index(bytes.readableBytesUInt8Span)
     }
 
+    /// The same object in storage of its own: a slice keeps all of the buffer alive that it was cut
+    /// from. For whoever keeps objects for long.
+    package func detached() -> JSONObject {
+        guard !members.isEmpty else { return .empty }
+        return JSONObject(bytes: bytes.detached(), members: members)
+    }
+
+    private init(bytes: ByteBuffer, members: [Member]) {
+        self.bytes = bytes
+        self.members = members
+    }
+
     private mutating func index(_ text: Span<UInt8>) throws(JSONError) {
         var at = 0
         JSONScanner.skipWhitespace(text, &at)
@@ -203,6 +215,13 @@ package struct JSONArray: Hashable, Sendable {
 }
 
 extension ByteBuffer {
+    /// The same bytes in storage of their own.
+    package func detached() -> ByteBuffer {
+        var copy = ByteBuffer()
+        copy.writeImmutableBuffer(self)
+        return copy
+    }
+
     /// Offsets count from the first readable byte.
     func text(_ range: Range<Int>) -> String? {
         getString(at: readerIndex + range.lowerBound, length: range.count)
