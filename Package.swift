@@ -99,7 +99,7 @@ let package = Package(
         .target(
             name: "RelayTesting",
             dependencies: [
-                "SDLProtocol", "SimulatedAccessory", "CShims", nioCore, nioPosix,
+                "RelayCore", "SDLProtocol", "SimulatedAccessory", "CShims", nioCore, nioPosix,
             ],
             swiftSettings: settings),
         .testTarget(name: "DidYouMeanTests", dependencies: ["DidYouMean"], swiftSettings: settings),

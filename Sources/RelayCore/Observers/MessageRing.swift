@@ -1,0 +1,314 @@
+// The latest messages, for those who come later: fed by `TrafficObserver`, read by the control API.
+
+import NIOCore
+import Synchronization
+
+/// Keeps the latest entries, bounded by bytes; the oldest make room for the newest.
+///
+/// Entries are kept as they were decoded, in storage of their own, and made into text only when
+/// somebody reads: keeping one costs less than formatting it, and most are never read. Nothing is
+/// allocated before there is something to keep.
+///
+/// A reader holds a cursor, the number of the last entry it has seen. Nobody waits for readers: one
+/// that is overtaken is told how many entries it missed.
+package final class MessageRing: TrafficConsumer {
+    /// Tells the numbers of this run of relayd from those of another: 16 hex digits, random.
+    package let instance: String
+    /// Bytes kept at most; 0 keeps nothing.
+    package let maximumBytes: Int
+
+    /// Some thousand messages of a normal bench: the last minutes of a busy one.
+    package static let defaultMaximumBytes = 16 << 20
+
+    private let state = Mutex(State())
+    /// Parameters of one message that are kept.
+    private let maximumMessageBytes: Int
+    /// What is kept and given up together.
+    private let segmentBytes: Int
+
+    /// Entries of a segment at most: so many are given up at once.
+    private static let segmentEntries = 64
+    /// Segments looked at while the lock is held.
+    private static let segmentsPerLook = 256
+
+    package init(maximumBytes: Int = defaultMaximumBytes) {
+        self.maximumBytes = max(0, maximumBytes)
+        let digits = String(UInt64.random(in: .min ... .max), radix: 16)
+        instance = String(repeating: "0", count: 16 - digits.count) + digits
+        // One huge message must not push everything else out.
+        maximumMessageBytes = self.maximumBytes / 4
+        segmentBytes = max(1, self.maximumBytes / 64)
+    }
+
+    package var isOff: Bool { maximumBytes == 0 }
+
+    /// Entries of a batch, kept and given up as a whole.
+    fileprivate struct Segment: Sendable {
+        var entries: [TrafficEntry] = []
+        var bytes = 0
+
+        var last: UInt64 { entries.last?.number ?? 0 }
+    }
+
+    fileprivate struct State {
+        var segments = CircularBuffer<Segment>()
+        var bytes = 0
+        /// Number of the latest entry ever seen; 0 before the first.
+        var latest: UInt64 = 0
+        /// Number of the latest entry given up.
+        var evicted: UInt64 = 0
+        var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
+        var lastWaiter: UInt64 = 0
+    }
+
+    // MARK: Keeping
+
+    package func consume(_ entries: [TrafficEntry]) async {
+        keep(entries)
+    }
+
+    /// `consume` without the waiting; some hundred nanoseconds per entry.
+    package func keep(_ entries: [TrafficEntry]) {
+        guard !isOff, let latest = entries.last?.number else { return }
+        let segments = segments(of: entries)
+        let (given, waiters) = state.withLock { state in
+            for segment in segments {
+                state.segments.append(segment)
+                state.bytes += segment.bytes
+            }
+            state.latest = latest
+            var given: [Segment] = []
+            while state.bytes > maximumBytes, let oldest = state.segments.popFirst() {
+                state.bytes -= oldest.bytes
+                state.evicted = oldest.last
+                given.append(oldest)
+            }
+            defer { state.waiters = [:] }
+            return (given, state.waiters)
+        }
+        for waiter in waiters.values { waiter.resume() }
+        // What was given up is freed here, not under the lock.
+        withExtendedLifetime(given) {}
+    }
+
+    private func segments(of entries: [TrafficEntry]) -> [Segment] {
+        var segments: [Segment] = []
+        var segment = Segment()
+        segment.entries.reserveCapacity(min(entries.count, Self.segmentEntries))
+        for entry in entries {
+            let kept = entry.detached(maximumBytes: maximumMessageBytes)
+            segment.entries.append(kept)
+            segment.bytes += kept.footprint
+            if segment.entries.count == Self.segmentEntries || segment.bytes >= segmentBytes {
+                segments.append(segment)
+                segment = Segment()
+            }
+        }
+        if !segment.entries.isEmpty { segments.append(segment) }
+        return segments
+    }
+
+    // MARK: Reading
+
+    /// Numbers of the entries that are kept; nil when there are none.
+    package var range: ClosedRange<UInt64>? {
+        state.withLock { state in
+            guard let first = state.segments.first?.entries.first?.number else { return nil }
+            return first...state.latest
+        }
+    }
+
+    /// Number of the latest entry, kept or not; 0 before the first.
+    package var latest: UInt64 { state.withLock { $0.latest } }
+
+    /// Readers that wait for the next entry.
+    package var waitingReaders: Int { state.withLock { $0.waiters.count } }
+
+    /// What is kept right now.
+    package var usage: (entries: Int, bytes: Int) {
+        state.withLock { state in
+            (state.segments.reduce(0) { $0 + $1.entries.count }, state.bytes)
+        }
+    }
+
+    /// A piece of what is kept, and where to go on.
+    package struct Reading: Sendable {
+        /// In order.
+        package var entries: [TrafficEntry]
+        /// The cursor to go on from: number of the last entry looked at, shown or not.
+        package var next: UInt64
+        /// Entries between the cursor and the first one that is still kept, whatever they were.
+        package var missed: Int
+    }
+
+    /// The oldest `limit` entries after `cursor` that the filter accepts.
+    ///
+    /// A cursor beyond the latest entry comes from another run of relayd: reading begins at the
+    /// oldest entry then.
+    package func messages(
+        after cursor: UInt64, matching filter: MessageFilter = .everything, limit: Int
+    ) -> Reading {
+        var reading = Reading(entries: [], next: cursor, missed: 0)
+        while true {
+            let segments = segments(after: &reading)
+            guard !segments.isEmpty else { return reading }
+            for segment in segments {
+                for entry in segment.entries where entry.number > reading.next {
+                    if filter.accepts(entry) {
+                        guard reading.entries.count < limit else { return reading }
+                        reading.entries.append(entry)
+                    }
+                    reading.next = entry.number
+                }
+            }
+        }
+    }
+
+    /// Some segments that hold entries after `reading.next`, which moves on when they are gone.
+    private func segments(after reading: inout Reading) -> [Segment] {
+        let (segments, evicted, latest) = state.withLock { state in
+            let cursor = reading.next > state.latest ? 0 : reading.next
+            let index = state.index(after: cursor)
+            let segments = Array(state.segments[index...].prefix(Self.segmentsPerLook))
+            return (segments, state.evicted, state.latest)
+        }
+        if reading.next > latest { reading.next = 0 }
+        if reading.next < evicted {
+            reading.missed += Int(evicted - reading.next)
+            reading.next = evicted
+        }
+        return segments
+    }
+
+    /// The newest `limit` entries that the filter accepts, in order.
+    package func newest(_ limit: Int, matching filter: MessageFilter = .everything) -> Reading {
+        let (segments, latest) = state.withLock { (Array($0.segments), $0.latest) }
+        var found: [TrafficEntry] = []
+        search: for segment in segments.reversed() {
+            for entry in segment.entries.reversed() {
+                guard found.count < limit else { break search }
+                if let since = filter.since, entry.time < since { continue }
+                if filter.accepts(entry) { found.append(entry) }
+            }
+        }
+        return Reading(entries: found.reversed(), next: latest, missed: 0)
+    }
+
+    /// The entry with this number, if it is still kept.
+    package func message(_ number: UInt64) -> TrafficEntry? {
+        guard number > 0 else { return nil }
+        let segment = state.withLock { state -> Segment? in
+            let index = state.index(after: number - 1)
+            return index < state.segments.endIndex ? state.segments[index] : nil
+        }
+        return segment?.entries.first { $0.number == number }
+    }
+
+    /// The response to the request with this number, if it came and is still kept.
+    package func response(to request: UInt64) -> TrafficEntry? {
+        var cursor = request
+        while true {
+            var reading = Reading(entries: [], next: cursor, missed: 0)
+            let segments = segments(after: &reading)
+            guard let last = segments.last?.last, last > cursor else { return nil }
+            for segment in segments {
+                for entry in segment.entries where entry.number > request {
+                    guard case .rpc(let rpc) = entry.content, rpc.request?.number == request else {
+                        continue
+                    }
+                    return entry
+                }
+            }
+            cursor = last
+        }
+    }
+
+    // MARK: Following
+
+    /// Waits for an entry after `cursor`.
+    ///
+    /// - Returns: False when the time is over or the task is cancelled.
+    package func waitForMessage(after cursor: UInt64, atMost limit: Duration) async -> Bool {
+        if latest > cursor { return true }
+        return await withTaskGroup(of: Bool.self) { group in
+            group.addTask {
+                await self.waitForMessage(after: cursor)
+                return !Task.isCancelled
+            }
+            group.addTask {
+                try? await Task.sleep(for: limit)
+                return false
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? false
+        }
+    }
+
+    /// Returns when there is an entry after `cursor`, or the task is cancelled.
+    private func waitForMessage(after cursor: UInt64) async {
+        let id = state.withLock { state in
+            state.lastWaiter += 1
+            return state.lastWaiter
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let mayWait = state.withLock { state in
+                    guard state.latest <= cursor, !Task.isCancelled else { return false }
+                    state.waiters[id] = continuation
+                    return true
+                }
+                if !mayWait { continuation.resume() }
+            }
+        } onCancel: {
+            state.withLock { $0.waiters.removeValue(forKey: id) }?.resume()
+        }
+    }
+
+    /// What comes after `cursor`, piece by piece as it comes; ends when the task is cancelled.
+    package func updates(
+        after cursor: UInt64, matching filter: MessageFilter = .everything, limit: Int = 1000
+    ) -> Updates {
+        Updates(ring: self, cursor: cursor, filter: filter, limit: limit)
+    }
+
+    /// Readings that have something to tell: entries, or that some were missed.
+    package struct Updates: AsyncSequence, Sendable {
+        fileprivate let ring: MessageRing
+        fileprivate let cursor: UInt64
+        fileprivate let filter: MessageFilter
+        fileprivate let limit: Int
+
+        package struct AsyncIterator: AsyncIteratorProtocol {
+            fileprivate let ring: MessageRing
+            fileprivate let filter: MessageFilter
+            fileprivate let limit: Int
+            fileprivate var cursor: UInt64
+
+            package mutating func next() async -> Reading? {
+                while !Task.isCancelled {
+                    let reading = ring.messages(after: cursor, matching: filter, limit: limit)
+                    cursor = reading.next
+                    if !reading.entries.isEmpty || reading.missed > 0 { return reading }
+                    await ring.waitForMessage(after: cursor)
+                }
+                return nil
+            }
+        }
+
+        package func makeAsyncIterator() -> AsyncIterator {
+            AsyncIterator(ring: ring, filter: filter, limit: limit, cursor: cursor)
+        }
+    }
+}
+
+extension MessageRing.State {
+    /// Index of the first segment that holds an entry with a number greater than `cursor`.
+    fileprivate func index(after cursor: UInt64) -> CircularBuffer<MessageRing.Segment>.Index {
+        var (low, high) = (0, segments.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if segments[offset: middle].last > cursor { high = middle } else { low = middle + 1 }
+        }
+        return segments.index(segments.startIndex, offsetBy: low)
+    }
+}
