@@ -176,6 +176,20 @@ import relayd
         #expect(access(test.path, F_OK) != 0)
     }
 
+    @Test("clients that come while the server is cancelled do no harm") func crowd() async throws {
+        for _ in 0..<20 {
+            let test = try ControlTestServer()
+            defer { test.cleanUp() }
+            let server = try test.make()
+            let clients = try (0..<10).map { _ in try test.connect() }
+            let running = Task { try await server.run() }
+            await Task.yield()
+            running.cancel()
+            _ = await running.result
+            for client in clients { close(client) }
+        }
+    }
+
     @Test("a request made before the server runs is answered once it does")
     func earlyClient() async throws {
         let test = try ControlTestServer()

@@ -6,6 +6,7 @@ package import Logging
 package import NIOCore
 import NIOPosix
 import ServiceLifecycle
+import Synchronization
 
 /// The control API: HTTP on the Unix socket, from the first listen to the last answer.
 ///
@@ -67,7 +68,7 @@ package struct ControlServer: Service {
 
     private func accept(
         on descriptor: NIOBSDSocket.Handle
-    ) async throws -> NIOAsyncChannel<HTTP1Channel.Value, Never> {
+    ) async throws -> NIOAsyncChannel<AcceptedClient, Never> {
         let logger = logger
         let http = http
         return try await ServerBootstrap(group: eventLoopGroup)
@@ -81,12 +82,15 @@ package struct ControlServer: Service {
             }
             // A client may shut its sending side after the request, as `nc -N` does.
             .childChannelOption(.allowRemoteHalfClosure, value: true)
-            .bind(descriptor) { channel in http.setup(channel: channel, logger: logger) }
+            .bind(descriptor) { channel in
+                http.setup(channel: channel, logger: logger).map { AcceptedClient($0) }
+            }
     }
 
     /// One client, until it leaves. At shutdown an idle one is closed at once, one that is being
     /// answered gets `ControlLimits.farewell` to take the answer.
-    private func serve(_ client: HTTP1Channel.Value) async {
+    private func serve(_ accepted: AcceptedClient) async {
+        guard let client = accepted.take() else { return }
         await withGracefulShutdownHandler {
             await http.handle(value: client, logger: logger)
         } onGracefulShutdown: {
@@ -122,6 +126,29 @@ package struct ControlServer: Service {
                     maxHeaderFieldSize: ControlLimits.headerFieldBytes,
                     maxHeaderListSize: ControlLimits.headerBytes,
                     maxHeaderFieldCount: ControlLimits.headerFields)))
+    }
+}
+
+/// A client between being accepted and being served.
+///
+/// When the server is cancelled, clients that wait to be served are dropped; an asynchronous
+/// channel must not be dropped, or NIO ends the process. So they are closed here.
+private final class AcceptedClient: Sendable {
+    private let client: Mutex<HTTP1Channel.Value?>
+
+    init(_ client: HTTP1Channel.Value) {
+        self.client = Mutex(client)
+    }
+
+    /// The client, once.
+    func take() -> HTTP1Channel.Value? {
+        client.withLock { $0.take() }
+    }
+
+    deinit {
+        guard let client = take() else { return }
+        // Nobody is left to wait for it.
+        Task { try? await client.executeThenClose { _, _ in } }
     }
 }
 
