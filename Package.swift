@@ -130,8 +130,8 @@ let package = Package(
         .testTarget(
             name: "RelaydTests",
             dependencies: [
-                "relayd", "ControlAPI", "AccessoryLinks", "RelayCore", "SDLProtocol", nioCore,
-                nioPosix, logging, lifecycle, arguments,
+                "relayd", "ControlAPI", "AccessoryLinks", "RelayCore", "RelayTesting",
+                "SDLProtocol", nioCore, nioPosix, logging, lifecycle, arguments,
             ],
             swiftSettings: settings),
         .testTarget(

@@ -22,6 +22,10 @@ package struct APIError: Codable, Sendable, Equatable, Error {
         package static let notFound = Code(rawValue: "not_found")
         /// 409: the name fits more than one app.
         package static let ambiguous = Code(rawValue: "ambiguous")
+        /// 400: a value in the query is not understood.
+        package static let badRequest = Code(rawValue: "bad_request")
+        /// 404: relayd is configured to keep no messages.
+        package static let ringOff = Code(rawValue: "ring_off")
         /// 405: the path exists, but not with this method.
         package static let methodNotAllowed = Code(rawValue: "method_not_allowed")
         /// 500: relayd could not answer; its log says why.

@@ -31,6 +31,9 @@ package enum Routes {
     package static let app = "/v1/apps/:app"
     package static let permission = "/v1/apps/:app/permissions/:rpc"
     package static let advice = "/v1/advice"
+    package static let messages = "/v1/messages"
+    package static let messageStream = "/v1/messages/stream"
+    package static let message = "/v1/messages/:n"
 
     package static let all = [
         Route(method: "GET", path: index, summary: "this list"),
@@ -49,6 +52,14 @@ package enum Routes {
         Route(
             method: "GET", path: advice,
             summary: "what is probably wrong, newest first"),
+            method: "GET", path: messages,
+            summary: "the latest messages; filters and cursor in the query"),
+        Route(
+            method: "GET", path: messageStream,
+            summary: "messages as they come, one JSON object per line; same filters"),
+        Route(
+            method: "GET", path: message,
+            summary: "one message whole, with the one it answers or is answered by"),
     ]
 }
 

@@ -47,6 +47,7 @@ struct Daemon {
         let facts = SessionFacts()
         let adviceLogger = Logger(label: "advice")
         let advisor = TrafficAdvisor(facts: facts) { adviceLogger.log($0) }
+        let ring = MessageRing(maximumBytes: config.limits.ring)
         let accessory = AccessoryMonitor(kind: address.scheme, address: config.accessory)
         let reporter = StatusReporter(
             relay: relay, accessory: accessory, facts: facts, advisor: advisor,
@@ -59,7 +60,7 @@ struct Daemon {
             status: { try await reporter.snapshot() },
             apps: AppHandlers(
                 status: { try await reporter.snapshot() }, facts: facts, advisor: advisor),
-            eventLoopGroup: LoopExecutor.shared.loop,
+            messages: MessageHandlers(ring: ring), eventLoopGroup: LoopExecutor.shared.loop,
             logger: Logger(label: "control"))
         let listener = try await AppListener.open(config.listen, for: relay)
         reporter.isListening(on: listener.addresses)
@@ -79,7 +80,7 @@ struct Daemon {
         let observer = TrafficObserver(
             limits: config.messageLimits,
             validator: SpecificationFile.validator(config, logger: logger),
-            consumers: [advisor, statusLine] + (try trafficLog().map { [$0] } ?? []))
+            consumers: [advisor, statusLine, ring] + (try trafficLog().map { [$0] } ?? []))
 
         try await announce(listener.addresses, control: control, logger: logger)
         systemd.ready(status: try await reporter.snapshot().summary)

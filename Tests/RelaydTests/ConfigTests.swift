@@ -60,6 +60,7 @@ struct ConfigTests {
               link_queue: 8192
               tap_queue: 2 MiB
               maximum_message: 1 GiB
+              ring: 0
             log:
               format: json
               level: trace
@@ -97,6 +98,7 @@ struct ConfigTests {
         expected.limits.linkQueue = 8192
         expected.limits.tapQueue = 2_097_152
         expected.limits.maximumMessage = 1_073_741_824
+        expected.limits.ring = 0
         expected.log.format = .json
         expected.log.level = .trace
         expected.log.destination = .journald

@@ -3,6 +3,8 @@ import Glibc
 import Logging
 import NIOCore
 import NIOPosix
+import RelayCore
+import RelayTesting
 import ServiceLifecycle
 import Testing
 import relayd
@@ -26,6 +28,13 @@ struct ControlTestServer {
                 state: .connected)
         ])
 
+    /// Ten messages.
+    static var messages: MessageHandlers {
+        var feed = TrafficFeed()
+        feed.tellStory()
+        return MessageHandlers(ring: feed.ring)
+    }
+
     static var quiet: Logger {
         Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
     }
@@ -43,24 +52,29 @@ struct ControlTestServer {
 
     func make(
         mode: UInt16 = 0o660, group: String? = nil,
+        messages: MessageHandlers = Self.messages,
         status: @escaping @Sendable () async throws -> StatusSnapshot = { Self.snapshot }
     ) throws -> ControlServer {
         try ControlServer(
             configuration: .init(socketPath: path, mode: mode, group: group), status: status,
-            eventLoopGroup: MultiThreadedEventLoopGroup.singleton, logger: Self.quiet)
+            messages: messages, eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
+            logger: Self.quiet)
     }
 
     /// Runs a server around `body`, then stops it as the daemon does.
     static func with(
         answering status: StatusSnapshot = snapshot, failing error: (any Error)? = nil,
+        messages: MessageHandlers = Self.messages,
         _ body: (ControlTestServer) async throws -> Void
     ) async throws {
         let test = try ControlTestServer()
         defer { test.cleanUp() }
-        let server = try test.make(status: {
-            if let error { throw error }
-            return status
-        })
+        let server = try test.make(
+            messages: messages,
+            status: {
+                if let error { throw error }
+                return status
+            })
         let group = ServiceGroup(services: [server], logger: quiet)
         async let running: Void = group.run()
         do {

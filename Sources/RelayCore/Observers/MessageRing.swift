@@ -57,8 +57,7 @@ package final class MessageRing: TrafficConsumer {
         var latest: UInt64 = 0
         /// Number of the latest entry given up.
         var evicted: UInt64 = 0
-        var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
-        var lastWaiter: UInt64 = 0
+        var waiters: [ObjectIdentifier: MessageWaiter] = [:]
     }
 
     // MARK: Keeping
@@ -86,7 +85,7 @@ package final class MessageRing: TrafficConsumer {
             defer { state.waiters = [:] }
             return (given, state.waiters)
         }
-        for waiter in waiters.values { waiter.resume() }
+        for waiter in waiters.values { waiter.wake() }
         // What was given up is freed here, not under the lock.
         withExtendedLifetime(given) {}
     }
@@ -225,43 +224,17 @@ package final class MessageRing: TrafficConsumer {
 
     // MARK: Following
 
-    /// Waits for an entry after `cursor`.
-    ///
-    /// - Returns: False when the time is over or the task is cancelled.
-    package func waitForMessage(after cursor: UInt64, atMost limit: Duration) async -> Bool {
-        if latest > cursor { return true }
-        return await withTaskGroup(of: Bool.self) { group in
-            group.addTask {
-                await self.waitForMessage(after: cursor)
-                return !Task.isCancelled
-            }
-            group.addTask {
-                try? await Task.sleep(for: limit)
-                return false
-            }
-            defer { group.cancelAll() }
-            return await group.next() ?? false
+    /// Returns when there is an entry after `cursor`, the waiter is woken, or the task is cancelled.
+    package func wait(_ waiter: MessageWaiter, after cursor: UInt64) async {
+        let id = ObjectIdentifier(waiter)
+        let mayWait = state.withLock { state in
+            guard state.latest <= cursor else { return false }
+            state.waiters[id] = waiter
+            return true
         }
-    }
-
-    /// Returns when there is an entry after `cursor`, or the task is cancelled.
-    private func waitForMessage(after cursor: UInt64) async {
-        let id = state.withLock { state in
-            state.lastWaiter += 1
-            return state.lastWaiter
-        }
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let mayWait = state.withLock { state in
-                    guard state.latest <= cursor, !Task.isCancelled else { return false }
-                    state.waiters[id] = continuation
-                    return true
-                }
-                if !mayWait { continuation.resume() }
-            }
-        } onCancel: {
-            state.withLock { $0.waiters.removeValue(forKey: id) }?.resume()
-        }
+        guard mayWait else { return }
+        await waiter.wait()
+        state.withLock { $0.waiters[id] = nil }
     }
 
     /// What comes after `cursor`, piece by piece as it comes; ends when the task is cancelled.
@@ -283,20 +256,28 @@ package final class MessageRing: TrafficConsumer {
             fileprivate let filter: MessageFilter
             fileprivate let limit: Int
             fileprivate var cursor: UInt64
+            private let waiter = MessageWaiter()
+
+            fileprivate init(_ updates: Updates) {
+                ring = updates.ring
+                filter = updates.filter
+                limit = updates.limit
+                cursor = updates.cursor
+            }
 
             package mutating func next() async -> Reading? {
                 while !Task.isCancelled {
                     let reading = ring.messages(after: cursor, matching: filter, limit: limit)
                     cursor = reading.next
                     if !reading.entries.isEmpty || reading.missed > 0 { return reading }
-                    await ring.waitForMessage(after: cursor)
+                    await ring.wait(waiter, after: cursor)
                 }
                 return nil
             }
         }
 
         package func makeAsyncIterator() -> AsyncIterator {
-            AsyncIterator(ring: ring, filter: filter, limit: limit, cursor: cursor)
+            AsyncIterator(self)
         }
     }
 }
@@ -310,5 +291,43 @@ extension MessageRing.State {
             if segments[offset: middle].last > cursor { high = middle } else { low = middle + 1 }
         }
         return segments.index(segments.startIndex, offsetBy: low)
+    }
+}
+
+/// One reader that waits: for the next entry, or for whatever else wakes it. Serves one task.
+package final class MessageWaiter: Sendable {
+    private struct State {
+        var continuation: CheckedContinuation<Void, Never>?
+        var isWoken = false
+    }
+
+    private let state = Mutex(State())
+
+    package init() {}
+
+    /// Ends the wait, or the next one when there is none.
+    package func wake() {
+        let continuation = state.withLock { state in
+            state.isWoken = state.continuation == nil
+            return state.continuation.take()
+        }
+        continuation?.resume()
+    }
+
+    /// Until `wake` is called or the task is cancelled.
+    package func wait() async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let mayWait = state.withLock { state in
+                    defer { state.isWoken = false }
+                    guard !state.isWoken, !Task.isCancelled else { return false }
+                    state.continuation = continuation
+                    return true
+                }
+                if !mayWait { continuation.resume() }
+            }
+        } onCancel: {
+            wake()
+        }
     }
 }

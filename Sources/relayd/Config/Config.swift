@@ -104,6 +104,10 @@ package struct Config: Sendable, Equatable {
         /// fit; anything above is relayed all the same, only not decoded.
         package var maximumMessage = 16 * 1024 * 1024
 
+        /// Bytes of the latest messages that are kept for relayctl: some ten thousand messages,
+        /// the last minutes of a busy bench. 0 keeps none.
+        package var ring = MessageRing.defaultMaximumBytes
+
         package init() {}
     }
 

@@ -110,6 +110,7 @@ package struct ConfigSchema {
             ConfigOption("limits.tap_queue", \.limits.tapQueue, .bytes(64 << 10...1 << 30)),
             ConfigOption(
                 "limits.maximum_message", \.limits.maximumMessage, .bytes(64 << 10...1 << 30)),
+            ConfigOption("limits.ring", \.limits.ring, .bytes(0...1 << 30)),
         ]
     }
 

@@ -5,11 +5,12 @@ import Logging
 
 /// Answers to the requests on the control socket, one function per request.
 ///
-/// `ControlServer` hands requests in; the rest of relayd is asked for a snapshot, and for facts and
-/// advice.
+/// `ControlServer` hands requests in; the rest of relayd is asked for a snapshot, for facts and
+/// advice, and for messages.
 struct ControlHandlers: Sendable {
     let status: @Sendable () async throws -> StatusSnapshot
     let apps: AppHandlers
+    let messages: MessageHandlers
 
     /// Connects every entry of `Routes.all` to its function.
     func addRoutes(to router: Router<BasicRequestContext>) {
@@ -17,6 +18,7 @@ struct ControlHandlers: Sendable {
         router.get(RouterPath(Routes.status)) { _, _ in try await statusNow() }
         router.get(RouterPath(Routes.health)) { _, _ in try await health() }
         apps.addRoutes(to: router)
+        messages.addRoutes(to: router)
     }
 
     func index() throws -> Response {

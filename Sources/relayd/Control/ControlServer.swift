@@ -5,6 +5,7 @@ import HummingbirdCore
 package import Logging
 package import NIOCore
 import NIOPosix
+import RelayCore
 import ServiceLifecycle
 import Synchronization
 
@@ -28,16 +29,21 @@ package struct ControlServer: Service {
     /// - Parameters:
     ///   - status: asked for every request; may be called concurrently.
     ///   - apps: what is known of apps; nothing, when not given.
+    ///   - messages: what of the traffic is kept; nothing, when not given.
     /// - Throws: `ControlListenerError` or `ControlSocketError`, written for people.
     package init(
         configuration: Configuration, status: @escaping @Sendable () async throws -> StatusSnapshot,
-        apps: AppHandlers? = nil, eventLoopGroup: any EventLoopGroup, logger: Logger
+        apps: AppHandlers? = nil,
+        messages: MessageHandlers = MessageHandlers(ring: MessageRing(maximumBytes: 0)),
+        eventLoopGroup: any EventLoopGroup, logger: Logger
     ) throws {
         self.listener = try ControlListener(configuration)
         self.eventLoopGroup = eventLoopGroup
         self.logger = logger
-        let apps = apps ?? AppHandlers(knowingNothingBut: status)
-        self.http = Self.http(ControlHandlers(status: status, apps: apps), logger)
+        let handlers = ControlHandlers(
+            status: status, apps: apps ?? AppHandlers(knowingNothingBut: status),
+            messages: messages)
+        self.http = Self.http(handlers, logger)
     }
 
     /// Path of the socket that is served.
@@ -91,10 +97,16 @@ package struct ControlServer: Service {
     /// answered gets `ControlLimits.farewell` to take the answer.
     private func serve(_ accepted: AcceptedClient) async {
         guard let client = accepted.take() else { return }
+        let channel = client.channel
         await withGracefulShutdownHandler {
-            await http.handle(value: client, logger: logger)
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { await http.handle(value: client, logger: logger) }
+                // An answer that waits for news would not notice that its client left.
+                group.addTask { try? await channel.closeFuture.get() }
+                await group.next()
+                group.cancelAll()
+            }
         } onGracefulShutdown: {
-            let channel = client.channel
             channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
             channel.eventLoop.scheduleTask(in: ControlLimits.farewell) {
                 channel.close(promise: nil)

@@ -1,0 +1,120 @@
+// What may be asked of the messages relayd keeps, and the lines of a stream that are no messages.
+//
+// A message is the JSON object that relayd's JSON log writes, with its number as `n`. Numbers grow
+// by one; the greatest one seen is the cursor to go on from (`after`).
+
+/// Keys of the query of `Routes.messages` and `Routes.messageStream`. Of several values of
+/// a repeatable key one must match; different keys must all match.
+package enum MessageQueryKey: String, CaseIterable, Sendable {
+    /// Only messages with a greater number.
+    case after
+    /// With `after`: the instance the number is from. When relayd was restarted since, everything
+    /// it keeps is new to the reader.
+    case instance
+    /// `Routes.messages`: at most so many; the newest ones, or with `after` the oldest ones.
+    case limit
+    /// `Routes.messageStream`: begin with so many of the past; without it and without `after` and
+    /// `since` only what comes is sent.
+    case last
+    /// `Routes.messageStream`: 0 to end with the newest message.
+    case follow
+    /// App name, app ID or connection ("#1"); repeatable.
+    case app
+    /// Function, also of what answers it; with "!" in front: not this one. Repeatable.
+    case function
+    /// "request", "response", "notification", "control", …; repeatable.
+    case type
+    /// "control", "rpc", "audio", "video", "bulk"; repeatable.
+    case service
+    /// Lowest priority: "debug", "info", "warning", "error".
+    case priority
+    /// 1: only what went wrong, which is priority "warning" and above.
+    case failed
+    /// Only responses that took at least so many milliseconds.
+    case slowerThan = "slower_than_ms"
+    /// Nothing older: a time (RFC 3339, UTC) or a duration back from now ("-30s"). For a stream it
+    /// chooses where to begin.
+    case since
+    /// "json": the fields of the JSON log; "text": only `n` and the line of the text log as `text`;
+    /// "both".
+    case format
+    /// 1: ANSI colours in `text`.
+    case color
+
+    package var isRepeatable: Bool {
+        switch self {
+        case .app, .function, .type, .service: true
+        default: false
+        }
+    }
+}
+
+/// A query in the making, for `relayctl`.
+package struct MessageQuery: Sendable, Equatable {
+    private var items: [(key: MessageQueryKey, value: String)] = []
+
+    package init() {}
+
+    package mutating func add(_ key: MessageQueryKey, _ value: String) {
+        items.append((key, value))
+    }
+
+    package mutating func add(contentsOf other: MessageQuery) {
+        items += other.items
+    }
+
+    /// The route with this query behind it.
+    package func path(_ route: String) -> String {
+        guard !items.isEmpty else { return route }
+        let pairs = items.map { "\($0.key.rawValue)=\(Self.encoded($0.value))" }
+        return route + "?" + pairs.joined(separator: "&")
+    }
+
+    /// Everything but RFC 3986's unreserved characters as %XX.
+    private static func encoded(_ text: String) -> String {
+        var encoded = ""
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
+                UInt8(ascii: "_"), UInt8(ascii: "~"):
+                encoded.unicodeScalars.append(Unicode.Scalar(byte))
+            default:
+                let digits = String(byte, radix: 16, uppercase: true)
+                encoded += digits.count < 2 ? "%0" + digits : "%" + digits
+            }
+        }
+        return encoded
+    }
+
+    package static func == (left: Self, right: Self) -> Bool {
+        left.path("") == right.path("")
+    }
+}
+
+/// A line of `Routes.messageStream` that is no message: it has no `n`.
+///
+/// The first line of a stream names the instance. When nothing was sent for some time, a line with
+/// only `next` shows that relayd is still there, and moves the cursor past what the filter left out.
+package struct MessageStreamNote: Codable, Sendable, Equatable {
+    /// First line: tells the numbers of this run of relayd from those of another.
+    package var instance: String?
+    /// First line: numbers of the oldest and the latest message; absent when there is none.
+    package var first: Int?
+    package var latest: Int?
+    /// So many messages, whatever they were, came and went before this reader took them.
+    package var missed: Int?
+    /// The cursor to go on from.
+    package var next: Int?
+
+    package init(
+        instance: String? = nil, first: Int? = nil, latest: Int? = nil, missed: Int? = nil,
+        next: Int? = nil
+    ) {
+        self.instance = instance
+        self.first = first
+        self.latest = latest
+        self.missed = missed
+        self.next = next
+    }
+}

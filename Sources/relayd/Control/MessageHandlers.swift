@@ -1,0 +1,158 @@
+// Answers what is asked about messages: lists, the stream, one whole. `ControlHandlers` adds the
+// routes.
+
+import ControlAPI
+import HTTPTypes
+import Hummingbird
+package import NIOCore
+import NIOPosix
+package import RelayCore
+import SDLProtocol
+
+/// The part of the control API that reads `MessageRing`.
+package struct MessageHandlers: Sendable {
+    let ring: MessageRing
+    let heartbeat: TimeAmount
+    private let timers: any EventLoop
+
+    /// - Parameters:
+    ///   - heartbeat: A stream on which nothing happens says so this often: twice within the half
+    ///     minute after which proxies and people give a silent connection up.
+    ///   - timers: Keeps the time while there are streams.
+    package init(
+        ring: MessageRing, heartbeat: TimeAmount = .seconds(15),
+        timers: any EventLoop = MultiThreadedEventLoopGroup.singleton.next()
+    ) {
+        self.ring = ring
+        self.heartbeat = heartbeat
+        self.timers = timers
+    }
+
+    func addRoutes(to router: Router<BasicRequestContext>) {
+        router.get(RouterPath(Routes.messages)) { request, _ in try list(request) }
+        router.get(RouterPath(Routes.messageStream)) { request, _ in try stream(request) }
+        router.get(RouterPath(Routes.message)) { _, context in
+            try message(context.parameters.get("n") ?? "")
+        }
+    }
+
+    // MARK: Several
+
+    private func list(_ request: Request) throws -> Response {
+        try answering(request, .list) { wanted in
+            let reading =
+                wanted.after.map { after in
+                    ring.messages(
+                        after: cursor(after, wanted), matching: wanted.filter, limit: wanted.limit)
+                } ?? ring.newest(wanted.limit, matching: wanted.filter)
+            return Response(
+                status: .ok, headers: Self.headers("application/json; charset=utf-8"),
+                body: MessageList(ring: ring, reading: reading, request: wanted).body)
+        }
+    }
+
+    private func stream(_ request: Request) throws -> Response {
+        try answering(request, .stream) { wanted in
+            let stream = MessageStream(
+                ring: ring, request: wanted, start: wanted.after.map { cursor($0, wanted) },
+                heartbeat: heartbeat, timers: timers)
+            return Response(
+                status: .ok, headers: Self.headers("application/x-ndjson"),
+                body: ResponseBody { writer in
+                    try await stream.run(&writer)
+                    try await writer.finish(nil)
+                })
+        }
+    }
+
+    /// A cursor of another run of relayd counts for nothing in this one.
+    private func cursor(_ after: UInt64, _ wanted: MessageRequest) -> UInt64 {
+        wanted.instance.map { $0 == ring.instance } ?? true ? after : 0
+    }
+
+    private func answering(
+        _ request: Request, _ route: MessageRequest.Route,
+        _ answer: (MessageRequest) throws -> Response
+    ) throws -> Response {
+        if let refusal = try refusalIfOff() { return refusal }
+        let wanted: MessageRequest
+        do throws(MessageRequest.Problem) {
+            wanted = try MessageRequest(request.uri.queryParameters, for: route)
+        } catch {
+            return try .json(APIError(.badRequest, error.message), status: .badRequest)
+        }
+        return try answer(wanted)
+    }
+
+    // MARK: One
+
+    private func message(_ text: String) throws -> Response {
+        if let refusal = try refusalIfOff() { return refusal }
+        guard let number = UInt64(text), number > 0 else {
+            let shown = PrintableText.string(text, limit: 40)
+            return try .json(
+                APIError(
+                    .badRequest,
+                    "\"\(shown)\" is no message; expected its number, as in /v1/messages/17"),
+                status: .badRequest)
+        }
+        guard let entry = ring.message(number) else {
+            return try .json(APIError(.notFound, whyNot(number)), status: .notFound)
+        }
+        return Response(
+            status: .ok, headers: Self.headers("application/json; charset=utf-8"),
+            body: ResponseBody(byteBuffer: whole(entry)))
+    }
+
+    private func whyNot(_ number: UInt64) -> String {
+        guard let range = ring.range else {
+            return "message \(number) has not happened yet; there is none so far"
+        }
+        guard number < range.lowerBound else {
+            return "message \(number) has not happened yet; the latest is \(range.upperBound)"
+        }
+        return """
+            message \(number) is not kept any more; relayd holds \(range.lowerBound) to \
+            \(range.upperBound) (limits.ring is \(Quantity.text(bytes: ring.maximumBytes)))
+            """
+    }
+
+    /// The message, what its bulk data is, and the message it belongs to.
+    private func whole(_ entry: TrafficEntry) -> ByteBuffer {
+        var formatter = MessageFormatter(.json)
+        var body = ByteBuffer(string: "{\"instance\":\"\(ring.instance)\",\n\"message\":")
+        formatter.append(entry, to: &body)
+        if case .rpc(let rpc) = entry.content {
+            if rpc.message.bulkBytes > 0 {
+                let kind = BulkKind(rpc.message.bulk).map { ",\"kind\":\"\($0)\"" } ?? ""
+                body.writeString(",\n\"bulk\":{\"bytes\":\(rpc.message.bulkBytes)\(kind)}")
+            }
+            if let request = rpc.request.flatMap({ ring.message($0.number) }) {
+                body.writeString(",\n\"request\":")
+                formatter.append(request, to: &body)
+            }
+            if rpc.message.type == .request, let response = ring.response(to: entry.number) {
+                body.writeString(",\n\"response\":")
+                formatter.append(response, to: &body)
+            }
+        }
+        body.writeString("}\n")
+        return body
+    }
+
+    // MARK: Pieces
+
+    private func refusalIfOff() throws -> Response? {
+        guard ring.isOff else { return nil }
+        return try .json(
+            APIError(
+                .ringOff,
+                "relayd keeps no messages: limits.ring is 0; set it to 16 MiB or so and restart it"
+            ),
+            status: .notFound)
+    }
+
+    private static func headers(_ type: String) -> HTTPFields {
+        [.contentType: type, .cacheControl: "no-store"]
+    }
+}

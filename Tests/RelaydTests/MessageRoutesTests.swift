@@ -1,0 +1,375 @@
+import ControlAPI
+import Foundation
+import Glibc
+import NIOCore
+import NIOPosix
+import RelayCore
+import RelayTesting
+import SDLProtocol
+import ServiceLifecycle
+import Testing
+import relayd
+
+@Suite struct MessageRoutesTests {
+    /// A ring that has seen `TrafficFeed.tellStory`.
+    private static var story: MessageRing {
+        var feed = TrafficFeed()
+        feed.tellStory()
+        return feed.ring
+    }
+
+    private func body(_ answer: String) throws -> JSONObject {
+        try JSONObject(ByteBuffer(string: Self.text(answer)))
+    }
+
+    /// The body of an answer, chunks put together.
+    private static func text(_ answer: String) -> String {
+        let parts = answer.components(separatedBy: "\r\n\r\n")
+        guard parts[0].lowercased().contains("transfer-encoding: chunked") else {
+            return parts.dropFirst().joined()
+        }
+        let chunks = parts.dropFirst().joined(separator: "\r\n\r\n").components(separatedBy: "\r\n")
+        return chunks.enumerated().filter { $0.offset % 2 == 1 }.map(\.element).joined()
+    }
+
+    private func numbers(_ object: JSONObject) -> [Int] {
+        guard let list = object.array("messages") else { return [] }
+        return list.elements.compactMap { list.object($0)?.integer("n") }
+    }
+
+    // MARK: Lists
+
+    @Test("without a query the newest messages are listed, oldest first") func newest() async throws
+    {
+        let ring = Self.story
+        try await ControlTestServer.with(messages: MessageHandlers(ring: ring)) { test in
+            let answer = try await test.get("/v1/messages")
+            #expect(answer.hasPrefix("HTTP/1.1 200"))
+            let object = try body(answer)
+            #expect(numbers(object) == Array(1...10))
+            #expect(object.string("instance") == ring.instance)
+            #expect(object.integer("first") == 1 && object.integer("latest") == 10)
+            #expect(object.integer("next") == 10 && object.integer("missed") == 0)
+            #expect(try numbers(body(await test.get("/v1/messages?limit=3"))) == [8, 9, 10])
+        }
+    }
+
+    @Test("the cursor leads through everything, page by page") func pages() async throws {
+        try await ControlTestServer.with(messages: MessageHandlers(ring: Self.story)) { test in
+            var seen: [Int] = []
+            var cursor = 0
+            while true {
+                let page = try body(await test.get("/v1/messages?limit=3&after=\(cursor)"))
+                guard !numbers(page).isEmpty else { break }
+                seen += numbers(page)
+                cursor = try #require(page.integer("next"))
+            }
+            #expect(seen == Array(1...10) && cursor == 10)
+        }
+    }
+
+    @Test(
+        "the query chooses, and all of it must match",
+        arguments: [
+            ("type=request", [1, 3, 5, 9]),
+            ("type=notification&type=event", [7, 10]),
+            ("type=control", [8]),
+            ("type=response&failed=1", [4]),
+            ("failed=1", [4, 10]),
+            ("priority=info&type=control", []),
+            ("function=Show&type=request&type=response", [3, 4]),
+            ("function=!Show&function=!PutFile&type=response", [2]),
+            ("app=Music&type=request", [1, 3, 5]),
+            ("app=%231&type=request", [1, 3, 5]),
+            ("app=m-2&app=m-1&type=request", [1, 3, 5, 9]),
+            ("app=maps&type=request", [9]),
+            ("service=bulk&type=request", [5]),
+            ("slower_than_ms=9", [6]),
+            ("since=2026-11-21T10:31:08Z", [6, 7, 8, 9, 10]),
+            ("since=2026-11-21T10:31:08Z&type=response", [6]),
+            ("since=2030-01-01T00:00:00Z", []),
+            ("after=4&type=request", [5, 9]),
+            ("after=4&instance=other&type=request", [1, 3, 5, 9]),
+            ("after=400&type=request", [1, 3, 5, 9]),
+        ])
+    func filters(query: String, expected: [Int]) async throws {
+        try await ControlTestServer.with(messages: MessageHandlers(ring: Self.story)) { test in
+            let answer = try await test.get("/v1/messages?\(query)")
+            #expect(try numbers(body(answer)) == expected, "\(answer)")
+        }
+    }
+
+    @Test("how far back is counted from the moment of the request") func relativeTime() async throws
+    {
+        var feed = TrafficFeed()
+        // A quarter of an hour ago.
+        feed.milliseconds += (WallTime.now().nanoseconds - feed.time.nanoseconds) / 1_000_000
+        feed.milliseconds -= 900_000
+        feed.tellStory()
+        try await ControlTestServer.with(messages: MessageHandlers(ring: feed.ring)) { test in
+            let minute = try body(await test.get("/v1/messages?since=-1m"))
+            let hour = try body(await test.get("/v1/messages?since=-1h"))
+            #expect(numbers(minute).isEmpty && numbers(hour).count == 10)
+        }
+    }
+
+    @Test("text comes with or instead of the fields, coloured when asked for")
+    func formats() async throws {
+        try await ControlTestServer.with(messages: MessageHandlers(ring: Self.story)) { test in
+            func first(_ query: String) async throws -> JSONObject {
+                let list = try #require(
+                    body(await test.get("/v1/messages?type=request&\(query)")).array("messages"))
+                return try #require(list.elements.first.flatMap(list.object))
+            }
+            let text = try await first("format=text")
+            #expect(text.members.count == 2)
+            #expect(text.string("text")?.contains("request   RegisterAppInterface #1") == true)
+            let both = try await first("format=both&color=1")
+            #expect(both.string("function") == "RegisterAppInterface")
+            #expect(both.string("text")?.contains("\u{1B}[34mrequest") == true)
+            #expect(try await first("format=json").value("text") == nil)
+        }
+    }
+
+    @Test(
+        "what is not understood is refused with what was found and what is expected",
+        arguments: [
+            ("limit=0", "limit is \"0\"; expected a whole number from 1 to 1000"),
+            ("limit=x%1By", "limit is \"xy\"; expected"),
+            ("after=-1", "after is \"-1\"; expected a whole number from 0 up"),
+            ("failed=yes", "failed is \"yes\"; expected 1 or 0"),
+            ("type=requests", "type is \"requests\"; expected one of request, response"),
+            ("service=7", "service is \"7\"; expected one of control, rpc"),
+            ("priority=high", "priority is \"high\"; expected one of debug, info"),
+            ("function=Shw", "unknown RPC function 'Shw', expected a name"),
+            ("slower_than_ms=1s", "slower_than_ms is \"1s\"; expected a whole number"),
+            (
+                "since=yesterday",
+                "since is \"yesterday\"; expected a time like 2026-11-21T10:31:07Z"
+            ),
+            ("since=30s", "or a duration back like -30s"),
+            ("format=xml", "format is \"xml\"; expected one of json, text, both"),
+            ("color=auto", "color is \"auto\"; expected 1 or 0"),
+            ("last=5", "there is no \"last\" in the query"),
+            ("limt=5", "there is no \"limt\" in the query; did you mean \"limit\"?"),
+            ("limit=5&limit=6", "\"limit\" is given twice"),
+        ])
+    func refusals(query: String, message: String) async throws {
+        try await ControlTestServer.with(messages: MessageHandlers(ring: Self.story)) { test in
+            let answer = try await test.get("/v1/messages?\(query)")
+            #expect(answer.hasPrefix("HTTP/1.1 400"))
+            let error = try APICoding.decode(APIError.self, from: Array(Self.text(answer).utf8))
+                .error
+            #expect(error.code == .badRequest && error.message.contains(message))
+        }
+    }
+
+    // MARK: One
+
+    @Test("a message comes whole, with the one it belongs to and what its bulk data is")
+    func whole() async throws {
+        try await ControlTestServer.with(messages: MessageHandlers(ring: Self.story)) { test in
+            let upload = try body(await test.get("/v1/messages/5"))
+            #expect(upload.object("message")?.string("function") == "PutFile")
+            #expect(upload.object("bulk")?.string("kind") == "PNG 70×70")
+            #expect(upload.object("bulk")?.integer("bytes") == 24)
+            #expect(upload.object("response")?.integer("n") == 6)
+            let answer = try body(await test.get("/v1/messages/6"))
+            #expect(answer.object("request")?.integer("n") == 5)
+            #expect(answer.value("bulk") == nil && answer.value("response") == nil)
+            #expect(try body(await test.get("/v1/messages/10")).members.count == 2)
+        }
+    }
+
+    @Test("a message that is not there is refused with what is there") func notKept() async throws {
+        var feed = TrafficFeed(ring: MessageRing(maximumBytes: 3000))
+        for _ in 0..<100 { feed.heartbeat() }
+        let range = try #require(feed.ring.range)
+        try await ControlTestServer.with(messages: MessageHandlers(ring: feed.ring)) { test in
+            let old = try await test.get("/v1/messages/1")
+            #expect(old.hasPrefix("HTTP/1.1 404"))
+            #expect(old.contains("relayd holds \(range.lowerBound) to 100 (limits.ring is 3000)"))
+            let future = try await test.get("/v1/messages/101")
+            #expect(future.hasPrefix("HTTP/1.1 404") && future.contains("the latest is 100"))
+            for text in ["0", "x", "-1", "1.5"] {
+                let answer = try await test.get("/v1/messages/\(text)")
+                #expect(answer.hasPrefix("HTTP/1.1 400") && answer.contains("expected its number"))
+            }
+        }
+    }
+
+    @Test("a relayd that keeps nothing says so") func off() async throws {
+        let off = MessageHandlers(ring: MessageRing(maximumBytes: 0))
+        try await ControlTestServer.with(messages: off) { test in
+            for path in ["/v1/messages", "/v1/messages/stream", "/v1/messages/1"] {
+                let answer = try await test.get(path)
+                #expect(answer.hasPrefix("HTTP/1.1 404") && answer.contains("ring_off"))
+                #expect(answer.contains("limits.ring is 0"))
+            }
+        }
+    }
+
+    // MARK: Streams
+
+    /// A client of the stream; reads what it is told to, off the cooperative pool.
+    private struct Listener: Sendable {
+        let descriptor: Int32
+
+        init(_ test: ControlTestServer, _ query: String = "") throws {
+            descriptor = try test.connect()
+            test.send(
+                "GET /v1/messages/stream\(query) HTTP/1.1\r\nHost: r\r\nConnection: close\r\n\r\n",
+                to: descriptor)
+        }
+
+        /// Reads until the answer contains `text`.
+        func until(_ text: String) async throws -> String {
+            let descriptor = descriptor
+            return try await NIOThreadPool.singleton.runIfActive {
+                var bytes: [UInt8] = []
+                var buffer = [UInt8](repeating: 0, count: 4096)
+                while !String(decoding: bytes, as: UTF8.self).contains(text) {
+                    let count = recv(descriptor, &buffer, buffer.count, 0)
+                    try #require(
+                        count > 0, "the stream ended or was silent too long before \(text)")
+                    bytes += buffer[..<count]
+                }
+                return String(decoding: bytes, as: UTF8.self)
+            }
+        }
+
+        func close() { Glibc.close(descriptor) }
+    }
+
+    private static func messages(_ answer: String) -> [Int] {
+        answer.components(separatedBy: "{\"n\":").dropFirst().compactMap {
+            Int($0.prefix { $0.isNumber })
+        }
+    }
+
+    private static func missed(_ answer: String) -> Int {
+        answer.components(separatedBy: "{\"missed\":").dropFirst().reduce(0) {
+            $0 + (Int($1.prefix { $0.isNumber }) ?? 0)
+        }
+    }
+
+    @Test("a stream names the instance and then sends what happens, as it happens")
+    func stream() async throws {
+        var feed = TrafficFeed()
+        feed.tellStory()
+        try await ControlTestServer.with(messages: MessageHandlers(ring: feed.ring)) { test in
+            let listener = try Listener(test)
+            defer { listener.close() }
+            let hello = try await listener.until("latest")
+            #expect(hello.lowercased().contains("content-type: application/x-ndjson"))
+            #expect(
+                hello.contains(
+                    "{\"instance\":\"\(feed.ring.instance)\",\"first\":1,\"latest\":10}\n"))
+            feed.heartbeat()
+            #expect(Self.messages(try await listener.until("\"n\":11")) == [11])
+            feed.request(.show, 9)
+            #expect(Self.messages(try await listener.until("\"n\":12")) == [12])
+        }
+    }
+
+    @Test(
+        "a stream begins where it is told to",
+        arguments: [
+            ("last=3", [8, 9, 10]), ("last=2&type=request", [5, 9]), ("after=7", [8, 9, 10]),
+            ("after=0", Array(1...10)), ("after=7&instance=another", Array(1...10)),
+            ("since=2026-11-21T10:31:08Z", [6, 7, 8, 9, 10]), ("", []), ("last=0", []),
+        ])
+    func beginnings(query: String, expected: [Int]) async throws {
+        try await ControlTestServer.with(messages: MessageHandlers(ring: Self.story)) { test in
+            let answer = try await test.get("/v1/messages/stream?follow=0&\(query)")
+            #expect(Self.messages(answer) == expected)
+            #expect(answer.hasSuffix("0\r\n\r\n"))
+        }
+    }
+
+    @Test("a stream that is cut goes on with its cursor where it was") func resumes() async throws {
+        var feed = TrafficFeed()
+        feed.tellStory()
+        try await ControlTestServer.with(messages: MessageHandlers(ring: feed.ring)) { test in
+            let first = try Listener(test, "?last=2")
+            let before = Self.messages(try await first.until("\"n\":10"))
+            first.close()
+            feed.heartbeat()
+            feed.heartbeat()
+            let second = try Listener(test, "?after=10&instance=\(feed.ring.instance)")
+            defer { second.close() }
+            let after = Self.messages(try await second.until("\"n\":12"))
+            #expect(before + after == [9, 10, 11, 12])
+        }
+    }
+
+    @Test("a quiet stream gives a sign of life with the cursor") func heartbeats() async throws {
+        let handlers = MessageHandlers(ring: Self.story, heartbeat: .milliseconds(30))
+        try await ControlTestServer.with(messages: handlers) { test in
+            let listener = try Listener(test, "?type=request&after=9")
+            defer { listener.close() }
+            let answer = try await listener.until("{\"next\":10}\n")
+            #expect(Self.messages(answer).isEmpty)
+        }
+    }
+
+    @Test("a client that leaves a quiet stream is noticed") func leaving() async throws {
+        let ring = Self.story
+        try await ControlTestServer.with(messages: MessageHandlers(ring: ring)) { test in
+            let listener = try Listener(test)
+            _ = try await listener.until("instance")
+            while ring.waitingReaders == 0 { await Task.yield() }
+            listener.close()
+            while ring.waitingReaders > 0 { await Task.yield() }
+        }
+    }
+
+    @Test("a client that only stops sending goes on listening") func halfClosed() async throws {
+        var feed = TrafficFeed()
+        feed.tellStory()
+        try await ControlTestServer.with(messages: MessageHandlers(ring: feed.ring)) { test in
+            let listener = try Listener(test)
+            defer { listener.close() }
+            Glibc.shutdown(listener.descriptor, Int32(SHUT_WR))
+            _ = try await listener.until("instance")
+            feed.heartbeat()
+            _ = try await listener.until("\"n\":11")
+        }
+    }
+
+    @Test("a slow reader is told how many it missed, and nobody waits for it")
+    func slowReader() async throws {
+        var feed = TrafficFeed(ring: MessageRing(maximumBytes: 400_000))
+        let total = 200
+        try await ControlTestServer.with(messages: MessageHandlers(ring: feed.ring)) { test in
+            let slow = try Listener(test, "?after=0")
+            defer { slow.close() }
+            let text = #"{"mainField1":""# + String(repeating: "x", count: 8000) + #""}"#
+            for number in 1...total { feed.request(.show, Int32(number), text) }
+            let answer = try await slow.until("\"n\":\(total),")
+            let seen = Self.messages(answer)
+            #expect(Self.missed(answer) > 0)
+            #expect(seen.count + Self.missed(answer) == total)
+            #expect(seen == seen.sorted() && Set(seen).count == seen.count)
+        }
+    }
+
+    @Test("at shutdown a stream sends what there is and ends properly") func shutdown() async throws
+    {
+        var feed = TrafficFeed()
+        feed.tellStory()
+        let test = try ControlTestServer()
+        defer { test.cleanUp() }
+        let server = try test.make(messages: MessageHandlers(ring: feed.ring))
+        let group = ServiceGroup(services: [server], logger: ControlTestServer.quiet)
+        async let running: Void = group.run()
+        let listener = try Listener(test, "?last=1")
+        defer { listener.close() }
+        _ = try await listener.until("\"n\":10")
+        feed.heartbeat()
+        await group.triggerGracefulShutdown()
+        try await running
+        let rest = try await listener.until("0\r\n\r\n")
+        #expect(Self.messages(rest) == [11])
+    }
+}
