@@ -136,7 +136,10 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "RelayctlTests",
-            dependencies: ["relayctl", "ControlAPI", nioCore, nioPosix, arguments],
+            dependencies: [
+                "relayctl", "relayd", "ControlAPI", "RelayCore", "RelayTesting", "SDLProtocol",
+                nioCore, nioPosix, logging, lifecycle, arguments,
+            ],
             swiftSettings: settings),
         // The built programs, driven from outside.
         .testTarget(

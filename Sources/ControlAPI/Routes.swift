@@ -52,6 +52,7 @@ package enum Routes {
         Route(
             method: "GET", path: advice,
             summary: "what is probably wrong, newest first"),
+        Route(
             method: "GET", path: messages,
             summary: "the latest messages; filters and cursor in the query"),
         Route(

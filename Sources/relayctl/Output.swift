@@ -1,4 +1,5 @@
 import ArgumentParser
+import Dispatch
 import Glibc
 
 /// Where a command writes, and what it may assume about the reader.
@@ -17,6 +18,7 @@ package struct Output: Sendable {
     /// Whether the environment asks for no colours (NO_COLOR, TERM=dumb).
     package let prefersNoColor: Bool
     private let sink: @Sendable (Stream, String) -> Bool
+    private let watch: @Sendable () -> Void
 
     /// When nobody looks, lines are as long as they like: they end in files and pipes.
     package static let unlimitedColumns = 10_000
@@ -24,12 +26,14 @@ package struct Output: Sendable {
     package init(
         isTerminal: Bool, prefersNoColor: Bool = false,
         size: @escaping @Sendable () -> (columns: Int, rows: Int),
-        sink: @escaping @Sendable (Stream, String) -> Bool
+        sink: @escaping @Sendable (Stream, String) -> Bool,
+        watch: @escaping @Sendable () -> Void = {}
     ) {
         self.isTerminal = isTerminal
         self.prefersNoColor = prefersNoColor
         self.size = size
         self.sink = sink
+        self.watch = watch
     }
 
     @TaskLocal package static var current = Output.process
@@ -39,6 +43,10 @@ package struct Output: Sendable {
     package func write(_ text: String, to stream: Stream = .standard) -> Bool {
         sink(stream, text)
     }
+
+    /// From here on the process ends with its reader, also while there is nothing to write: `| head`
+    /// would otherwise wait for the next line to be told that nobody wants it.
+    package func endWithReader() { watch() }
 
     package func style(_ choice: ColorChoice) -> Style {
         switch choice {
@@ -75,7 +83,8 @@ extension Output {
         isTerminal: isatty(Stream.standard.rawValue) == 1,
         prefersNoColor: !variable("NO_COLOR").isEmpty || variable("TERM") == "dumb",
         size: { terminalSize() },
-        sink: { stream, text in writeAll(text, to: stream.rawValue) })
+        sink: { stream, text in writeAll(text, to: stream.rawValue) },
+        watch: { DispatchQueue.global().async { exitWithReader() } })
 
     private static func variable(_ name: String) -> String {
         getenv(name).map { String(cString: $0) } ?? ""
@@ -87,6 +96,16 @@ extension Output {
             return isatty(Stream.standard.rawValue) == 1 ? (80, 24) : (unlimitedColumns, .max)
         }
         return (Int(size.ws_col), Int(size.ws_row))
+    }
+
+    /// Asked for nothing, `poll` returns when the other end of a pipe, socket or terminal is closed.
+    private static func exitWithReader() {
+        var reader = pollfd(fd: Stream.standard.rawValue, events: 0, revents: 0)
+        while true {
+            let count = poll(&reader, 1, -1)
+            if count > 0 { exit(0) }
+            if count < 0, errno != EINTR { return }
+        }
     }
 
     private static func writeAll(_ text: String, to descriptor: Int32) -> Bool {

@@ -9,8 +9,8 @@ import NIOCore
 @main
 package struct RelayCtl: AsyncParsableCommand {
     package static let commands: [any ParsableCommand.Type] = [
-        StatusCommand.self, AppCommand.self, PermissionsCommand.self, AdviceCommand.self,
-        ExplainCommand.self, SampleAppCommand.self,
+        StatusCommand.self, TailCommand.self, ShowCommand.self, AppCommand.self,
+        PermissionsCommand.self, AdviceCommand.self, ExplainCommand.self, SampleAppCommand.self,
     ]
 
     package static let configuration = CommandConfiguration(
@@ -25,6 +25,7 @@ package struct RelayCtl: AsyncParsableCommand {
             EXAMPLES
               relayctl status
               relayctl status --watch
+              relayctl tail --failed
               relayctl app "My App"
               relayctl permissions "My App" Show
               relayctl status --socket /run/relayd/relayd.sock --json

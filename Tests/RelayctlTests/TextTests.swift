@@ -17,6 +17,15 @@ import relayctl
         #expect(SafeText.clean(text) == clean)
     }
 
+    @Test("a line of relayd keeps its length, and colours only when they are wanted") func lines() {
+        let line = "a\u{1B}[1;31mred\u{1B}[0m\u{1B}[2J\u{1B}]0;t\u{7}\u{9B}1m\nb\u{1B}[31"
+        #expect(SafeText.line(line) == "ared b")
+        #expect(
+            SafeText.line(line, keepingColours: true) == "a\u{1B}[1;31mred\u{1B}[0m b")
+        let long = String(repeating: "x", count: 5000)
+        #expect(SafeText.line(long) == long)
+    }
+
     @Test("a name without end is cut") func cuts() {
         #expect(
             SafeText.clean("a" + String(repeating: "\u{301}", count: 9_999)).unicodeScalars.count

@@ -38,7 +38,7 @@ extension TrafficEntry {
     var footprint: Int {
         let fixed = MemoryLayout<TrafficEntry>.stride
         switch content {
-        case .rpc(let rpc): return fixed + rpc.message.footprint
+        case .rpc(let rpc): return fixed + rpc.message.footprint + rpc.validation.footprint
         case .control(let control):
             guard case .unreadable(let bytes, _) = control.payload else {
                 return fixed + Footprint.document
@@ -62,6 +62,8 @@ private enum Footprint {
     static let document = 1024
     /// A line of text.
     static let text = 128
+    /// Texts of a problem with an RPC: path, what was found, what was expected, a hint.
+    static let problem = 4 * 64
     /// Of a `ByteBuffer`: its storage object.
     static let buffer = 64
 }
@@ -83,6 +85,14 @@ extension RPCMessage {
 
     fileprivate var footprint: Int {
         parameters.footprint + bulk.footprint + (unknownName == nil ? 0 : Footprint.text)
+    }
+}
+
+extension [ValidationProblem] {
+    fileprivate var footprint: Int {
+        guard !isEmpty else { return 0 }
+        return Footprint.allocation
+            + count * (MemoryLayout<ValidationProblem>.stride + Footprint.problem)
     }
 }
 

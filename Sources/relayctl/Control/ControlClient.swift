@@ -9,11 +9,12 @@ import NIOPosix
 /// `ControlSocket`) and keeps what it found at each, for the error.
 package struct ControlClient: Sendable {
     package let sockets: [ControlSocket]
-    private let timeout: TimeAmount
-    private let eventLoopGroup: any EventLoopGroup
+    let timeout: TimeAmount
+    let eventLoopGroup: any EventLoopGroup
 
     /// relayd answers within milliseconds; who waited this long wants to know that it does not.
-    package static let defaultTimeout = TimeAmount.seconds(5)
+    /// Tests on a busy machine wait longer.
+    @TaskLocal package static var defaultTimeout = TimeAmount.seconds(5)
 
     package init(
         sockets: [ControlSocket], timeout: TimeAmount = defaultTimeout,
@@ -86,7 +87,7 @@ package struct ControlClient: Sendable {
         return try await answer.futureResult.get()
     }
 
-    private static func check(
+    static func check(
         _ answer: ControlAnswer, from socketPath: String, to path: String
     ) throws(ControlClientError) {
         guard answer.server.hasPrefix("relayd/") else {

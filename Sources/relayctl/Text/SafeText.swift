@@ -26,6 +26,47 @@ package enum SafeText {
         return String(kept)
     }
 
+    /// A whole line of relayd's, of any length, in which relayd has already made the text of apps
+    /// harmless: what it may contain beside text are colours, and those only when asked for.
+    package static func line(_ text: String, keepingColours: Bool = false) -> String {
+        var kept = String.UnicodeScalarView()
+        var scalars = text.unicodeScalars.makeIterator()
+        while let scalar = scalars.next() {
+            switch scalar.value {
+            case 0x1B:
+                let colour = colour(&scalars)
+                if keepingColours { kept.append(contentsOf: colour) }
+            case 0x9B: skipControlSequence(&scalars)
+            case 0x90, 0x98, 0x9D, 0x9E, 0x9F: skipControlString(&scalars)
+            case 0x09...0x0D, 0x85, 0x2028, 0x2029: kept.append(" ")
+            case 0x200D: kept.append(scalar)
+            default: if !isInvisible(scalar) { kept.append(scalar) }
+            }
+        }
+        return String(kept)
+    }
+
+    /// The whole of a sequence that only chooses a colour (ECMA-48, "8.3.117"); empty for others,
+    /// which are skipped.
+    private static func colour(_ scalars: inout Iterator) -> String.UnicodeScalarView {
+        var ahead = scalars
+        var colour = String.UnicodeScalarView("\u{1B}[".unicodeScalars)
+        if ahead.next() == "[" {
+            while let scalar = ahead.next(),
+                scalar == ";" || ("0"..."9").contains(scalar)
+                    || scalar == "m"
+            {
+                colour.append(scalar)
+                if scalar == "m" {
+                    scalars = ahead
+                    return colour
+                }
+            }
+        }
+        skipEscapeSequence(&scalars)
+        return .init()
+    }
+
     /// Control characters, and format characters: writing direction, zero-width spaces, tags.
     static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
         let category = scalar.properties.generalCategory

@@ -17,6 +17,8 @@ package struct Style: Sendable, Equatable {
         case red = 31
         case green = 32
         case yellow = 33
+        case blue = 34
+        case cyan = 36
     }
 
     package func callAsFunction(_ look: Look?, _ text: String) -> String {

@@ -62,6 +62,14 @@ package struct LocalTime: Sendable {
         parts(moment).time
     }
 
+    /// "2026-11-21 10:31:07.042".
+    package func full(_ moment: Timestamp) -> String {
+        let (date, time) = parts(moment)
+        let milliseconds = moment.millisecondsSince1970 % 1000
+        let digits = String((milliseconds + 1000) % 1000 + 1000).dropFirst()
+        return "\(date) \(time).\(digits)"
+    }
+
     private func parts(_ moment: Timestamp) -> (date: String, time: String) {
         let local = Timestamp(
             millisecondsSince1970: moment.millisecondsSince1970

@@ -1,6 +1,7 @@
 // Reads the query of a request for messages: cursor, filters, form. Used by `MessageHandlers`.
 
 import ControlAPI
+import DidYouMean
 import HummingbirdCore
 import RelayCore
 import SDLProtocol

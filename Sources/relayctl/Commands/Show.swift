@@ -1,0 +1,81 @@
+// `relayctl show N`: one message whole.
+
+package import ArgumentParser
+import ControlAPI
+import NIOCore
+import SDLProtocol
+
+package struct ShowCommand: AsyncParsableCommand {
+    package static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Show one message whole.",
+        discussion: """
+            Prints where message N came from, what it answers or what answered it and how long \
+            that took, and all its parameters, with what is wrong in them marked. Bulk data is \
+            described, never printed. Messages are numbered from 1; 'relayctl tail --numbers' shows \
+            which is which. relayd keeps the latest ones (limits.ring in its configuration).
+
+            EXAMPLES
+              relayctl show 17
+              relayctl show 17 --json | jq .message.params
+
+            EXIT CODES
+              0   the message is shown
+              1   relayd does not keep it: it is too old, or did not happen yet
+              2   relayd is not running, or cannot be asked
+              64  the command line was not understood
+            """)
+
+    @Argument(help: ArgumentHelp("Number of the message.", valueName: "n"))
+    package var number: Int
+
+    @OptionGroup package var output: OutputOptions
+    @OptionGroup package var socket: SocketOptions
+
+    package init() {}
+
+    package func validate() throws {
+        guard number > 0 else {
+            throw ValidationError("the message is \(number); expected its number, from 1 up")
+        }
+    }
+
+    package func run() async throws {
+        let output = Output.current
+        let route = Routes.path(Routes.message, "\(number)")
+        let client = try socket.client()
+        let answer: ControlAnswer
+        let path: String
+        do throws(ControlClientError) {
+            let found = try await client.get(route)
+            (path, answer) = (found.socket.path, found.answer)
+        } catch {
+            guard let reason = error.notKept else { throw error }
+            output.write("relayctl: \(reason)\n", to: .error)
+            throw ExitCode(ExitStatus.notConnected.rawValue)
+        }
+        guard !self.output.json else {
+            output.write(JSONText.safe(String(decoding: answer.body, as: UTF8.self)))
+            return
+        }
+        let text = MessageText(
+            style: output.style(self.output.color), width: output.size().columns)
+        guard let whole = try? JSONObject(ByteBuffer(bytes: answer.body)),
+            let lines = text.lines(whole)
+        else {
+            throw ControlClientError.notUnderstood(
+                path, server: answer.server, problem: "there is no \"message\" in it")
+        }
+        output.write(lines.map { $0 + "\n" }.joined())
+    }
+}
+
+extension ControlClientError {
+    /// relayd of this very version knows the route; so it is the message that it does not have.
+    fileprivate var notKept: String? {
+        guard case .refused(_, _, 404, let server, let message) = self,
+            server == "relayd/\(Version.current)"
+        else { return nil }
+        return message
+    }
+}

@@ -1,0 +1,178 @@
+// `relayctl tail`: the traffic as it happens, and the recent past before it.
+
+package import ArgumentParser
+import ControlAPI
+
+package struct TailCommand: AsyncParsableCommand {
+    package static let configuration = CommandConfiguration(
+        commandName: "tail",
+        abstract: "Show decoded messages as they happen.",
+        discussion: """
+            One line per message, as relayd's own log has them: requests are blue, successes \
+            green, warnings, aborted and timed out requests yellow, failures red, notifications \
+            cyan. It begins with the last 10 messages and goes on until ^C, also while relayd is \
+            restarted. 'relayctl show N' prints one message whole; --numbers shows which N that is, \
+            and --json has it as "n".
+
+            EXAMPLES
+              relayctl tail --app "Music" --failed
+              relayctl tail --rpc Show --rpc Alert -v
+              relayctl tail --rpc '!OnVehicleData' --type request --type notification
+              relayctl tail --slower-than 200ms --since 10m --once
+              relayctl tail --json | jq 'select(.function == "PutFile") | .bulkBytes'
+
+            Notes about the stream itself, such as messages missed, go to standard error.
+
+            EXIT CODES
+              0   nobody reads any more, or --once and all is shown
+              2   relayd is not running, or cannot be asked
+              64  the command line was not understood
+            """)
+
+    @Option(
+        help: ArgumentHelp(
+            "Only this app: its name, app ID or connection (#1). Repeatable.", valueName: "app"))
+    package var app: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Only this function and what answers it; with ! in front all but this. Repeatable.",
+            valueName: "function"))
+    package var rpc: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            Only request, response, notification, control, stream, security, encrypted, \
+            undecodable, dropped or event. Repeatable.
+            """, valueName: "type"))
+    package var type: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Only control, rpc, audio, video or bulk. Repeatable.", valueName: "service"))
+    package var service: [String] = []
+
+    @Flag(help: "Only what went wrong: failures, refusals, what is undecodable, dropped or lost.")
+    package var failed = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Only responses that took at least so long: 200ms, 2s.", valueName: "duration"))
+    package var slowerThan: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Begin so far back (30s, 5m) or at a time (10:31, 2026-11-21T10:31:07Z).",
+            valueName: "time"))
+    package var since: String?
+
+    @Option(
+        name: [.short, .long],
+        help: ArgumentHelp(
+            "Begin with so many past messages. Default: 10; with --since all of them.",
+            valueName: "count"))
+    package var number: Int?
+
+    @Flag(name: .shortAndLong, help: "Show parameters under each line, and what is wrong in them.")
+    package var verbose = false
+
+    @Flag(help: "Show the number of each message in front, as 'relayctl show' takes it.")
+    package var numbers = false
+
+    @Flag(help: "Show heartbeats and the remains of a goodbye, too.")
+    package var all = false
+
+    @Flag(help: "End when the past is shown.")
+    package var once = false
+
+    @OptionGroup package var output: OutputOptions
+    @OptionGroup package var socket: SocketOptions
+
+    package init() {}
+
+    /// Lines of the past when nobody says how many: what fits above the next prompt.
+    private static let defaultNumber = 10
+    /// Time until a relayd that is gone is looked for again.
+    private static let pause = Duration.milliseconds(500)
+
+    package func validate() throws {
+        if let number, number < 0 {
+            throw ValidationError("-n is \(number); expected 0 or more")
+        }
+        if output.json, verbose {
+            throw ValidationError("--json already shows everything; leave out -v")
+        }
+        _ = try latency()
+        _ = try start()
+    }
+
+    package func run() async throws {
+        let output = Output.current
+        var tail = TailFollower(
+            client: try socket.client(), output: output, form: form, hasNumbers: numbers,
+            style: output.style(self.output.color), filters: try filters(), beginning: try start(),
+            isFollowing: !once, pause: { try await Task.sleep(for: Self.pause) })
+        output.endWithReader()
+        do {
+            try await tail.run()
+        } catch let error as ControlClientError {
+            guard let problem = error.badRequest else { throw error }
+            throw ValidationError(problem)
+        }
+    }
+
+    private var form: TailFollower.Form {
+        if output.json { return .json }
+        return verbose ? .verbose : .text
+    }
+
+    // MARK: The query
+
+    private func filters() throws -> MessageQuery {
+        var query = MessageQuery()
+        for app in app { query.add(.app, app) }
+        for function in rpc { query.add(.function, function) }
+        for type in type { query.add(.type, type) }
+        for service in service { query.add(.service, service) }
+        if !all { query.add(.priority, "info") }
+        if failed { query.add(.failed, "1") }
+        if let milliseconds = try latency() { query.add(.slowerThan, "\(milliseconds)") }
+        return query
+    }
+
+    private func latency() throws -> Int64? {
+        guard let slowerThan else { return nil }
+        guard let milliseconds = TimeArgument.milliseconds(slowerThan) else {
+            throw ValidationError(
+                "--slower-than is \"\(slowerThan)\"; expected a duration such as 200ms or 2s")
+        }
+        return milliseconds
+    }
+
+    private func start() throws -> MessageQuery {
+        var query = MessageQuery()
+        if let since {
+            guard let start = TimeArgument.start(since) else {
+                throw ValidationError(
+                    """
+                    --since is \"\(since)\"; expected a duration back such as 30s or 5m, or \
+                    a time such as 10:31, 10:31:07, "2026-11-21 10:31" or 2026-11-21T10:31:07Z
+                    """)
+            }
+            query.add(.since, start)
+        }
+        if let last = number ?? (since == nil ? Self.defaultNumber : nil) {
+            query.add(.last, "\(last)")
+        }
+        return query
+    }
+}
+
+extension ControlClientError {
+    /// What relayd did not understand in the request, in its own words.
+    var badRequest: String? {
+        guard case .refused(_, _, 400, _, let message) = self else { return nil }
+        return message
+    }
+}

@@ -1,0 +1,200 @@
+// An answer that comes line by line, for as long as relayd has something to say. Used by
+// `TailFollower`.
+
+import ControlAPI
+package import NIOCore
+import NIOHTTP1
+import NIOPosix
+
+extension ControlClient {
+    /// Asks the first relayd found for `path` and hands over the lines of its answer as they come.
+    ///
+    /// Lines wait while `body` works: relayd's connection fills up then, and relayd counts what
+    /// this reader misses.
+    ///
+    /// - Parameter body: Gets a line without its end; returns false to stop.
+    /// - Returns: When the answer ends, in whichever way, or `body` has had enough.
+    /// - Throws: `ControlClientError`, or what `body` throws.
+    package func lines(
+        of path: String, _ body: (ByteBuffer) async throws -> Bool
+    ) async throws {
+        var findings: [ControlClientError.Finding] = []
+        for socket in sockets {
+            let channel: NIOAsyncChannel<HTTPClientResponsePart, HTTPClientRequestPart>
+            do {
+                try socket.checkDirectoryIsOurs()
+                channel = try await connect(socket.path)
+            } catch {
+                findings.append(.init(path: socket.path, error: error))
+                continue
+            }
+            return try await channel.executeThenClose { inbound, outbound in
+                try await outbound.write(.head(Self.head(path)))
+                try await outbound.write(.end(nil))
+                try await read(inbound, from: socket.path, path, body)
+            }
+        }
+        throw ControlClientError.notRunning(findings)
+    }
+
+    private func connect(
+        _ socketPath: String
+    ) async throws -> NIOAsyncChannel<HTTPClientResponsePart, HTTPClientRequestPart> {
+        let timeout = timeout
+        return try await ClientBootstrap(group: eventLoopGroup)
+            .connectTimeout(timeout)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHTTPClientHandlers()
+                    try channel.pipeline.syncOperations.addHandler(AnswerDeadline(timeout))
+                }
+            }
+            .connect(unixDomainSocketPath: socketPath)
+            // Not before: an asynchronous channel must not be dropped, as a failed attempt's is.
+            .flatMapThrowing { try NIOAsyncChannel(wrappingChannelSynchronously: $0) }
+            .get()
+    }
+
+    private static func head(_ path: String) -> HTTPRequestHead {
+        var head = HTTPRequestHead(version: .http1_1, method: .GET, uri: path)
+        head.headers = [
+            "Host": "relayd", "User-Agent": "relayctl/\(Version.current)", "Connection": "close",
+        ]
+        return head
+    }
+
+    private func read(
+        _ inbound: NIOAsyncChannelInboundStream<HTTPClientResponsePart>, from socketPath: String,
+        _ path: String, _ body: (ByteBuffer) async throws -> Bool
+    ) async throws {
+        var answer = StreamedAnswer(socketPath: socketPath, path: path)
+        do {
+            for try await part in inbound {
+                try answer.receive(part)
+                while let line = answer.lines.next() {
+                    guard try await body(line) else { return }
+                }
+                // The other side may keep the connection open.
+                if case .end = part { return }
+            }
+        } catch is HTTPParserError where answer.head != nil {
+            // The connection broke: the answer ends here.
+            return
+        } catch is IOError where answer.head != nil {
+            return
+        } catch HTTPParserError.invalidEOFState {
+            throw ControlClientError(.closedEarly, at: socketPath)
+        } catch is HTTPParserError {
+            throw ControlClientError(.notHTTP, at: socketPath)
+        } catch let failure as ControlExchange.Failure {
+            throw ControlClientError(failure, at: socketPath)
+        }
+        if answer.head == nil { throw ControlClientError(.closedEarly, at: socketPath) }
+    }
+}
+
+/// What has come of an answer.
+private struct StreamedAnswer {
+    let socketPath: String
+    let path: String
+    private(set) var head: HTTPResponseHead?
+    var lines = LineSplitter()
+    /// Body of an answer that is a refusal.
+    private var refusal: [UInt8] = []
+
+    init(socketPath: String, path: String) {
+        self.socketPath = socketPath
+        self.path = path
+    }
+
+    /// - Throws: `ControlClientError` when it is no relayd, or relayd says no.
+    mutating func receive(_ part: HTTPClientResponsePart) throws {
+        switch part {
+        case .head(let head):
+            self.head = head
+            // A refusal is thrown when its reason is there.
+            if isSuccess || !server.hasPrefix("relayd/") { try check() }
+        case .body(let bytes) where isSuccess:
+            guard lines.append(bytes) else {
+                throw ControlClientError.notRelayd(
+                    socketPath, "it sent a line of more than \(LineSplitter.maximumBytes) bytes")
+            }
+        case .body(let bytes):
+            let room = ControlExchange.maximumBodyBytes - refusal.count
+            refusal += bytes.readableBytesView.prefix(room)
+        case .end:
+            if !isSuccess { try check() }
+        }
+    }
+
+    private var isSuccess: Bool { head?.status == .ok }
+    private var server: String { head?.headers.first(name: "server") ?? "" }
+
+    private func check() throws {
+        let answer = ControlAnswer(
+            status: Int(head?.status.code ?? 0), server: server, body: refusal)
+        try ControlClient.check(answer, from: socketPath, to: path)
+    }
+}
+
+/// Cuts what comes in pieces into lines.
+struct LineSplitter {
+    /// Four times the largest message relayd assembles by default.
+    static let maximumBytes = 64 << 20
+
+    private var pending = ByteBuffer()
+    /// Bytes of `pending` that are known to hold no line end.
+    private var scanned = 0
+
+    /// False when there is no end to a line.
+    mutating func append(_ bytes: ByteBuffer) -> Bool {
+        pending.discardReadBytes()
+        pending.writeImmutableBuffer(bytes)
+        return pending.readableBytes <= Self.maximumBytes
+    }
+
+    mutating func next() -> ByteBuffer? {
+        let rest = pending.readableBytesView.dropFirst(scanned)
+        guard let end = rest.firstIndex(of: UInt8(ascii: "\n")) else {
+            scanned = pending.readableBytes
+            return nil
+        }
+        scanned = 0
+        let line = pending.readSlice(length: end - pending.readerIndex)
+        pending.moveReaderIndex(forwardBy: 1)
+        return line
+    }
+}
+
+/// Gives a connection up on which no answer begins.
+private final class AnswerDeadline: ChannelInboundHandler {
+    typealias InboundIn = HTTPClientResponsePart
+    typealias InboundOut = HTTPClientResponsePart
+
+    private let limit: TimeAmount
+    private var deadline: Scheduled<Void>?
+
+    init(_ limit: TimeAmount) {
+        self.limit = limit
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        deadline = context.eventLoop.assumeIsolated().scheduleTask(in: limit) {
+            context.fireErrorCaught(ControlExchange.Failure.timedOut)
+            context.close(promise: nil)
+        }
+        context.fireChannelActive()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        deadline?.cancel()
+        deadline = nil
+        context.fireChannelRead(data)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        deadline?.cancel()
+        deadline = nil
+        context.fireChannelInactive()
+    }
+}

@@ -1,0 +1,184 @@
+// `relayctl tail`, once its options are understood: reads relayd's stream of messages, prints it,
+// and holds on to it.
+
+package import ControlAPI
+import NIOCore
+import SDLProtocol
+
+/// Follows the messages, also across a restart of relayd.
+///
+/// The cursor makes it whole: after an interruption reading goes on where it stopped, and what
+/// relayd could not keep that long is counted on standard error.
+package struct TailFollower {
+    /// How a message is shown.
+    package enum Form: Sendable, Equatable {
+        /// relayd's own line for people.
+        case text
+        /// The line, and its parameters under it.
+        case verbose
+        /// relayd's JSON, untouched.
+        case json
+    }
+
+    private let client: ControlClient
+    private let output: Output
+    private let form: Form
+    private let hasNumbers: Bool
+    private let style: Style
+    /// What to show.
+    private let filters: MessageQuery
+    /// Where to begin.
+    private let beginning: MessageQuery
+    private let isFollowing: Bool
+    private let pause: () async throws -> Void
+
+    /// Columns of a number: enough for a day at a bench, and some air.
+    private static let numberColumns = 8
+
+    /// Who was read last, and how far.
+    private var instance: String?
+    private var cursor = 0
+    /// The reader was told that relayd is gone.
+    private var isAway = false
+    private var hasEnough = false
+
+    /// - Parameters:
+    ///   - beginning: Key and value of the query that choose what of the past to begin with.
+    ///   - pause: Time until relayd is looked for again.
+    package init(
+        client: ControlClient, output: Output, form: Form, hasNumbers: Bool = false, style: Style,
+        filters: MessageQuery, beginning: MessageQuery, isFollowing: Bool = true,
+        pause: @escaping () async throws -> Void
+    ) {
+        self.client = client
+        self.output = output
+        self.form = form
+        self.hasNumbers = hasNumbers
+        self.style = style
+        self.filters = filters
+        self.beginning = beginning
+        self.isFollowing = isFollowing
+        self.pause = pause
+    }
+
+    /// Returns when nobody reads any more, or everything is shown and there is no more to follow.
+    package mutating func run() async throws {
+        while true {
+            do {
+                try await follow()
+                if hasEnough || !isFollowing { return }
+            } catch let error as ControlClientError {
+                guard instance != nil, isFollowing, error.mayPass else { throw error }
+                if !isAway { note("relayd is gone; waiting for it to come back") }
+                isAway = true
+            }
+            try await pause()
+        }
+    }
+
+    /// One connection, to its end.
+    private mutating func follow() async throws {
+        var enough = false
+        let path = query.path(Routes.messageStream)
+        // The closure cannot change `self` while `self.client` runs.
+        var reader = self
+        defer {
+            self = reader
+            hasEnough = enough
+        }
+        try await client.lines(of: path) { line in
+            let goesOn = try reader.take(line)
+            enough = !goesOn
+            return goesOn
+        }
+    }
+
+    private var query: MessageQuery {
+        var query = filters
+        switch form {
+        case .json: break
+        case .text: query.add(.format, "text")
+        case .verbose: query.add(.format, "both")
+        }
+        if form != .json, style.isOn { query.add(.color, "1") }
+        if !isFollowing { query.add(.follow, "0") }
+        if let instance {
+            query.add(.instance, instance)
+            query.add(.after, "\(cursor)")
+        } else {
+            query.add(contentsOf: beginning)
+        }
+        return query
+    }
+
+    // MARK: Lines
+
+    /// False when nobody reads any more.
+    private mutating func take(_ line: ByteBuffer) throws -> Bool {
+        let object: JSONObject
+        do {
+            object = try JSONObject(line)
+        } catch {
+            throw ControlClientError.notUnderstood(
+                client.sockets.map(\.path).joined(separator: ", "), server: "relayd",
+                problem: "a line is not JSON (\(error))")
+        }
+        guard let number = object.integer("n") else {
+            take(note: object)
+            return true
+        }
+        cursor = number
+        guard form != .json else {
+            return output.write(JSONText.safe(String(buffer: line)) + "\n")
+        }
+        let text = SafeText.line(object.string("text") ?? "", keepingColours: style.isOn)
+        let front = hasNumbers ? style(.dim, "\(number)".padded(to: Self.numberColumns)) : ""
+        return output.write(([front + text] + details(object)).map { $0 + "\n" }.joined())
+    }
+
+    /// What stands under a line: parameters, or the payload of a control frame.
+    private func details(_ message: JSONObject) -> [String] {
+        guard form == .verbose else { return [] }
+        let problems = MessageProblem.all(of: message)
+        guard let parameters = message.object("params") ?? message.object("payload"),
+            !parameters.members.isEmpty || !problems.isEmpty
+        else { return problems.map { "    " + $0.line(style) } }
+        return MarkedJSON.lines(parameters, problems: problems, style: style).map { "    " + $0 }
+    }
+
+    private mutating func take(note object: JSONObject) {
+        if let name = object.string("instance") { hasFound(instance: name) }
+        if let missed = object.integer("missed") {
+            let count = Units.count(missed, "message")
+            let verb = missed == 1 ? "was" : "were"
+            note("\(count) \(verb) missed: relayd keeps only so many, and this reader was too slow")
+        }
+        if let next = object.integer("next") { cursor = next }
+    }
+
+    private mutating func hasFound(instance name: String) {
+        let isOther = instance != nil && instance != name
+        if isOther {
+            note("relayd was restarted; its messages count from 1 again")
+            cursor = 0
+        } else if isAway {
+            note("relayd is back")
+        }
+        isAway = false
+        instance = name
+    }
+
+    private func note(_ text: String) {
+        output.write("relayctl: \(text)\n", to: .error)
+    }
+}
+
+extension ControlClientError {
+    /// Waiting may help: relayd is being restarted.
+    fileprivate var mayPass: Bool {
+        switch self {
+        case .notRunning, .timedOut: true
+        case .notRelayd, .refused, .notUnderstood: false
+        }
+    }
+}

@@ -1,0 +1,333 @@
+import ControlAPI
+import NIOCore
+import RelayCore
+import RelayTesting
+import Synchronization
+import Testing
+import relayctl
+
+@Suite struct TailCommandTests {
+    private static var story: MessageRing {
+        var feed = TrafficFeed()
+        feed.tellStory()
+        return feed.ring
+    }
+
+    /// Runs relayctl against a relayd with this ring.
+    private func run(
+        _ arguments: [String], on ring: MessageRing = story, isTerminal: Bool = false
+    ) async throws -> (code: Int32, out: String, error: String) {
+        let live = try LiveServer()
+        let recorder = Recorder()
+        let code = try await live.serve(ring) {
+            await live.execute(arguments, output: recorder.output(isTerminal: isTerminal))
+        }
+        return (code, recorder.text(), recorder.text(.error))
+    }
+
+    private func tail(_ arguments: String...) async throws -> [String] {
+        let result = try await run(["tail", "--once"] + arguments)
+        #expect(result.code == 0 && result.error.isEmpty)
+        return result.out.split(separator: "\n").map(String.init)
+    }
+
+    /// Lines without the time of day, which is that of the machine's time zone.
+    private func untimed(_ lines: [String]) -> [String] {
+        lines.map { String($0.dropFirst("10:31:07.000  ".count)) }
+    }
+
+    // MARK: Text
+
+    @Test("the recent past looks like relayd's own log") func text() async throws {
+        let lines = untimed(try await tail())
+        #expect(
+            lines == [
+                "Music             →  request   RegisterAppInterface #1      "
+                    + "\"Music\" appID m-1  45 B",
+                "Music             ←  response  RegisterAppInterface #1      SUCCESS  51 B  8 ms",
+                "Music             →  request   Show #2                      \"Hello\"  55 B",
+                "Music             ←  response  Show #2                      INVALID_DATA!  "
+                    + "\"alignment [31mis wrong\"  95 B  5 ms",
+                "Music             →  request   PutFile #3                   "
+                    + "\"icon.png\"  bulk 24 B  75 B",
+                "Music             ←  response  PutFile #3                   "
+                    + "SUCCESS  51 B  1500 ms slow",
+                "Music             ←  notify    OnHMIStatus                  FULL  31 B",
+                "Maps              →  request   RegisterAppInterface #1      "
+                    + "\"Maps\" appID m-2  44 B",
+                "relayd            ·  relay     link closed: cable pulled",
+            ])
+    }
+
+    @Test("-v shows parameters under their line") func verbose() async throws {
+        #expect(
+            try await tail("-v", "--rpc", "Show", "--type", "request").dropFirst() == [
+                "    {",
+                "      \"mainField1\": \"Hello\",",
+                "      \"alignment\": \"MIDDLE\"",
+                "    }",
+            ])
+    }
+
+    @Test("-v marks what relayd found wrong, where it is wrong") func marks() async throws {
+        let message = """
+            {"n":7,"kind":"request","params":{"alignment":"MIDDLE","softButtons":[{"type":"TEXT"}]},\
+            "problems":[{"rule":"unknownValue","severity":"error","path":"alignment",\
+            "message":"unknown value"},{"rule":"missingMandatory","severity":"error",\
+            "path":"softButtons[0].softButtonID","message":"mandatory parameter is missing"}],\
+            "text":"the line"}\n
+            """
+        let server = try await StubServer(
+            StubServer.relayd("{\"instance\":\"a\"}\n" + message))
+        let recorder = Recorder()
+        let code = await ControlClient.$defaultTimeout.withValue(.seconds(30)) {
+            await RelayCtl.execute(
+                ["tail", "-v", "--once", "--socket", server.path], output: recorder.output())
+        }
+        try await server.stop()
+        #expect(code == 0 && recorder.text(.error).isEmpty)
+        #expect(
+            recorder.text() == """
+                the line
+                    {
+                      "alignment": "MIDDLE",  ← unknown value
+                      "softButtons": [
+                        {
+                          "type": "TEXT"
+                          ← mandatory parameter is missing
+                        }
+                      ]
+                    }
+
+                """)
+    }
+
+    @Test("colours are those of the log, on a terminal or when asked for") func colours()
+        async throws
+    {
+        let always = try await tail("--color", "always")
+        try #require(always.count == 9)
+        #expect(always[0].contains("\u{1B}[34mrequest "))
+        #expect(always[1].contains("\u{1B}[32mSUCCESS\u{1B}[0m"))
+        #expect(always[3].contains("\u{1B}[1;31mINVALID_DATA!\u{1B}[0m  \"alignment [31mis"))
+        #expect(always[6].contains("\u{1B}[36mnotify  "))
+        #expect(try await run(["tail", "--once"], isTerminal: true).out.contains("\u{1B}[34m"))
+        #expect(try await !tail().joined().contains("\u{1B}"))
+        let never = try await run(["tail", "--once", "--color", "never"], isTerminal: true)
+        #expect(!never.out.contains("\u{1B}"))
+    }
+
+    @Test("--json passes relayd's objects on, one per line") func json() async throws {
+        var formatter = MessageFormatter(.json)
+        let expected = Self.story.messages(after: 0, limit: 2).entries.map { entry in
+            var line = ByteBuffer()
+            formatter.append(entry, to: &line)
+            return String(buffer: line)
+        }
+        #expect(try await tail("--json", "-n", "100").prefix(2) == expected[...])
+    }
+
+    @Test("--numbers shows what show takes") func numbers() async throws {
+        let line = try #require(await tail("--numbers", "--type", "event").first)
+        #expect(line.hasPrefix("10      ") && line.hasSuffix("cable pulled"))
+    }
+
+    // MARK: Choosing
+
+    @Test(
+        "filters choose",
+        arguments: [
+            (["-n", "2"], [9, 10]), (["-n", "0"], []), (["--all", "-n", "4"], [7, 8, 9, 10]),
+            (["--app", "Maps"], [9, 10]), (["--rpc", "putfile"], [5, 6, 10]),
+            (["--rpc", "!Show", "--rpc", "!PutFile", "--type", "request"], [1, 9]),
+            (["--type", "notification"], [7]), (["--failed"], [4, 10]),
+            (["--slower-than", "200ms"], [6]), (["--slower-than", "0.005s"], [2, 4, 6]),
+            (["--service", "bulk", "--type", "request"], [5]),
+            (["--since", "2026-11-21T10:31:08Z"], [6, 7, 9, 10]),
+            (["--since", "2026-11-21T10:31:08Z", "-n", "1"], [10]),
+            (["--since", "2030-01-01T00:00:00Z"], []),
+        ])
+    func filters(options: [String], expected: [Int]) async throws {
+        let result = try await run(["tail", "--once", "--json"] + options)
+        #expect(result.code == 0 && result.error.isEmpty)
+        let found = result.out.split(separator: "\n").map {
+            Int($0.dropFirst("{\"n\":".count).prefix { $0.isNumber })
+        }
+        #expect(found == expected)
+    }
+
+    @Test(
+        "what cannot be is refused with what was expected",
+        arguments: [
+            (["--type", "requests"], "type is \"requests\"; expected one of request"),
+            (["--rpc", "Shw"], "unknown RPC function 'Shw'"),
+            (["--rpc", "Shw"], "did you mean 'Show'?"),
+            (["--service", "7"], "expected one of control, rpc, audio"),
+            (["--since", "yesterday"], "--since is \"yesterday\"; expected a duration back"),
+            (
+                ["--slower-than", "200"],
+                "--slower-than is \"200\"; expected a duration such as 200ms"
+            ),
+            (["-n", "-3"], "-n"), (["--json", "-v"], "--json already shows everything"),
+        ])
+    func refusals(options: [String], message: String) async throws {
+        let result = try await run(["tail", "--once"] + options)
+        #expect(result.code == 64 && result.out.isEmpty && result.error.contains(message))
+    }
+
+    @Test("no relayd, and one that keeps nothing, end with 2") func failures() async throws {
+        let recorder = Recorder()
+        let code = await RelayCtl.execute(
+            ["tail", "--socket", "/nonexistent/c.sock"], output: recorder.output())
+        #expect(code == 2 && recorder.text().isEmpty)
+        #expect(recorder.text(.error).hasPrefix("relayctl: relayd is not running"))
+        let off = try await run(["tail"], on: MessageRing(maximumBytes: 0))
+        #expect(off.code == 2 && off.error.contains("relayd keeps no messages: limits.ring is 0"))
+        let stranger = try await StubServer(.answer("SSH-2.0-OpenSSH_9\r\n"))
+        let other = Recorder()
+        #expect(
+            await RelayCtl.execute(
+                ["tail", "--socket", stranger.path], output: other.output()) == 2)
+        #expect(other.text(.error).contains("is not relayd"))
+        try await stranger.stop()
+    }
+}
+
+@Suite struct TailFollowerTests {
+    /// Collects what a follower writes, and ends it after some lines.
+    private final class Reader: Sendable {
+        private let text = Mutex<(out: [String], error: [String])>(([], []))
+        private let enough: Int
+
+        init(endingAfter lines: Int = .max) {
+            enough = lines
+        }
+
+        var out: [String] { text.withLock { $0.out } }
+        var error: [String] { text.withLock { $0.error } }
+
+        var output: Output {
+            Output(
+                isTerminal: false, size: { (100, 40) },
+                sink: { [self] stream, line in
+                    text.withLock { text in
+                        guard stream == .standard else {
+                            text.error.append(line)
+                            return true
+                        }
+                        text.out.append(line)
+                        return text.out.count < enough
+                    }
+                })
+        }
+
+        func until(_ condition: (Reader) -> Bool) async throws {
+            while !condition(self) {
+                try Task.checkCancellation()
+                try await Task.sleep(for: .milliseconds(1))
+            }
+        }
+    }
+
+    /// Begins to follow from the last two messages.
+    private func follow(_ live: LiveServer, _ reader: Reader) throws -> Task<Void, any Error> {
+        let client = ControlClient(
+            sockets: try ControlSocket.forTool(given: live.path), timeout: .seconds(30))
+        return Task {
+            var follower = Self.follower(client, reader)
+            try await follower.run()
+        }
+    }
+
+    private static func follower(_ client: ControlClient, _ reader: Reader) -> TailFollower {
+        var beginning = MessageQuery()
+        beginning.add(.last, "2")
+        return TailFollower(
+            client: client, output: reader.output, form: .json, style: .plain,
+            filters: MessageQuery(),
+            beginning: beginning, pause: { try await Task.sleep(for: .milliseconds(1)) })
+    }
+
+    private func numbers(_ reader: Reader) -> [Int] {
+        reader.out.compactMap { Int($0.dropFirst("{\"n\":".count).prefix { $0.isNumber }) }
+    }
+
+    @Test("it goes on with what happens, until nobody reads", .timeLimit(.minutes(1)))
+    func follows() async throws {
+        var feed = TrafficFeed()
+        feed.tellStory()
+        let live = try LiveServer()
+        let reader = Reader(endingAfter: 4)
+        let following = try follow(live, reader)
+        try await live.serve(feed.ring) {
+            try await reader.until { $0.out.count == 2 }
+            feed.heartbeat()
+            try await reader.until { $0.out.count == 3 }
+            feed.heartbeat()
+            try await following.value
+        }
+        #expect(numbers(reader) == [9, 10, 11, 12] && reader.error.isEmpty)
+    }
+
+    @Test(
+        "after an interruption it misses nothing that is still kept", .timeLimit(.minutes(1)))
+    func resumes() async throws {
+        var feed = TrafficFeed()
+        feed.tellStory()
+        let live = try LiveServer()
+        let reader = Reader(endingAfter: 5)
+        let following = try follow(live, reader)
+        try await live.serve(feed.ring) { try await reader.until { $0.out.count == 2 } }
+        try await reader.until { $0.error.count == 1 }
+        feed.heartbeat()
+        feed.heartbeat()
+        try await live.serve(feed.ring) {
+            try await reader.until { $0.out.count == 4 }
+            feed.heartbeat()
+            try await following.value
+        }
+        #expect(numbers(reader) == [9, 10, 11, 12, 13])
+        #expect(
+            reader.error == [
+                "relayctl: relayd is gone; waiting for it to come back\n",
+                "relayctl: relayd is back\n",
+            ])
+    }
+
+    @Test("what was lost meanwhile is counted", .timeLimit(.minutes(1))) func counts() async throws
+    {
+        var feed = TrafficFeed(ring: MessageRing(maximumBytes: 3000))
+        feed.heartbeat()
+        let live = try LiveServer()
+        let reader = Reader()
+        let following = try follow(live, reader)
+        try await live.serve(feed.ring) { try await reader.until { $0.out.count == 1 } }
+        try await reader.until { $0.error.count == 1 }
+        for _ in 0..<100 { feed.heartbeat() }
+        let first = Int(try #require(feed.ring.range).lowerBound)
+        try await live.serve(feed.ring) { try await reader.until { numbers($0).last == 101 } }
+        following.cancel()
+        _ = await following.result
+        #expect(numbers(reader) == [1] + Array(first...101))
+        #expect(
+            reader.error.contains { $0.hasPrefix("relayctl: \(first - 2) messages were missed") })
+    }
+
+    @Test("a restarted relayd is told from the one before", .timeLimit(.minutes(1)))
+    func restarts() async throws {
+        var before = TrafficFeed()
+        before.tellStory()
+        let live = try LiveServer()
+        let reader = Reader(endingAfter: 14)
+        let following = try follow(live, reader)
+        try await live.serve(before.ring) { try await reader.until { $0.out.count == 2 } }
+        // More messages than the one before had: only the instance tells.
+        var after = TrafficFeed()
+        after.tellStory()
+        after.heartbeat()
+        after.heartbeat()
+        try await live.serve(after.ring) { try await following.value }
+        #expect(numbers(reader) == [9, 10] + Array(1...12))
+        #expect(reader.error.last?.contains("restarted; its messages count from 1 again") == true)
+    }
+}

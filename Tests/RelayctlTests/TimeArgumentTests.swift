@@ -1,0 +1,48 @@
+import ControlAPI
+import Testing
+import relayctl
+
+@Suite struct TimeArgumentTests {
+    @Test(
+        "durations have a unit",
+        arguments: [
+            ("200ms", 200), ("1.5s", 1500), ("30s", 30_000), ("5m", 300_000), ("2h", 7_200_000),
+            ("0s", 0), ("200", nil), ("", nil), ("s", nil), ("-1s", nil), ("1 s", nil),
+            ("1d", nil), ("1.2.3s", nil), ("99999999h", nil), ("1e3s", nil), ("٣s", nil),
+        ])
+    func durations(text: String, milliseconds: Int64?) {
+        #expect(TimeArgument.milliseconds(text) == milliseconds)
+    }
+
+    @Test("a duration and a time in UTC are passed on") func passedOn() {
+        #expect(TimeArgument.start("30s") == "-30000ms")
+        #expect(
+            TimeArgument.start("2026-11-21T10:31:07.5Z") == "2026-11-21T10:31:07.500Z")
+    }
+
+    @Test("local times are of this machine's zone, and of the last such moment") func local() throws
+    {
+        let now = Samples.now
+        for text in ["10:31", "10:31:07", "23:59:59", "00:00"] {
+            let start = try #require(
+                TimeArgument.start(text, now: now).flatMap { Timestamp($0) })
+            #expect(LocalTime.system.timeOfDay(start).hasPrefix(text))
+            #expect(start <= now && now.seconds(since: start) < 25 * 3600)
+        }
+        for text in ["2026-11-20 22:15", "2026-11-20T22:15:00"] {
+            let start = try #require(
+                TimeArgument.start(text, now: now).flatMap { Timestamp($0) })
+            #expect(LocalTime.system.full(start) == "2026-11-20 22:15:00.000")
+        }
+    }
+
+    @Test(
+        "what is no time is refused",
+        arguments: [
+            "", "yesterday", "25:00", "10:60", "10:31:61", "10", "1:2:3:4", "2026-13-01 10:00",
+            "2026-11-21", "10:31 2026-11-21 x", ":", "-30s",
+        ])
+    func refused(text: String) {
+        #expect(TimeArgument.start(text) == nil)
+    }
+}
