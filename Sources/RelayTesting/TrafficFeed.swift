@@ -70,10 +70,10 @@ package struct TrafficFeed {
             .frames([TappedFrame(frame: frame, direction: .fromApp, app: app, time: time)]))
     }
 
-    /// A dialogue of ten messages: Music (#1) registers, shows something, fails, uploads an icon,
-    /// waits long; Maps (#2) says hello; the link breaks.
+    /// A dialogue of ten messages: Music (#1) registers, shows something wrong, fails, uploads an
+    /// icon, waits long; Maps (#2) says hello; the link breaks.
     package mutating func tellStory() {
-        request(.registerAppInterface, 1, #"{"appName":"Music","appID":"m-1"}"#)
+        register("Music", appID: "m-1")
         milliseconds += 8
         response(.registerAppInterface, 1)
         request(.show, 2, #"{"mainField1":"Hello","alignment":"MIDDLE"}"#)
@@ -82,15 +82,25 @@ package struct TrafficFeed {
             .show, 2,
             #"{"success":false,"resultCode":"INVALID_DATA","info":"alignment \u001b[31mis wrong"}"#)
         rpc(
-            .fromApp, .request, .putFile, 3, #"{"syncFileName":"icon.png","length":24}"#,
+            .fromApp, .request, .putFile, 3, #"{"syncFileName":"icon.png","fileType":"GRAPHIC_PNG"}"#,
             bulk: Self.image)
         milliseconds += 1500
         response(.putFile, 3)
-        notification(.onHMIStatus, #"{"hmiLevel":"FULL"}"#)
+        notification(
+            .onHMIStatus,
+            #"{"hmiLevel":"FULL","audioStreamingState":"AUDIBLE","systemContext":"MAIN"}"#)
         heartbeat()
         (app, session) = (AppID(rawValue: 2), 2)
-        request(.registerAppInterface, 1, #"{"appName":"Maps","appID":"m-2"}"#)
+        register("Maps", appID: "m-2")
         receive(.linkClosed(reason: "cable pulled", time: time))
+    }
+
+    private mutating func register(_ name: String, appID: String) {
+        request(
+            .registerAppInterface, 1,
+            #"{"syncMsgVersion":{"majorVersion":7,"minorVersion":0},"appName":"\#(name)","#
+                + #""appID":"\#(appID)","isMediaApplication":false,"languageDesired":"EN-US","#
+                + #""hmiDisplayLanguageDesired":"EN-US"}"#)
     }
 
     /// The beginning of a PNG of 70×70.

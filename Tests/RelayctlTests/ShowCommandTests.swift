@@ -37,12 +37,12 @@ import relayctl
                 Where        session 1, service bulk, from the app
                 RPC          PutFile #3  (function 32)
                 Answer       message 6 after 1500 ms: SUCCESS
-                Size         75 B in 1 frame
+                Size         88 B in 1 frame
                 Bulk data    24 B, PNG 70×70
 
                 {
                   "syncFileName": "icon.png",
-                  "length": 24
+                  "fileType": "GRAPHIC_PNG"
                 }
 
                 """)

@@ -43,18 +43,20 @@ import relayctl
         #expect(
             lines == [
                 "Music             →  request   RegisterAppInterface #1      "
-                    + "\"Music\" appID m-1  45 B",
+                    + "\"Music\" appID m-1 RPC 7.0.0  187 B",
                 "Music             ←  response  RegisterAppInterface #1      SUCCESS  51 B  8 ms",
-                "Music             →  request   Show #2                      \"Hello\"  55 B",
+                "Music             →  request   Show #2                      \"Hello\"  55 B  "
+                    + "⚠ unknown value \"MIDDLE\" of alignment, expected one of "
+                    + "LEFT_ALIGNED, RIGHT_ALIGNED, CENTERED",
                 "Music             ←  response  Show #2                      INVALID_DATA!  "
                     + "\"alignment [31mis wrong\"  95 B  5 ms",
                 "Music             →  request   PutFile #3                   "
-                    + "\"icon.png\"  bulk 24 B  75 B",
+                    + "\"icon.png\" GRAPHIC_PNG  bulk 24 B  88 B",
                 "Music             ←  response  PutFile #3                   "
                     + "SUCCESS  51 B  1500 ms slow",
-                "Music             ←  notify    OnHMIStatus                  FULL  31 B",
+                "Music             ←  notify    OnHMIStatus                  FULL AUDIBLE MAIN  86 B",
                 "Maps              →  request   RegisterAppInterface #1      "
-                    + "\"Maps\" appID m-2  44 B",
+                    + "\"Maps\" appID m-2 RPC 7.0.0  186 B",
                 "relayd            ·  relay     link closed: cable pulled",
             ])
     }
@@ -64,7 +66,8 @@ import relayctl
             try await tail("-v", "--rpc", "Show", "--type", "request").dropFirst() == [
                 "    {",
                 "      \"mainField1\": \"Hello\",",
-                "      \"alignment\": \"MIDDLE\"",
+                "      \"alignment\": \"MIDDLE\"  ← unknown value \"MIDDLE\" of alignment, "
+                    + "expected one of LEFT_ALIGNED, RIGHT_ALIGNED, CENTERED",
                 "    }",
             ])
     }
@@ -140,7 +143,7 @@ import relayctl
             (["-n", "2"], [9, 10]), (["-n", "0"], []), (["--all", "-n", "4"], [7, 8, 9, 10]),
             (["--app", "Maps"], [9, 10]), (["--rpc", "putfile"], [5, 6, 10]),
             (["--rpc", "!Show", "--rpc", "!PutFile", "--type", "request"], [1, 9]),
-            (["--type", "notification"], [7]), (["--failed"], [4, 10]),
+            (["--type", "notification"], [7]), (["--failed"], [3, 4, 10]),
             (["--slower-than", "200ms"], [6]), (["--slower-than", "0.005s"], [2, 4, 6]),
             (["--service", "bulk", "--type", "request"], [5]),
             (["--since", "2026-11-21T10:31:08Z"], [6, 7, 9, 10]),

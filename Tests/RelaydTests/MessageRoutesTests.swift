@@ -75,7 +75,7 @@ import relayd
             ("type=notification&type=event", [7, 10]),
             ("type=control", [8]),
             ("type=response&failed=1", [4]),
-            ("failed=1", [4, 10]),
+            ("failed=1", [3, 4, 10]),
             ("priority=info&type=control", []),
             ("function=Show&type=request&type=response", [3, 4]),
             ("function=!Show&function=!PutFile&type=response", [2]),

@@ -21,9 +21,9 @@ import Testing
 
     @Test("as text a message is its number and its line in the log") func text() {
         #expect(
-            lines(.text)[2] == """
-                {"n":3,"text":"10:31:07.008  Music             →  request   \
-                Show #2                      \\"Hello\\"  55 B"}
+            lines(.text)[5] == """
+                {"n":6,"text":"10:31:08.513  Music             ←  response  \
+                PutFile #3                   SUCCESS  51 B  1500 ms slow"}
                 """)
     }
 

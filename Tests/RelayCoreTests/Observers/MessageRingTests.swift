@@ -123,7 +123,7 @@ import Testing
         var formatter = MessageFormatter(.json)
         var line = ByteBuffer()
         formatter.append(try #require(ring.message(2)), to: &line)
-        #expect(String(buffer: line).hasSuffix(#""paramsTruncated":true}"#))
+        #expect(String(buffer: line).contains(#""paramsTruncated":true"#))
     }
 
     @Test("a ring of no bytes keeps nothing and is no trouble") func off() async throws {
@@ -161,7 +161,7 @@ import Testing
         #expect(numbers(MessageFilter(slowerThan: 8_000_000)) == [2, 6])
         #expect(
             numbers(MessageFilter(traffic: try TrafficFilter(minimumPriority: .warning))) == [
-                4, 10,
+                3, 4, 10,
             ]
         )
         #expect(
