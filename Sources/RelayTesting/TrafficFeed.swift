@@ -82,7 +82,8 @@ package struct TrafficFeed {
             .show, 2,
             #"{"success":false,"resultCode":"INVALID_DATA","info":"alignment \u001b[31mis wrong"}"#)
         rpc(
-            .fromApp, .request, .putFile, 3, #"{"syncFileName":"icon.png","fileType":"GRAPHIC_PNG"}"#,
+            .fromApp, .request, .putFile, 3,
+            #"{"syncFileName":"icon.png","fileType":"GRAPHIC_PNG"}"#,
             bulk: Self.image)
         milliseconds += 1500
         response(.putFile, 3)
