@@ -72,7 +72,8 @@ final class FrameTap {
 ///
 /// Small frames are copied: a slice would keep a whole read buffer alive, and the channel would
 /// need a new one for its next read. That is two allocations for every frame on a link where
-/// frames come one by one, and up to 64 KB for a frame of 64 B.
+/// frames come one by one, and up to 64 KB for a frame of 64 B. Of audio and video only the header
+/// is copied, because the observers count them and look into none.
 struct TapBatch {
     /// Frames up to this size are copied: some 50 ns at most. Larger ones share the read buffer.
     static let copiedBytes = 2048
@@ -82,6 +83,8 @@ struct TapBatch {
     private var copies = ByteBuffer()
     /// What the frames occupy, `FrameTap.overheadBytes` each included.
     private(set) var bytes = 0
+    /// What the frames had on the wire.
+    private(set) var wireBytes = 0
 
     private struct Entry {
         var frame: TappedFrame
@@ -94,14 +97,19 @@ struct TapBatch {
 
     @inline(__always)
     mutating func append(_ frame: TappedFrame) {
-        let size = frame.frame.wire.readableBytes
+        let wire = frame.frame.wire
+        wireBytes += wire.readableBytes
+        let isCounted = frame.frame.service.isStream && frame.frame.type != .control
+        let size = isCounted ? frame.frame.headerBytes : wire.readableBytes
         bytes += size + FrameTap.overheadBytes
         guard size <= Self.copiedBytes else {
             entries.append(Entry(frame: frame, copy: nil))
             return
         }
         let start = copies.writerIndex
-        copies.writeImmutableBuffer(frame.frame.wire)
+        wire.withUnsafeReadableBytes { all in
+            _ = copies.writeBytes(UnsafeRawBufferPointer(rebasing: all.prefix(size)))
+        }
         var entry = Entry(frame: frame, copy: start..<copies.writerIndex)
         entry.frame.frame = Frame(checked: ByteBuffer())
         entries.append(entry)
@@ -115,6 +123,7 @@ struct TapBatch {
         copies = ByteBuffer()
         copies.reserveCapacity(taken.copies.readableBytes)
         bytes = 0
+        wireBytes = 0
         return taken
     }
 
@@ -176,7 +185,7 @@ package final class TapQueue: Sendable {
             guard state.queuedBytes + state.takenBytes + batch.bytes <= maximumBytes else {
                 state.missedFrames += batch.count
                 state.missedBatches += 1
-                state.missedBytes += batch.bytes - batch.count * FrameTap.overheadBytes
+                state.missedBytes += batch.wireBytes
                 return nil
             }
             state.queuedBytes += batch.bytes

@@ -98,12 +98,33 @@ struct FrameTapTests {
         #expect(frames(await rest(of: queue).first) == sent)
     }
 
-    @Test("small frames do not keep their read buffer")
-    func copies() async {
+    @Test("of audio and video the observers get the header, which tells the size")
+    func headers() async throws {
+        let queue = TapQueue(maximumBytes: 1 << 20)
+        let tap = tap(queue)
+        let video = Frame.data(session: 1, service: .video, message: 7, bytes: 100_000)
+        let start = Frame(
+            version: 5, type: .control, service: .video, info: 1, sessionID: 1,
+            payload: ByteBuffer(string: "BSON"))
+        record([video, start], on: tap)
+        tap.emit()
+        let seen = frames(await rest(of: queue).first)
+        #expect(seen == [video.headerOnly, start])
+        let first = try #require(seen.first)
+        #expect(first.payloadBytes == 100_000 && first.messageID == 7)
+        #expect(first.wire.readableBytes == 12 && first.payload.readableBytes == 0)
+    }
+
+    @Test(
+        "small frames, audio and video do not keep their read buffer",
+        arguments: [
+            Frame.rpc(session: 1), Frame.data(session: 1, service: .audio, bytes: 100_000),
+        ])
+    func copies(frame: Frame) async {
         let queue = TapQueue(maximumBytes: 1 << 20)
         let tap = tap(queue)
         var read = ByteBuffer()
-        read.writeImmutableBuffer(Frame.rpc(session: 1).wire)
+        read.writeImmutableBuffer(frame.wire)
         let storage = read.withUnsafeReadableBytes { $0.baseAddress }
         record([Frame(checked: read)], on: tap)
         // Sole owners write in place, others into a copy.

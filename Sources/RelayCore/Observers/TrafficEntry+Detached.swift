@@ -25,7 +25,7 @@ extension TrafficEntry {
             query.json = query.json?.detached()
             entry.content = .security(query)
         case .dropped(var dropped):
-            dropped.frame = dropped.frame?.headerOnly()
+            dropped.frame = dropped.frame?.headerOnly
             dropped.rpc = dropped.rpc?.detached(maximumBytes: maximumBytes)
             entry.content = .dropped(dropped)
         // Values, or bytes in storage of their own already.
@@ -107,13 +107,5 @@ extension JSONObject {
 extension ByteBuffer {
     fileprivate var footprint: Int {
         readableBytes == 0 ? 0 : Footprint.buffer + Footprint.allocation + storageCapacity
-    }
-}
-
-extension Frame {
-    fileprivate func headerOnly() -> Frame {
-        Frame(
-            version: version, isEncrypted: isEncrypted, type: type, service: service, info: info,
-            sessionID: sessionID, messageID: messageID ?? 0)
     }
 }

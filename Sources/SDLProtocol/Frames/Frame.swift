@@ -60,9 +60,11 @@ package struct Frame: Hashable, Sendable {
     /// The session; 0 only before a session exists.
     @inlinable
     package var sessionID: UInt8 { byte(3) }
-    /// Bytes after the header.
+    /// Bytes after the header, as the header says; `headerOnly` frames have lost them.
     @inlinable
-    package var payloadBytes: Int { wire.readableBytes - headerBytes }
+    package var payloadBytes: Int {
+        Int(wire.getInteger(at: wire.readerIndex + 4, as: UInt32.self) ?? 0)
+    }
     /// Counts messages of a session, shared by all frames of one message; absent in v1.
     @inlinable
     package var messageID: UInt32? {
@@ -72,10 +74,18 @@ package struct Frame: Hashable, Sendable {
     @inlinable
     package var headerBytes: Int { FrameHeader.bytes(version: version) }
 
-    /// The bytes after the header, sharing storage with the frame.
+    /// The bytes after the header, sharing storage with the frame; none of a `headerOnly` frame.
     @inlinable
     package var payload: ByteBuffer {
         wire.getSlice(at: wire.readerIndex + headerBytes, length: payloadBytes) ?? ByteBuffer()
+    }
+
+    /// The header in storage of its own: for those who count frames and look into none.
+    package var headerOnly: Frame {
+        var header = ByteBuffer()
+        header.reserveCapacity(headerBytes)
+        header.writeBytes(wire.readableBytesView.prefix(headerBytes))
+        return Frame(checked: header)
     }
 
     /// What a control frame says; nil for other frame types.
