@@ -65,6 +65,8 @@ package struct AppListener: Sendable {
             .childChannelOption(tcp(TCP_KEEPINTVL), value: keepaliveIntervalSeconds)
             .childChannelOption(tcp(TCP_USER_TIMEOUT), value: userTimeoutMilliseconds)
             .childChannelOption(.writeBufferWaterMark, value: appWaterMark)
+            .childChannelOption(.recvAllocator, value: ReadBuffer.allocator)
+            .childChannelOption(.maxMessagesPerRead, value: ReadBuffer.readsInRow)
             .childChannelInitializer { relay.configureApp($0) }
         var channels: [any Channel] = []
         for address in addresses {

@@ -29,6 +29,7 @@ final class LinkHandler: ChannelDuplexHandler {
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
+        ReadBuffer.adopt(context.channel)
         if context.channel.isActive { switchboard.linkOpened(self) }
     }
 

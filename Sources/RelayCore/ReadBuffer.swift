@@ -1,0 +1,24 @@
+// How much one read takes at most; set by `AppListener` on apps and by `LinkHandler` on the link.
+
+import NIOCore
+
+/// The buffer a channel reads into. It grows and shrinks with what reads bring.
+enum ReadBuffer {
+    /// The largest frame is 128 KB: with less, each such frame straddles two reads and has to be
+    /// copied; and the more frames a read brings, the fewer straddle its end.
+    static let maximumBytes = 256 << 10
+    /// A channel keeps one buffer for each read that it may make in a row; with one, a connection
+    /// that streams costs no more memory than with NIO's four buffers of 64 KB.
+    static let readsInRow: UInt = 1
+
+    static var allocator: AdaptiveRecvByteBufferAllocator {
+        AdaptiveRecvByteBufferAllocator(minimum: 64, initial: 2048, maximum: maximumBytes)
+    }
+
+    /// For channels that were made elsewhere. Those that do not know the options stay as they are.
+    static func adopt(_ channel: any Channel) {
+        guard let options = channel.syncOptions else { return }
+        try? options.setOption(.recvAllocator, value: allocator)
+        try? options.setOption(.maxMessagesPerRead, value: readsInRow)
+    }
+}
