@@ -16,8 +16,9 @@ final class FrameTap {
     static let overheadBytes = 256
     /// How long a frame may wait for others.
     static let batchDelay: TimeAmount = .milliseconds(10)
-    /// Bytes of a batch that is handed over at once, however young; less with a small queue.
-    static let batchBytes = 256 << 10
+    /// Bytes of a batch that is handed over at once, however young; less with a small queue. A
+    /// quarter of it would wake the observers for every read of a link at full speed.
+    static let batchBytes = 1 << 20
 
     private let queue: TapQueue
     private let loop: any EventLoop

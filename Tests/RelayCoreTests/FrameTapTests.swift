@@ -60,7 +60,9 @@ struct FrameTapTests {
     @Test("a large batch leaves at the end of its read")
     func large() async {
         let queue = TapQueue(maximumBytes: 8 << 20)
-        let sent = (1...3).map { Frame.data(session: 1, message: $0, bytes: 100_000) }
+        let sent = (1...3).map {
+            Frame.data(session: 1, message: $0, bytes: FrameTap.batchBytes / 3)
+        }
         record(sent, on: tap(queue))
         #expect(frames(await rest(of: queue).first) == sent)
     }
