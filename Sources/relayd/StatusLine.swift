@@ -48,8 +48,10 @@ extension TrafficEntry {
         switch content {
         case .event, .control: true
         case .rpc(let rpc):
-            [.registerAppInterface, .unregisterAppInterface, .onAppInterfaceUnregistered]
-                .contains(rpc.message.functionID)
+            switch rpc.message.functionID {
+            case .registerAppInterface, .unregisterAppInterface, .onAppInterfaceUnregistered: true
+            default: false
+            }
         default: false
         }
     }

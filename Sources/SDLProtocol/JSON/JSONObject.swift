@@ -89,14 +89,21 @@ extension JSONObject {
         var index = members.count
         while index > 0 {
             index -= 1
-            let token = members[index].key
-            let isMatch =
-                token.hasEscapes
-                ? JSONText.string(token, in: text) == key
-                : Self.equals(text, token.content, key.utf8.span)
-            if isMatch { return members[index].value }
+            if Self.isKey(members[index].key, key, in: text) { return members[index].value }
         }
         return nil
+    }
+
+    /// Whether a key of this object reads `name`.
+    package func isKey(_ token: JSONToken, _ name: String) -> Bool {
+        Self.isKey(token, name, in: bytes.readableBytesUInt8Span)
+    }
+
+    @inline(__always)
+    private static func isKey(_ token: JSONToken, _ name: String, in text: Span<UInt8>) -> Bool {
+        token.hasEscapes
+            ? JSONText.string(token, in: text) == name
+            : equals(text, token.content, name.utf8.span)
     }
 
     @inline(__always)

@@ -103,6 +103,12 @@ extension JSONObject {
         JSONCompactor.append(bytes.readableBytesUInt8Span, to: &line)
     }
 
+    /// One value of the object in the same way.
+    package func appendCompacted(_ token: JSONToken, to line: inout [UInt8]) {
+        let text = bytes.readableBytesUInt8Span
+        JSONCompactor.append(text.extracting(token.range), to: &line)
+    }
+
     package var compacted: String {
         var line: [UInt8] = []
         appendCompacted(to: &line)

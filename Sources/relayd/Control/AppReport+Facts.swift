@@ -118,7 +118,7 @@ extension SubscriptionsReport {
         self.init()
         buttons = facts.buttons.sorted()
         wayPoints = facts.hasWayPoints
-        vehicleData = facts.vehicleData.sorted { $0.key < $1.key }.map { name, datum in
+        vehicleData = facts.vehicleData.sorted.map { name, datum in
             VehicleDatumReport(
                 name: name, isSubscribed: datum.isSubscribed, value: datum.value,
                 at: datum.time.map { Timestamp($0) })

@@ -18,7 +18,7 @@ package struct Advice: Hashable, Sendable {
     package var remedy: String
     /// Number of the entry it was seen in.
     package var entry: UInt64
-    /// What makes it the same advice again: a function, a file, a key.
+    /// Of its `AdviceKey`.
     var cause: String
     /// How often it was seen, and when last.
     package var count = 1
@@ -30,8 +30,15 @@ package struct Advice: Hashable, Sendable {
         return subject.map { "\($0): \(text)" } ?? text
     }
 
-    /// Whether `other` would tell nothing new.
-    func isSame(as other: Advice) -> Bool {
-        code == other.code && app == other.app && cause == other.cause
+    func isAbout(_ key: AdviceKey) -> Bool {
+        code == key.code && app == key.app && cause == key.cause
     }
+}
+
+/// What makes it the same advice again.
+struct AdviceKey: Hashable, Sendable {
+    var code: AdviceCode
+    var app: AppID?
+    /// A function, a file, a parameter: tells it from other advice of the code.
+    var cause: String
 }

@@ -1,4 +1,4 @@
-// Keeps advice from becoming a flood; used by `TrafficAdvisor`.
+// Keeps advice from becoming a flood; used by `AdviceRules`.
 
 import SDLProtocol
 
@@ -9,24 +9,17 @@ struct AdviceLimiter: Sendable {
     /// Faults remembered at once; beyond, those of the last minute are all that is kept.
     static let maximum = 1024
 
-    private struct Key: Hashable {
-        var code: AdviceCode
-        var app: AppID?
-        var cause: String
-    }
+    private var told: [AdviceKey: WallTime] = [:]
 
-    private var told: [Key: WallTime] = [:]
-
-    /// True when `advice` is to be told, false when it was told within the last minute.
-    mutating func allows(_ advice: Advice) -> Bool {
-        let key = Key(code: advice.code, app: advice.app, cause: advice.cause)
-        if let last = told[key], Self.isRecent(last, at: advice.time) { return false }
+    /// True when it is to be told, false when it was told within the last minute.
+    mutating func allows(_ key: AdviceKey, at time: WallTime) -> Bool {
+        if let last = told[key], Self.isRecent(last, at: time) { return false }
         if told.count >= Self.maximum {
-            told = told.filter { Self.isRecent($0.value, at: advice.time) }
+            told = told.filter { Self.isRecent($0.value, at: time) }
             // A thousand different faults in a minute are one fault.
             guard told.count < Self.maximum else { return false }
         }
-        told[key] = advice.time
+        told[key] = time
         return true
     }
 

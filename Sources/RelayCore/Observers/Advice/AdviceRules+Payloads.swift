@@ -10,7 +10,7 @@ extension AdviceRules {
         guard !request.isTruncated else { return }
         let parameters = request.parameters
         let name = parameters.string("syncFileName") ?? "?"
-        let file = "PutFile \"\(PrintableText.string(name, limit: FactLimits.text))\""
+        var file: String { "PutFile \"\(PrintableText.string(name, limit: FactLimits.text))\"" }
         guard request.bulkBytes > 0 else {
             return advise(.putFileLength, entry, cause: name, "\(file) carries no bulk data")
         }
@@ -86,8 +86,10 @@ extension AdviceRules {
 
     mutating func consider(_ undecodable: UndecodableEntry, _ entry: TrafficEntry) {
         count(entry)
-        let what = undecodable.header.map { FunctionID(rawValue: $0.functionID).description }
-        let name = what.map { "\($0) of \(Self.side(entry))" } ?? "a message of \(Self.side(entry))"
+        var name: String {
+            let what = undecodable.header.map { FunctionID(rawValue: $0.functionID).description }
+            return "\(what ?? "a message") of \(Self.side(entry))"
+        }
         switch undecodable.reason {
         case .assembly(.expired(let received, let announced)):
             advise(

@@ -16,37 +16,31 @@ extension AdviceRules {
     /// Frames of the session's messages; audio and video are not counted by head units either.
     mutating func count(_ entry: TrafficEntry) {
         guard entry.direction == .fromApp, let session = entry.sessionID,
-            sessions[session] != nil
+            let frames = sessions[session]?.frames.add(entry.frames, at: entry.time),
+            Limit.isNear(frames, Limit.framesPerSecond)
         else { return }
-        sessions[session]?.frames.add(entry.frames, at: entry.time)
-        let frames = sessions[session]?.frames.sum ?? 0
-        if Limit.isNear(frames, Limit.framesPerSecond) {
-            advise(
-                .frameRate, entry,
-                "\(frames) frames in a second; head units end a session at "
-                    + "\(Limit.framesPerSecond)")
-        }
+        advise(
+            .frameRate, entry,
+            "\(frames) frames in a second; head units end a session at \(Limit.framesPerSecond)")
     }
 
     private mutating func countRequest(_ entry: TrafficEntry, isInNone: Bool) {
-        guard let session = entry.sessionID, sessions[session] != nil else { return }
-        sessions[session]?.requests.add(1, at: entry.time)
-        let requests = sessions[session]?.requests.sum ?? 0
+        guard let session = entry.sessionID,
+            let requests = sessions[session]?.requests.add(1, at: entry.time)
+        else { return }
         if Limit.isNear(requests, Limit.requestsPer10Seconds) {
             advise(
                 .requestRate, entry,
                 "\(requests) requests in 10 s; head units unregister an app at "
                     + "\(Limit.requestsPer10Seconds)")
         }
-        guard isInNone else { return }
-        sessions[session]?.noneRequests.add(1, at: entry.time)
-        let inNone = sessions[session]?.noneRequests.sum ?? 0
-        if Limit.isNear(inNone, Limit.noneRequestsPer10Seconds) {
-            advise(
-                .noneRequestRate, entry,
-                "\(inNone) requests in 10 s while in NONE; head units unregister an app at "
-                    + "\(Limit.noneRequestsPer10Seconds)")
-        }
+        guard isInNone, let inNone = sessions[session]?.noneRequests.add(1, at: entry.time),
+            Limit.isNear(inNone, Limit.noneRequestsPer10Seconds)
+        else { return }
+        advise(
+            .noneRequestRate, entry,
+            "\(inNone) requests in 10 s while in NONE; head units unregister an app at "
+                + "\(Limit.noneRequestsPer10Seconds)")
     }
 
     // MARK: Requests
@@ -92,11 +86,15 @@ extension AdviceRules {
     }
 
     private mutating func remember(_ rpc: RPCEntry, _ entry: TrafficEntry) {
+        guard !rpc.validation.isEmpty else { return }
         let errors = rpc.validation.filter(\.isError)
         let problems = errors.isEmpty ? rpc.validation.filter { $0.severity == .warning } : errors
         guard !problems.isEmpty else { return }
-        if violations.count >= Self.maximumViolations, let oldest = violations.keys.min() {
-            violations[oldest] = nil
+        if violations.count >= Self.maximumViolations {
+            // Half of them at once, since the oldest have to be looked for.
+            for number in violations.keys.sorted().prefix(Self.maximumViolations / 2) {
+                violations[number] = nil
+            }
         }
         violations[entry.number] = problems.prefix(3).map(\.description)
     }

@@ -5,10 +5,20 @@
 
 import SDLProtocol
 
-/// The connection doctor. Pure: entries and what was known before them in, advice out.
+/// The connection doctor. Pure: entries and what was known before them in, findings out.
+///
+/// A fault that was told within the last minute is not put into words again: an app that floods
+/// brings advice with every message.
 struct AdviceRules: Sendable {
+    enum Finding: Sendable {
+        case new(Advice)
+        /// The same was found within the last minute.
+        case again(AdviceKey, at: WallTime)
+    }
+
     /// What was found since `take`.
-    private var found: [Advice] = []
+    private var found: [Finding] = []
+    private var limiter = AdviceLimiter()
     /// What is to be remembered of a session besides the facts.
     var sessions: [UInt8: SessionNotes] = [:]
     /// What the RPC specification has against requests that wait for their answer, by number of entry.
@@ -56,25 +66,38 @@ struct AdviceRules: Sendable {
     }
 
     /// What was found since the last call.
-    mutating func take() -> [Advice] {
+    mutating func take() -> [Finding] {
         guard !found.isEmpty else { return [] }
         defer { found = [] }
         return found
     }
 
+    /// The connection is closed.
+    mutating func forget(_ app: AppID) {
+        limiter.forget(app)
+    }
+
     /// - Parameters:
     ///   - cause: Tells this advice from others of the same code and app.
+    ///   - text: Asked for only when it is to be told.
     ///   - remedy: When there is a better one than the code's own.
     mutating func advise(
-        _ code: AdviceCode, _ entry: TrafficEntry, cause: String = "", _ text: String,
-        remedy: String? = nil
+        _ code: AdviceCode, _ entry: TrafficEntry, cause: String = "",
+        _ text: @autoclosure () -> String, remedy: @autoclosure () -> String? = nil
     ) {
+        let key = AdviceKey(code: code, app: entry.app, cause: cause)
+        guard limiter.allows(key, at: entry.time) else {
+            found.append(.again(key, at: entry.time))
+            return
+        }
+        let remedy = remedy() ?? code.page.firstRemedy
         found.append(
-            Advice(
-                code: code, time: entry.time, app: entry.app, appName: entry.appName,
-                sessionID: entry.sessionID, text: PrintableText.string(text, limit: 500),
-                remedy: PrintableText.string(remedy ?? code.page.firstRemedy, limit: 300),
-                entry: entry.number, cause: cause, lastTime: entry.time))
+            .new(
+                Advice(
+                    code: code, time: entry.time, app: entry.app, appName: entry.appName,
+                    sessionID: entry.sessionID, text: PrintableText.string(text(), limit: 500),
+                    remedy: PrintableText.string(remedy, limit: 300),
+                    entry: entry.number, cause: cause, lastTime: entry.time)))
     }
 
     private mutating func consider(

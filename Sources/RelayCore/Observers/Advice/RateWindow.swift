@@ -14,7 +14,9 @@ struct RateWindow: Sendable {
         length = seconds * 1_000_000_000
     }
 
-    mutating func add(_ count: Int, at time: WallTime) {
+    /// Returns the sum with `count` in it.
+    @discardableResult
+    mutating func add(_ count: Int, at time: WallTime) -> Int {
         let slot = time.nanoseconds / (length / Int64(Self.slotCount))
         let steps = slot &- current
         if steps < 0 || steps >= Int64(Self.slotCount) {
@@ -27,6 +29,7 @@ struct RateWindow: Sendable {
         current = slot
         slots[Self.index(slot)] += count
         sum += count
+        return sum
     }
 
     private mutating func clear(_ index: Int) {

@@ -14,7 +14,6 @@ package final class TrafficAdvisor: TrafficConsumer {
 
     fileprivate struct State {
         var rules = AdviceRules()
-        var limiter = AdviceLimiter()
         var kept: [AppID: [Advice]] = [:]
         var recent: [Advice] = []
         var counts: [AdviceCode: Int] = [:]
@@ -35,11 +34,23 @@ package final class TrafficAdvisor: TrafficConsumer {
     }
 
     package func consume(_ entries: [TrafficEntry]) async {
+        look(at: entries)
+    }
+
+    /// `consume` without the waiting.
+    package func look(at entries: [TrafficEntry]) {
         let news = state.withLock { state in
             var news: [Advice] = []
             facts.consume(entries) { entry, table in
                 state.rules.consider(entry, table)
-                for advice in state.rules.take() where state.keep(advice) { news.append(advice) }
+                for finding in state.rules.take() {
+                    switch finding {
+                    case .new(let advice):
+                        state.keep(advice)
+                        news.append(advice)
+                    case .again(let key, let time): state.count(key, at: time)
+                    }
+                }
                 if case .event(.appClosed) = entry.content, let app = entry.app {
                     state.forget(app)
                 }
@@ -66,31 +77,32 @@ package final class TrafficAdvisor: TrafficConsumer {
 }
 
 extension TrafficAdvisor.State {
-    /// True when the advice is new; a repetition is only counted.
-    fileprivate mutating func keep(_ advice: Advice) -> Bool {
+    fileprivate mutating func keep(_ advice: Advice) {
         counts[advice.code, default: 0] += 1
-        guard limiter.allows(advice) else {
-            if let app = advice.app { Self.countAgain(advice, in: &kept[app, default: []]) }
-            Self.countAgain(advice, in: &recent)
-            return false
-        }
         if let app = advice.app {
             Self.append(advice, to: &kept[app, default: []], limit: TrafficAdvisor.keptPerApp)
         }
         Self.append(advice, to: &recent, limit: TrafficAdvisor.keptTogether)
-        return true
+    }
+
+    fileprivate mutating func count(_ key: AdviceKey, at time: WallTime) {
+        counts[key.code, default: 0] += 1
+        if let app = key.app { Self.countAgain(key, at: time, in: &kept[app, default: []]) }
+        Self.countAgain(key, at: time, in: &recent)
     }
 
     /// The connection is closed; `recent` still tells of it.
     fileprivate mutating func forget(_ app: AppID) {
         kept[app] = nil
-        limiter.forget(app)
+        rules.forget(app)
     }
 
-    private static func countAgain(_ advice: Advice, in list: inout [Advice]) {
-        guard let index = list.lastIndex(where: advice.isSame) else { return }
+    private static func countAgain(
+        _ key: AdviceKey, at time: WallTime, in list: inout [Advice]
+    ) {
+        guard let index = list.lastIndex(where: { $0.isAbout(key) }) else { return }
         list[index].count += 1
-        list[index].lastTime = advice.time
+        list[index].lastTime = time
     }
 
     private static func append(_ advice: Advice, to list: inout [Advice], limit: Int) {

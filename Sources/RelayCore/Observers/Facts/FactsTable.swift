@@ -194,9 +194,7 @@ extension AppFacts {
     private mutating func request(_ rpc: RPCEntry, _ entry: TrafficEntry) {
         let message = rpc.message
         if let replaced = rpc.replaced { openRequests[replaced.number] = nil }
-        if openRequests.count >= FactLimits.openRequests, let oldest = openRequests.keys.min() {
-            openRequests[oldest] = nil
-        }
+        if openRequests.count >= FactLimits.openRequests { giveUpOldestRequests() }
         openRequests[entry.number] = OpenRequest(
             function: message.functionName, correlationID: message.correlationID,
             sessionID: entry.sessionID ?? 0, direction: entry.direction ?? .fromApp,
@@ -207,6 +205,13 @@ extension AppFacts {
             name = entry.appName
             appID = entry.registeredAppID
             registration = RegistrationFacts(message.parameters, at: entry.time)
+        }
+    }
+
+    /// A quarter of them at once, since the oldest have to be looked for.
+    private mutating func giveUpOldestRequests() {
+        for number in openRequests.keys.sorted().prefix(FactLimits.openRequests / 4) {
+            openRequests[number] = nil
         }
     }
 

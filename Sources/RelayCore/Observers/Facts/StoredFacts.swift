@@ -102,8 +102,7 @@ package struct MenuCommand: Hashable, Sendable {
 /// What the app wants to be told.
 package struct SubscriptionFacts: Hashable, Sendable {
     package private(set) var buttons: Set<String> = []
-    /// Subscribed items, and those that were read, by name.
-    package private(set) var vehicleData: [String: VehicleDatum] = [:]
+    package private(set) var vehicleData = VehicleData()
     package var hasWayPoints = false
 
     package init() {}
@@ -114,46 +113,12 @@ package struct SubscriptionFacts: Hashable, Sendable {
 
     mutating func unsubscribe(button: String) { buttons.remove(button) }
 
-    mutating func subscribe(data name: String) {
-        guard hasRoom(for: name) else { return }
-        vehicleData[name, default: VehicleDatum()].isSubscribed = true
-    }
+    mutating func subscribe(data name: String) { vehicleData.subscribe(name) }
 
-    mutating func unsubscribe(data name: String) { vehicleData[name]?.isSubscribed = false }
+    mutating func unsubscribe(data name: String) { vehicleData.unsubscribe(name) }
 
     /// Takes over OnVehicleData, or the response to GetVehicleData.
     mutating func learn(_ parameters: JSONObject, at time: WallTime) {
-        for member in parameters.members {
-            guard let name = FactLimits.text(parameters.string(member.key)),
-                !Self.notData.contains(name), hasRoom(for: name)
-            else { continue }
-            var datum = vehicleData[name] ?? VehicleDatum()
-            datum.value = Self.text(member.value, of: parameters)
-            datum.time = time
-            vehicleData[name] = datum
-        }
+        vehicleData.learn(parameters, at: time)
     }
-
-    private static let notData: Set<String> = ["success", "resultCode", "info"]
-
-    private func hasRoom(for name: String) -> Bool {
-        vehicleData[name] != nil || vehicleData.count < FactLimits.vehicleData
-    }
-
-    /// Objects as JSON in one line, strings without quotes.
-    private static func text(_ token: JSONToken, of object: JSONObject) -> String {
-        if let inner = object.object(token) {
-            return PrintableText.string(inner.compacted, limit: FactLimits.value)
-        }
-        var line: [UInt8] = []
-        PrintableText.append(token, of: object.bytes, to: &line, limit: FactLimits.value)
-        return String(decoding: line, as: UTF8.self)
-    }
-}
-
-package struct VehicleDatum: Hashable, Sendable {
-    package var isSubscribed = false
-    /// As JSON has it; nil before the first.
-    package var value: String?
-    package var time: WallTime?
 }
