@@ -145,7 +145,6 @@ let package = Package(
         .testTarget(
             name: "ProgramTests",
             dependencies: ["RelayTesting", "SDLProtocol", "ControlAPI", nioCore, nioPosix],
-            resources: [],
             swiftSettings: settings),
     ]
 )

@@ -187,7 +187,7 @@ package final class TapQueue: Sendable {
                 state.missedFrames += batch.count
                 state.missedBatches += 1
                 state.missedBytes += batch.wireBytes
-                return nil
+                return state.waiter.take()
             }
             state.queuedBytes += batch.bytes
             return state.append(.batch(batch))
@@ -222,9 +222,9 @@ package final class TapQueue: Sendable {
             if isFinished { return nil }
             await withCheckedContinuation { continuation in
                 let mayWait = state.withLock { state in
-                    guard state.items.isEmpty, !state.isFinished, !state.hasRung else {
-                        return false
-                    }
+                    guard state.items.isEmpty, state.missedFrames == 0, !state.isFinished,
+                        !state.hasRung
+                    else { return false }
                     state.waiter = continuation
                     return true
                 }
@@ -268,17 +268,22 @@ package final class TapQueue: Sendable {
 
 extension TapQueue.State {
     fileprivate mutating func append(_ item: TapQueue.Item) -> CheckedContinuation<Void, Never>? {
-        if missedFrames > 0 {
-            items.append(.event(.missed(frames: missedFrames, bytes: missedBytes)))
-            missedFrames = 0
-            missedBytes = 0
-        }
+        tellMissed()
         items.append(item)
         return waiter.take()
     }
 
+    private mutating func tellMissed() {
+        guard missedFrames > 0 else { return }
+        items.append(.event(.missed(frames: missedFrames, bytes: missedBytes)))
+        missedFrames = 0
+        missedBytes = 0
+    }
+
     fileprivate mutating func take() -> (items: [TapQueue.Item]?, isFinished: Bool) {
         takenBytes = 0
+        // Not only when something comes behind it, which may take long after a flood.
+        tellMissed()
         guard !items.isEmpty else {
             guard hasRung else { return (nil, isFinished) }
             hasRung = false

@@ -24,11 +24,16 @@ package struct GarbageNotice: Hashable, Sendable {
     package var offset: UInt64
     package var error: FrameError
     package var recognised: WrongProtocol?
+    /// The bytes in hex and as text.
+    package var excerpt: String
 
-    package init(offset: UInt64, error: FrameError, recognised: WrongProtocol?) {
+    package init(
+        offset: UInt64, error: FrameError, recognised: WrongProtocol?, excerpt: String = ""
+    ) {
         self.offset = offset
         self.error = error
         self.recognised = recognised
+        self.excerpt = excerpt
     }
 }
 

@@ -63,6 +63,14 @@ extension CloseReason: CustomStringConvertible {
 }
 
 extension CloseReason {
+    /// Nothing is wrong, or the advice warns of it.
+    var isToldElsewhere: Bool {
+        switch self {
+        case .byApp, .shutdown, .garbage: true
+        default: false
+        }
+    }
+
     /// The offending bytes, for the log.
     var excerpt: String {
         if case .garbage(let garbage) = self {

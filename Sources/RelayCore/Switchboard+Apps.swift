@@ -48,9 +48,9 @@ extension Switchboard {
         departures.append(
             Departure(id: app.id, peer: app.peer, closedAt: time, reason: reason))
         if departures.count > Self.departureCount { departures.removeFirst() }
-        let level: Logger.Level = reason == .byApp || reason == .shutdown ? .debug : .warning
         logger.log(
-            level: level, "app closed: \(reason)\(reason.excerpt)",
+            level: reason.isToldElsewhere ? .debug : .warning,
+            "app closed: \(reason)\(reason.excerpt)",
             metadata: ["app": "\(app.id)", "peer": "\(app.peer)"])
         if !flow.isLinkHeld { linkHandler?.resumeReading() }
         sessionsMayHaveChanged()
@@ -63,7 +63,9 @@ extension Switchboard {
         let garbage = CloseReason.GarbageFromApp(
             offset: offset, error: error, excerpt: excerpt,
             recognised: WrongProtocol(firstBytes: bytes))
-        let notice = GarbageNotice(offset: offset, error: error, recognised: garbage.recognised)
+        let notice = GarbageNotice(
+            offset: offset, error: error, recognised: garbage.recognised,
+            excerpt: excerpt.hexExcerpt())
         tap.record(.noticed(.garbage(notice), app.id, time: time))
         close(app, .garbage(garbage))
     }

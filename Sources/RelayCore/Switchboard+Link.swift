@@ -45,9 +45,12 @@ extension Switchboard {
         }
         let notice = GarbageNotice(
             offset: report.offset, error: report.error,
-            recognised: WrongProtocol(firstBytes: report.excerpt))
+            recognised: WrongProtocol(firstBytes: report.excerpt),
+            excerpt: report.excerpt.hexExcerpt())
         tap.record(.noticed(.garbage(notice), nil, time: time))
-        logger.warning(
+        // Of what is recognised the advice warns.
+        logger.log(
+            level: notice.recognised == nil ? .warning : .debug,
             """
             \(report.bytes) bytes from the head unit were no SDL frames\
             \(report.isOver ? "" : " so far") (from byte \(report.offset) on: \(report.error))\

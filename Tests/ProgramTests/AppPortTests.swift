@@ -49,16 +49,18 @@ struct AppPortTests {
                 let stranger = try await relayd.connectApp()
                 try await stranger.send(bytes: ByteBuffer(bytes: mistake.bytes))
                 try await stranger.closed()
-                let line = try await relayd.process.errors.first(
-                    containing: "not an SDL frame at byte 0")
+                let line = try await relayd.process.errors.first(containing: mistake.advice)
                 #expect(line.contains(mistake.excerpt), "\(line)")
-                #expect(line.contains(mistake.advice), "\(line)")
+                #expect(line.contains("explain wrong-port"), "\(line)")
                 try await relayd.process.output.first(containing: mistake.advice)
 
                 try await headUnit.checkBothWays(app, session: 1)
                 let status = try await relayd.status()
                 #expect(status.apps.map(\.id) == [1])
                 #expect(status.recentDepartures.first?.reason.contains(mistake.advice) == true)
+                // Told once.
+                let warnings = relayd.process.errors.all.filter { $0.contains("warning") }
+                #expect(warnings == [line])
             }
         }
     }
@@ -74,7 +76,7 @@ struct AppPortTests {
                 try await app.closed()
                 let offset = Frame.startService().wire.readableBytes
                 let line = try await relayd.process.errors.first(
-                    containing: "not an SDL frame at byte \(offset)")
+                    containing: "no SDL frame, from byte \(offset) on")
                 #expect(line.contains("|printf debugging.|"), "\(line)")
                 // Nothing of it has reached the head unit, which hears a proper goodbye.
                 try await headUnit.expectFarewell(session: 1, hashID: 0xCAFE)

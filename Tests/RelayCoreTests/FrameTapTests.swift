@@ -150,4 +150,26 @@ struct FrameTapTests {
         }
         #expect(items.count == 2)
     }
+
+    @Test("a gap is shown even if nothing comes behind it")
+    func missedLast() async {
+        let queue = TapQueue(maximumBytes: 1000)
+        let tap = tap(queue)
+        record([.rpc(session: 1)], on: tap)
+        tap.emit()
+        record([.data(session: 1, bytes: 988)], on: tap)
+        tap.emit()
+        let items = await queue.nextBatch() ?? []
+        guard items.count == 2, case .missed(frames: 1, bytes: 1000) = items.last else {
+            Issue.record("the gap is not shown: \(items)")
+            return
+        }
+        async let later = queue.nextBatch()
+        record([.data(session: 1, bytes: 988)], on: tap)
+        tap.emit()
+        guard case .missed(frames: 1, bytes: 1000) = await later?.first else {
+            Issue.record("the gap is not shown to an observer that waits")
+            return
+        }
+    }
 }

@@ -271,13 +271,22 @@ extension AdviceRules {
                 // A few lost bytes are a serial line's daily life.
                 guard let recognised = garbage.recognised else { return }
                 return advise(
-                    .wrongDevice, entry, "\(text); \(recognised.adviceOnLink)")
+                    .wrongDevice, entry,
+                    "\(text); \(recognised.adviceOnLink)\(Self.bytes(garbage))")
             }
-            guard let recognised = garbage.recognised else { return advise(.notSDL, entry, text) }
+            guard let recognised = garbage.recognised else {
+                return advise(.notSDL, entry, text + Self.bytes(garbage))
+            }
             advise(
                 .wrongPort, entry, cause: "\(recognised)",
-                "the connection is no SDL: \(recognised.adviceOnAppPort)")
+                "\(recognised.adviceOnAppPort)\(Self.bytes(garbage))")
         }
+    }
+}
+
+extension AdviceRules {
+    private static func bytes(_ garbage: GarbageNotice) -> String {
+        garbage.excerpt.isEmpty ? "" : "; bytes \(garbage.excerpt)"
     }
 }
 
