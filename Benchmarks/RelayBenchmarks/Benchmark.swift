@@ -26,6 +26,9 @@ enum BenchmarkCatalog {
             RouterBenchmark.self,
             HubBenchmark.self,
             TrafficLogBenchmark.self,
+            ObserversBenchmark.self,
+            CatalogueBenchmark.self,
+            LogCostBenchmark.self,
         ]
     }
 }

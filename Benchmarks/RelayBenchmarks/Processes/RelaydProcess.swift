@@ -88,6 +88,13 @@ final class RelaydProcess {
 
     private static let log = "traffic"
 
+    /// The log so far, which is forgotten: runs may write more of it than a disk has room for.
+    func takeLog() throws -> Data {
+        let path = "\(directory)/\(Self.log)"
+        defer { truncate(path, 0) }
+        return try Data(contentsOf: URL(fileURLWithPath: path))
+    }
+
     /// Lines of decoded traffic so far.
     func loggedLines() throws -> Int {
         let data = try Data(

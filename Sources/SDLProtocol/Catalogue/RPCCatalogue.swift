@@ -12,7 +12,10 @@ package struct RPCCatalogue: Hashable, Sendable {
     package var enums: [RPCEnum]
 
     /// RPC specification 8.0.0, read at first use.
-    package static let builtIn = RPCCatalogue(table: builtInTable)
+    package static let builtIn = readBuiltIn()
+
+    /// Reads the built-in specification anew; `builtIn` does it once.
+    package static func readBuiltIn() -> RPCCatalogue { RPCCatalogue(table: builtInTable) }
 
     package func function(_ id: FunctionID, _ type: RPCType) -> RPCFunction? {
         functions.first { $0.id == id && $0.type == type }
