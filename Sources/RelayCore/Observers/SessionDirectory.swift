@@ -16,6 +16,8 @@ struct SessionDirectory: Sendable {
     private struct Session: Sendable {
         var app: AppID?
         var identity: Identity?
+        /// As the latest PerformAudioPassThru asked for.
+        var audio: AudioFormat?
         /// Bytes, as the ACKs of the session's services have it.
         var mtu: [ServiceType: Int] = [:]
         /// Large frames told already.
@@ -109,6 +111,13 @@ struct SessionDirectory: Sendable {
                 request.parameters.string("appID") ?? request.parameters.string("fullAppID")))
         sessions[tapped.frame.sessionID, default: Session(app: tapped.app)].identity = identity
         if let app = tapped.app { identities[app] = identity }
+    }
+
+    func audio(_ session: UInt8) -> AudioFormat? { sessions[session]?.audio }
+
+    /// Notes how the audio will come that a PerformAudioPassThru asks for.
+    mutating func record(_ request: RPCMessage, _ session: UInt8) {
+        sessions[session]?.audio = AudioFormat(request)
     }
 
     private static func text(_ text: String?) -> String? {

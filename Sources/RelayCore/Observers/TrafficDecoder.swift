@@ -231,10 +231,15 @@ package struct TrafficDecoder: Sendable {
     ) -> RPCEntry {
         var rpc = RPCEntry(message: message, outcome: RPCOutcome(message), problem: problem)
         let session = tapped.frame.sessionID
+        if message.bulkBytes > 0 {
+            rpc.bulk = BulkFacts(message, audio: sessions.audio(session))
+        }
         switch (message.type, message.correlationID) {
         case (.request, let correlationID?):
             if message.functionID == .registerAppInterface, tapped.direction == .fromApp {
                 sessions.register(message, tapped)
+            } else if message.functionID == .performAudioPassThru {
+                sessions.record(message, session)
             }
             rpc.replaced = sessions.pending[session, default: PendingRequests()].add(
                 PendingRequest(

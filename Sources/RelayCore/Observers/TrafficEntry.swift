@@ -58,6 +58,8 @@ package struct RPCEntry: Sendable {
     package var replaced: PendingRequest?
     /// A response to a request that was never made, or was answered before.
     package var isUnasked = false
+    /// What its bulk data is; nil when nothing is known of it, and without bulk data.
+    package var bulk: BulkFacts?
     /// Complete, but not as its first frame announced.
     package var problem: AssemblyProblem?
     /// What the specification has against it; empty also when nobody asked.

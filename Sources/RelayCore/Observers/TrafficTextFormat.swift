@@ -89,6 +89,7 @@ struct TrafficTextFormat: Sendable {
         if message.bulkBytes > 0 {
             line.append("  bulk ")
             line.append(size: message.bulkBytes)
+            if let bulk = rpc.bulk { append(bulk, to: &line) }
         }
         appendSize(entry, to: &line)
         if let latency = rpc.latency { append(latency: latency, rpc, to: &line) }
@@ -110,6 +111,20 @@ struct TrafficTextFormat: Sendable {
         if rpc.isUnasked {
             line.gap()
             line.append("nobody asked!", .warning)
+        }
+    }
+
+    private func append(_ bulk: BulkFacts, to line: inout LineBuilder) {
+        if let audio = bulk.audio {
+            line.append(ascii: " ")
+            line.append(audio.description)
+        }
+        switch bulk.isChecksumRight {
+        case true?: line.append(" crc ok")
+        case false?:
+            line.append(ascii: " ")
+            line.append("crc wrong!", .warning)
+        case nil: break
         }
     }
 

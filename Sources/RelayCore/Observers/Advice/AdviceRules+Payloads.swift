@@ -6,7 +6,8 @@ import SDLProtocol
 extension AdviceRules {
     // MARK: PutFile
 
-    mutating func considerFile(_ request: RPCMessage, _ entry: TrafficEntry) {
+    mutating func considerFile(_ rpc: RPCEntry, _ entry: TrafficEntry) {
+        let request = rpc.message
         guard !request.isTruncated else { return }
         let parameters = request.parameters
         let name = parameters.string("syncFileName") ?? "?"
@@ -28,13 +29,12 @@ extension AdviceRules {
                         + "\(request.bulkBytes) bytes")
             }
         }
-        guard let crc = parameters.integer("crc"), request.bulk.readableBytes == request.bulkBytes
-        else { return }
-        let computed = CRC32.checksum(of: request.bulk)
-        guard crc != Int(computed) else { return }
+        guard rpc.bulk?.isChecksumRight == false, let crc = parameters.integer("crc") else {
+            return
+        }
         advise(
             .putFileCRC, entry, cause: name,
-            "\(file) has crc \(crc), but its data has \(computed)")
+            "\(file) has crc \(crc), but its data has \(CRC32.checksum(of: request.bulk))")
     }
 
     // MARK: Streams

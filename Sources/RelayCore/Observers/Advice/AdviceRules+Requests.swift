@@ -63,7 +63,7 @@ extension AdviceRules {
         case .registerAppInterface: considerRegistration(rpc, entry, table)
         case .unregisterAppInterface: break
         case .putFile:
-            considerFile(rpc.message, entry)
+            considerFile(rpc, entry)
             fallthrough
         default:
             guard isInNone, let facts = entry.app.flatMap({ table.apps[$0] }) else { return }
