@@ -24,6 +24,7 @@ enum BenchmarkCatalog {
             StreamBenchmark.self,
             DecoderBenchmark.self,
             RouterBenchmark.self,
+            SchedulerBenchmark.self,
             HubBenchmark.self,
             TrafficLogBenchmark.self,
             ObserversBenchmark.self,

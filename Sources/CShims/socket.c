@@ -20,3 +20,7 @@ int relay_peer_credentials(int fd, pid_t *pid, uid_t *uid, gid_t *gid) {
 int relay_socket_output_queue(int fd, int *bytes) {
     return ioctl(fd, SIOCOUTQ, bytes) < 0 ? errno : 0;
 }
+
+int relay_socket_unsent(int fd, int *bytes) {
+    return ioctl(fd, SIOCOUTQNSD, bytes) < 0 ? errno : 0;
+}

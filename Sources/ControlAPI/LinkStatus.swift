@@ -14,6 +14,12 @@ package struct LinkStatus: Codable, Sendable, Equatable {
     package let protocolVersion: String?
     /// Whether apps are held back at the moment because the head unit takes bytes too slowly.
     package let paused: Bool
+    /// How fast the head unit takes bytes, per second, as learnt while frames had to wait for it;
+    /// left out until some had to.
+    package var drainBytesPerSecond: Int?
+    /// Bytes written to the head unit that have not left this computer, as far as the kernel can
+    /// tell; left out while no accessory is open.
+    package var bytesInFlight: Int?
 
     package init(
         state: LinkState, sessions: Int = 0, sessionsInFarewell: Int = 0,
@@ -33,6 +39,8 @@ package struct LinkStatus: Codable, Sendable, Equatable {
         case startServiceQueue = "start_service_queue"
         case protocolVersion = "protocol_version"
         case paused
+        case drainBytesPerSecond = "drain_bytes_per_second"
+        case bytesInFlight = "bytes_in_flight"
     }
 }
 

@@ -15,9 +15,12 @@ final class LinkHandler: ChannelDuplexHandler {
     private var context: ChannelHandlerContext?
     private var closeReason: String?
     private let stallWatch: StallWatch
+    private let kernelBytes: () -> Int
 
-    init(switchboard: Switchboard) {
+    /// - Parameter kernelBytes: Bytes written to the channel that the kernel still holds.
+    init(switchboard: Switchboard, kernelBytes: @escaping () -> Int = { 0 }) {
         self.switchboard = switchboard
+        self.kernelBytes = kernelBytes
         let configuration = switchboard.configuration
         decoder = FrameDecoder(
             rules: .fromAccessory(maximumPayloadBytes: configuration.maximumPayloadBytes),
@@ -109,8 +112,22 @@ final class LinkHandler: ChannelDuplexHandler {
 
     // MARK: Apps → link
 
-    /// The channel takes more right away.
+    /// Water marks that make `isWritable` say whether the kernel has taken what was flushed. What
+    /// it has not taken waits in the channel, and nothing should wait there that can still be put in
+    /// order. The rest of a frame may be below the upper mark and is worth no event.
+    static let waterMark = ChannelOptions.Types.WriteBufferWaterMark(low: 1, high: 512)
+
+    /// After a flush: the kernel has taken all of it.
     var isWritable: Bool { context?.channel.isWritable ?? false }
+
+    /// Bytes the kernel has taken and not sent, as far as it can tell. Costs a system call.
+    var bytesInKernel: Int { context == nil ? 0 : kernelBytes() }
+
+    /// Bytes the kernel has not taken yet.
+    var bytesInChannel: Int {
+        guard let options = context?.channel.syncOptions else { return 0 }
+        return (try? options.getOption(.bufferedWritableBytes)) ?? 0
+    }
 
     @inline(__always)
     func write(_ frame: Frame) {

@@ -1,80 +1,407 @@
 // Which waiting frame goes to the accessory next; used by `Switchboard` while the link is busy.
+//
+// In running order: `enqueue` puts a frame at the end of its lane; `next` chooses a class, the class
+// a lane, and takes the lane's first frame; `place` says where the lane waits from then on.
 
-import NIOCore
-import SDLProtocol
+package import NIOCore
+package import SDLProtocol
 
 /// Frames that wait because the link takes no more at the moment.
 ///
-/// Frames of one session keep their order, so a multi-frame message is never interleaved with
-/// another of its session, which iOS units could not put together. Between sessions the more
-/// important service goes first, and among equals the one that was served longest ago; a frame
-/// that has waited for `agingLimit` goes before all that are younger, so nothing starves.
-struct LinkScheduler<App: Hashable> {
-    struct Entry {
-        var frame: Frame
+/// Classes go by importance: control, RPC, audio, video, bulk. One that has had to wait for
+/// `ageingLimit` sends a little before those that have not, so nothing starves. Within a class the
+/// app goes next that has been given the fewest bytes, and frames of different sessions mix freely.
+///
+/// Within a session each service is a lane, and a lane keeps its order; so a StartService stays
+/// between the frames it came between. What ends a session goes after everything before it. An
+/// app's single frames and control frames may overtake its own less important ones, also in the
+/// middle of a multi-frame message, which every known receiver stands (SDL protocol spec,
+/// "Multi-frame messages"). Two multi-frame messages of a session never mix, whatever their
+/// services, because sdl_ios assembles by session alone; they go in the order they were begun.
+///
+/// A receiver gives up on a message when its next frame does not come for 10 s. So in each class no
+/// message is begun while `begunLimit` others still have frames waiting, and one of those that has
+/// waited for `continuationLimit` goes before all others of its class.
+package struct LinkScheduler<App: Hashable> {
+    package struct Entry {
+        package var frame: Frame
         /// Whose bytes they are; nil for the relay's own words.
-        var app: App?
-        var since: NIODeadline
+        package var app: App?
+        package var since: NIODeadline
     }
 
-    /// Long enough that audio is not disturbed by bulk, short enough for a person who waits.
-    static var agingLimit: TimeAmount { .milliseconds(250) }
+    /// A quarter of a second is what a person notices, and many times what an RPC or an audio frame
+    /// takes: so the classes keep their order in everything but a lasting flood.
+    static var ageingLimit: TimeAmount { .milliseconds(250) }
+    /// What a class that has waited too long may send at least before it waits again: one frame,
+    /// or several small ones.
+    static var ageingBytes: Int { 4 << 10 }
+    /// Multi-frame messages of one class under way at once. Two, so that one long message does not
+    /// shut out all others; not more, because each has to wait for a frame of all the others, and
+    /// four classes with 128 KB frames on a 150 KB/s link are 3.5 s in turn.
+    static var begunLimit: Int { 2 }
+    /// The receiver waits 10 s. With two messages a class, and each class's turn coming after 3.5 s
+    /// at worst (see `begunLimit`), the frame that is due after 2 s goes within 9 s.
+    static var continuationLimit: TimeAmount { .seconds(2) }
 
-    private struct Queue {
-        var session: UInt8
-        var entries = CircularBuffer<Entry>()
-        /// The round in which a frame of this queue went last.
-        var servedAt: UInt64 = 0
+    /// What a lane's first frame is.
+    private enum Front: UInt8 {
+        case nothing
+        /// May go at any time.
+        case whole
+        /// Begins a multi-frame message.
+        case first
+        /// Goes on with one.
+        case consecutive
+        /// Ends the session.
+        case end
     }
 
-    /// Queues of the sessions that wait, none of them empty.
-    private var queues: [Queue] = []
-    private var round: UInt64 = 0
+    /// The frames of one service of one session.
+    private struct Lane {
+        var frames = WaitingFrames<Entry>.Chain()
+        /// First and consecutive frames among them.
+        var messageFrames: Int32 = 0
+        var account: Int32 = 0
+        /// Changes when the lane moves, which makes its former place in a heap void.
+        var stamp: UInt32 = 0
+        /// Where it is served: its own class, or that of a message which has to wait for its own.
+        var place: UInt8 = 0
+        var front = Front.nothing
+        /// When its last frame went, or when it began to wait.
+        var movedAt = NIODeadline.uptimeNanoseconds(0)
+    }
+
+    /// One bit per class: which lanes of a session …
+    private struct Session {
+        /// … have frames,
+        var waiting: UInt8 = 0
+        /// … must wait for others of the session.
+        var parked: UInt8 = 0
+        /// A frame that ends the session was put in the RPC lane. What comes after it goes there
+        /// too, and stays behind it, until that lane is empty.
+        var isEnding = false
+    }
+
+    /// The lanes that can be served in a class; lanes of less important ones may be guests there.
+    private enum Queue: Int {
+        /// Their first frame may go.
+        case ready
+        /// Their first frame begins a message, which must wait for messages under way.
+        case beginning
+    }
+
+    private struct Class {
+        /// Lanes of this class in the middle of a message.
+        var begun: [Int16] = []
+        var served = ServedBytes<App>()
+        /// Lanes of this class that have frames.
+        var waitingLanes = 0
+        /// Since when others have been served instead. What its own last frame takes on the link
+        /// does not count: a frame of 128 KB may take longer than the limit.
+        var passedOverSince: NIODeadline?
+        /// Sent on account of its age.
+        var agedBytes = 0
+    }
+
+    private var frames = WaitingFrames<Entry>()
+    private var lanes: ContiguousArray<Lane> = []
+    private var sessions: ContiguousArray<Session> = []
+    private var classes = ContiguousArray<Class>(repeating: Class(), count: TrafficClass.count)
+    /// Two per class, one for each `Queue`.
+    private var heaps = ContiguousArray<LaneHeap>(
+        repeating: LaneHeap(), count: 2 * TrafficClass.count)
+    private var lastTurn: UInt64 = 0
     /// Bytes of all frames waiting.
-    private(set) var waitingBytes = 0
+    package private(set) var waitingBytes = 0
 
-    var isEmpty: Bool { queues.isEmpty }
+    package var isEmpty: Bool { frames.count == 0 }
 
-    mutating func enqueue(_ frame: Frame, from app: App?, at now: NIODeadline) {
+    package init() {}
+
+    // MARK: - In
+
+    package mutating func enqueue(_ frame: Frame, from app: App?, at now: NIODeadline) {
+        if lanes.isEmpty { makeLanes() }
+        let session = Int(frame.sessionID)
+        let end = frame.endsSession
+        if end { sessions[session].isEnding = true }
+        let number =
+            sessions[session].isEnding
+            ? TrafficClass.rpc.rawValue : TrafficClass(frame.service).rawValue
+        let lane = session * TrafficClass.count + number
         waitingBytes += frame.wire.readableBytes
-        let entry = Entry(frame: frame, app: app, since: now)
-        if let index = queues.firstIndex(where: { $0.session == frame.sessionID }) {
-            queues[index].entries.append(entry)
-        } else {
-            var queue = Queue(session: frame.sessionID)
-            queue.entries.append(entry)
-            queues.append(queue)
+        frames.append(Entry(frame: frame, app: app, since: now), to: &lanes[lane].frames)
+        if frame.isPartOfMessage { lanes[lane].messageFrames += 1 }
+        guard lanes[lane].front == .nothing else { return }
+        classes[number].waitingLanes += 1
+        sessions[session].waiting |= 1 << number
+        lanes[lane].account = classes[number].served.enter(app)
+        lanes[lane].movedAt = now
+        lanes[lane].place = UInt8(number)
+        lookAtFront(of: lane)
+        place(lane)
+    }
+
+    /// Only a link that was busy once needs them: 1280 lanes are some 60 KB.
+    private mutating func makeLanes() {
+        lanes = .init(repeating: Lane(), count: 256 * TrafficClass.count)
+        sessions = .init(repeating: Session(), count: 256)
+    }
+
+    // MARK: - Out
+
+    /// The frame that goes next, taken out; nil when nothing waits or when it is larger than `room`.
+    package mutating func next(at now: NIODeadline, upTo room: Int = .max) -> Entry? {
+        guard !isEmpty, let choice = choose(at: now),
+            let frame = frames.first(of: lanes[choice.lane].frames)?.frame,
+            frame.wire.readableBytes <= room
+        else { return nil }
+        return take(choice, bytes: frame.wire.readableBytes, at: now)
+    }
+
+    private struct Choice {
+        var number: Int
+        var lane: Int
+        /// The lane has the smallest number of bytes of its class.
+        var isInTurn: Bool
+        /// Goes because its class has waited too long.
+        var isAged = false
+    }
+
+    /// The most important class, or the one that has waited longest beyond its limit.
+    private mutating func choose(at now: NIODeadline) -> Choice? {
+        var best: Choice?
+        var aged: Choice?
+        var oldest: NIODeadline?
+        for number in classes.indices {
+            guard let choice = candidate(of: number, at: now) else { continue }
+            if best == nil { best = choice }
+            guard let since = classes[number].passedOverSince, now - since >= Self.ageingLimit
+            else { continue }
+            if let oldest, oldest <= since { continue }
+            oldest = since
+            aged = choice
+            aged?.isAged = true
+        }
+        return aged ?? best
+    }
+
+    private mutating func candidate(of number: Int, at now: NIODeadline) -> Choice? {
+        if let due = dueContinuation(of: number, at: now) {
+            return Choice(number: number, lane: due, isInTurn: false)
+        }
+        let ready = first(of: .ready, in: number)
+        let beginning =
+            classes[number].begun.count < Self.begunLimit ? first(of: .beginning, in: number) : nil
+        switch (ready, beginning) {
+        case (nil, nil): return nil
+        case (let key?, nil), (nil, let key?):
+            return Choice(number: number, lane: Int(key.lane), isInTurn: true)
+        case (let one?, let other?):
+            let key = other < one ? other : one
+            return Choice(number: number, lane: Int(key.lane), isInTurn: true)
         }
     }
 
-    mutating func next(at now: NIODeadline) -> Entry? {
-        guard let index = queues.indices.min(by: { isBefore(queues[$0], queues[$1], at: now) })
-        else { return nil }
-        round += 1
-        queues[index].servedAt = round
-        let entry = queues[index].entries.removeFirst()
-        if queues[index].entries.isEmpty { queues.remove(at: index) }
-        waitingBytes -= entry.frame.wire.readableBytes
+    /// A lane whose message has stood still for too long.
+    private func dueContinuation(of number: Int, at now: NIODeadline) -> Int? {
+        var due: Int?
+        for lane in classes[number].begun {
+            let moved = lanes[Int(lane)].movedAt
+            guard now - moved >= Self.continuationLimit else { continue }
+            if let other = due, lanes[other].movedAt <= moved { continue }
+            due = Int(lane)
+        }
+        return due
+    }
+
+    /// The first key that still holds.
+    private mutating func first(of queue: Queue, in number: Int) -> LaneHeap.Key? {
+        let heap = 2 * number + queue.rawValue
+        while var key = heaps[heap].first {
+            guard lanes[Int(key.lane)].stamp == key.stamp else {
+                heaps[heap].removeFirst()
+                continue
+            }
+            // Another session of the same app may have been served.
+            let served = classes[number].served[account(of: Int(key.lane), in: number)]
+            guard served > key.served else { return key }
+            key.served = served
+            heaps[heap].replaceFirst(with: key)
+        }
+        return nil
+    }
+
+    /// Who pays when the lane is served in this class. A guest's session has a lane of its own
+    /// there, which waits for it.
+    private func account(of lane: Int, in number: Int) -> Int32 {
+        lanes[lane - ownClass(of: lane) + number].account
+    }
+
+    private mutating func take(_ choice: Choice, bytes: Int, at now: NIODeadline) -> Entry? {
+        let (lane, own) = (choice.lane, ownClass(of: choice.lane))
+        let session = lane / TrafficClass.count
+        let entry = frames.removeFirst(of: &lanes[lane].frames)
+        waitingBytes -= bytes
+        switch lanes[lane].front {
+        case .first, .consecutive: lanes[lane].messageFrames -= 1
+        case .nothing, .whole, .end: break
+        }
+        lanes[lane].movedAt = now
+        classes[choice.number].served.serve(
+            bytes, to: account(of: lane, in: choice.number), isInTurn: choice.isInTurn)
+        settleAge(of: choice, bytes: bytes, at: now)
+        lookAtFront(of: lane)
+        if lanes[lane].front == .nothing {
+            sessions[session].waiting &= ~(1 << own)
+            if own == TrafficClass.rpc.rawValue { sessions[session].isEnding = false }
+            leave(lane, of: own)
+        }
+        place(lane)
+        if sessions[session].parked != 0 { reconsider(session) }
         return entry
     }
 
-    private func isBefore(_ left: Queue, _ right: Queue, at now: NIODeadline) -> Bool {
-        let (first, second) = (
-            left.entries[left.entries.startIndex], right.entries[right.entries.startIndex]
-        )
-        let (aged, otherAged) = (
-            now - first.since >= Self.agingLimit, now - second.since >= Self.agingLimit
-        )
-        if aged != otherAged { return aged }
-        if aged { return first.since < second.since }
-        let (rank, otherRank) = (first.frame.service.rawValue, second.frame.service.rawValue)
-        if rank != otherRank { return rank < otherRank }
-        return left.servedAt < right.servedAt
+    private mutating func settleAge(of choice: Choice, bytes: Int, at now: NIODeadline) {
+        for number in classes.indices where number != choice.number {
+            guard classes[number].waitingLanes > 0, classes[number].passedOverSince == nil
+            else { continue }
+            classes[number].passedOverSince = now
+        }
+        if choice.isAged {
+            classes[choice.number].agedBytes += bytes
+            guard classes[choice.number].agedBytes >= Self.ageingBytes else { return }
+        }
+        classes[choice.number].agedBytes = 0
+        classes[choice.number].passedOverSince = nil
     }
+
+    private mutating func leave(_ lane: Int, of own: Int) {
+        classes[own].served.leave(lanes[lane].account)
+        classes[own].waitingLanes -= 1
+        guard classes[own].waitingLanes == 0 else { return }
+        classes[own].served.removeAll()
+        classes[own].passedOverSince = nil
+        classes[own].agedBytes = 0
+        guard isEmpty else { return }
+        for heap in heaps.indices { heaps[heap].removeAll() }
+    }
+
+    // MARK: - Where a lane waits
+
+    private func ownClass(of lane: Int) -> Int { lane % TrafficClass.count }
+
+    /// Notes what the lane's first frame is now.
+    private mutating func lookAtFront(of lane: Int) {
+        let before = lanes[lane].front
+        let front: Front =
+            if let frame = frames.first(of: lanes[lane].frames)?.frame {
+                if frame.endsSession {
+                    .end
+                } else {
+                    switch frame.type {
+                    case .first: .first
+                    case .consecutive: .consecutive
+                    case .control, .single: .whole
+                    }
+                }
+            } else {
+                .nothing
+            }
+        lanes[lane].front = front
+        guard (before == .consecutive) != (front == .consecutive) else { return }
+        let own = ownClass(of: lane)
+        if front == .consecutive {
+            classes[own].begun.append(Int16(lane))
+        } else if let index = classes[own].begun.firstIndex(of: Int16(lane)) {
+            classes[own].begun.swapAt(index, classes[own].begun.count - 1)
+            classes[own].begun.removeLast()
+        }
+    }
+
+    /// Puts the lane where its first frame has to wait.
+    private mutating func place(_ lane: Int) {
+        lanes[lane].stamp &+= 1
+        let session = lane / TrafficClass.count
+        let own = ownClass(of: lane)
+        sessions[session].parked &= ~(1 << own)
+        let number = Int(lanes[lane].place)
+        switch lanes[lane].front {
+        case .nothing: return
+        case .end where sessions[session].waiting != 1 << own:
+            sessions[session].parked |= 1 << own
+        case .first where isBehindAnotherMessage(lane):
+            sessions[session].parked |= 1 << own
+        case .first:
+            insert(lane, into: .beginning, of: number)
+        case .whole, .consecutive, .end:
+            insert(lane, into: .ready, of: number)
+        }
+    }
+
+    private mutating func insert(_ lane: Int, into queue: Queue, of number: Int) {
+        lastTurn += 1
+        let served = classes[number].served[account(of: lane, in: number)]
+        heaps[2 * number + queue.rawValue].insert(
+            LaneHeap.Key(
+                served: served, turn: lastTurn, lane: Int16(lane), stamp: lanes[lane].stamp))
+    }
+
+    /// Whether a message of another lane of the session was begun, or came, before this one. The
+    /// lane with the earliest frame never waits for another, so some lane can always go on.
+    ///
+    /// What is in the way is served as if it were of this lane's class: an RPC must not have to wait
+    /// until all other apps' bulk data has gone.
+    private mutating func isBehindAnotherMessage(_ lane: Int) -> Bool {
+        let base = lane - ownClass(of: lane)
+        let sequence = frames.firstSequence(of: lanes[lane].frames)
+        var isBehind = false
+        for other in base..<base + TrafficClass.count
+        where other != lane && lanes[other].messageFrames > 0
+            && frames.firstSequence(of: lanes[other].frames) < sequence
+        {
+            isBehind = true
+            if lanes[other].place > lanes[lane].place {
+                lanes[other].place = lanes[lane].place
+                place(other)
+            }
+        }
+        return isBehind
+    }
+
+    /// Something of the session has gone: lets go on what waited for it, and ends promotions.
+    private mutating func reconsider(_ session: Int) {
+        let base = session * TrafficClass.count
+        for lane in base..<base + TrafficClass.count
+        where Int(lanes[lane].place) != ownClass(of: lane) {
+            lanes[lane].place = UInt8(ownClass(of: lane))
+            place(lane)
+        }
+        // The most important ones last: they promote.
+        let parked = sessions[session].parked
+        for number in classes.indices.reversed() where parked & 1 << number != 0 {
+            place(base + number)
+        }
+    }
+
+    // MARK: -
 
     /// The link is gone, and all that waited for it.
     mutating func removeAll() -> [Entry] {
         defer { self = Self() }
-        return queues.flatMap(\.entries)
+        return frames.entries
+    }
+}
+
+extension Frame {
+    /// First or consecutive.
+    fileprivate var isPartOfMessage: Bool { type == .first || type == .consecutive }
+
+    /// After this the session is over, so it must not overtake anything of it: ending the RPC
+    /// service ends all, and so does the answer to the head unit's own EndService.
+    fileprivate var endsSession: Bool {
+        guard service == .rpc, let type = controlType else { return false }
+        return type == .endService || type == .endServiceACK
     }
 }

@@ -38,12 +38,17 @@ package final class Relay: Sendable {
 
     /// Makes a channel to the accessory the hub's link. To be called while the channel is being
     /// initialised; the channel must be on `loop`.
-    package func configureLink(_ channel: any Channel) -> EventLoopFuture<Void> {
+    ///
+    /// - Parameter kernelBytes: Bytes written to the channel that the kernel has not sent, as far as
+    ///   it can tell; called on `loop` while the channel is active.
+    package func configureLink(
+        _ channel: any Channel, kernelBytes: @escaping () -> Int = { 0 }
+    ) -> EventLoopFuture<Void> {
         channel.eventLoop.makeCompletedFuture {
-            // More waits in the scheduler, where it can still be put in order.
             try channel.syncOptions?.setOption(
-                .writeBufferWaterMark, value: .init(low: 32 << 10, high: 64 << 10))
-            let handler = LinkHandler(switchboard: switchboard.value)
+                .writeBufferWaterMark, value: LinkHandler.waterMark)
+            let handler = LinkHandler(
+                switchboard: switchboard.value, kernelBytes: kernelBytes)
             try channel.pipeline.syncOperations.addHandler(handler)
         }
     }

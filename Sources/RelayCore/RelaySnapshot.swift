@@ -23,6 +23,10 @@ package struct RelaySnapshot: Sendable {
         package var isAwaitingAnswer: Bool
         /// Bytes waiting for the link.
         package var queuedBytes: Int
+        /// Bytes written that have not left this computer, as far as the kernel can tell.
+        package var bytesInFlight: Int
+        /// How fast the link takes bytes, per second; nil until frames had to wait for it.
+        package var drainRate: Int?
         /// Not read at the moment because an app does not take what it brings.
         package var isHeld: Bool
     }
@@ -67,7 +71,8 @@ extension Switchboard {
                 model: link.model, protocolVersion: link.protocolVersion,
                 openSessions: openSessions, farewellSessions: farewellSessions,
                 waitingStarts: waitingStarts, isAwaitingAnswer: isAwaitingAnswer,
-                queuedBytes: linkQueuedBytes, isHeld: isLinkHeld),
+                queuedBytes: linkQueuedBytes, bytesInFlight: linkBytesInFlight,
+                drainRate: pacer.rate.map { Int(min($0, 1e15)) }, isHeld: isLinkHeld),
             apps: apps.values.sorted { $0.id < $1.id }.map(snapshot),
             departures: departures.map {
                 .init(id: $0.id, peer: $0.peer, closedAt: $0.closedAt, reason: $0.reason)

@@ -8,6 +8,7 @@ extension Switchboard {
     func linkOpened(_ handler: LinkHandler) {
         guard linkHandler !== handler else { return }
         beginRead()
+        forgetLinkOutput()
         linkHandler = handler
         link.openedCount += 1
         link.recognised = nil
@@ -24,6 +25,7 @@ extension Switchboard {
         link.garbageBytes += handler.garbageBytes
         linkWatch?.cancel()
         linkWatch = nil
+        forgetLinkOutput()
         for entry in scheduler.removeAll() {
             entry.app?.linkQueuedBytes = 0
         }

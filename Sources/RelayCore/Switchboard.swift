@@ -1,10 +1,10 @@
-// The hub on the event loop: carries out what `SessionRouter`, `LinkScheduler` and `FlowControl`
-// decide.
+// The hub on the event loop: carries out what `SessionRouter`, `LinkScheduler`, `LinkPacer` and
+// `FlowControl` decide.
 //
 // Life of a frame, accessory → app: `receiveFromAccessory` asks the router, writes to the app's
 // channel, shows the frame to the tap; `endRead` flushes once per app and hands the tap's batch on.
-// App → accessory: `receive` asks the router, `forward` writes or queues, `linkDrained` empties the
-// queue. All of it runs on the one event loop of the link and its apps.
+// App → accessory: `receive` asks the router, `forward` writes or queues, `drainLink` empties the
+// queue (Switchboard+LinkOutput). All of it runs on the one event loop of the link and its apps.
 
 import Logging
 import NIOCore
@@ -33,6 +33,10 @@ final class Switchboard {
     var unflushed: [AppHandler] = []
     var isLinkUnflushed = false
     var isDraining = false
+    var pacer = LinkPacer()
+    /// The kernel has not taken all that was flushed; the channel tells when it has.
+    var isLinkFull = false
+    var linkLook: Scheduled<Void>?
     var linkWatch: Scheduled<Void>?
     /// Frames written to the link when it was last found stalled.
     var writtenWhenStalled: UInt64?
@@ -91,15 +95,14 @@ final class Switchboard {
     /// Everything the read caused is written: flush, then let the observers see it.
     func endRead() {
         flushAll()
+        // What has just come may be more important, or small enough for the room there is.
+        if !scheduler.isEmpty, !isLinkFull { drainLink(mayLook: false) }
         tap.endRead()
         scheduleWakeUp()
     }
 
     func flushAll() {
-        if isLinkUnflushed {
-            isLinkUnflushed = false
-            linkHandler?.flush()
-        }
+        flushLink()
         guard !unflushed.isEmpty else { return }
         // By index, because closing an app may add to the list; a copy would cost an allocation.
         var index = 0
@@ -178,52 +181,6 @@ final class Switchboard {
             metadata: [
                 "app": "\(app.id)", "frame": "\(frame)", "refused": "\(app.refusedFrames)",
             ])
-    }
-
-    /// Writes to the link, or queues while it is busy.
-    func forward(_ frame: Frame, from app: AppHandler?) {
-        guard let linkHandler else { return }
-        if scheduler.isEmpty, linkHandler.isWritable {
-            write(frame, to: linkHandler)
-            return
-        }
-        scheduler.enqueue(frame, from: app, at: now)
-        watchLink()
-        guard let app else { return }
-        app.linkQueuedBytes += frame.wire.readableBytes
-        if app.linkQueuedBytes >= configuration.linkQueueBytes {
-            app.pause(.link)
-            limits[.linkQueue, default: LimitHits()].hit(at: time)
-        }
-    }
-
-    @inline(__always)
-    func write(_ frame: Frame, to linkHandler: LinkHandler) {
-        link.counters.sent(frame.wire.readableBytes)
-        linkHandler.write(frame)
-        isLinkUnflushed = true
-    }
-
-    /// The link takes frames again: the scheduler says which.
-    func linkDrained() {
-        guard !isDraining, let linkHandler else { return }
-        isDraining = true
-        now = loop.now
-        var resumable: [AppHandler] = []
-        while linkHandler.isWritable, !scheduler.isEmpty {
-            while linkHandler.isWritable, let entry = scheduler.next(at: now) {
-                write(entry.frame, to: linkHandler)
-                guard let app = entry.app else { continue }
-                app.linkQueuedBytes -= entry.frame.wire.readableBytes
-                if app.isPaused, app.linkQueuedBytes <= configuration.linkQueueBytes / 2 {
-                    resumable.append(app)
-                }
-            }
-            isLinkUnflushed = false
-            linkHandler.flush()
-        }
-        isDraining = false
-        for app in resumable { app.resume(.link) }
     }
 
     // MARK: - What the router wants besides

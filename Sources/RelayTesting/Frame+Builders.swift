@@ -62,3 +62,26 @@ extension Frame {
             payload: ByteBuffer(repeating: byte, count: bytes))
     }
 }
+
+extension Frame {
+    /// A v5 message in several frames: the first and `frames` consecutive ones of so many payload
+    /// bytes each (SDL protocol spec, "Multi-frame messages").
+    package static func message(
+        session: UInt8, service: ServiceType, message: UInt32, frames count: Int, bytes: Int
+    ) -> [Frame] {
+        var announcement = ByteBuffer()
+        announcement.writeInteger(UInt32(count * bytes))
+        announcement.writeInteger(UInt32(count))
+        let payload = ByteBuffer(repeating: 0x5A, count: bytes)
+        let first = Frame(
+            version: 5, type: .first, service: service, sessionID: session, messageID: message,
+            payload: announcement)
+        return [first]
+            + (1...count).map { number in
+                Frame(
+                    version: 5, type: .consecutive, service: service,
+                    info: number == count ? 0 : UInt8((number - 1) % 255 + 1), sessionID: session,
+                    messageID: message, payload: payload)
+            }
+    }
+}

@@ -72,7 +72,9 @@ struct Daemon {
         let statusLine = StatusLine(reporter: reporter, systemd: systemd)
         let supervisor = LinkSupervisor(
             transport: transport, address: address, loop: loop, logger: Logger(label: "link"),
-            configure: { relay.configureLink($0) },
+            configure: { channel in
+                relay.configureLink(channel, kernelBytes: LinkOutputQueue.gauge(of: channel))
+            },
             onStateChange: { state in
                 accessory.changed(to: state)
                 statusLine.refresh()

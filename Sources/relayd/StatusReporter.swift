@@ -84,11 +84,14 @@ final class StatusReporter: Sendable {
             } else {
                 .idle
             }
-        return LinkStatus(
+        var status = LinkStatus(
             state: state, sessions: link.openSessions + link.farewellSessions,
             sessionsInFarewell: link.farewellSessions, startServiceQueue: link.waitingStarts,
             protocolVersion: link.isUp ? link.protocolVersion : nil,
             paused: hub.apps.contains(where: \.isPaused))
+        status.drainBytesPerSecond = link.drainRate
+        status.bytesInFlight = link.isUp ? link.bytesInFlight : nil
+        return status
     }
 
     private func serverStatus(_ hub: RelaySnapshot) -> ServerStatus {

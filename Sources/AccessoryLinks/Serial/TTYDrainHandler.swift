@@ -15,7 +15,7 @@ final class TTYDrainHandler: ChannelOutboundHandler {
     /// How often the driver's queue is looked at meanwhile.
     static let drainInterval: TimeAmount = .milliseconds(10)
 
-    private let hold: TTYHold
+    let hold: TTYHold
     private let limit: TimeAmount
 
     init(hold: TTYHold, limit: TimeAmount = drainLimit) {

@@ -26,6 +26,11 @@ package struct TCPTransport: AccessoryTransport {
     /// stands at a breakpoint.
     static let userTimeoutMilliseconds: ChannelOptions.Types.SocketOption.Value = 30_000
 
+    /// Bytes the kernel takes beyond those on the network. The default is megabytes, which an urgent
+    /// frame would have to wait for when the head unit reads slowly; this keeps a gigabyte per
+    /// second flowing while relayd needs 0.1 ms to write more.
+    static let unsentLimit: ChannelOptions.Types.SocketOption.Value = 256 << 10
+
     package let host: String
     package let port: Int
 
@@ -53,6 +58,7 @@ package struct TCPTransport: AccessoryTransport {
             .channelOption(Self.tcp(TCP_KEEPCNT), value: Self.keepaliveCount)
             .channelOption(Self.tcp(TCP_KEEPINTVL), value: Self.keepaliveIntervalSeconds)
             .channelOption(Self.tcp(TCP_USER_TIMEOUT), value: Self.userTimeoutMilliseconds)
+            .channelOption(Self.tcp(TCP_NOTSENT_LOWAT), value: Self.unsentLimit)
             .connect(host: host, port: port)
             .whenComplete { result in
                 switch result {

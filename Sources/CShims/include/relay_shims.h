@@ -54,6 +54,10 @@ int relay_peer_credentials(int fd, pid_t *pid, uid_t *uid, gid_t *gid);
 /* Bytes written to the socket that the peer has not acknowledged (SIOCOUTQ). */
 int relay_socket_output_queue(int fd, int *bytes);
 
+/* Bytes written to a TCP socket that have not been sent once (SIOCOUTQNSD): what is on the network
+ * is not among them. Unix sockets do not know it (EINVAL, ENOTTY). */
+int relay_socket_unsent(int fd, int *bytes);
+
 /* ---- files --------------------------------------------------------------------------- */
 
 /* Device and inode behind a descriptor (fstat): what JOURNAL_STREAM names, and how two descriptors

@@ -1,0 +1,34 @@
+// How much of what was written to a link the kernel still holds; the hub asks before it writes more.
+
+import CShims
+package import NIOCore
+
+package enum LinkOutputQueue {
+    /// A question to be asked on the link's loop while the channel is active. The answer is 0 when
+    /// the kernel cannot tell, as with a pty.
+    ///
+    /// To be called while the channel is being configured.
+    package static func gauge(of channel: any Channel) -> () -> Int {
+        let pipeline = channel.pipeline.syncOperations
+        if let tty = try? pipeline.handler(type: TTYDrainHandler.self) {
+            return { tty.hold.queuedBytes }
+        }
+        let socket = try? pipeline.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
+            $0
+        }
+        guard let socket else { return { 0 } }
+        var bytes: CInt = 0
+        // A TCP socket's unacknowledged bytes are mostly on the network, which takes its time and is
+        // not helped by waiting; with a Unix socket all are with the peer's process.
+        let knowsUnsent = relay_socket_unsent(socket, &bytes) == 0
+        return {
+            // The descriptor's number may be somebody else's afterwards.
+            guard channel.isActive else { return 0 }
+            var bytes: CInt = 0
+            let error =
+                knowsUnsent
+                ? relay_socket_unsent(socket, &bytes) : relay_socket_output_queue(socket, &bytes)
+            return error == 0 ? Int(bytes) : 0
+        }
+    }
+}

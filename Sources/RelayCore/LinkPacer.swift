@@ -1,0 +1,128 @@
+// How much may be handed to the link at once; used by `Switchboard` for everything it writes.
+
+import NIOCore
+
+/// Bounds by time what is on its way to the accessory and can no longer be put in order.
+///
+/// A link with deep buffers takes megabytes at once, and an RPC that comes a moment later waits
+/// until they have gone. So the pacer learns how fast the link drains, from what has been written
+/// and what the kernel says still waits, and lets in about `target` of it. It reads no clock and
+/// asks nobody: the switchboard says what it wrote, looks when `room` has gone, and looks again
+/// after `nextLook`.
+///
+/// The rate is learnt while frames are held. Before that, what has gone between two looks proves
+/// that the link is at least so fast, which lets a fast one start at full speed. On a link whose
+/// kernel cannot tell (a pty) nothing is known to be on its way, and the bound is the kernel's own
+/// small buffer.
+struct LinkPacer {
+    /// Time worth of bytes that may be on their way when a frame follows another: with 8 KB frames
+    /// at 1 MB/s another app's RPC has to wait for less than 20 ms.
+    static let target: TimeAmount = .milliseconds(10)
+    /// A frame of any size goes when less than this is on its way: an event loop on a busy machine
+    /// is some milliseconds late, and the link must not run dry meanwhile.
+    static let refill: TimeAmount = .milliseconds(4)
+    /// Never less: a slow serial line's own buffer, 44 ms at 115,200 baud.
+    static let leastBytes = 512
+    /// Before anything is known: 27 ms at 150 KB/s, 0.4 s at 115,200 baud, once.
+    static let firstBytes = 4 << 10
+    /// Looking costs a system call; more than this is not written without one.
+    static let lookBytes = 64 << 10
+    /// A rate is taken over at least this long, because drivers report in steps.
+    static let sampleTime: TimeAmount = .milliseconds(10)
+    /// Sooner is not worth a turn of the event loop.
+    static let shortestLook: TimeAmount = .microseconds(500)
+    /// A link that stands still is looked at this often.
+    static let longestLook: TimeAmount = .milliseconds(50)
+
+    /// Bytes per second; nil until frames have had to wait for the link.
+    private(set) var rate: Double?
+    /// Bytes per second that the link took at least between the last two looks.
+    private var provenRate = 0.0
+    private var lookedAt: NIODeadline?
+    private var waiting = 0
+    private var written = 0
+    private var sample: (since: NIODeadline, bytes: Int)?
+
+    /// Bytes on their way, at most: what waited at the last look and what was written since.
+    var inFlight: Int { waiting + written }
+
+    /// Bytes that may be on their way.
+    var limit: Int { bytes(in: Self.target) ?? Self.firstBytes }
+
+    /// With so many on their way or fewer, a frame of any size follows.
+    var refillBytes: Int { bytes(in: Self.refill) ?? Self.firstBytes / 2 }
+
+    private func bytes(in time: TimeAmount) -> Int? {
+        guard let rate = rate ?? (provenRate > 0 ? provenRate : nil) else { return nil }
+        let bytes = Int(min(rate, 1e12) * Double(time.nanoseconds) / 1e9)
+        return max(bytes, self.rate == nil ? Self.firstBytes / 2 : Self.leastBytes)
+    }
+
+    /// The largest frame that may go now, as far as is known. 0 also asks for a look.
+    var room: Int {
+        if written >= Self.lookBytes { return 0 }
+        let inFlight = inFlight
+        return inFlight <= refillBytes ? .max : max(0, limit - inFlight)
+    }
+
+    mutating func wrote(_ bytes: Int) {
+        written += bytes
+    }
+
+    /// A frame has to wait: from now on the link is busy, and what drains tells how fast it is.
+    mutating func held(at now: NIODeadline) {
+        if sample == nil { sample = (now, 0) }
+    }
+
+    /// No frame waits any more.
+    mutating func released() {
+        sample = nil
+    }
+
+    /// What the kernel said.
+    ///
+    /// - Parameters:
+    ///   - measured: Bytes that wait. Sockets count their overhead, so it may be too many.
+    ///   - isFull: The kernel took no more until just now, so the link has not run dry even when
+    ///     nothing is known to wait.
+    mutating func looked(waiting measured: Int, isFull: Bool = false, at now: NIODeadline) {
+        let left = min(max(0, measured), inFlight)
+        let drained = inFlight - left
+        waiting = left
+        written = 0
+        prove(drained, isDry: left == 0 && !isFull, at: now)
+        guard let (since, bytes) = sample else {
+            rate = rate.map { max($0, provenRate) }
+            return
+        }
+        let seconds = Double((now - since).nanoseconds) / 1e9
+        let measuredRate = seconds > 0 ? Double(bytes + drained) / seconds : 0
+        if left == 0, !isFull {
+            // It ran dry, so it is faster than this, and than we thought.
+            rate = max(measuredRate, (rate ?? 0) * 1.5)
+            if rate == 0 { rate = nil }
+            sample = (now, 0)
+        } else if now - since >= Self.sampleTime {
+            rate = rate.map { ($0 + measuredRate) / 2 } ?? measuredRate
+            sample = (now, 0)
+        } else {
+            sample = (since, bytes + drained)
+        }
+    }
+
+    /// All of it has gone since the last look, so it went at least so fast.
+    private mutating func prove(_ bytes: Int, isDry: Bool, at now: NIODeadline) {
+        defer { lookedAt = now }
+        provenRate = 0
+        guard isDry, let lookedAt, now > lookedAt else { return }
+        provenRate = Double(bytes) * 1e9 / Double((now - lookedAt).nanoseconds)
+    }
+
+    /// When to look again while frames are held: when there should be room for the next.
+    var nextLook: TimeAmount {
+        guard let rate, rate > 0 else { return Self.shortestLook }
+        let excess = Double(max(0, inFlight - refillBytes))
+        let nanoseconds = min(excess / rate * 1e9, Double(Self.longestLook.nanoseconds))
+        return max(Self.shortestLook, .nanoseconds(Int64(nanoseconds)))
+    }
+}

@@ -1,0 +1,26 @@
+// How urgent a frame is on its way to the accessory; used by `LinkScheduler`.
+
+import SDLProtocol
+
+/// The order in which services go when the link is slow (SDL protocol spec, "Services": the lower
+/// number is the more important one).
+enum TrafficClass: Int, CaseIterable {
+    case control
+    case rpc
+    case audio
+    case video
+    case bulk
+
+    static let count = allCases.count
+
+    init(_ service: ServiceType) {
+        self =
+            switch service {
+            case .control: .control
+            case .rpc: .rpc
+            case .audio: .audio
+            case .video: .video
+            case .bulk: .bulk
+            }
+    }
+}
