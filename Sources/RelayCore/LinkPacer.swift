@@ -47,23 +47,20 @@ struct LinkPacer {
     var inFlight: Int { waiting + written }
 
     /// Bytes that may be on their way.
-    var limit: Int { bytes(in: Self.target) ?? Self.firstBytes }
+    private(set) var limit = LinkPacer.firstBytes
 
     /// With so many on their way or fewer, a frame of any size follows.
-    var refillBytes: Int { bytes(in: Self.refill) ?? Self.firstBytes / 2 }
-
-    private func bytes(in time: TimeAmount) -> Int? {
-        guard let rate = rate ?? (provenRate > 0 ? provenRate : nil) else { return nil }
-        let bytes = Int(min(rate, 1e12) * Double(time.nanoseconds) / 1e9)
-        return max(bytes, self.rate == nil ? Self.firstBytes / 2 : Self.leastBytes)
-    }
+    private(set) var refillBytes = LinkPacer.firstBytes / 2
 
     /// The largest frame that may go now, as far as is known. 0 also asks for a look.
     var room: Int {
-        if written >= Self.lookBytes { return 0 }
+        if isLookDue { return 0 }
         let inFlight = inFlight
         return inFlight <= refillBytes ? .max : max(0, limit - inFlight)
     }
+
+    /// More has been written since the last look than should be without one.
+    var isLookDue: Bool { written >= Self.lookBytes }
 
     mutating func wrote(_ bytes: Int) {
         written += bytes
@@ -86,6 +83,7 @@ struct LinkPacer {
     ///   - isFull: The kernel took no more until just now, so the link has not run dry even when
     ///     nothing is known to wait.
     mutating func looked(waiting measured: Int, isFull: Bool = false, at now: NIODeadline) {
+        defer { setBounds() }
         let left = min(max(0, measured), inFlight)
         let drained = inFlight - left
         waiting = left
@@ -108,6 +106,19 @@ struct LinkPacer {
         } else {
             sample = (since, bytes + drained)
         }
+    }
+
+    /// Worked out once per look, because every frame asks for them.
+    private mutating func setBounds() {
+        guard let rate = rate ?? (provenRate > 0 ? provenRate : nil) else {
+            (limit, refillBytes) = (Self.firstBytes, Self.firstBytes / 2)
+            return
+        }
+        let least = self.rate == nil ? Self.firstBytes / 2 : Self.leastBytes
+        func bytes(_ time: TimeAmount) -> Int {
+            max(least, Int(min(rate, 1e12) * Double(time.nanoseconds) / 1e9))
+        }
+        (limit, refillBytes) = (bytes(Self.target), bytes(Self.refill))
     }
 
     /// All of it has gone since the last look, so it went at least so fast.

@@ -69,7 +69,7 @@ extension Switchboard {
             self.linkLook = nil
             guard !self.isLinkFull else { return }
             self.look()
-            self.drainLink(mayLook: false)
+            self.drainLink(mayLook: true)
         }
     }
 
@@ -85,7 +85,8 @@ extension Switchboard {
 
     /// Writes what waits, the scheduler's choice first, as far as there is room.
     ///
-    /// - Parameter mayLook: Ask the kernel when there is no room as far as is known.
+    /// - Parameter mayLook: Ask the kernel when there is no room as far as is known. Else it is asked
+    ///   only when so much has been written that it is time to.
     func drainLink(mayLook: Bool) {
         guard !isDraining, let linkHandler, !scheduler.isEmpty else { return }
         isDraining = true
@@ -98,7 +99,7 @@ extension Switchboard {
                 hasLooked = !mayLook
                 flushLink()
             } else {
-                guard !hasLooked else { break }
+                guard !hasLooked || pacer.isLookDue else { break }
                 hasLooked = true
                 look()
             }

@@ -10,7 +10,7 @@ import Testing
 @Suite("LinkScheduler keeps its promises over random work")
 struct LinkSchedulerPropertyTests {
     /// Each is another story; a failure names the seed that tells it again.
-    static let seeds = Array(UInt64(1)...25)
+    static let seeds = Array(UInt64(1)...8)
 
     @Test(
         "everything comes out once, in the order of its service, messages unmixed", arguments: seeds
@@ -22,7 +22,7 @@ struct LinkSchedulerPropertyTests {
         var sent: [Lane: [Frame]] = [:]
         var sentOfSession: [UInt8: Int] = [:]
         var receiver = Receiver()
-        for _ in 0..<1500 {
+        for _ in 0..<800 {
             // In bursts, so that the queue grows and empties.
             if Int.random(in: 0..<10, using: &random) < 6 {
                 let app = Int.random(in: apps.indices, using: &random)
@@ -61,13 +61,15 @@ struct LinkSchedulerPropertyTests {
         let bound =
             LinkScheduler<Int>.ageingLimit
             + .nanoseconds(turn.nanoseconds * Int64(TrafficClass.count + 1))
-        for _ in 0..<2000 {
+        var longest = TimeAmount.zero
+        for _ in 0..<600 {
             guard let frame = link.next()?.frame else { break }
             let since = lastServed[frame.service] ?? .uptimeNanoseconds(0)
-            #expect(link.now - since <= bound, "seed \(seed), \(frame.service)")
+            longest = max(longest, link.now - since)
             lastServed[frame.service] = link.now
             fill(frame.service)
         }
+        #expect(longest <= bound, "seed \(seed)")
         #expect(Set(lastServed.keys) == Set(ServiceType.allCases))
     }
 
@@ -85,13 +87,14 @@ struct LinkSchedulerPropertyTests {
         }
         for app in sizes.indices { for _ in 0..<3 { fill(app) } }
         var served = [Int](repeating: 0, count: sizes.count)
-        for _ in 0..<5000 {
+        var largestSpread = 0
+        for _ in 0..<1000 {
             guard let entry = link.next(), let app = entry.app else { break }
             served[app] += entry.frame.wire.readableBytes
-            let spread = (served.max() ?? 0) - (served.min() ?? 0)
-            #expect(spread <= sizes.max() ?? 0, "seed \(seed)")
+            largestSpread = max(largestSpread, (served.max() ?? 0) - (served.min() ?? 0))
             fill(app)
         }
+        #expect(largestSpread <= sizes.max() ?? 0, "seed \(seed)")
     }
 
     @Test("no message stands still for 10 s on a moving link, whatever else is sent")
@@ -101,17 +104,17 @@ struct LinkSchedulerPropertyTests {
         var link = ModelLink(bytesPerSecond: 150_000)
         let payload = 131_072
         let services: [ServiceType] = [.rpc, .audio, .video, .bulk]
-        var messages: [UInt8: UInt32] = [:]
+        var messages: [UInt8: [Frame]] = [:]
         func fill(_ session: UInt8, _ service: ServiceType) {
-            messages[session, default: 0] += 1
-            let message = messages[session, default: 0]
             let frames =
-                session % 2 == 0
-                ? Frame.message(
-                    session: session, service: service, message: message, frames: 4, bytes: payload)
-                : (1...4).map { _ in
-                    Frame.data(session: session, service: service, message: message, bytes: payload)
-                }
+                messages[session]
+                ?? (session % 2 == 0
+                    ? Frame.message(
+                        session: session, service: service, message: 1, frames: 4, bytes: payload)
+                    : Array(
+                        repeating: .data(session: session, service: service, bytes: payload),
+                        count: 4))
+            messages[session] = frames
             for frame in frames {
                 link.scheduler.enqueue(frame, from: Int(session), at: link.now)
             }
@@ -127,7 +130,7 @@ struct LinkSchedulerPropertyTests {
         var movedAt: [UInt8: NIODeadline] = [:]
         var longest = TimeAmount.zero
         var finished = 0
-        for _ in 0..<2000 {
+        for _ in 0..<1000 {
             guard let frame = link.next()?.frame else { break }
             let session = frame.sessionID
             if frame.type == .consecutive, let moved = movedAt[session] {
@@ -142,7 +145,7 @@ struct LinkSchedulerPropertyTests {
             }
         }
         #expect(longest < .seconds(10), "\(longest.nanoseconds / 1_000_000) ms")
-        #expect(finished > 100)
+        #expect(finished > 50)
     }
 }
 
