@@ -22,8 +22,8 @@ final class AppHandler: ChannelInboundHandler {
     var needsFlush = false
     /// Bytes of this app that wait in the link's scheduler.
     var linkQueuedBytes = 0
-    /// Bytes waiting for this app when it was last asked whether it makes progress.
-    var queuedBytesSeen = 0
+    /// When its developer was last told that it is paced.
+    var pacedNoticeAt: NIODeadline?
     private(set) var closeReason: CloseReason?
 
     private unowned let switchboard: Switchboard
@@ -31,6 +31,8 @@ final class AppHandler: ChannelInboundHandler {
     private var rateGuard: RateGuard
     private let stallWatch: StallWatch
     private var pauses: Pauses = []
+    /// Runs until the first whole frame has come.
+    private var silence: Scheduled<Void>?
     private var isReadHeld = false
     private var isPumping = false
     private var context: ChannelHandlerContext?
@@ -61,6 +63,13 @@ final class AppHandler: ChannelInboundHandler {
 
     func channelActive(context: ChannelHandlerContext) {
         self.context = context
+        let timeout = switchboard.configuration.silentTimeout
+        if timeout > .zero {
+            silence = context.eventLoop.assumeIsolated().scheduleTask(in: timeout) {
+                self.silence = nil
+                self.switchboard.silent(self)
+            }
+        }
         switchboard.appConnected(self)
     }
 
@@ -68,6 +77,7 @@ final class AppHandler: ChannelInboundHandler {
         // Whole frames that arrived before the end are still the app's word.
         pauses = []
         stallWatch.cancel()
+        silence?.cancel()
         pump(now: switchboard.loop.now)
         self.context = nil
         switchboard.appDisconnected(self, reason: closeReason ?? .byApp)
@@ -90,6 +100,10 @@ final class AppHandler: ChannelInboundHandler {
         switchboard.beginRead()
         decoder.append(unwrapInboundIn(data))
         pump(now: switchboard.now)
+        if silence != nil, counters.framesIn > 0 {
+            silence?.cancel()
+            silence = nil
+        }
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
@@ -175,6 +189,12 @@ final class AppHandler: ChannelInboundHandler {
 
     /// The socket takes no more for now.
     var isBlocked: Bool { context.map { !$0.channel.isWritable } ?? false }
+
+    /// What there is to say of its reading.
+    var sight: FlowControl<AppHandler>.Sight {
+        let queued = queuedBytes
+        return .init(queued: queued, taken: counters.bytesOut &- UInt64(max(queued, 0)))
+    }
 
     /// Bytes waiting for this app.
     var queuedBytes: Int {

@@ -58,6 +58,7 @@ package struct AppListener: Sendable {
         let bootstrap = ServerBootstrap(group: relay.loop, childGroup: relay.loop)
             .serverChannelOption(.backlog, value: backlog)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .serverChannelInitializer { relay.configureListener($0) }
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             .childChannelOption(.socketOption(.so_keepalive), value: 1)
             .childChannelOption(tcp(TCP_KEEPIDLE), value: keepaliveIdleSeconds)
@@ -71,6 +72,13 @@ package struct AppListener: Sendable {
         var channels: [any Channel] = []
         for address in addresses {
             do {
+                // Where IPv4 has a socket of its own on the same port, the one for IPv6 must not
+                // want it too.
+                let onlyIPv6: CInt = address.sharesPort(with: addresses) ? 1 : 0
+                let bootstrap =
+                    address.host == "::"
+                    ? bootstrap.serverChannelOption(ipv6(IPV6_V6ONLY), value: Int(onlyIPv6))
+                    : bootstrap
                 channels.append(
                     try await bootstrap.bind(host: address.host, port: address.port).get())
             } catch {
@@ -81,8 +89,9 @@ package struct AppListener: Sendable {
         return Self(channels: channels)
     }
 
-    /// A whole bench may reconnect at once after the link was lost.
-    private static let backlog: Int32 = 512
+    /// Connections the kernel may hold until they are accepted: a whole bench may reconnect at once
+    /// after the link was lost. The kernel takes net.core.somaxconn where that is less.
+    private static let backlog: Int32 = 4096
     /// Above the high mark an app counts as not reading, and the link waits for it for a moment.
     private static let appWaterMark = ChannelOptions.Types.WriteBufferWaterMark(
         low: 256 << 10, high: 1 << 20)
@@ -99,6 +108,10 @@ package struct AppListener: Sendable {
     /// Milliseconds that sent bytes may stay unacknowledged. A minute, because the kernel counts
     /// the closed window of an app that stands at a breakpoint too.
     private static let userTimeoutMilliseconds: Int = 60_000
+
+    private static func ipv6(_ name: CInt) -> ChannelOptions.Types.SocketOption {
+        ChannelOptions.Types.SocketOption(level: .ipv6, name: .init(rawValue: name))
+    }
 
     private static func tcp(_ name: CInt) -> ChannelOptions.Types.SocketOption {
         ChannelOptions.Types.SocketOption(level: .tcp, name: .init(rawValue: name))
@@ -118,15 +131,20 @@ package struct AppListener: Sendable {
 }
 
 extension ListenAddress {
+    /// Another of these listens to IPv4 on this port.
+    fileprivate func sharesPort(with others: [ListenAddress]) -> Bool {
+        port != 0 && others.contains { $0.port == port && !$0.host.contains(":") }
+    }
+
     /// Every address:port an app can use: a wildcard stands for each of the machine's addresses.
     package func reachable() -> [ListenAddress] {
         guard host == "0.0.0.0" || host == "::" else { return [self] }
-        let wantsIPv6 = host == "::"
+        let isIPv6 = host == "::"
         let devices = (try? System.enumerateDevices()) ?? []
         let hosts = devices.compactMap(\.address).compactMap { address -> String? in
             guard let ip = address.ipAddress else { return nil }
             // Link-local IPv6 needs a zone, which differs on the app's machine.
-            return wantsIPv6 == ip.contains(":") && !ip.hasPrefix("fe80:") ? ip : nil
+            return isIPv6 == ip.contains(":") && !ip.hasPrefix("fe80:") ? ip : nil
         }
         guard !hosts.isEmpty else { return [self] }
         return hosts.map { ListenAddress(host: $0, port: port) }

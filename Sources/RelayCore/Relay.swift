@@ -60,6 +60,18 @@ package final class Relay: Sendable {
         }
     }
 
+    /// Looks after a listening socket. To be called while it is being initialised, on `loop`.
+    package func configureListener(_ channel: any Channel) -> EventLoopFuture<Void> {
+        channel.eventLoop.makeCompletedFuture {
+            let switchboard = switchboard.value
+            _ = switchboard.spares.take()
+            try channel.pipeline.syncOperations.addHandler(
+                AcceptGuard(spares: switchboard.spares) { [unowned switchboard] error in
+                    switchboard.exhausted(error)
+                })
+        }
+    }
+
     package func snapshot() async throws -> RelaySnapshot {
         let missed = tapQueue.missedBatches
         return try await loop.submit {

@@ -33,6 +33,14 @@ package struct RelayConfiguration: Sendable, Equatable {
         case close
     }
 
+    /// What happens to an app that reads more slowly than the head unit sends.
+    package enum WhenSlow: String, Sendable, CaseIterable {
+        /// The link waits for it for a bounded time, then the app is closed.
+        case drop
+        /// The link waits for it as long as it takes anything.
+        case hold
+    }
+
     package var whenAccessoryAbsent = WhenAccessoryAbsent.hold
     /// How long an app's StartService waits for a head unit to come; libraries give up by
     /// themselves after 10 s or more and come again.
@@ -46,6 +54,7 @@ package struct RelayConfiguration: Sendable, Equatable {
     package var farewellTimeout: TimeAmount = .seconds(1)
     /// Bytes waiting for one app that does not read; beyond, that app is closed.
     package var appQueueBytes = 16 << 20
+    package var whenSlow = WhenSlow.drop
     /// How long the link is held for an app that has stopped reading before its queue grows instead.
     package var stallGrace: TimeAmount = .milliseconds(50)
     /// Bytes of one app waiting for the link before that app is no longer read.
@@ -54,6 +63,15 @@ package struct RelayConfiguration: Sendable, Equatable {
     package var tapQueueBytes = 8 << 20
     /// TCP connections at once. A link has 255 sessions; some connections are on their way in or out.
     package var maximumApps = 300
+    /// Connections beyond those that may wait for their refusal; fewer where descriptors are scarce.
+    package var maximumSurplus = AppAdmission.defaultMaximumSurplus
+    /// Networks apps may connect from; empty = any that reaches the listening addresses.
+    package var allowedNetworks: [Network] = []
+    /// Connections one address may make in a second, some seconds' worth at once; 0 = any number.
+    package var connectionsPerSecond = 100
+    /// How long a connection may stay without one whole frame; 0 = for ever. App libraries send
+    /// StartService at once, so nobody at a breakpoint is hurt.
+    package var silentTimeout: TimeAmount = .seconds(60)
     /// StartServices of one app that may wait for their turn.
     package var maximumPendingStartsPerApp = 8
     /// Data frames a session may send in a second before its app is paced; sdl_core ends a session

@@ -14,6 +14,10 @@ package enum RelayNotice: Hashable, Sendable {
     /// A peer takes no bytes although some wait for it; `seconds` is nil when the limit was hit
     /// before the time was up.
     case stoppedReading(queuedBytes: Int, seconds: Double?)
+    /// An app takes bytes, but for long fewer than come for it.
+    case fellBehind(queuedBytes: Int)
+    /// An app sends faster than it may, and is slowed down.
+    case paced(framesPerSecond: Int)
     /// Bytes that are no frames.
     case garbage(GarbageNotice)
 }
@@ -48,6 +52,11 @@ extension RelayNotice {
             "has taken nothing for \(Self.text(seconds)) s, \(bytes) bytes wait for it"
         case .stoppedReading(let bytes, nil):
             "does not read, \(bytes) bytes wait for it (limit reached)"
+        case .fellBehind(let bytes):
+            "reads more slowly than the head unit sends, \(bytes) bytes wait for it (limit reached)"
+        case .paced(let limit):
+            "sends more than \(limit) frames a second and is slowed down to that; "
+                + "head units end a session at 1000"
         case .garbage(let garbage):
             "sent bytes that are no SDL frame, from byte \(garbage.offset) on: \(garbage.error)"
         }

@@ -11,6 +11,8 @@ package enum RouterEvent<App: Hashable>: Hashable {
     /// The head unit granted an ID that another app still held.
     case sessionReassigned(from: App, session: UInt8)
     case startServiceUnanswered(App)
+    /// The head unit refused a session while so many were in use.
+    case sessionRefused(App, inUse: Int)
     /// The app ends its session with a hash the head unit did not give; 0 is none at all.
     case wrongHash(App, session: UInt8, sent: UInt32)
     /// The head unit invites the app to connect around the relay; taken out, or passed on.
@@ -25,6 +27,10 @@ package enum CloseReason: Hashable, Sendable {
     case garbage(GarbageFromApp)
     /// Did not read while so many bytes waited.
     case tooSlow(queuedBytes: Int)
+    /// Read, but fewer bytes than came, although the link was slowed for it.
+    case fellBehind(queuedBytes: Int)
+    /// Sent no whole frame.
+    case silent(TimeAmount)
     case linkLost(String)
     /// No head unit; `waited` is nil when the app was refused at once.
     case noAccessory(waited: TimeAmount?)
@@ -50,7 +56,12 @@ extension CloseReason: CustomStringConvertible {
             (garbage.recognised.map { $0.adviceOnAppPort + "; " } ?? "")
                 + "not an SDL frame at byte \(garbage.offset): \(garbage.error)"
         case .tooSlow(let bytes):
-            "the app did not read while \(bytes) bytes waited for it (limit reached)"
+            "the app did not read while \(bytes) bytes waited for it (apps.queue_limit)"
+        case .fellBehind(let bytes):
+            "the app reads more slowly than the head unit sends: \(bytes) bytes waited for it "
+                + "although the link was slowed down (apps.queue_limit, apps.when_slow)"
+        case .silent(let timeout):
+            "sent no SDL frame within \(timeout.seconds) s (apps.silent_timeout)"
         case .linkLost(let reason): "the head unit is gone (\(reason))"
         case .noAccessory(nil): "no head unit is connected"
         case .noAccessory(.some(let waited)):

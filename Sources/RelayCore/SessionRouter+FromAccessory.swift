@@ -117,6 +117,7 @@ extension SessionRouter {
         let (app, _) = starts.takeAnswer()
         defer { sendNextStart(at: now) }
         guard let app else { return .drop(.lateAnswer) }
+        actions.append(.event(.sessionRefused(app, inUse: grants.count)))
         return .toApp(app)
     }
 }

@@ -1,27 +1,101 @@
 // Apps at the hub: they come, go, read too slowly, send too fast, send garbage.
 
+import Glibc
 import Logging
 import NIOCore
 import SDLProtocol
 
 extension Switchboard {
     func accept(_ channel: any Channel) throws {
-        guard apps.count < configuration.maximumApps, !isShuttingDown else {
-            refusedConnections += 1
-            limits[.maximumApps, default: LimitHits()].hit(at: .now())
-            logger.warning(
-                """
-                connection refused: \(configuration.maximumApps) apps are connected already \
-                (apps.maximum)
-                """, metadata: ["peer": "\(Self.peerName(channel))"])
+        let now = loop.now
+        let peer = channel.remoteAddress.flatMap(PeerAddress.init)
+        switch admission.decide(
+            about: peer, apps: admittedConnections, surplus: surplusConnections, at: now)
+        {
+        case _ where isShuttingDown:
             channel.close(promise: nil)
-            return
+        case .admit:
+            lastAppID += 1
+            let app = AppHandler(
+                id: AppID(rawValue: lastAppID), peer: Self.peerName(channel),
+                connectedAt: .now(), switchboard: self)
+            try channel.pipeline.syncOperations.addHandler(app)
+            admittedConnections += 1
+            channel.closeFuture.assumeIsolated().whenComplete { _ in
+                self.admittedConnections -= 1
+            }
+        case .surplus:
+            tell(refused: channel, at: now, .maximumApps, tooManyApps)
+            let handler = SurplusHandler(reason: "relayd: \(tooManyApps)")
+            try channel.pipeline.syncOperations.addHandler(handler)
+            surplusConnections += 1
+            channel.closeFuture.assumeIsolated().whenComplete { _ in
+                self.surplusConnections -= 1
+            }
+        case .refuse(let refusal):
+            let (limit, reason) = describe(refusal)
+            tell(refused: channel, at: now, limit, reason)
+            channel.close(promise: nil)
         }
-        lastAppID += 1
-        let app = AppHandler(
-            id: AppID(rawValue: lastAppID), peer: Self.peerName(channel), connectedAt: .now(),
-            switchboard: self)
-        try channel.pipeline.syncOperations.addHandler(app)
+    }
+
+    private var tooManyApps: String {
+        "\(configuration.maximumApps) apps are connected already (apps.maximum)"
+    }
+
+    private func describe(_ refusal: AppAdmission.Refusal) -> (RelayLimit, String) {
+        switch refusal {
+        case .notAllowed:
+            let networks = configuration.allowedNetworks.map(\.description)
+            return (
+                .allow,
+                "its address is in none of the networks that may connect (apps.allow: "
+                    + "\(networks.joined(separator: ", "))); add its network there to let it in"
+            )
+        case .tooFast:
+            return (
+                .connectionsPerSecond,
+                "its address makes more than \(configuration.connectionsPerSecond) connections "
+                    + "a second (apps.connections_per_second); see what keeps reconnecting there"
+            )
+        case .tooMany:
+            return (
+                .maximumApps,
+                tooManyApps + ", and \(surplusConnections) more are being refused"
+            )
+        }
+    }
+
+    private func tell(
+        refused channel: any Channel, at now: NIODeadline, _ limit: RelayLimit, _ reason: String
+    ) {
+        refusedConnections += 1
+        limits[limit, default: LimitHits()].hit(at: .now())
+        guard let withheld = lines[limit, default: LineLimiter()].allow(at: now) else { return }
+        logger.warning(
+            "connection refused: \(reason)\(Self.more(withheld))",
+            metadata: ["peer": "\(Self.peerName(channel))"])
+    }
+
+    /// The end of a line that stands for others too.
+    static func more(_ withheld: Int) -> String {
+        withheld == 0 ? "" : " (and \(withheld) more like this)"
+    }
+
+    /// accept(2) fails for want of descriptors or memory; the guard of the listening socket tries
+    /// again by itself.
+    func exhausted(_ error: IOError) {
+        limits[.descriptors, default: LimitHits()].hit(at: .now())
+        guard lines[.descriptors, default: LineLimiter()].allow(at: loop.now) != nil else { return }
+        let remedy =
+            error.errnoCode == EMFILE
+            ? "raise LimitNOFILE= in the systemd unit, or ulimit -n"
+            : "the machine itself is short of them; see what else runs on it"
+        logger.warning(
+            """
+            no app can connect at the moment: \(String(cString: strerror(error.errnoCode))). \
+            Apps that are connected stay, others wait; \(remedy)
+            """)
     }
 
     private static func peerName(_ channel: any Channel) -> String {
@@ -41,7 +115,7 @@ extension Switchboard {
         beginRead()
         guard apps.removeValue(forKey: app.id) != nil else { return }
         router.disconnect(app, at: now)
-        flow.drained(app)
+        flow.drained(app, isAlone: isOneApp, at: now)
         performActions()
         endRead()
         tap.record(.appClosed(app.id, reason: "\(reason)", time: time))
@@ -74,35 +148,57 @@ extension Switchboard {
 
     var isLinkHeld: Bool { flow.isLinkHeld }
 
+    /// Nobody else is made to wait by what this app does.
+    var isOneApp: Bool { apps.count == 1 }
+
     func appBlocked(_ app: AppHandler) {
-        let queued = app.queuedBytes
-        guard queued <= configuration.appQueueBytes else {
-            limits[.appQueue, default: LimitHits()].hit(at: time)
-            let notice = RelayNotice.stoppedReading(queuedBytes: queued, seconds: nil)
-            tap.record(.noticed(notice, app.id, time: time))
-            return close(app, .tooSlow(queuedBytes: queued))
+        let wasHeld = flow.isLinkHeld
+        switch flow.blocked(app, app.sight, isAlone: isOneApp, at: now) {
+        case .go: break
+        case .hold:
+            if !wasHeld { limits[.stallGrace, default: LimitHits()].hit(at: time) }
+        case .dropStuck: drop(app, .dropStuck)
+        case .dropBehind: drop(app, .dropBehind)
         }
-        app.queuedBytesSeen = max(app.queuedBytesSeen, queued)
-        flow.blocked(app, at: now)
+    }
+
+    func drop(_ app: AppHandler, _ verdict: FlowControl<AppHandler>.Verdict) {
+        let queued = app.queuedBytes
+        let (notice, reason): (RelayNotice, CloseReason) =
+            verdict == .dropBehind
+            ? (.fellBehind(queuedBytes: queued), .fellBehind(queuedBytes: queued))
+            : (.stoppedReading(queuedBytes: queued, seconds: nil), .tooSlow(queuedBytes: queued))
+        limits[.appQueue, default: LimitHits()].hit(at: time)
+        tap.record(.noticed(notice, app.id, time: time))
+        close(app, reason)
     }
 
     func appDrained(_ app: AppHandler) {
-        app.queuedBytesSeen = 0
-        flow.drained(app)
+        flow.drained(app, isAlone: isOneApp, at: loop.now)
         if !flow.isLinkHeld { linkHandler?.resumeReading() }
+    }
+
+    // MARK: - Silent and hasty apps
+
+    /// Connected, and has not sent one frame for as long as it may.
+    func silent(_ app: AppHandler) {
+        limits[.silentTimeout, default: LimitHits()].hit(at: .now())
+        close(app, .silent(configuration.silentTimeout))
     }
 
     /// The app sends faster than a head unit stands; it goes on at `deadline`.
     func paced(_ app: AppHandler, until deadline: NIODeadline) {
-        if limits[.framesPerSecond] == nil || app.lastProblem == nil {
-            logger.warning(
-                """
-                app is paced to \(configuration.framesPerSecond) frames/s: head units end a \
-                session at 1000 (apps.frames_per_second)
-                """, metadata: ["app": "\(app.id)"])
-        }
-        app.lastProblem = "paced to \(configuration.framesPerSecond) frames/s"
         limits[.framesPerSecond, default: LimitHits()].hit(at: time)
+        let limit = configuration.framesPerSecond
+        app.lastProblem = "paced to \(limit) frames/s (apps.frames_per_second)"
+        if app.pacedNoticeAt.map({ now - $0 >= Self.pacedNoticeInterval }) ?? true {
+            app.pacedNoticeAt = now
+            // The advice warns.
+            tap.record(.noticed(.paced(framesPerSecond: limit), app.id, time: time))
+        }
         loop.assumeIsolated().scheduleTask(deadline: deadline) { app.resume(.rate) }
     }
+
+    /// Pacing starts and stops ten times a second; once is enough for people.
+    private static let pacedNoticeInterval: TimeAmount = .seconds(10)
 }

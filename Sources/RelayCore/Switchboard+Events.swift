@@ -30,6 +30,18 @@ extension Switchboard {
                 the head unit did not answer StartService for \
                 \(configuration.startServiceTimeout.seconds) s (sessions.start_service_timeout)
                 """, metadata: ["app": "\(app.id)"])
+        case .sessionRefused(let app, let inUse):
+            app.lastProblem = "the head unit refused a session"
+            guard inUse >= RelayLimit.sessionsOfALink else { return }
+            limits[.sessions, default: LimitHits()].hit(at: time)
+            guard let withheld = lines[.sessions, default: LineLimiter()].allow(at: now) else {
+                return
+            }
+            logger.warning(
+                """
+                the head unit refused a session: all \(RelayLimit.sessionsOfALink) of its link are in \
+                use; stop apps that are not needed\(Self.more(withheld))
+                """, metadata: ["app": "\(app.id)"])
         // The advice reads these two from the frames, and warns.
         case .wrongHash(let app, let session, let sent):
             logger.debug(

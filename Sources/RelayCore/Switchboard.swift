@@ -22,6 +22,14 @@ final class Switchboard {
     var departures: [Departure] = []
     var limits: [RelayLimit: LimitHits] = [:]
     var refusedConnections: UInt64 = 0
+    var admission: AppAdmission
+    /// Connections that are apps, from accept to the end of their sockets.
+    var admittedConnections = 0
+    /// Connections that are being refused in words.
+    var surplusConnections = 0
+    /// What may be said how often about those who run into a limit.
+    var lines: [RelayLimit: LineLimiter] = [:]
+    let spares = SpareDescriptors()
 
     var router: SessionRouter<AppHandler>
     var scheduler = LinkScheduler<AppHandler>()
@@ -79,7 +87,10 @@ final class Switchboard {
         self.configuration = configuration
         self.logger = logger
         router = SessionRouter(configuration: configuration)
-        flow = FlowControl(grace: configuration.stallGrace)
+        flow = FlowControl(
+            grace: configuration.stallGrace, queueLimit: configuration.appQueueBytes,
+            whenSlow: configuration.whenSlow)
+        admission = AppAdmission(configuration: configuration)
         tap = FrameTap(queue: tapQueue, loop: loop)
         link = LinkStatus()
     }
@@ -238,10 +249,10 @@ final class Switchboard {
         router.advance(to: now)
         performActions()
         let wasHeld = flow.isLinkHeld
-        flow.advance(to: now) { app in
-            let queued = app.queuedBytes
-            defer { app.queuedBytesSeen = queued }
-            return apps.count == 1 && queued < app.queuedBytesSeen
+        if wasHeld {
+            for late in flow.advance(to: now, isAlone: isOneApp, look: { $0.sight }) {
+                drop(late.app, late.verdict)
+            }
         }
         endRead()
         if wasHeld, !flow.isLinkHeld { linkHandler?.resumeReading() }

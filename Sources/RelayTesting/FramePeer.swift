@@ -65,6 +65,11 @@ package final class FramePeer: Sendable {
         }.get()
     }
 
+    /// Bytes that have come so far, for a peer that is read by hand and looks into none.
+    package func receivedBytes() async throws -> Int {
+        try await channel.eventLoop.submit { self.mailbox.value.receivedBytes }.get()
+    }
+
     /// Returns when the other side has closed.
     package func closed() async throws {
         try await channel.eventLoop.flatSubmit {
@@ -90,6 +95,7 @@ private final class Mailbox: ChannelInboundHandler {
 
     private let loop: any EventLoop
     private var received = ByteBuffer()
+    private(set) var receivedBytes = 0
     private var isClosed = false
     private var waiter: (() -> Bool)?
     private var closeWaiters: [EventLoopPromise<Void>] = []
@@ -99,7 +105,9 @@ private final class Mailbox: ChannelInboundHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        received.writeImmutableBuffer(unwrapInboundIn(data))
+        let bytes = unwrapInboundIn(data)
+        receivedBytes += bytes.readableBytes
+        received.writeImmutableBuffer(bytes)
         serve()
     }
 

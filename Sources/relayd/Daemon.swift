@@ -38,6 +38,10 @@ struct Daemon {
         let relayGroup = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let loop = relayGroup.next()
         let logger = Logger(label: "relayd")
+        OpenFiles.raiseLimit()
+        if let shortage = OpenFiles.shortage(apps: config.apps.maximum) {
+            logger.warning("\(shortage)")
+        }
         let address = try AccessoryAddress(config.accessory)
         let transport = try TransportCatalog.transport(for: address)
 
@@ -179,7 +183,12 @@ extension RelayConfiguration {
         whenLinkLost = config.apps.whenLinkLost
         appQueueBytes = config.apps.queueLimit
         stallGrace = TimeAmount(config.apps.stallGrace)
+        whenSlow = config.apps.whenSlow
         maximumApps = config.apps.maximum
+        allowedNetworks = config.apps.allow
+        connectionsPerSecond = config.apps.connectionsPerSecond
+        silentTimeout = TimeAmount(config.apps.silentTimeout)
+        maximumSurplus = OpenFiles.surplus(of: maximumSurplus, apps: maximumApps)
         framesPerSecond = config.apps.framesPerSecond
         foreignFrames = config.apps.foreignFrames
         startServiceTimeout = TimeAmount(config.sessions.startServiceTimeout)

@@ -145,6 +145,12 @@ final class StatusReporter: Sendable {
     private func value(of limit: RelayLimit) -> Int {
         switch limit {
         case .maximumApps: config.apps.maximum
+        case .allow: config.apps.allow.count
+        case .connectionsPerSecond: config.apps.connectionsPerSecond
+        case .silentTimeout: Int(config.apps.silentTimeout.components.seconds)
+        case .stallGrace: Int(TimeAmount(config.apps.stallGrace).nanoseconds / 1_000_000)
+        case .sessions: RelayLimit.sessionsOfALink
+        case .descriptors: OpenFiles.limit
         case .appQueue: config.apps.queueLimit
         case .framesPerSecond: config.apps.framesPerSecond
         case .linkQueue: config.limits.linkQueue

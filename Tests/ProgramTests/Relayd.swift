@@ -44,7 +44,8 @@ struct Relayd {
         }
     }
 
-    private static func run(
+    /// The same for a relayd that was started in a way of the test's own.
+    static func run(
         _ process: ChildProcess, in directory: TemporaryDirectory,
         _ body: (Relayd) async throws -> Void
     ) async throws {

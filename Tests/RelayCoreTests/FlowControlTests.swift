@@ -1,82 +1,199 @@
 import NIOCore
+import RelayTesting
 import Testing
 
 @testable import RelayCore
 
 @Suite("FlowControl slows the link for an app, but not for long")
 struct FlowControlTests {
+    private typealias Flow = FlowControl<String>
     private let start = NIODeadline.uptimeNanoseconds(1_000_000_000)
+    private let limit = 16 << 20
+
+    private func flow(_ whenSlow: Flow.WhenSlow = .drop) -> Flow {
+        Flow(grace: .milliseconds(50), queueLimit: limit, whenSlow: whenSlow)
+    }
+
+    private func ms(_ milliseconds: Int64) -> NIODeadline { start + .milliseconds(milliseconds) }
 
     @Test("the link is held for an app that reads again within the grace")
     func held() {
-        var flow = FlowControl<String>(grace: .milliseconds(50))
-        flow.blocked("music", at: start)
+        var flow = flow()
+        #expect(
+            flow.blocked("music", .init(queued: 2 << 20, taken: 0), isAlone: false, at: start)
+                == .hold)
         #expect(flow.isLinkHeld)
-        #expect(flow.nextDeadline == start + .milliseconds(50))
-        flow.drained("music")
+        flow.drained("music", at: ms(20))
         #expect(!flow.isLinkHeld)
         #expect(flow.nextDeadline == nil)
     }
 
-    @Test("a stuck app costs the others the grace once")
-    func lagging() {
-        var flow = FlowControl<String>(grace: .milliseconds(50))
-        flow.blocked("music", at: start)
-        flow.advance(to: start + .milliseconds(50)) { _ in false }
+    @Test("a stuck app costs the others the grace once, and is closed when its queue is full")
+    func stuck() {
+        var flow = flow()
+        #expect(
+            flow.blocked("music", .init(queued: 2 << 20, taken: 9), isAlone: false, at: start)
+                == .hold)
+        var now = start
+        while flow.isLinkHeld, let next = flow.nextDeadline {
+            now = next
+            let dropped = flow.advance(to: now, isAlone: false) { _ in
+                .init(queued: 2 << 20, taken: 9)
+            }
+            #expect(dropped.isEmpty)
+        }
+        #expect(now == ms(50))
+        for queued in stride(from: 3 << 20, through: limit, by: 1 << 20) {
+            now = now + .milliseconds(100)
+            #expect(
+                flow.blocked("music", .init(queued: queued, taken: 9), isAlone: false, at: now)
+                    == .go)
+        }
+        #expect(
+            flow.blocked("music", .init(queued: limit + 1, taken: 9), isAlone: false, at: now)
+                == .dropStuck)
         #expect(!flow.isLinkHeld)
-        flow.blocked("music", at: start + .milliseconds(60))
-        #expect(!flow.isLinkHeld, "it has had its grace")
-        flow.drained("music")
-        flow.blocked("music", at: start + .milliseconds(90))
-        #expect(flow.isLinkHeld, "it has read; the next stall is a new one")
     }
 
-    @Test("a lone app may hold the link as long as it makes progress")
+    @Test("an app that reads at least half as fast as the link brings is never closed")
+    func slowButSteady() {
+        var bench = Bench(flow: flow(), brings: 8000, takes: 4600, limit: limit)
+        let verdict = bench.run(for: 20_000)
+        #expect(verdict == nil)
+        #expect(bench.queued <= limit + 8000)
+        #expect(bench.heldMilliseconds > 0, "the link has been slowed")
+    }
+
+    @Test("an app that reads much more slowly than the link brings is closed for that reason")
+    func behind() {
+        var bench = Bench(flow: flow(), brings: 8000, takes: 1000, limit: limit)
+        let verdict = bench.run(for: 20_000)
+        #expect(verdict == .dropBehind)
+        #expect(bench.queued > limit && bench.queued <= limit + 8000)
+    }
+
+    @Test("hold: an app that reads a little is waited for as long as it takes")
+    func hold() {
+        var bench = Bench(flow: flow(.hold), brings: 8000, takes: 100, limit: limit)
+        #expect(bench.run(for: 20_000) == nil)
+        #expect(bench.queued <= limit + 8000)
+    }
+
+    @Test("hold: an app that reads nothing is closed all the same when others are there")
+    func holdStuck() {
+        var bench = Bench(flow: flow(.hold), brings: 8000, takes: 0, limit: limit)
+        #expect(bench.run(for: 20_000) == .dropStuck)
+        #expect(bench.heldMilliseconds <= 2001)
+    }
+
+    @Test("a lone app holds the link as long as it reads, and is closed when it does not")
     func lone() {
-        var flow = FlowControl<String>(grace: .milliseconds(50))
-        flow.blocked("music", at: start)
-        flow.advance(to: start + .milliseconds(50)) { _ in true }
-        #expect(flow.isLinkHeld)
-        flow.advance(to: start + .milliseconds(100)) { _ in false }
-        #expect(!flow.isLinkHeld)
-    }
-}
-
-@Suite("RateGuard keeps any second below the limit")
-struct RateGuardTests {
-    @Test("a burst up to the limit passes at once, the rest when the second is over")
-    func burst() {
-        var guardian = RateGuard(limit: 950)
-        let start = NIODeadline.uptimeNanoseconds(5_000_000_000)
-        let passed = (0..<2000).count { _ in guardian.allow(at: start) }
-        #expect(passed == 950)
-        #expect(guardian.nextSlot(after: start) == start + .milliseconds(100))
-        let early = guardian.allow(at: start + .milliseconds(999))
-        #expect(!early)
-        let later = guardian.allow(at: start + .milliseconds(1100))
-        #expect(later)
+        var slow = Bench(flow: flow(), brings: 8000, takes: 10, limit: limit, isAlone: true)
+        #expect(slow.run(for: 20_000) == nil)
+        #expect(slow.queued < 2 << 20)
+        var stuck = Bench(flow: flow(), brings: 8000, takes: 0, limit: limit, isAlone: true)
+        #expect(stuck.run(for: 20_000) == .dropStuck)
+        var patient = Bench(flow: flow(.hold), brings: 8000, takes: 0, limit: limit, isAlone: true)
+        #expect(patient.run(for: 20_000) == nil, "hold waits for a breakpoint")
     }
 
-    @Test("no window of a second ever has more than the limit")
-    func anySecond() {
-        var guardian = RateGuard(limit: 100)
-        var passed: [UInt64] = []
-        for millisecond in 0..<5000 {
-            let now = NIODeadline.uptimeNanoseconds(UInt64(millisecond) * 1_000_000)
-            for _ in 0..<3 where guardian.allow(at: now) {
-                passed.append(UInt64(millisecond))
+    @Test("however apps read, the link stands still half of the time at most, 50 ms in one piece")
+    func bounded() {
+        var generator = SeededGenerator(seed: 7)
+        var flow = flow()
+        var sights: [String: Flow.Sight] = [:]
+        for name in ["a", "b", "c", "d", "e"] { sights[name] = .init(queued: 0, taken: 0) }
+        var held = 0
+        var piece = 0
+        var longest = 0
+        let total: Int64 = 100_000
+        for millisecond in 1...total {
+            let now = ms(millisecond)
+            if flow.isLinkHeld {
+                held += 1
+                piece += 1
+                longest = max(longest, piece)
+            } else {
+                piece = 0
+            }
+            for name in sights.keys.sorted() {
+                guard var sight = sights[name] else { continue }
+                let take = min(Int.random(in: 0...6000, using: &generator), sight.queued)
+                sight.queued -= take
+                sight.taken += UInt64(take)
+                if !flow.isLinkHeld {
+                    sight.queued += Int.random(in: 0...20_000, using: &generator)
+                }
+                sights[name] = sight
+                if sight.queued > 1 << 20 {
+                    let verdict = flow.blocked(name, sight, isAlone: false, at: now)
+                    if verdict == .dropBehind || verdict == .dropStuck {
+                        flow.drained(name, at: now)
+                        sights[name] = .init(queued: 0, taken: 0)
+                    }
+                }
+            }
+            if let next = flow.nextDeadline, next <= now {
+                for late in flow.advance(
+                    to: now, isAlone: false, look: { sights[$0] ?? .init(queued: 0, taken: 0) })
+                {
+                    flow.drained(late.app, at: now)
+                    sights[late.app] = .init(queued: 0, taken: 0)
+                }
             }
         }
-        for first in passed {
-            #expect(passed.count { $0 >= first && $0 < first + 1000 } <= 100)
-        }
-        #expect(passed.count >= 400)
+        #expect(held > 1000, "the apps were slow enough to be a test")
+        #expect(held <= Int(total) / 2 + 50)
+        // One step of this test's clock more than the grace.
+        #expect(longest <= 51)
     }
 
-    @Test("0 switches pacing off")
-    func off() {
-        var guardian = RateGuard(limit: 0)
-        let passed = (0..<5000).count { _ in guardian.allow(at: .uptimeNanoseconds(0)) }
-        #expect(passed == 5000)
+    /// A link that brings so many bytes a millisecond to an app that takes so many.
+    private struct Bench {
+        var flow: Flow
+        let brings: Int
+        let takes: Int
+        let limit: Int
+        var isAlone = false
+        private(set) var queued = 0
+        private(set) var heldMilliseconds = 0
+        private var taken: UInt64 = 0
+
+        init(flow: Flow, brings: Int, takes: Int, limit: Int, isAlone: Bool = false) {
+            self.flow = flow
+            self.brings = brings
+            self.takes = takes
+            self.limit = limit
+            self.isAlone = isAlone
+        }
+
+        /// - Returns: Why the app was closed; nil if it was not.
+        mutating func run(for milliseconds: Int64) -> Flow.Verdict? {
+            var now = NIODeadline.uptimeNanoseconds(1_000_000_000)
+            // Steps of 200 µs, so that what is brought comes as evenly as from a real link.
+            for step in 0..<(milliseconds * 5) {
+                now = now + .microseconds(200)
+                let bytes = min(takes / 5, queued)
+                queued -= bytes
+                taken += UInt64(bytes)
+                // The marks of AppListener.
+                if queued < 256 << 10 { flow.drained("music", isAlone: isAlone, at: now) }
+                let sight = Flow.Sight(queued: queued, taken: taken)
+                if let next = flow.nextDeadline, next <= now {
+                    let dropped = flow.advance(to: now, isAlone: isAlone) { _ in sight }
+                    if let first = dropped.first { return first.verdict }
+                }
+                guard !flow.isLinkHeld else {
+                    if step % 5 == 0 { heldMilliseconds += 1 }
+                    continue
+                }
+                queued += brings / 5
+                guard queued > 1 << 20 else { continue }
+                let after = Flow.Sight(queued: queued, taken: taken)
+                let verdict = flow.blocked("music", after, isAlone: isAlone, at: now)
+                if verdict == .dropStuck || verdict == .dropBehind { return verdict }
+            }
+            return nil
+        }
     }
 }

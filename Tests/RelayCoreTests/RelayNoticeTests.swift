@@ -18,9 +18,11 @@ struct RelayNoticeTests {
         let link: EmbeddedChannel
         let app: EmbeddedChannel
 
-        init() throws {
+        init(_ change: (inout RelayConfiguration) -> Void = { _ in }) throws {
+            var configuration = RelayConfiguration()
+            change(&configuration)
             switchboard = Switchboard(
-                loop: loop, configuration: RelayConfiguration(), accessoryAddress: "test:",
+                loop: loop, configuration: configuration, accessoryAddress: "test:",
                 tapQueue: queue, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
             let address = try SocketAddress(ipAddress: "127.0.0.1", port: 2776)
             link = EmbeddedChannel(handler: LinkHandler(switchboard: switchboard), loop: loop)
@@ -75,6 +77,18 @@ struct RelayNoticeTests {
         let noticed = await bench.noticed()
         #expect(noticed.map(\.0) == [expected])
         #expect(noticed.first?.1 == nil)
+    }
+
+    @Test("an app that is slowed down is told so once, however long it lasts")
+    func paced() async throws {
+        let bench = try Bench { $0.framesPerSecond = 10 }
+        for message in 1...40 {
+            try bench.app.writeInbound(Frame.rpc(session: 1, message: UInt32(message)).wire)
+        }
+        bench.loop.advanceTime(by: .seconds(6))
+        let noticed = await bench.noticed()
+        #expect(noticed.map(\.0) == [.paced(framesPerSecond: 10)])
+        #expect(noticed.first?.1 == AppID(rawValue: 1))
     }
 
     @Test("a busy link that takes its time is no stall") func slowLink() async throws {

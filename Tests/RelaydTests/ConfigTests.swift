@@ -48,7 +48,11 @@ struct ConfigTests {
               when_link_lost: keep
               queue_limit: 1 MiB
               stall_grace: 0ms
+              when_slow: hold
               maximum: 7
+              allow: [10.0.0.0/8, "fd00::/8", 192.168.1.20]
+              connections_per_second: 3
+              silent_timeout: 0s
               foreign_frames: close
               frames_per_second: 700
             sessions:
@@ -88,7 +92,13 @@ struct ConfigTests {
         expected.apps.whenLinkLost = .keep
         expected.apps.queueLimit = 1_048_576
         expected.apps.stallGrace = .zero
+        expected.apps.whenSlow = .hold
         expected.apps.maximum = 7
+        expected.apps.allow = try ["10.0.0.0/8", "fd00::/8", "192.168.1.20"].map {
+            try Network(parsing: $0)
+        }
+        expected.apps.connectionsPerSecond = 3
+        expected.apps.silentTimeout = .zero
         expected.apps.foreignFrames = .close
         expected.apps.framesPerSecond = 700
         expected.sessions.startServiceTimeout = .milliseconds(1500)

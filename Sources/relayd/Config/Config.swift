@@ -49,6 +49,10 @@ package struct Config: Sendable, Equatable {
         /// busy link fit, and one app that hangs cannot take the machine's memory.
         package var queueLimit = 16 * 1024 * 1024
 
+        /// An app that reads, but for long more slowly than the head unit sends: its queue is full
+        /// although the link was slowed. Closed by default, because the others would go on waiting.
+        package var whenSlow = RelayConfiguration.WhenSlow.drop
+
         /// How long the link is slowed for an app that does not read, before its queue grows:
         /// long enough for a scheduling hiccup, too short for the other apps to notice.
         package var stallGrace = Duration.milliseconds(50)
@@ -56,6 +60,18 @@ package struct Config: Sendable, Equatable {
         /// TCP connections at once. A link has at most 255 sessions; the rest is room for
         /// connections that are about to be refused or are closing.
         package var maximum = 300
+
+        /// Networks apps may connect from; empty = whoever reaches `listen`.
+        package var allow: [Network] = []
+
+        /// Connections one address may make in a second; twenty seconds' worth at once are fine.
+        /// Far above what reconnecting libraries do, far below what would keep relayd busy.
+        /// 0 = any number.
+        package var connectionsPerSecond = 100
+
+        /// How long a connection may stay without one whole frame: libraries send StartService at
+        /// once, also those of an app at a breakpoint. 0 = for ever.
+        package var silentTimeout = Duration.seconds(60)
 
         /// Frames a session may send in a second before its app is paced; audio and video do not
         /// count. sdl_core ends a session at 1000 and bars its app until the head unit restarts.

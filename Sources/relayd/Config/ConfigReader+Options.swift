@@ -14,6 +14,19 @@ extension ConfigReader where Value == ListenAddress {
     }
 }
 
+extension ConfigReader where Value == Network {
+    /// A range of addresses in CIDR.
+    static var network: ConfigReader {
+        text(Network.expected) { text throws(Refusal) in
+            do throws(Network.Malformed) {
+                return try Network(parsing: text)
+            } catch {
+                throw Refusal(expected: error.expected, hint: error.hint)
+            }
+        }
+    }
+}
+
 extension ConfigReader where Value == String {
     /// The head unit's address; only the transports know which ones are good.
     package static func accessory(_ complaint: @escaping (String) -> String?) -> ConfigReader {

@@ -78,7 +78,18 @@ package struct ConfigSchema {
             ConfigOption("apps.queue_limit", \.apps.queueLimit, .bytes(64 << 10...1 << 30)),
             ConfigOption(
                 "apps.stall_grace", \.apps.stallGrace, .duration(.zero...(.seconds(10)))),
+            ConfigOption(
+                "apps.when_slow", \.apps.whenSlow,
+                .choice(RelayConfiguration.WhenSlow.allCases)),
             ConfigOption("apps.maximum", \.apps.maximum, .count(1...10_000)),
+            ConfigOption(
+                "apps.allow", \.apps.allow,
+                .list(of: .network, expected: "a list of networks such as 192.168.0.0/16")),
+            ConfigOption(
+                "apps.connections_per_second", \.apps.connectionsPerSecond, .count(0...100_000)),
+            ConfigOption(
+                "apps.silent_timeout", \.apps.silentTimeout,
+                .duration(.zero...(.seconds(3600)))),
             ConfigOption(
                 "apps.frames_per_second", \.apps.framesPerSecond, .count(0...1_000_000)),
             ConfigOption(

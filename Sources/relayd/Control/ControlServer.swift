@@ -81,6 +81,10 @@ package struct ControlServer: Service {
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(
+                        AcceptGuard {
+                            logger.debug("a client has to wait: \($0)")
+                        })
+                    try channel.pipeline.syncOperations.addHandler(
                         AvailableConnectionsChannelHandler(
                             delegate: MaximumAvailableConnections(
                                 ControlLimits.connections, logger: logger)))

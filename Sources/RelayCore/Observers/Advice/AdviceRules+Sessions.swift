@@ -265,7 +265,9 @@ extension AdviceRules {
         let text = (isApp ? "the app " : "the head unit ") + notice.description
         switch notice {
         case .stoppedSending: advise(isApp ? .appStalled : .headUnitStalled, entry, text)
-        case .stoppedReading: advise(isApp ? .appNotReading : .headUnitNotReading, entry, text)
+        case .stoppedReading, .fellBehind:
+            advise(isApp ? .appNotReading : .headUnitNotReading, entry, text)
+        case .paced: advise(.frameRate, entry, text)
         case .garbage(let garbage):
             guard isApp else {
                 // A few lost bytes are a serial line's daily life.

@@ -1,0 +1,108 @@
+// Who may connect: asked by `Switchboard` for every connection before anything is read from it.
+
+import NIOCore
+
+/// Decides about new connections of apps: by network, by rate, by number.
+struct AppAdmission {
+    enum Decision: Hashable {
+        /// It becomes an app.
+        case admit
+        /// It is one too many: its first StartService is answered with a refusal.
+        case surplus
+        /// It is closed without a word, but not without a line in the log.
+        case refuse(Refusal)
+    }
+
+    enum Refusal: Hashable {
+        case notAllowed
+        case tooFast
+        /// Even for a refusal in words there are too many.
+        case tooMany
+    }
+
+    private let maximumApps: Int
+    private let networks: [Network]
+    private var rate: ConnectionRate
+    /// Connections that may wait for their refusal at once.
+    private let maximumSurplus: Int
+
+    init(configuration: RelayConfiguration) {
+        maximumApps = configuration.maximumApps
+        networks = configuration.allowedNetworks
+        rate = ConnectionRate(perSecond: configuration.connectionsPerSecond)
+        maximumSurplus = configuration.maximumSurplus
+    }
+
+    /// A thousand: a whole bench that comes at once hears why. They stay some seconds at most and
+    /// take about 4 KiB each.
+    static let defaultMaximumSurplus = 1000
+
+    /// - Parameter peer: nil for what has no IP address and comes from this machine.
+    mutating func decide(
+        about peer: PeerAddress?, apps: Int, surplus: Int, at now: NIODeadline
+    ) -> Decision {
+        if let peer {
+            if !networks.isEmpty, !networks.contains(where: { $0.contains(peer) }) {
+                return .refuse(.notAllowed)
+            }
+            if !rate.allow(peer, at: now) { return .refuse(.tooFast) }
+        }
+        if apps < maximumApps { return .admit }
+        return surplus < maximumSurplus ? .surplus : .refuse(.tooMany)
+    }
+}
+
+/// A token bucket for each address that connects.
+struct ConnectionRate {
+    /// Connections of this many seconds may come at once: a bench of 300 apps that reconnects, and
+    /// again, is no flood.
+    static let burstSeconds = 20
+    /// Addresses remembered. More are not told apart from newcomers; a bench has some dozen.
+    static let maximumAddresses = 1024
+
+    private let perSecond: Int
+    private var buckets: [PeerAddress: Bucket] = [:]
+
+    private struct Bucket {
+        var tokens: Double
+        var at: NIODeadline
+    }
+
+    /// - Parameter perSecond: 0 allows all.
+    init(perSecond: Int) {
+        self.perSecond = perSecond
+    }
+
+    /// Addresses that have connected lately.
+    var addresses: Int { buckets.count }
+
+    /// Takes a token of the address if it has one.
+    mutating func allow(_ peer: PeerAddress, at now: NIODeadline) -> Bool {
+        guard perSecond > 0 else { return true }
+        let key = peer.host
+        if buckets[key] == nil, buckets.count >= Self.maximumAddresses { forget(at: now) }
+        var bucket = buckets[key] ?? Bucket(tokens: capacity, at: now)
+        bucket.tokens = tokens(of: bucket, at: now)
+        bucket.at = now
+        defer { buckets[key] = bucket }
+        guard bucket.tokens >= 1 else { return false }
+        bucket.tokens -= 1
+        return true
+    }
+
+    private var capacity: Double { Double(perSecond * Self.burstSeconds) }
+
+    private func tokens(of bucket: Bucket, at now: NIODeadline) -> Double {
+        let seconds = Double(max(now - bucket.at, .zero).nanoseconds) / 1e9
+        return min(bucket.tokens + seconds * Double(perSecond), capacity)
+    }
+
+    /// Makes room: full buckets say nothing, and of the others a quarter goes, the fullest.
+    private mutating func forget(at now: NIODeadline) {
+        buckets = buckets.filter { tokens(of: $0.value, at: now) < capacity }
+        guard buckets.count >= Self.maximumAddresses else { return }
+        let fullest = buckets.map { (key: $0.key, tokens: tokens(of: $0.value, at: now)) }
+            .sorted { $0.tokens > $1.tokens }
+        for bucket in fullest.prefix(Self.maximumAddresses / 4) { buckets[bucket.key] = nil }
+    }
+}

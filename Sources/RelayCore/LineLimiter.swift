@@ -1,0 +1,29 @@
+// Keeps what strangers cause from filling the log; used by `Switchboard`.
+
+import NIOCore
+
+/// Lets some lines of a kind through and counts the others.
+struct LineLimiter {
+    /// Enough to see who it is, too few to fill a disk.
+    static let linesPerWindow = 5
+    static let window: TimeAmount = .seconds(10)
+
+    private var windowEnds = NIODeadline.uptimeNanoseconds(0)
+    private var lines = 0
+    private var withheld = 0
+
+    /// - Returns: nil to say nothing, else how many lines were withheld since the last one.
+    mutating func allow(at now: NIODeadline) -> Int? {
+        if now >= windowEnds {
+            windowEnds = now + Self.window
+            lines = 0
+        }
+        guard lines < Self.linesPerWindow else {
+            withheld += 1
+            return nil
+        }
+        lines += 1
+        defer { withheld = 0 }
+        return withheld
+    }
+}

@@ -1,0 +1,50 @@
+// How fast one app may send: asked by `AppHandler` for every frame of a session that is no stream.
+
+import NIOCore
+
+/// Keeps one app below the rate at which head units end a session.
+///
+/// Counts frames of the last second in slots of 100 ms. A whole slot more than the second is
+/// looked at, so that no second, wherever it begins, has more than the limit.
+struct RateGuard {
+    private static let slotLength: TimeAmount = .milliseconds(100)
+    private static let slotCount = 11
+
+    private let limit: Int
+    private var slots = [Int](repeating: 0, count: RateGuard.slotCount)
+    private var sum = 0
+    private var current: Int64 = 0
+
+    /// - Parameter limit: Frames in any second; 0 allows all.
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    /// Counts one more frame if the limit allows it now.
+    mutating func allow(at now: NIODeadline) -> Bool {
+        guard limit > 0 else { return true }
+        advance(to: now)
+        guard sum < limit else { return false }
+        slots[Int(current) % Self.slotCount] += 1
+        sum += 1
+        return true
+    }
+
+    /// When to ask again after a refusal.
+    func nextSlot(after now: NIODeadline) -> NIODeadline {
+        let slot = Self.slotLength.nanoseconds
+        return .uptimeNanoseconds(UInt64(Int64(now.uptimeNanoseconds) / slot + 1) * UInt64(slot))
+    }
+
+    private mutating func advance(to now: NIODeadline) {
+        let slot = Int64(now.uptimeNanoseconds) / Self.slotLength.nanoseconds
+        let steps = min(slot - current, Int64(Self.slotCount))
+        guard steps > 0 else { return }
+        for step in 1...steps {
+            let index = Int((slot - steps + step) % Int64(Self.slotCount))
+            sum -= slots[index]
+            slots[index] = 0
+        }
+        current = slot
+    }
+}

@@ -1,0 +1,66 @@
+// A connection that is one too many: it is told so in the protocol's words, then closed.
+
+import NIOCore
+import SDLProtocol
+
+/// Answers the first StartService with StartServiceNAK and ends. Lives on the link's event loop.
+///
+/// Whatever it does or does not, it is gone after `patience`, and it reads a few KiB at most.
+final class SurplusHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    /// How long an app may take to ask and to hang up: libraries do both at once.
+    static let patience: TimeAmount = .seconds(5)
+    /// Bytes before it is clear that no StartService comes; one takes less than 200.
+    private static let maximumBytes = 4096
+
+    private let reason: String
+    private var decoder = FrameDecoder(rules: .fromApp(), recovery: .fail)
+    private var bytes = 0
+    private var hasAnswered = false
+    private var timer: Scheduled<Void>?
+
+    init(reason: String) {
+        self.reason = reason
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        timer = context.eventLoop.assumeIsolated().scheduleTask(in: Self.patience) {
+            context.close(promise: nil)
+        }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        // What comes after the answer is read and thrown away: bytes that nobody has read turn the
+        // close into a reset, and the answer would be lost.
+        guard !hasAnswered else { return }
+        let data = unwrapInboundIn(data)
+        bytes += data.readableBytes
+        decoder.append(data)
+        do {
+            while let frame = try decoder.next() {
+                if frame.controlType == .startService { return answer(frame, context) }
+            }
+        } catch {
+            return context.close(promise: nil)
+        }
+        if bytes > Self.maximumBytes { context.close(promise: nil) }
+    }
+
+    private func answer(_ frame: Frame, _ context: ChannelHandlerContext) {
+        hasAnswered = true
+        let nak = Frame.startServiceNAK(of: frame, reason: reason)
+        context.writeAndFlush(wrapOutboundOut(nak.wire), promise: nil)
+        // The app sees the end after the answer, and hangs up.
+        context.close(mode: .output, promise: nil)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        timer?.cancel()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+}
