@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -103,3 +104,8 @@ struct malloc_count malloc_counter_read(const void *from, int index) {
 }
 
 struct malloc_count malloc_counter_entry(int index) { return malloc_counter_read(table, index); }
+
+int64_t malloc_counter_in_use(void) {
+    struct mallinfo2 info = mallinfo2();
+    return (int64_t)(info.uordblks + info.hblkhd);
+}

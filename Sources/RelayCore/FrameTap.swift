@@ -187,7 +187,7 @@ package final class TapQueue: Sendable {
                 state.missedFrames += batch.count
                 state.missedBatches += 1
                 state.missedBytes += batch.wireBytes
-                return state.waiter.take()
+                return nil
             }
             state.queuedBytes += batch.bytes
             return state.append(.batch(batch))

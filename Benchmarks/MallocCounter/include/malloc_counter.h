@@ -30,6 +30,9 @@ uint64_t malloc_counter_here(void);
 /// The calling thread as the table and /proc name it.
 int64_t malloc_counter_thread(void);
 
+/// Bytes of this process that malloc has given out and not got back, its own overhead included.
+int64_t malloc_counter_in_use(void);
+
 /// Entry `index` of this process's table.
 struct malloc_count malloc_counter_entry(int index);
 

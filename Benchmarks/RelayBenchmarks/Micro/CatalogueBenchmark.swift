@@ -1,6 +1,6 @@
 // The built-in RPC specification: how long it takes to load, and what it weighs.
 
-import Foundation
+import CMallocCounter
 import Glibc
 import SDLProtocol
 
@@ -13,8 +13,8 @@ enum CatalogueBenchmark: Benchmark {
 
     static func run(_ setting: Setting) async throws -> Findings {
         var findings = Findings(notes: [
-            "the catalogue with the index the validator looks things up in; memory = anonymous",
-            "pages that this process gains by keeping many copies, divided by their number",
+            "the catalogue with the index the validator looks things up in; memory = bytes",
+            "of malloc in use that each further copy adds",
         ])
         var times: [Double] = []
         var kept: [RPCValidator] = []
@@ -22,14 +22,13 @@ enum CatalogueBenchmark: Benchmark {
         let first = load()
         kept.append(first.validator)
         let count = setting.isQuick ? 5 : loads
-        let facts = ProcessFacts(processID: getpid())
-        let before = try facts.memory().anonymous
+        let before = malloc_counter_in_use()
         for _ in 0..<count {
             let (validator, milliseconds) = load()
             times.append(milliseconds)
             kept.append(validator)
         }
-        let after = try facts.memory().anonymous
+        let after = malloc_counter_in_use()
         let subject = "RPC specification \(first.validator.catalogue.version)"
         findings.add(subject, "first load", "time", [first.milliseconds], "ms")
         findings.add(subject, "load", "time", times, "ms")
