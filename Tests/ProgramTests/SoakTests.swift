@@ -1,0 +1,60 @@
+// The built relayd between apps that come and die at random and a head unit that is unplugged: the
+// short form of Scripts/soak.
+
+import ControlAPI
+import Glibc
+import NIOCore
+import RelayTesting
+import Testing
+
+@Suite("The built relayd in a soak", .serialized)
+struct SoakTests {
+    private static let apps = 30
+
+    @Test("every byte of apps that die at random is right, and nothing is left behind")
+    func soak() async throws {
+        let soak = try await Soak.start(
+            SoakOptions(seed: 2776, apps: Self.apps, replugEvery: .milliseconds(1500)))
+        try await Relayd.run(accessory: "tcp:127.0.0.1:\(soak.accessoryPort)") { relayd in
+            let first = try await soak.run(appPort: relayd.port, for: .seconds(2))
+            let before = try await descriptors(of: relayd)
+            let rest = try await soak.run(appPort: relayd.port, for: .seconds(6))
+            let after = try await descriptors(of: relayd)
+
+            #expect(first.faults == [])
+            #expect(rest.faults == [])
+            // A soak in which nothing happens would find nothing.
+            #expect(rest.lives > Self.apps)
+            #expect(rest.replugs > 0)
+            #expect(rest.wholeLives > 0)
+            #expect(rest.bytesFromApps > 1 << 20 && rest.bytesToApps > 1 << 20)
+            #expect(after <= before, "descriptors")
+            let status = try await relayd.status()
+            #expect(status.link.sessions == 0)
+            #expect(status.accessory.garbageBytes == 0)
+        }
+        await soak.close()
+    }
+
+    /// Once all apps have left.
+    private func descriptors(of relayd: Relayd) async throws -> Int {
+        try await relayd.until("no app is left") { $0.apps.isEmpty }
+        // The status was asked over a connection that may still be closing.
+        var counts: [Int] = []
+        for _ in 0..<5 {
+            _ = try await relayd.status()
+            counts.append(try openFiles(relayd.process.pid))
+        }
+        return counts.min() ?? 0
+    }
+
+    private func openFiles(_ processID: pid_t) throws -> Int {
+        guard let directory = opendir("/proc/\(processID)/fd") else {
+            throw SystemFailure("the descriptors of process \(processID)")
+        }
+        defer { closedir(directory) }
+        var count = 0
+        while readdir(directory) != nil { count += 1 }
+        return count
+    }
+}
