@@ -160,7 +160,8 @@ if Context.environment["RELAY_BENCHMARKS"] != nil {
         .executableTarget(
             name: "RelayBenchmarks",
             dependencies: [
-                "RelayCore", "SDLProtocol", "ControlAPI", "RelayTesting", "CMallocCounter",
+                "RelayCore", "SDLProtocol", "ControlAPI", "RelayTesting", "CShims",
+                "CMallocCounter",
                 nioCore, nioPosix, logging, arguments,
             ],
             path: "Benchmarks/RelayBenchmarks", swiftSettings: settings),

@@ -8,20 +8,31 @@ protocol Benchmark {
     static var name: String { get }
     /// One sentence for `--list`: what is measured, and how.
     static var summary: String { get }
+    /// Not part of a run of everything.
+    static var runsOnlyWhenNamed: Bool { get }
 
     static func run(_ setting: Setting) async throws -> Findings
+}
+
+extension Benchmark {
+    static var runsOnlyWhenNamed: Bool { false }
 }
 
 /// All benchmarks in the order they run. A new one is a file and a line here.
 enum BenchmarkCatalog {
     static var all: [any Benchmark.Type] {
         [
-
             IdleBenchmark.self,
             StartBenchmark.self,
             MallocBenchmark.self,
             RoundTripBenchmark.self,
             StreamBenchmark.self,
+            SerialStreamBenchmark.self,
+            SharingBenchmark.self,
+            StuckAppBenchmark.self,
+            RegisteredAppsBenchmark.self,
+            ConnectBenchmark.self,
+            ReplugBenchmark.self,
             DecoderBenchmark.self,
             RouterBenchmark.self,
             SchedulerBenchmark.self,
@@ -30,6 +41,7 @@ enum BenchmarkCatalog {
             ObserversBenchmark.self,
             CatalogueBenchmark.self,
             LogCostBenchmark.self,
+            SoakBenchmark.self,
         ]
     }
 }
@@ -41,10 +53,15 @@ final class Setting {
     /// Path of the library that counts allocations of other programs.
     let mallocCounter: String
     let socat = "socat"
+    /// Where Debian puts it, which is not in everybody's PATH.
+    static let ser2net = "/usr/sbin/ser2net"
+    static var hasSer2net: Bool { FileManager.default.isExecutableFile(atPath: ser2net) }
     /// Rounds of which the median counts; every round visits all contestants in turn.
     let rounds: Int
     /// Less of everything, to see whether it works.
     let isQuick: Bool
+    /// How long a soak lasts, and with whom.
+    var soak = (minutes: 10.0, apps: 100, seed: UInt64(1))
     /// Folder for what the programs need, removed at the end.
     private let directory: String
     private var directories = 0

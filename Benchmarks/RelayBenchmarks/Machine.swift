@@ -15,8 +15,14 @@ struct Machine: Encodable {
     var loadAfter: Double?
     var swift: String
     var socat: String
+    var ser2net: String
     /// Commit of relayd's sources, with "+" if they have been changed since.
     var commit: String
+
+    /// Such as "6.3.1".
+    var swiftNumber: String {
+        swift.split(separator: " ").last.map(String.init) ?? swift
+    }
 
     static func current() -> Machine {
         Machine(
@@ -29,7 +35,8 @@ struct Machine: Encodable {
             system: line(of: "/etc/os-release", after: "PRETTY_NAME=")?
                 .trimmingCharacters(in: ["\""]) ?? "unknown",
             loadBefore: load(), swift: variable("RELAY_BENCH_SWIFT"),
-            socat: variable("RELAY_BENCH_SOCAT"), commit: variable("RELAY_BENCH_COMMIT"))
+            socat: variable("RELAY_BENCH_SOCAT"), ser2net: variable("RELAY_BENCH_SER2NET"),
+            commit: variable("RELAY_BENCH_COMMIT"))
     }
 
     static func load() -> Double {
@@ -40,7 +47,7 @@ struct Machine: Encodable {
     var text: String {
         """
         \(processors) × \(processor), \(memoryMiB) MiB, Linux \(kernel), \(system)
-        \(swift); socat \(socat); relayd \(commit); \(date); load \(Report.text(loadBefore))
+        \(swift); socat \(socat); ser2net \(ser2net); relayd \(commit); \(date); load \(Report.text(loadBefore))
 
         """
     }

@@ -7,7 +7,7 @@ import Foundation
 struct RelayBenchmarks: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "RelayBenchmarks",
-        abstract: "Measures relayd against its bounds and against socat.")
+        abstract: "Measures relayd against its bounds and against socat and ser2net.")
 
     @Argument(help: "Benchmarks to run, see --list; all of them without.")
     var names: [String] = []
@@ -27,11 +27,34 @@ struct RelayBenchmarks: AsyncParsableCommand {
     @Flag(help: "Exit with 1 when a bound is missed.")
     var check = false
 
+    @Flag(
+        help: "Run the microbenchmarks only, and exit with 1 when they allocate more than allowed.")
+    var checkMallocs = false
+
+    @Flag(help: "Make what the microbenchmarks allocate now what is allowed.")
+    var allowMallocs = false
+
+    @Option(help: "Folder of the allowed allocations.")
+    var thresholds = "Benchmarks/Thresholds"
+
+    @Option(help: "Length of a soak.")
+    var minutes = 10.0
+
+    @Option(help: "Apps of a soak.")
+    var apps = 100
+
+    @Option(help: "Decides what the apps of a soak do.")
+    var seed: UInt64 = 1
+
     @Flag(help: "Name the benchmarks and end.")
     var list = false
 
     func validate() throws {
         guard rounds > 0 else { throw ValidationError("--rounds is \(rounds), expected 1 or more") }
+        guard minutes > 0 else { throw ValidationError("--minutes is \(minutes), expected more") }
+        guard (1...255).contains(apps) else {
+            throw ValidationError("--apps is \(apps), expected 1 to 255, what a link has sessions")
+        }
         let known = BenchmarkCatalog.all.map { $0.name }
         for name in names where !known.contains(name) {
             throw ValidationError(
@@ -52,10 +75,10 @@ struct RelayBenchmarks: AsyncParsableCommand {
             relayd: relayd ?? "\(here)/relayd", mallocCounter: "\(here)/libMallocCounter.so",
             rounds: quick ? min(rounds, 2) : rounds, isQuick: quick)
         defer { setting.removeFiles() }
+        setting.soak = (minutes, apps, seed)
         var report = Report(machine: .current())
         say(report.machine.text)
-        for benchmark in BenchmarkCatalog.all
-        where names.isEmpty || names.contains(benchmark.name) {
+        for benchmark in chosen {
             let findings = try await benchmark.run(setting)
             let section = Report.Section(benchmark: benchmark.name, findings: findings)
             report.sections.append(section)
@@ -63,13 +86,39 @@ struct RelayBenchmarks: AsyncParsableCommand {
         }
         report.machine.loadAfter = Machine.load()
         if report.sections.contains(where: { !$0.findings.bounds.isEmpty }) {
-            say("== bounds\n\(report.bounds)")
+            say("== bounds\n\(report.bounds)   \(report.verdict)\n")
         }
         if let output {
             try report.json().write(to: URL(fileURLWithPath: output))
             say("results as JSON: \(output)")
         }
+        if checkMallocs || allowMallocs { try judgeMallocs(report) }
         if check, !report.missedBounds.isEmpty { throw ExitCode(1) }
+    }
+
+    private var chosen: [any Benchmark.Type] {
+        if checkMallocs || allowMallocs {
+            return BenchmarkCatalog.all.filter { MallocThresholds.benchmarks.contains($0.name) }
+        }
+        return names.isEmpty
+            ? BenchmarkCatalog.all.filter { !$0.runsOnlyWhenNamed }
+            : BenchmarkCatalog.all.filter { names.contains($0.name) }
+    }
+
+    private func judgeMallocs(_ report: Report) throws {
+        let limits = try MallocThresholds(directory: thresholds, swift: report.machine.swiftNumber)
+        guard checkMallocs else { return try limits.write(report.sections) }
+        let problems = limits.problems(report.sections)
+        guard problems.isEmpty else {
+            say(
+                """
+                == allocations: TOO MANY
+                \(problems.map { "   \($0)\n" }.joined())
+                   If there is a good reason: Scripts/bench --allow-mallocs, and say it in the commit.
+                """)
+            throw ExitCode(1)
+        }
+        say("== allocations: ok")
     }
 }
 

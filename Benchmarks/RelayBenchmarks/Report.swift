@@ -10,9 +10,16 @@ struct Report: Encodable {
     }
 
     /// Of this layout; grows when a field changes its meaning.
-    let schema = 1
+    let schema = 2
     var machine: Machine
     var sections: [Section] = []
+
+    /// How many bounds are kept, and the first that are not.
+    var verdict: String {
+        let all = sections.flatMap(\.findings.bounds)
+        guard !missedBounds.isEmpty else { return "all \(all.count) bounds kept" }
+        return "\(missedBounds.count) of \(all.count) bounds MISSED"
+    }
 
     var missedBounds: [Bound] {
         sections.flatMap(\.findings.bounds).filter { !$0.isKept }
@@ -37,22 +44,50 @@ struct Report: Encodable {
 }
 
 extension Report.Section {
+    /// One line per subject and quantity, the contestants side by side: median and, behind it, the
+    /// lowest and the highest round.
     var text: String {
-        let rows = findings.measurements.map { row in
-            [
-                row.subject, row.contestant, row.quantity, Report.text(row.median),
-                Report.text(row.rounds.min() ?? .nan), Report.text(row.rounds.max() ?? .nan),
-                row.unit,
-            ]
+        let contestants = unique(findings.measurements.map(\.contestant))
+        let head = ["", "", ""] + contestants
+        let lines = unique(findings.measurements.map(\.line)).map { line in
+            [line.subject, line.quantity, line.unit]
+                + contestants.map { contestant in
+                    findings.measurements
+                        .first { $0.line == line && $0.contestant == contestant }
+                        .map(Report.cell) ?? ""
+                }
         }
-        let head = ["", "", "", "median", "min", "max", "unit"]
         return "== \(benchmark)\n"
             + findings.notes.map { "   \($0)\n" }.joined()
-            + Report.table([head] + rows, numeric: [3, 4, 5])
+            + Report.table([head] + lines, numeric: Set(3..<3 + contestants.count))
+    }
+
+    private func unique<Element: Hashable>(_ elements: [Element]) -> [Element] {
+        var seen: Set<Element> = []
+        return elements.filter { seen.insert($0).inserted }
     }
 }
 
+extension Measurement {
+    fileprivate struct Line: Hashable {
+        var subject: String
+        var quantity: String
+        var unit: String
+    }
+
+    /// Where it stands in the table.
+    fileprivate var line: Line { Line(subject: subject, quantity: quantity, unit: unit) }
+}
+
 extension Report {
+    fileprivate static func cell(_ measurement: Measurement) -> String {
+        let median = text(measurement.median)
+        guard measurement.rounds.count > 1, let least = measurement.rounds.min(),
+            let most = measurement.rounds.max(), least < most
+        else { return median }
+        return "\(median) (\(text(least))…\(text(most)))"
+    }
+
     /// Three significant digits, for they are not worth more.
     static func text(_ number: Double) -> String {
         switch abs(number) {

@@ -49,14 +49,14 @@ enum LogCostBenchmark: Benchmark {
     ) throws {
         let sender: EverydayTraffic.Sender = direction == .fromApp ? .app : .headUnit
         let floods = courses.map { course in
-            Flood(
+            FrameFlood(
                 course.lane, direction,
                 EverydayTraffic.wire(sender, session: course.lane.session, count: variety))
         }
         let repetitions = setting.isQuick ? 4 : 24
         for flood in floods { _ = try flood.run(repetitions: 2) }
         _ = try courses[0].lane.relayd?.takeLog()
-        var rounds = courses.map { _ in [Flood.Result]() }
+        var rounds = courses.map { _ in [FrameFlood.Result]() }
         var seen: [LogShare] = []
         for _ in 0..<setting.rounds {
             for (index, flood) in floods.enumerated() {
@@ -70,7 +70,7 @@ enum LogCostBenchmark: Benchmark {
     }
 
     private static func report(
-        _ courses: [Course], _ rounds: [[Flood.Result]], _ seen: [LogShare],
+        _ courses: [Course], _ rounds: [[FrameFlood.Result]], _ seen: [LogShare],
         _ direction: StreamDirection, _ findings: inout Findings
     ) {
         let subject = "\(EverydayTraffic.frameBytes) B RPCs \(direction.rawValue)"

@@ -1,82 +1,49 @@
-// Many frames with one write, so that relayd is the one who is busy.
+// An app that sends all the time, in a thread of its own: as fast as it may, or at a steady rate.
 
 import Foundation
+import Glibc
 import Synchronization
 
-/// A prepared wire sent again and again over a lane, and what relayd's threads used for it.
-struct Flood {
-    let lane: Lane
-    let direction: StreamDirection
-    private let wire: [UInt8]
-    private let frames: Int
+/// Writes the same bytes again and again until it is stopped or its connection ends.
+final class Flood: Sendable {
+    private let isStopping = Atomic(false)
+    private let isDone = DispatchSemaphore(value: 0)
+    private let written = Atomic(0)
 
-    struct Result {
-        var framesPerSecond: Double
-        /// Processor time of the relay's event loop per frame.
-        var loopNanoseconds: Double
-        /// Of all other threads of relayd, what they did behind the flood included.
-        var otherNanoseconds: Double
-    }
+    var bytesWritten: Int { written.load(ordering: .relaxed) }
 
-    private static let writeBytes = 64 << 10
-    private static let readBytes = 256 << 10
-
-    init(_ lane: Lane, _ direction: StreamDirection, _ wire: [UInt8]) {
-        self.lane = lane
-        self.direction = direction
-        self.wire = wire
-        frames = wire.count / EverydayTraffic.frameBytes
-    }
-
-    /// Sends the wire so many times and waits until all of it has arrived and relayd is done with it.
-    func run(repetitions: Int) throws -> Result {
-        let (source, sink) =
-            direction == .fromApp ? (lane.app, lane.headUnit) : (lane.headUnit, lane.app)
-        _ = lane.child.settledProcessorTime()
-        let before = try times()
-        let failure = Mutex<(any Error)?>(nil)
-        let wire = wire
-        let start = Clock.now()
-        let writer = Thread {
-            do {
-                try wire.withUnsafeBytes { bytes in
-                    for _ in 0..<repetitions {
-                        for offset in stride(from: 0, to: bytes.count, by: Self.writeBytes) {
-                            let end = min(offset + Self.writeBytes, bytes.count)
-                            try source.write(
-                                UnsafeRawBufferPointer(rebasing: bytes[offset..<end]))
-                        }
+    /// - Parameters:
+    ///   - pieces: written one by one, in turn.
+    ///   - bytesPerSecond: nil for as fast as possible.
+    ///   - write: blocks while the connection takes nothing.
+    init(
+        _ pieces: [[UInt8]], bytesPerSecond: Int? = nil,
+        write: @escaping @Sendable ([UInt8]) throws -> Void
+    ) {
+        let thread = Thread { [self] in
+            var due = Clock.now()
+            loop: while true {
+                for piece in pieces {
+                    guard !isStopping.load(ordering: .relaxed), (try? write(piece)) != nil else {
+                        break loop
                     }
+                    written.add(piece.count, ordering: .relaxed)
+                    guard let bytesPerSecond else { continue }
+                    due = max(due, Clock.now() - 0.1) + Double(piece.count) / Double(bytesPerSecond)
+                    let wait = due - Clock.now()
+                    // Shorter naps than this wake the processor more often than the load is worth.
+                    if wait > 0.002 { usleep(UInt32(wait * 1e6)) }
                 }
-            } catch {
-                failure.withLock { $0 = error }
             }
+            isDone.signal()
         }
-        writer.start()
-        let buffer = UnsafeMutableRawBufferPointer.allocate(
-            byteCount: Self.readBytes, alignment: 64)
-        defer { buffer.deallocate() }
-        do {
-            try sink.discard(wire.count * repetitions, buffer: buffer)
-        } catch {
-            throw failure.withLock { $0 } ?? error
-        }
-        let seconds = Clock.now() - start
-        _ = lane.child.settledProcessorTime()
-        let after = try times()
-        let count = Double(frames * repetitions)
-        return Result(
-            framesPerSecond: count / seconds,
-            loopNanoseconds: Double(after.loop - before.loop) / count,
-            otherNanoseconds: Double(after.others - before.others) / count)
+        thread.start()
     }
 
-    /// NIO's first loop is the relay's: the thread of that name with the lowest ID.
-    private func times() throws -> (loop: Int, others: Int) {
-        let threads = try ProcessFacts(processID: lane.child.processID).threads()
-        let loop = threads.filter { $0.value.name.hasPrefix("NIO-ELT-") }.keys.min()
-        let all = threads.values.reduce(0) { $0 + $1.processorNanoseconds }
-        let own = loop.flatMap { threads[$0]?.processorNanoseconds } ?? 0
-        return (own, all - own)
+    /// Returns when the thread has ended; a write that blocks has to be ended first.
+    func stop() {
+        isStopping.store(true, ordering: .relaxed)
+        isDone.wait()
+        isDone.signal()
     }
 }

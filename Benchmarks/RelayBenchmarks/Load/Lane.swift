@@ -1,8 +1,14 @@
-// An app and a head unit with something between them: relayd, or a plain TCP forwarder.
+// An app and a head unit with something between them: relayd, or a plain forwarder.
 
 import Foundation
 
-/// Two sockets whose bytes pass through one program, with an app registered over them.
+/// How the program in the middle reaches the head unit.
+enum LinkKind: String {
+    case tcp = "TCP"
+    case pty
+}
+
+/// Two descriptors whose bytes pass through one program, with an app registered over them.
 final class Lane {
     let name: String
     let app: Socket
@@ -12,50 +18,91 @@ final class Lane {
     let child: ChildProcess
     /// Set when that is relayd.
     let relayd: RelaydProcess?
+    /// The serial line, when there is one.
+    private let line: PseudoTerminalLine?
+    private var sessions: UInt8 = 1
 
     private init(
         name: String, app: Socket, headUnit: Socket, child: ChildProcess,
-        relayd: RelaydProcess? = nil
+        relayd: RelaydProcess? = nil, line: PseudoTerminalLine? = nil
     ) throws {
         self.name = name
         self.app = app
         self.headUnit = headUnit
         self.child = child
         self.relayd = relayd
+        self.line = line
         session = try Registration.play(app: app, headUnit: headUnit)
     }
 
+    /// - Parameter receiveBuffer: SO_RCVBUF of a TCP head unit, bytes.
     static func relayd(
-        _ setting: Setting, _ options: RelaydProcess.Options = .init(), name: String = "relayd"
+        _ setting: Setting, _ options: RelaydProcess.Options = .init(), name: String = "relayd",
+        link: LinkKind = .tcp, receiveBuffer: Int32? = nil
     ) throws -> Lane {
-        let (listener, port) = try Socket.listen()
         var options = options
-        options.accessory = "tcp:127.0.0.1:\(port)"
+        let far = try FarEnd(setting, link, receiveBuffer: receiveBuffer)
+        options.accessory = far.accessory
         let relayd = try RelaydProcess(
             setting, options, directory: setting.newDirectory())
-        let headUnit = try listener.accept()
+        let headUnit = try far.accept()
         let app = try Socket.connect(port: relayd.port())
         return try Lane(
-            name: name, app: app, headUnit: headUnit, child: relayd.child, relayd: relayd)
+            name: name, app: app, headUnit: headUnit, child: relayd.child, relayd: relayd,
+            line: far.line)
     }
 
-    /// One socat process between two TCP connections.
+    /// One socat process between two connections.
     ///
     /// - Parameter buffer: its `-b`, bytes; nil for its default of 8192.
-    static func socat(_ setting: Setting, buffer: Int? = nil) throws -> Lane {
-        let (listener, port) = try Socket.listen()
+    static func socat(
+        _ setting: Setting, buffer: Int? = nil, link: LinkKind = .tcp, receiveBuffer: Int32? = nil
+    ) throws -> Lane {
+        let far = try FarEnd(setting, link, receiveBuffer: receiveBuffer)
         let ownPort = try freePort()
         let child = try ChildProcess(
             setting.socat,
             ["-d"] + (buffer.map { ["-b", "\($0)"] } ?? []) + [
-                "TCP-LISTEN:\(ownPort),bind=127.0.0.1,reuseaddr,nodelay",
-                "TCP:127.0.0.1:\(port),nodelay",
+                "TCP-LISTEN:\(ownPort),bind=127.0.0.1,reuseaddr,nodelay", far.socatAddress,
             ], errors: "\(try setting.newDirectory())-socat")
         let app = try connect(port: ownPort, to: child)
-        let headUnit = try listener.accept()
         return try Lane(
-            name: buffer.map { "socat -b \($0)" } ?? "socat", app: app, headUnit: headUnit,
-            child: child)
+            name: buffer.map { "socat -b \($0)" } ?? "socat", app: app, headUnit: far.accept(),
+            child: child, line: far.line)
+    }
+
+    /// One ser2net process, with buffers of 64 KB and no waiting for more characters.
+    static func ser2net(_ setting: Setting, link: LinkKind) throws -> Lane {
+        let far = try FarEnd(setting, link)
+        let ownPort = try freePort()
+        let file = "\(try setting.newDirectory())-ser2net.yaml"
+        try """
+        %YAML 1.1
+        ---
+        connection: &bench
+          accepter: tcp(nodelay=true,readbuf=65536),127.0.0.1,\(ownPort)
+          connector: \(far.gensioAddress)
+          options:
+            net-to-dev-bufsize: 65536
+            dev-to-net-bufsize: 65536
+            chardelay: false
+
+        """.write(toFile: file, atomically: false, encoding: .utf8)
+        let child = try ChildProcess(
+            Setting.ser2net, ["-n", "-d", "-u", "-c", file], errors: "\(file)-errors")
+        let app = try connect(port: ownPort, to: child)
+        return try Lane(
+            name: "ser2net", app: app, headUnit: far.accept(), child: child, line: far.line)
+    }
+
+    /// One more app on the same link; only relayd can.
+    func join() throws -> (app: Socket, session: UInt8) {
+        guard let relayd else { throw BenchmarkError("\(name) carries one app only") }
+        sessions += 1
+        let app = try Socket.connect(port: relayd.port())
+        return (
+            app, try Registration.play(app: app, headUnit: headUnit, granted: sessions)
+        )
     }
 
     private static func freePort() throws -> UInt16 {
@@ -71,5 +118,45 @@ final class Lane {
             usleep(5000)
         }
         throw BenchmarkError("\(child.name) does not accept connections on port \(port)")
+    }
+}
+
+/// Where the program in the middle is to find the head unit.
+private struct FarEnd {
+    let line: PseudoTerminalLine?
+    private let listener: (socket: Socket, port: UInt16)?
+
+    init(_ setting: Setting, _ link: LinkKind, receiveBuffer: Int32? = nil) throws {
+        switch link {
+        case .tcp:
+            line = nil
+            listener = try Socket.listen(receiveBuffer: receiveBuffer)
+        case .pty:
+            let directory = try setting.newDirectory()
+            try FileManager.default.createDirectory(
+                atPath: directory, withIntermediateDirectories: true)
+            line = try PseudoTerminalLine(directory: directory)
+            listener = nil
+        }
+    }
+
+    private var port: UInt16 { listener?.port ?? 0 }
+
+    var accessory: String { line.map { "serial:\($0.path)" } ?? "tcp:127.0.0.1:\(port)" }
+
+    var socatAddress: String {
+        line.map { "FILE:\($0.path),rawer" } ?? "TCP:127.0.0.1:\(port),nodelay"
+    }
+
+    var gensioAddress: String {
+        line.map { "serialdev,\($0.path),115200n81,local" }
+            ?? "tcp(nodelay=true,readbuf=65536),127.0.0.1,\(port)"
+    }
+
+    /// The head unit's end, once the program has opened it.
+    func accept() throws -> Socket {
+        if let listener { return try listener.socket.accept() }
+        guard let master = line?.master else { throw BenchmarkError("the line is unplugged") }
+        return master
     }
 }

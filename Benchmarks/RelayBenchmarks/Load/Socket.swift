@@ -1,18 +1,27 @@
-// Blocking POSIX sockets: the cheapest load there is, because it shares the processors with what
-// is measured.
+// Blocking POSIX sockets and ttys: the cheapest load there is, because it shares the processors with
+// what is measured.
 
 import Glibc
 
-/// One connected or listening stream socket.
+/// One connected or listening stream socket, or the master of a pty.
 final class Socket: Sendable {
     let descriptor: Int32
+    /// Ttys know neither `send` nor a limit for waiting.
+    private let isTTY: Bool
 
     /// Nothing here takes as long; a benchmark must end even when bytes get lost.
     static let patienceSeconds = 30
 
     init(_ descriptor: Int32) throws {
         self.descriptor = descriptor
+        isTTY = false
         try Self.limitWaiting(descriptor, seconds: Self.patienceSeconds)
+    }
+
+    /// - Parameter descriptor: of a pty's master; does not block.
+    init(tty descriptor: Int32) {
+        self.descriptor = descriptor
+        isTTY = true
     }
 
     deinit { close(descriptor) }
@@ -28,8 +37,11 @@ final class Socket: Sendable {
     // MARK: Connecting
 
     /// Listens on a free port of this machine.
-    static func listen() throws -> (socket: Socket, port: UInt16) {
+    ///
+    /// - Parameter receiveBuffer: SO_RCVBUF of what is accepted, bytes; nil leaves it to the system.
+    static func listen(receiveBuffer: Int32? = nil) throws -> (socket: Socket, port: UInt16) {
         let socket = try Socket(stream(AF_INET))
+        if let receiveBuffer { try socket.set(SOL_SOCKET, SO_RCVBUF, receiveBuffer) }
         var address = loopback(port: 0)
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let result = withUnsafeMutablePointer(to: &address) { pointer in
@@ -63,6 +75,24 @@ final class Socket: Sendable {
         return try socket.withoutDelay()
     }
 
+    /// A descriptor that is writable once the connection stands or has failed; the caller closes it.
+    static func beginConnecting(port: UInt16) throws -> Int32 {
+        let descriptor = try stream(AF_INET)
+        _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+        var address = loopback(port: port)
+        let length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let result = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                Glibc.connect(descriptor, $0, length)
+            }
+        }
+        guard result == 0 || errno == EINPROGRESS else {
+            close(descriptor)
+            throw BenchmarkError.system("connect to port \(port)")
+        }
+        return descriptor
+    }
+
     static func connect(unix path: String) throws -> Socket {
         let socket = try Socket(stream(AF_UNIX))
         var address = try sockaddr_un(path: path)
@@ -92,12 +122,21 @@ final class Socket: Sendable {
     }
 
     private func withoutDelay() throws -> Socket {
-        var yes: Int32 = 1
+        try set(Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+        return self
+    }
+
+    func set(_ level: Int32, _ option: Int32, _ value: Int32) throws {
+        var value = value
         let size = socklen_t(MemoryLayout<Int32>.size)
-        guard setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, size) == 0 else {
+        guard setsockopt(descriptor, level, option, &value, size) == 0 else {
             throw BenchmarkError.system("setsockopt")
         }
-        return self
+    }
+
+    /// Ends both directions: whoever waits on this socket, in whichever thread, goes on.
+    func shutDown() {
+        _ = shutdown(descriptor, Int32(SHUT_RDWR))
     }
 
     // MARK: Bytes
@@ -105,10 +144,17 @@ final class Socket: Sendable {
     func write(_ bytes: UnsafeRawBufferPointer) throws {
         var offset = 0
         while offset < bytes.count {
-            let count = send(
-                descriptor, bytes.baseAddress.map { $0 + offset }, bytes.count - offset,
-                Int32(MSG_NOSIGNAL))
-            guard count > 0 else { throw BenchmarkError.system("write") }
+            let (start, rest) = (bytes.baseAddress.map { $0 + offset }, bytes.count - offset)
+            let count =
+                isTTY
+                ? Glibc.write(descriptor, start, rest)
+                : send(descriptor, start, rest, Int32(MSG_NOSIGNAL))
+            guard count > 0 else {
+                guard isTTY, mayTryAgain(POLLOUT) else {
+                    throw BenchmarkError.system("write")
+                }
+                continue
+            }
             offset += count
         }
     }
@@ -119,9 +165,38 @@ final class Socket: Sendable {
 
     /// Whatever has arrived; 0 at the end of the stream.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
-        let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
-        guard count >= 0 else { throw BenchmarkError.system("read") }
-        return count
+        let deadline = isTTY ? Clock.now() + Double(Self.patienceSeconds) : .infinity
+        while true {
+            let count =
+                isTTY
+                ? Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+                : recv(descriptor, buffer.baseAddress, buffer.count, 0)
+            if count >= 0 { return count }
+            guard isTTY, Clock.now() < deadline, mayTryAgain(POLLIN) else {
+                throw BenchmarkError.system("read")
+            }
+        }
+    }
+
+    /// Waits until a tty that was not ready is; false when something else was the matter.
+    private func mayTryAgain(_ event: Int32) -> Bool {
+        // EIO: nobody has opened the other end (yet).
+        if errno == EIO {
+            usleep(1000)
+            return true
+        }
+        guard errno == EAGAIN || errno == EINTR else { return false }
+        return awaits(event, milliseconds: Int32(Self.patienceSeconds * 1000))
+    }
+
+    /// Whether there is something to read, or the end, within a time.
+    func isReadable(within milliseconds: Int32) -> Bool {
+        awaits(POLLIN, milliseconds: milliseconds)
+    }
+
+    private func awaits(_ event: Int32, milliseconds: Int32) -> Bool {
+        var request = pollfd(fd: descriptor, events: Int16(event), revents: 0)
+        return poll(&request, 1, milliseconds) > 0
     }
 
     func readExactly(into buffer: UnsafeMutableRawBufferPointer) throws {

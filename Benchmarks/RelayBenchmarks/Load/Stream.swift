@@ -32,8 +32,12 @@ struct Stream {
     private static let variety = 64
     private static let readBytes = 256 << 10
 
+    /// Requests get new correlation IDs.
+    private let isNumbered: Bool
+
     init(_ lane: Lane, _ direction: StreamDirection, frameBytes: Int, isVideo: Bool = false) {
         self.lane = lane
+        isNumbered = direction == .fromApp && !isVideo
         self.direction = direction
         self.frameBytes = frameBytes
         wire = Traffic.wire(
@@ -52,6 +56,20 @@ struct Stream {
             })
     }
 
+    /// Sends for about so long, at the rate seen before, and waits until all has arrived.
+    func run(seconds: Double, rate: Double) throws -> Result {
+        try run(bytes: Int(rate * 1e6 * seconds))
+    }
+
+    /// Message ID and correlation ID, as no library uses one twice in a row.
+    private static func number(
+        _ frame: UnsafeMutableRawBufferPointer, _ message: UInt32, isRequest: Bool
+    ) {
+        frame.storeBytes(of: message.bigEndian, toByteOffset: 8, as: UInt32.self)
+        guard isRequest else { return }
+        frame.storeBytes(of: message.bigEndian & 0xFFFF_FF7F, toByteOffset: 16, as: UInt32.self)
+    }
+
     /// Sends about `bytes` bytes and waits until they have arrived.
     func run(bytes: Int) throws -> Result {
         let rounds = max(1, bytes / wire.count)
@@ -60,16 +78,19 @@ struct Stream {
             direction == .fromApp ? (lane.app, lane.headUnit) : (lane.headUnit, lane.app)
         let failure = Mutex<(any Error)?>(nil)
         let before = lane.child.settledProcessorTime()
-        let (wire, frameBytes) = (wire, frameBytes)
+        let (wire, frameBytes, isNumbered) = (wire, frameBytes, isNumbered)
         let start = Clock.now()
         let writer = Thread {
+            var (wire, message) = (wire, UInt32(0))
             do {
-                try wire.withUnsafeBytes { bytes in
+                try wire.withUnsafeMutableBytes { bytes in
                     for _ in 0..<rounds {
                         for offset in stride(from: 0, to: bytes.count, by: frameBytes) {
-                            try source.write(
-                                UnsafeRawBufferPointer(
-                                    rebasing: bytes[offset..<offset + frameBytes]))
+                            message &+= 1
+                            let frame = UnsafeMutableRawBufferPointer(
+                                rebasing: bytes[offset..<offset + frameBytes])
+                            Self.number(frame, message, isRequest: isNumbered)
+                            try source.write(UnsafeRawBufferPointer(frame))
                         }
                     }
                 }

@@ -50,6 +50,42 @@ enum Traffic {
         .data(session: session, service: .video, message: message, bytes: bytes - 12)
     }
 
+    /// An upload of `bytes` bytes of bulk data in a first and consecutive frames of at most
+    /// `frameBytes` (SDL protocol spec, "Multiple frame messages").
+    static func multiFrameUpload(
+        session: UInt8, bytes: Int, frameBytes: Int, message: UInt32, correlation: Int32
+    ) -> [Frame] {
+        var payload = upload(
+            session: session, bytes: bytes, message: message, correlation: correlation
+        ).payload
+        let chunk = frameBytes - 12
+        let count = (payload.readableBytes + chunk - 1) / chunk
+        var first = ByteBuffer()
+        first.writeInteger(UInt32(payload.readableBytes))
+        first.writeInteger(UInt32(count))
+        var frames = [
+            Frame(
+                version: 5, type: .first, service: .bulk, sessionID: session, messageID: message,
+                payload: first)
+        ]
+        for index in 1...count {
+            let part = payload.readSlice(length: min(chunk, payload.readableBytes))
+            frames.append(
+                Frame(
+                    version: 5, type: .consecutive, service: .bulk,
+                    info: index == count ? 0 : UInt8((index - 1) % 255 + 1), sessionID: session,
+                    messageID: message, payload: part ?? ByteBuffer()))
+        }
+        return frames
+    }
+
+    /// Makes the first frame of `wire`, an RPC in v2…v5, another message.
+    static func setCorrelation(_ correlation: UInt32, in wire: inout [UInt8]) {
+        for index in 0..<4 {
+            wire[16 + index] = UInt8(truncatingIfNeeded: correlation >> (24 - 8 * index))
+        }
+    }
+
     /// Frames in a row, as they travel.
     static func wire(_ frames: [Frame]) -> [UInt8] {
         frames.flatMap { $0.wire.readableBytesView }
@@ -65,14 +101,21 @@ enum Traffic {
         correlation: Int32, json: String
     ) -> Frame {
         let size = bytes - overheadBytes - json.utf8.count
-        guard size > 0 else {
-            return .rpc(
-                session: session, message: message, type, function, correlation: correlation,
-                json: padded("{\"x\":\"", bytes: bytes - overheadBytes))
-        }
+        guard size > 0 else { return small(session, bytes, message, type, correlation) }
         return .rpc(
             version: 5, service: .bulk, sessionID: session, messageID: message, type: type,
             functionID: function.rawValue, correlationID: correlation, json: json,
             bulk: ByteBuffer(repeating: 0x5A, count: size))
+    }
+
+    /// A valid RPC that has no room for bulk data, made as long as wanted by space behind its JSON.
+    private static func small(
+        _ session: UInt8, _ bytes: Int, _ message: UInt32, _ type: RPCType, _ correlation: Int32
+    ) -> Frame {
+        let json = type == .request ? #"{"mainField1":"x"}"# : #"{"requestType":"PROPRIETARY"}"#
+        let space = String(repeating: " ", count: max(0, bytes - overheadBytes - json.utf8.count))
+        return .rpc(
+            session: session, message: message, type, type == .request ? .show : .onSystemRequest,
+            correlation: correlation, json: json + space)
     }
 }

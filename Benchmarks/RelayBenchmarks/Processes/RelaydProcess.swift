@@ -77,6 +77,17 @@ final class RelaydProcess {
             StatusSnapshot.self, from: Array(answer[head.upperBound...]))
     }
 
+    /// Asks until the status is as described.
+    func until(_ what: String, _ isSo: (StatusSnapshot) -> Bool) throws {
+        let deadline = Clock.now() + Double(Socket.patienceSeconds)
+        while try !isSo(status()) {
+            guard Clock.now() < deadline else {
+                throw BenchmarkError("relayd's status never said that \(what)")
+            }
+            usleep(2000)
+        }
+    }
+
     /// Where apps connect.
     func port() throws -> UInt16 {
         let endpoints = try status().server.endpoints
@@ -101,6 +112,13 @@ final class RelaydProcess {
             contentsOf: URL(fileURLWithPath: "\(directory)/\(Self.log)"), options: .mappedIfSafe)
         return data.withUnsafeBytes { bytes in
             bytes.count { $0 == UInt8(ascii: "\n") }
+        }
+    }
+
+    /// Empties the log, so that counting its lines stays cheap and the disk is not filled.
+    func forgetLog() throws {
+        guard truncate("\(directory)/\(Self.log)", 0) == 0 else {
+            throw BenchmarkError.system("truncate the log")
         }
     }
 

@@ -1,0 +1,82 @@
+// Many frames with one write, so that relayd is the one who is busy.
+
+import Foundation
+import Synchronization
+
+/// A prepared wire sent again and again over a lane, and what relayd's threads used for it.
+struct FrameFlood {
+    let lane: Lane
+    let direction: StreamDirection
+    private let wire: [UInt8]
+    private let frames: Int
+
+    struct Result {
+        var framesPerSecond: Double
+        /// Processor time of the relay's event loop per frame.
+        var loopNanoseconds: Double
+        /// Of all other threads of relayd, what they did behind the flood included.
+        var otherNanoseconds: Double
+    }
+
+    private static let writeBytes = 64 << 10
+    private static let readBytes = 256 << 10
+
+    init(_ lane: Lane, _ direction: StreamDirection, _ wire: [UInt8]) {
+        self.lane = lane
+        self.direction = direction
+        self.wire = wire
+        frames = wire.count / EverydayTraffic.frameBytes
+    }
+
+    /// Sends the wire so many times and waits until all of it has arrived and relayd is done with it.
+    func run(repetitions: Int) throws -> Result {
+        let (source, sink) =
+            direction == .fromApp ? (lane.app, lane.headUnit) : (lane.headUnit, lane.app)
+        _ = lane.child.settledProcessorTime()
+        let before = try times()
+        let failure = Mutex<(any Error)?>(nil)
+        let wire = wire
+        let start = Clock.now()
+        let writer = Thread {
+            do {
+                try wire.withUnsafeBytes { bytes in
+                    for _ in 0..<repetitions {
+                        for offset in stride(from: 0, to: bytes.count, by: Self.writeBytes) {
+                            let end = min(offset + Self.writeBytes, bytes.count)
+                            try source.write(
+                                UnsafeRawBufferPointer(rebasing: bytes[offset..<end]))
+                        }
+                    }
+                }
+            } catch {
+                failure.withLock { $0 = error }
+            }
+        }
+        writer.start()
+        let buffer = UnsafeMutableRawBufferPointer.allocate(
+            byteCount: Self.readBytes, alignment: 64)
+        defer { buffer.deallocate() }
+        do {
+            try sink.discard(wire.count * repetitions, buffer: buffer)
+        } catch {
+            throw failure.withLock { $0 } ?? error
+        }
+        let seconds = Clock.now() - start
+        _ = lane.child.settledProcessorTime()
+        let after = try times()
+        let count = Double(frames * repetitions)
+        return Result(
+            framesPerSecond: count / seconds,
+            loopNanoseconds: Double(after.loop - before.loop) / count,
+            otherNanoseconds: Double(after.others - before.others) / count)
+    }
+
+    /// NIO's first loop is the relay's: the thread of that name with the lowest ID.
+    private func times() throws -> (loop: Int, others: Int) {
+        let threads = try ProcessFacts(processID: lane.child.processID).threads()
+        let loop = threads.filter { $0.value.name.hasPrefix("NIO-ELT-") }.keys.min()
+        let all = threads.values.reduce(0) { $0 + $1.processorNanoseconds }
+        let own = loop.flatMap { threads[$0]?.processorNanoseconds } ?? 0
+        return (own, all - own)
+    }
+}
