@@ -1,6 +1,6 @@
 import Logging
 
-/// What `LinkSupervisor` says: every state to the status page, every reason to the log once.
+/// What `LinkSupervisor` says: every reason to the log once, then every state to the status page.
 struct LinkReport {
     /// Reasons remembered before the list starts afresh; messages can name process numbers and so
     /// differ without end.
@@ -28,16 +28,16 @@ struct LinkReport {
 
     mutating func opened(at now: ContinuousClock.Instant) {
         waitingSince = nil
-        onStateChange(.open(since: now))
         if isNew("open") { logger.info("open: \(address)") }
+        onStateChange(.open(since: now))
     }
 
     /// Opening failed.
     mutating func waiting(_ problem: LinkProblem, attempts: Int) {
         let since = waitingSince ?? .now
         waitingSince = since
-        onStateChange(.waiting(reason: problem, since: since, attempts: attempts))
         log(problem, "waiting")
+        onStateChange(.waiting(reason: problem, since: since, attempts: attempts))
     }
 
     /// The open link ended.
@@ -45,8 +45,8 @@ struct LinkReport {
         if wasStable { logged.removeAll() }
         let since = ContinuousClock.now
         waitingSince = since
-        onStateChange(.waiting(reason: problem, since: since, attempts: attempts))
         log(problem, "lost")
+        onStateChange(.waiting(reason: problem, since: since, attempts: attempts))
     }
 
     /// Somebody asked for a fresh start, and wants to read what comes of it.

@@ -51,10 +51,11 @@ struct BSONDocumentTests {
     }
 
     @Test("damaged documents never trap")
-    func damaged() {
+    func damaged() async {
         var random = SeededGenerator(seed: 54)
         let whole = Array(sample.bytes.readableBytesView)
         for _ in 0..<20_000 {
+            await Task.yield()
             var bytes = whole
             for _ in 0..<Int.random(in: 1...4, using: &random) {
                 bytes[Int.random(in: bytes.indices, using: &random)] = .random(

@@ -182,6 +182,7 @@ import Testing
             return Int(state >> 33) % limit
         }
         for _ in 0..<20_000 {
+            await Task.yield()
             talk.milliseconds += Int64(random(40)) - 1
             let payload = (0..<random(40)).map { _ in UInt8(random(256)) }
             talk.says(
