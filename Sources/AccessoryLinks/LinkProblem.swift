@@ -6,6 +6,8 @@ package struct LinkProblem: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Code: String, Hashable, Sendable, CaseIterable {
         /// The device node does not exist.
         case absent
+        /// Several devices fit the address, and nothing says which one is meant.
+        case ambiguous
         /// Somebody else has the device open.
         case busy
         /// The permissions of the node keep relayd out.

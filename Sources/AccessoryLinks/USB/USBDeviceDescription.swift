@@ -1,0 +1,121 @@
+/// What a USB device says of itself, in plain values: made by `USBContext` from what the kernel
+/// keeps, looked at by everything that decides, and by `relayctl usb`. No device is opened for it.
+package struct USBDeviceDescription: Hashable, Sendable {
+    /// One setting of one interface.
+    package struct Interface: Hashable, Sendable {
+        package var number: UInt8
+        package var alternate: UInt8
+        /// bInterfaceClass; 0xFF is "vendor specific".
+        package var classCode: UInt8
+        package var subclass: UInt8
+        package var protocolCode: UInt8
+        package var endpoints: [Endpoint]
+        /// The kernel driver that holds the interface, such as `cdc_acm`.
+        package var driver: String?
+
+        package init(
+            number: UInt8, alternate: UInt8 = 0, classCode: UInt8, subclass: UInt8 = 0,
+            protocolCode: UInt8 = 0, endpoints: [Endpoint], driver: String? = nil
+        ) {
+            self.number = number
+            self.alternate = alternate
+            self.classCode = classCode
+            self.subclass = subclass
+            self.protocolCode = protocolCode
+            self.endpoints = endpoints
+            self.driver = driver
+        }
+    }
+
+    package struct Endpoint: Hashable, Sendable {
+        /// Transfer type, the lowest two bits of bmAttributes (USB 2.0, table 9-13).
+        package enum Kind: UInt8, Sendable {
+            case control, isochronous, bulk, interrupt
+        }
+
+        /// bEndpointAddress: bit 7 set means towards the host.
+        package var address: UInt8
+        package var kind: Kind
+        /// wMaxPacketSize without its upper bits, in bytes.
+        package var packetBytes: Int
+
+        package init(address: UInt8, kind: Kind, packetBytes: Int) {
+            self.address = address
+            self.kind = kind
+            self.packetBytes = packetBytes
+        }
+
+        package var isIn: Bool { address & 0x80 != 0 }
+    }
+
+    package var bus: UInt8
+    /// The device number on its bus: another one each time it is plugged in.
+    package var number: UInt8
+    /// Ports from the root hub down; empty for a root hub itself.
+    package var ports: [UInt8]
+    package var vendor: UInt16
+    package var product: UInt16
+    /// iSerialNumber, iManufacturer and iProduct as the kernel read them.
+    package var serial: String?
+    package var manufacturer: String?
+    package var productName: String?
+    /// False until somebody has chosen a configuration; then there are no interfaces.
+    package var isConfigured: Bool
+    /// Every setting of every interface of the active configuration, in descriptor order.
+    package var interfaces: [Interface]
+
+    package init(
+        bus: UInt8, number: UInt8, ports: [UInt8], vendor: UInt16, product: UInt16,
+        serial: String? = nil, manufacturer: String? = nil, productName: String? = nil,
+        isConfigured: Bool = true, interfaces: [Interface] = []
+    ) {
+        self.bus = bus
+        self.number = number
+        self.ports = ports
+        self.vendor = vendor
+        self.product = product
+        self.serial = serial
+        self.manufacturer = manufacturer
+        self.productName = productName
+        self.isConfigured = isConfigured
+        self.interfaces = interfaces
+    }
+
+    /// `18d1:2d00`, as lsusb prints it.
+    package var identifier: String { USBText.identifier(vendor, product) }
+
+    /// Where it is plugged in, as the kernel names it: `1-2.3`. The same as long as it is plugged
+    /// into the same socket.
+    package var portPath: String {
+        guard !ports.isEmpty else { return "usb\(bus)" }
+        return "\(bus)-" + ports.map { "\($0)" }.joined(separator: ".")
+    }
+
+    /// The node in /dev through which the device is opened.
+    package var nodePath: String {
+        "/dev/bus/usb/\(USBText.threeDigits(bus))/\(USBText.threeDigits(number))"
+    }
+
+    /// What people call it, with its place: `OpenXC Vehicle Interface at port 1-2`.
+    package var placeAndName: String { "\(productName ?? identifier) at port \(portPath)" }
+}
+
+/// Numbers as USB people write them.
+package enum USBText {
+    package static func identifier(_ vendor: UInt16, _ product: UInt16) -> String {
+        "\(hex(vendor, digits: 4)):\(hex(product, digits: 4))"
+    }
+
+    /// `0x82`, an endpoint or a class.
+    package static func byte(_ value: UInt8) -> String { "0x\(hex(value, digits: 2))" }
+
+    package static func hex(_ value: some BinaryInteger, digits: Int) -> String {
+        let text = String(value, radix: 16)
+        return String(repeating: "0", count: max(0, digits - text.count)) + text
+    }
+
+    package static func threeDigits(_ value: UInt8) -> String {
+        let text = String(value)
+        return String(repeating: "0", count: max(0, 3 - text.count)) + text
+    }
+}
