@@ -63,7 +63,7 @@ let package = Package(
         .target(
             name: "AccessoryLinks",
             dependencies: [
-                "SimulatedAccessory", "CShims", "DidYouMean", nioCore, nioPosix, logging,
+                "SimulatedAccessory", "CLibUSB", "CShims", "DidYouMean", nioCore, nioPosix, logging,
             ],
             swiftSettings: settings),
         // Who gets which frame.
@@ -95,6 +95,8 @@ let package = Package(
         .target(name: "CShims"),
         .systemLibrary(
             name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+        .systemLibrary(
+            name: "CLibUSB", pkgConfig: "libusb-1.0", providers: [.apt(["libusb-1.0-0-dev"])]),
         // FakeAccessory, FakeApp, PseudoTerminal, ManualClock: for tests and benchmarks.
         .target(
             name: "RelayTesting",

@@ -21,9 +21,16 @@ package protocol AccessoryTransport: Sendable {
     /// Reads path and options; nothing is opened or looked up.
     init(_ address: AccessoryAddress) throws(AddressError)
 
-    /// The file whose coming and going tells when opening is worth a try; nil when only trying
-    /// tells (TCP). The supervisor watches it with inotify.
+    /// The file whose coming and going tells when opening is worth a try; nil when there is none.
+    /// Watched with inotify unless the transport brings its own `watch`.
     var deviceNode: String? { get }
+
+    /// Starts watching for what makes opening worth a try; nil when only trying tells. `onChange`
+    /// may be called on any thread. Who starts a watch looks at it afterwards, since earlier
+    /// changes are not told.
+    func watch(
+        on loop: any EventLoop, onChange: @escaping @Sendable () -> Void
+    ) async throws(LinkProblem) -> (any DevicePresence)?
 
     /// Whether bytes can be lost or invented on the way, so that the hub has to resynchronise.
     var losesBytes: Bool { get }
@@ -33,4 +40,30 @@ package protocol AccessoryTransport: Sendable {
     func open(
         on loop: any EventLoop, configure: @escaping ChannelSetup
     ) async throws(LinkProblem) -> any Channel
+}
+
+/// Whether the device is there to be opened. `LinkSupervisor` has one while the link is down; it
+/// costs nothing between events.
+package protocol DevicePresence: Sendable {
+    /// Whether opening is worth a try now.
+    var isWorthTrying: Bool { get }
+
+    /// Why it is not, for the status.
+    var absence: LinkProblem { get }
+
+    /// Why news may not come; then the device is looked for from time to time instead.
+    var failure: LinkProblem? { get }
+
+    func stop()
+}
+
+extension AccessoryTransport {
+    package var deviceNode: String? { nil }
+
+    package func watch(
+        on loop: any EventLoop, onChange: @escaping @Sendable () -> Void
+    ) async throws(LinkProblem) -> (any DevicePresence)? {
+        guard let deviceNode else { return nil }
+        return try await DeviceWatcher(node: deviceNode, on: loop, onChange: onChange)
+    }
 }

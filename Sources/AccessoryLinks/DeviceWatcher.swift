@@ -7,13 +7,18 @@ import Synchronization
 /// followed: the directory of each link's target is watched too.
 ///
 /// `LinkSupervisor` has one while the link is down. It costs nothing between events.
-struct DeviceWatcher: Sendable {
+struct DeviceWatcher: DevicePresence {
+    private let node: String
     private let channel: any Channel
     private let health: Health
 
     /// Why a directory cannot be watched (no read permission, no watches left); nil when all is
     /// well. Then the node may come without a word: look at it from time to time instead.
     var failure: LinkProblem? { health.failure.withLock { $0 } }
+
+    var isWorthTrying: Bool { DeviceNode(node).exists }
+
+    var absence: LinkProblem { DeviceNode(node).absent() }
 
     /// What the handler on the loop says to the watcher's owner.
     final class Health: Sendable {
@@ -31,6 +36,7 @@ struct DeviceWatcher: Sendable {
         }
         let health = Health()
         self.health = health
+        self.node = node
         channel = try await DescriptorChannel.openReader(
             OwnedDescriptor(descriptor), on: loop, readSize: DeviceWatchHandler.readSize
         ) { channel in

@@ -70,7 +70,9 @@ extension LinkSupervisor {
         var linkGeneration = 0
         var timer: Scheduled<Void>?
         var timerGeneration = 0
-        var watcher: DeviceWatcher?
+        var watcher: (any DevicePresence)?
+        /// What stood in the way when the link's end or a failed attempt was reported.
+        var knownObstacle: LinkProblem?
 
         init(supervisor: LinkSupervisor) {
             self.supervisor = supervisor
@@ -81,8 +83,12 @@ extension LinkSupervisor {
 
         private var node: DeviceNode? { supervisor.transport.deviceNode.map { DeviceNode($0) } }
 
-        /// Nil when only trying tells: no node, or nobody watches it.
-        private var nodeExists: Bool? { watcher == nil ? nil : node?.exists }
+        /// Nil when only trying tells: nothing to watch, or nobody watches it.
+        private var nodeExists: Bool? { watcher?.isWorthTrying }
+
+        private var obstacle: LinkProblem? {
+            watcher.flatMap { $0.isWorthTrying ? nil : $0.absence }
+        }
 
         mutating func receive(_ event: Event) async {
             switch event {
@@ -98,16 +104,20 @@ extension LinkSupervisor {
         }
 
         private mutating func nodeChanged() async {
-            guard let node, let watcher else { return }
+            guard let watcher else { return }
             if watcher.failure != nil {
                 // It has gone blind; an attempt finds out what is there, and sets a timer.
                 stopWatching()
                 await open()
-            } else if let step = policy.nodeChanged(exists: node.exists, at: .now) {
+            } else if let step = policy.nodeChanged(exists: watcher.isWorthTrying, at: .now) {
                 if step == .awaitNode {
-                    report.waiting(node.absent(), attempts: policy.attempts)
+                    report.waiting(watcher.absence, attempts: policy.attempts)
                 }
                 await follow(step)
+            } else if let news = obstacle, news != knownObstacle {
+                // Still not worth a try, but for another reason: two devices instead of none.
+                knownObstacle = news
+                report.waiting(news, attempts: policy.attempts)
             }
         }
 
@@ -164,6 +174,7 @@ extension LinkSupervisor {
 
         private mutating func follow(_ step: ReconnectPolicy.Step) async {
             cancelTimer()
+            knownObstacle = obstacle
             switch step {
             case .openNow:
                 await open()
@@ -184,10 +195,10 @@ extension LinkSupervisor {
         }
 
         private mutating func startWatching() async {
-            guard watcher == nil, let path = supervisor.transport.deviceNode else { return }
+            guard watcher == nil else { return }
             let events = supervisor.events
             do throws(LinkProblem) {
-                watcher = try await DeviceWatcher(node: path, on: supervisor.loop) {
+                watcher = try await supervisor.transport.watch(on: supervisor.loop) {
                     events.yield(.nodeChanged)
                 }
                 if let failure = watcher?.failure { throw failure }
@@ -246,6 +257,8 @@ extension LinkProblem {
             return LinkProblem(.closedByPeer, "the accessory at \(address) closed the link")
         case .ourselves:
             return LinkProblem(.closedHere, "relayd closed the link to \(address)")
+        case .failed(let problem as LinkProblem):
+            return problem
         case .failed(let error as IOError):
             let words = systemMessage(error.errnoCode)
             return LinkProblem(

@@ -7,6 +7,7 @@ package enum TransportCatalog {
         TCPTransport.self,
         SerialTransport.self,
         RFCOMMTransport.self,
+        USBTransport.self,
     ]
 
     package static var schemes: [String] { all.map { $0.scheme } }

@@ -81,7 +81,7 @@ struct AccessoryAddressTests {
             (
                 "a b:c",
                 "\"a b\" in \"a b:c\" is not the name of a transport; "
-                    + "known: sim, tcp, serial, rfcomm"
+                    + "known: sim, tcp, serial, rfcomm, usb"
             ),
             (
                 "serial:/dev/x?baud",

@@ -19,16 +19,18 @@ struct TransportCatalogTests {
         "a wrong scheme, path or option says what to type",
         arguments: [
             (
-                "usv:x", "unknown transport \"usv\"; known: sim, tcp, serial, rfcomm"
+                "usv:x",
+                "unknown transport \"usv\"; known: sim, tcp, serial, rfcomm, usb; "
+                    + "did you mean \"usb\"?"
             ),
             (
                 "seriel:/dev/x",
-                "unknown transport \"seriel\"; known: sim, tcp, serial, rfcomm; "
+                "unknown transport \"seriel\"; known: sim, tcp, serial, rfcomm, usb; "
                     + "did you mean \"serial\"?"
             ),
             (
                 "tpc:h:1",
-                "unknown transport \"tpc\"; known: sim, tcp, serial, rfcomm; "
+                "unknown transport \"tpc\"; known: sim, tcp, serial, rfcomm, usb; "
                     + "did you mean \"tcp\"?"
             ),
             (

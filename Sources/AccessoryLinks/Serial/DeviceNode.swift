@@ -103,7 +103,7 @@ extension DeviceNode {
                     + "SUBSYSTEM==\"tty\", GROUP=\"dialout\", MODE=\"0660\"")
     }
 
-    private static func userName(_ id: uid_t) -> String {
+    static func userName(_ id: uid_t) -> String {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: 4096) { buffer in
             var entry = passwd()
             var found: UnsafeMutablePointer<passwd>?
@@ -115,7 +115,7 @@ extension DeviceNode {
         }
     }
 
-    private static func groupName(_ id: gid_t) -> String {
+    static func groupName(_ id: gid_t) -> String {
         // Large groups list many members, and the buffer holds them all.
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: 65536) { buffer in
             var entry = group()

@@ -24,7 +24,8 @@ struct USBInbound<Transfer: Equatable> {
         filled.reserveCapacity(transfers.count)
     }
 
-    var isEmpty: Bool { order.isEmpty }
+    /// Whether the kernel has none of the transfers.
+    var isQuiet: Bool { order.areAllBack }
     var underWay: [Transfer] { order.entries.filter { $0.outcome == nil }.map(\.transfer) }
     var filledBytes: Int { filled.reduce(0) { $0 + $1.bytes.count } }
 

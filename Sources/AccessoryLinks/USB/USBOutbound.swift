@@ -23,8 +23,10 @@ struct USBOutbound<Transfer: Equatable> {
         free = transfers
     }
 
-    /// Nothing is under way.
-    var isEmpty: Bool { order.isEmpty }
+    /// Nothing is left to be sent.
+    var isEmpty: Bool { loads.isEmpty }
+    /// Whether the kernel has none of the transfers.
+    var isQuiet: Bool { order.areAllBack }
     var underWay: [Transfer] { order.entries.filter { $0.outcome == nil }.map(\.transfer) }
     var canFill: Bool { !isRecovering && !free.isEmpty }
 

@@ -1,0 +1,355 @@
+import CLibUSB
+import Glibc
+
+/// Moves the bytes of one opened device between its bulk endpoints and the pump's end of a socket
+/// pair, whose other end is the link's NIO channel. Looks into none of them.
+///
+/// `USBPumpThread` has at most one; all of it runs on that thread. Nothing is buffered beyond the
+/// transfers: one towards the host is submitted again only when the socket took its bytes, one
+/// towards the device is filled straight from the socket; so a side that is slow stops the other.
+final class USBLink {
+    /// Bytes of one transfer: a multiple of every packet size, as bulk transfers towards the host
+    /// must be, and what Android's accessory driver moves at once. Larger ones need contiguous
+    /// kernel memory that a machine under load does not have.
+    static let transferBytes = 16_384
+
+    /// Under way at once towards the host. One is being written to the socket while the others
+    /// keep the device sending.
+    static let inboundTransfers = 4
+
+    /// Under way at once towards the device.
+    static let outboundTransfers = 4
+
+    /// How long a device may take for what is left when the hub has closed the link: goodbyes of
+    /// the sessions travel then.
+    static let drainLimit: Duration = .seconds(1)
+
+    /// How long cancelled transfers may take to come back, which takes the kernel microseconds.
+    /// After that the device is closed, which makes it give them up.
+    static let cancelLimit: Duration = .seconds(1)
+
+    /// An unplug often shows as failed transfers first; the news of it follows within this time,
+    /// and then it is named as the reason.
+    static let unplugGrace: Duration = .milliseconds(300)
+
+    private enum Phase {
+        case flowing
+        /// The hub has closed; what it sent before is on its way to the device.
+        case draining(until: ContinuousClock.Instant)
+        /// Transfers have been cancelled and are coming back.
+        case cancelling(until: ContinuousClock.Instant)
+        /// All is back; perhaps the device turns out to have been unplugged.
+        case lingering(until: ContinuousClock.Instant)
+        case ended
+    }
+
+    let device: USBDeviceDescription
+    /// Owned by the descriptor below.
+    private(set) var socket: CInt
+    private var ownedSocket: OwnedDescriptor?
+    private var handle: USBHandle?
+    private let pipes: USBPipes
+    private let sendsZeroLengthPackets: Bool
+    private let end: USBLinkEnd
+    /// Called when the device turns out to be gone, before the hub hears of it.
+    var onVanished: () -> Void = {}
+    private var inbound: USBInbound<USBTransfer>
+    private var outbound: USBOutbound<USBTransfer>
+    private var transfers: [USBTransfer] = []
+    private var phase = Phase.flowing
+    /// Why the link ends; nil when the hub ends it.
+    private var fault: USBFault?
+    /// The hub will send no more than what is in the socket already.
+    private var hubHasFinished = false
+    /// All of that has been read.
+    private var hubIsDrained = false
+    /// The hub does not read any more.
+    private var hubIsDeaf = false
+    private var undeliveredBytes = 0
+
+    /// Takes over an open device whose interface is claimed; bytes flow at once.
+    init?(
+        _ handle: consuming USBHandle, device: USBDeviceDescription, pipes: USBPipes,
+        selector: USBSelector, socket: consuming OwnedDescriptor, end: USBLinkEnd
+    ) {
+        self.device = device
+        self.pipes = pipes
+        self.end = end
+        sendsZeroLengthPackets = selector.sendsZeroLengthPackets
+        self.socket = socket.rawValue
+        ownedSocket = consume socket
+        self.handle = consume handle
+        inbound = USBInbound(endpoint: pipes.endpointIn, transfers: [])
+        outbound = USBOutbound(endpoint: pipes.endpointOut, transfers: [])
+        // The link keeps the transfers, and is kept itself until all of them are back.
+        let incoming = (0..<Self.inboundTransfers).compactMap { _ in
+            USBTransfer(capacity: Self.transferBytes) { [unowned self] in returnedInbound($0) }
+        }
+        let outgoing = (0..<Self.outboundTransfers).compactMap { _ in
+            USBTransfer(capacity: Self.transferBytes) { [unowned self] in returnedOutbound($0) }
+        }
+        transfers = incoming + outgoing
+        guard transfers.count == Self.inboundTransfers + Self.outboundTransfers else { return nil }
+        inbound = USBInbound(endpoint: pipes.endpointIn, transfers: incoming)
+        outbound = USBOutbound(endpoint: pipes.endpointOut, transfers: outgoing)
+        submitInbound()
+    }
+
+    var hasEnded: Bool { if case .ended = phase { true } else { false } }
+
+    /// What to poll the socket for; nil when nothing of it matters.
+    var interest: Int16? {
+        guard isMoving else { return nil }
+        var events: Int16 = 0
+        if !hubHasFinished {
+            events |= Self.peerFinished
+            if outbound.canFill { events |= Int16(POLLIN) }
+        }
+        if !inbound.filled.isEmpty, !hubIsDeaf { events |= Int16(POLLOUT) }
+        return events == 0 ? nil : events
+    }
+
+    /// When `advance` is to be called at the latest.
+    var deadline: ContinuousClock.Instant? {
+        switch phase {
+        case .flowing, .ended: nil
+        case .draining(let until), .cancelling(let until), .lingering(let until): until
+        }
+    }
+
+    /// POLLRDHUP, which Glibc keeps for _GNU_SOURCE.
+    private static let peerFinished: Int16 = 0x2000
+
+    private var isMoving: Bool {
+        switch phase {
+        case .flowing, .draining: true
+        case .cancelling, .lingering, .ended: false
+        }
+    }
+
+    // MARK: Driven by the thread
+
+    /// The socket has news.
+    func polled(_ events: Int16) {
+        if events & (Self.peerFinished | Int16(POLLHUP) | Int16(POLLERR)) != 0 {
+            hubHasFinished = true
+        }
+    }
+
+    /// Moves what can be moved; called after every wait.
+    func advance(at now: ContinuousClock.Instant) {
+        if isMoving {
+            deliver()
+            submitInbound()
+            fill()
+        }
+        switch phase {
+        case .flowing where hubHasFinished:
+            phase = .draining(until: now + Self.drainLimit)
+            finishDraining(at: now)
+        case .draining:
+            finishDraining(at: now)
+        case .cancelling(let until):
+            guard inbound.isQuiet && outbound.isQuiet || now >= until else { return }
+            lingerOrFinish(at: now)
+        case .lingering(let until) where now >= until || fault == .vanished:
+            finish()
+        case .flowing, .lingering, .ended:
+            break
+        }
+    }
+
+    /// The bus says that the device is gone.
+    func deviceLeft() {
+        fail(.vanished)
+    }
+
+    /// relayd wants the device back at once.
+    func stop(at now: ContinuousClock.Instant) {
+        hubHasFinished = true
+        if isMoving { cancelAll(at: now) }
+    }
+
+    // MARK: Device → hub
+
+    private func returnedInbound(_ transfer: USBTransfer) {
+        follow(
+            inbound.returned(transfer, transfer.outcome, bytes: transfer.actualBytes),
+            endpoint: pipes.endpointIn)
+    }
+
+    /// Writes what has come to the socket, as much as it takes.
+    private func deliver() {
+        while !hubIsDeaf, let next = inbound.filled.first {
+            let bytes = UnsafeRawBufferPointer(rebasing: next.transfer.buffer[next.bytes])
+            let count = send(
+                socket, bytes.baseAddress, bytes.count, CInt(MSG_DONTWAIT) | CInt(MSG_NOSIGNAL))
+            if count >= 0 {
+                inbound.wrote(count)
+            } else if errno == EAGAIN {
+                return
+            } else if errno != EINTR {
+                hubIsDeaf = true
+                hubHasFinished = true
+            }
+        }
+    }
+
+    private func submitInbound() {
+        while isMoving, !hubIsDeaf, let transfer = inbound.takeIdle() {
+            let code = withHandle {
+                transfer.submitBulk(
+                    $0, endpoint: pipes.endpointIn, bytes: 0..<Self.transferBytes,
+                    endsWithEmptyPacket: false)
+            }
+            guard code != 0 else { continue }
+            _ = inbound.returned(transfer, .failed, bytes: 0)
+            fail(refusal(code))
+        }
+    }
+
+    // MARK: Hub → device
+
+    private func returnedOutbound(_ transfer: USBTransfer) {
+        follow(
+            outbound.returned(transfer, transfer.outcome, bytes: transfer.actualBytes),
+            endpoint: pipes.endpointOut)
+    }
+
+    /// Fills free transfers from the socket and submits them.
+    private func fill() {
+        while isMoving, !hubIsDrained, outbound.canFill, let transfer = outbound.free.first {
+            let count = recv(
+                socket, transfer.buffer.baseAddress, Self.transferBytes, CInt(MSG_DONTWAIT))
+            if count > 0 {
+                outbound.filled(count)
+                submitOutbound(transfer, 0..<count)
+            } else if count == 0 {
+                hubHasFinished = true
+                hubIsDrained = true
+            } else if errno == EAGAIN {
+                // After a close without a goodbye there is no end of file to be read.
+                hubIsDrained = hubHasFinished
+                return
+            } else if errno != EINTR {
+                hubHasFinished = true
+                hubIsDrained = true
+            }
+        }
+    }
+
+    private func submitOutbound(_ transfer: USBTransfer, _ bytes: Range<Int>) {
+        let code = withHandle {
+            transfer.submitBulk(
+                $0, endpoint: pipes.endpointOut, bytes: bytes,
+                endsWithEmptyPacket: sendsZeroLengthPackets)
+        }
+        guard code != 0 else { return }
+        _ = outbound.returned(transfer, .failed, bytes: 0)
+        fail(refusal(code))
+    }
+
+    // MARK: Recovery
+
+    private func follow(_ step: USBStep, endpoint: UInt8) {
+        guard isMoving else {
+            // Coming back after a cancel; an unplug is still worth knowing.
+            if step == .fail(.vanished) { fail(.vanished) }
+            return
+        }
+        switch step {
+        case .go:
+            break
+        case .cancelRest:
+            let rest = endpoint == pipes.endpointIn ? inbound.underWay : outbound.underWay
+            for transfer in rest { transfer.cancel() }
+        case .clearHalt:
+            // The control request behind this waits for its answer, which a device that has just
+            // stalled gives within a millisecond.
+            let code = withHandle { libusb_clear_halt($0.raw, endpoint) }
+            if code == 0 { resume(endpoint) } else { fail(refusal(code)) }
+        case .resume:
+            resume(endpoint)
+        case .fail(let fault):
+            fail(fault)
+        }
+    }
+
+    private func resume(_ endpoint: UInt8) {
+        if endpoint == pipes.endpointIn {
+            inbound.recovered()
+            submitInbound()
+        } else {
+            for load in outbound.recovered() where isMoving {
+                submitOutbound(load.transfer, load.bytes)
+            }
+        }
+    }
+
+    private func refusal(_ code: CInt) -> USBFault {
+        code == LIBUSB_ERROR_NO_DEVICE.rawValue ? .vanished : .refused(code: code)
+    }
+
+    // MARK: End
+
+    private func fail(_ fault: USBFault) {
+        // The first reason counts, but an unplug explains every other.
+        if self.fault == nil || fault == .vanished { self.fault = fault }
+        if isMoving { cancelAll(at: .now) }
+    }
+
+    private func finishDraining(at now: ContinuousClock.Instant) {
+        guard case .draining(let until) = phase else { return }
+        if hubIsDrained && outbound.isEmpty || now >= until { cancelAll(at: now) }
+    }
+
+    private func cancelAll(at now: ContinuousClock.Instant) {
+        phase = .cancelling(until: now + Self.cancelLimit)
+        for transfer in inbound.underWay + outbound.underWay { transfer.cancel() }
+    }
+
+    private func lingerOrFinish(at now: ContinuousClock.Instant) {
+        switch fault {
+        case .failed, .interrupted, .refused:
+            phase = .lingering(until: now + Self.unplugGrace)
+        case nil, .vanished, .stalled, .overflow, .outOfOrder:
+            finish()
+        }
+    }
+
+    /// All transfers are back, or given up by the close. First the device is free again, then the
+    /// reason is known, and only then the hub hears of the end.
+    private func finish() {
+        phase = .ended
+        deliver()
+        handle = nil
+        if fault == .vanished { onVanished() }
+        undeliveredBytes += inbound.dropFilled()
+        // What the hub has sent meanwhile is lost too. Left unread it would reset the connection
+        // and take with it what the hub has not read.
+        shutdown(socket, CInt(SHUT_RD))
+        var unread = 0
+        withUnsafeTemporaryAllocation(byteCount: Self.transferBytes, alignment: 1) { buffer in
+            while true {
+                let count = recv(
+                    socket, buffer.baseAddress, buffer.count, CInt(MSG_DONTWAIT))
+                if count <= 0 { break }
+                unread += count
+            }
+        }
+        if let fault {
+            end.set(
+                USBProblem.ended(
+                    fault, device, unsent: outbound.unsentBytes + unread,
+                    undelivered: undeliveredBytes))
+        }
+        socket = -1
+        ownedSocket = nil
+    }
+
+    /// The handle is there until `finish`.
+    private func withHandle(_ body: (borrowing USBHandle) -> CInt) -> CInt {
+        guard handle != nil else { return LIBUSB_ERROR_NO_DEVICE.rawValue }
+        return body(handle!)
+    }
+}

@@ -1,0 +1,174 @@
+import CLibUSB
+import Glibc
+
+/// Opens one device on the pump's thread, after leading it into accessory mode if it is a phone:
+/// carries out what `AccessorySwitch` decides.
+final class USBOpening {
+    enum Progress {
+        /// Something is still to come back from the device or the bus.
+        case waiting
+        case opened(USBLink, USBOpened)
+        case failed(LinkProblem, refusesPort: String?, isFinal: Bool)
+    }
+
+    let request: USBMailbox.OpenRequest
+    private(set) var deadline: ContinuousClock.Instant?
+    /// The port whose phone is being switched.
+    let switchingPort: String?
+    private let context: USBContext
+    private var machine: AccessorySwitch?
+    private var handle: USBHandle?
+    private var transfer: USBTransfer?
+    /// The transfer is with the kernel.
+    private var isTransferring = false
+    private var isCancelled = false
+    private var step = AccessorySwitch.Step.stay
+
+    init(
+        _ request: USBMailbox.OpenRequest, _ context: USBContext, phone: USBDeviceDescription?
+    ) {
+        self.request = request
+        self.context = context
+        switchingPort = phone?.portPath
+    }
+
+    // MARK: Opening at once
+
+    static func open(
+        _ description: USBDeviceDescription, _ pipes: USBPipes, _ selector: USBSelector,
+        _ context: USBContext
+    ) throws(LinkProblem) -> (link: USBLink, opened: USBOpened) {
+        guard let device = context.device(description) else {
+            throw USBProblem.opening(description, LIBUSB_ERROR_NO_DEVICE.rawValue)
+        }
+        var handle = try USBHandle(device, description)
+        try handle.claim(pipes, of: description, for: selector)
+        var ends: (CInt, CInt) = (-1, -1)
+        let made = withUnsafeMutableBytes(of: &ends) { bytes in
+            socketpair(
+                AF_UNIX, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0,
+                bytes.bindMemory(to: CInt.self).baseAddress)
+        }
+        guard made == 0 else { throw .system("a socket pair could not be made", errno: errno) }
+        let hubEnd = OwnedDescriptor(ends.0)
+        let end = USBLinkEnd()
+        guard
+            let link = USBLink(
+                handle, device: description, pipes: pipes, selector: selector,
+                socket: OwnedDescriptor(ends.1), end: end)
+        else { throw USBProblem.library(LIBUSB_ERROR_NO_MEM.rawValue) }
+        return (link, USBOpened(socket: hubEnd.release(), end: end))
+    }
+
+    // MARK: Switching
+
+    /// Sends the first request.
+    func startSwitching(_ phone: USBDeviceDescription) throws(LinkProblem) {
+        guard let device = context.device(phone) else {
+            throw USBProblem.opening(phone, LIBUSB_ERROR_NO_DEVICE.rawValue)
+        }
+        handle = try USBHandle(device, phone)
+        // The longest string and the setup packet in front of it.
+        transfer = USBTransfer(
+            capacity: USBTransfer.setupBytes + AndroidAccessory.maximumStringBytes
+        ) { [unowned self] transfer in
+            isTransferring = false
+            take { $0.ended(transfer.controlReply) }
+        }
+        let machine = AccessorySwitch(phone: phone, identity: request.selector.identity)
+        self.machine = machine
+        step = machine.start()
+        send()
+    }
+
+    func saw(_ event: USBContext.Event) {
+        switch event {
+        case .arrived(let device): take { $0.appeared(device) }
+        case .left(let device): take { $0.left(device) }
+        }
+    }
+
+    func cancel() {
+        isCancelled = true
+        transfer?.cancel()
+    }
+
+    /// Called after every wait.
+    func advance(at now: ContinuousClock.Instant) -> Progress {
+        if let deadline, now >= deadline {
+            self.deadline = nil
+            take { $0.deadlinePassed() }
+        }
+        // A transfer must be back before its device is closed.
+        guard !isTransferring else { return .waiting }
+        guard !isCancelled else {
+            return .failed(
+                LinkProblem(.closedHere, "relayd stopped opening \(request.selector.address)"),
+                refusesPort: nil, isFinal: false)
+        }
+        switch step {
+        case .send, .stay:
+            return .waiting
+        case .awaitReturn:
+            // The phone leaves the bus; nobody needs the old device any more.
+            handle = nil
+            step = .stay
+            deadline = now + AccessorySwitch.reappearLimit
+            return .waiting
+        case .open(let device):
+            return open(device)
+        case .fail(let problem, let isFinal):
+            return .failed(problem, refusesPort: switchingPort, isFinal: isFinal)
+        }
+    }
+
+    private func open(_ device: USBDeviceDescription) -> Progress {
+        do throws(LinkProblem) {
+            guard case .opens(let pipes) = request.selector.verdict(on: device) else {
+                // A serial number in the address that the phone has in one mode only.
+                throw try notTheOne(device)
+            }
+            let (link, opened) = try Self.open(device, pipes, request.selector, context)
+            return .opened(link, opened)
+        } catch {
+            return .failed(error, refusesPort: nil, isFinal: false)
+        }
+    }
+
+    private func notTheOne(_ device: USBDeviceDescription) throws(LinkProblem) -> LinkProblem {
+        guard case .other(let reason) = request.selector.verdict(on: device) else {
+            _ = try request.selector.choose(among: [device])
+            return LinkProblem(.unsupported, "\(device.placeAndName) cannot be opened")
+        }
+        return LinkProblem(
+            .unsupported, "\(device.placeAndName) is in accessory mode now, but \(reason)",
+            remedy: "use bus=\(device.portPath) in the accessory address instead of serial=")
+    }
+
+    private func take(_ change: (inout AccessorySwitch) -> AccessorySwitch.Step) {
+        guard machine != nil,
+            let next = machine.map({ machine in
+                var machine = machine
+                let step = change(&machine)
+                self.machine = machine
+                return step
+            }), next != .stay
+        else { return }
+        step = next
+        send()
+    }
+
+    private func send() {
+        guard case .send(let controlRequest) = step, !isCancelled else { return }
+        guard handle != nil, let transfer else { return }
+        let code = transfer.submitControl(handle!, controlRequest)
+        isTransferring = code == 0
+        if code != 0 {
+            take {
+                $0.ended(
+                    code == LIBUSB_ERROR_NO_DEVICE.rawValue
+                        ? .gone : .failed(USBProblem.words(code)))
+            }
+        }
+    }
+}

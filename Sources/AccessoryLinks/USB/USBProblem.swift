@@ -1,0 +1,156 @@
+import CLibUSB
+import Glibc
+
+/// Why a USB device is no link, in words that name the device, its node, and what to do.
+enum USBProblem {
+    /// libusb itself could not be started, or has no memory.
+    static func library(_ code: CInt) -> LinkProblem {
+        LinkProblem(
+            .unsupported, "libusb could not be started: \(words(code))",
+            remedy: "check that this machine has USB, and that nothing keeps relayd from netlink "
+                + "sockets (RestrictAddressFamilies needs AF_NETLINK)")
+    }
+
+    /// A call that was about to open or claim the device failed.
+    static func opening(_ device: USBDeviceDescription, _ code: CInt) -> LinkProblem {
+        switch code {
+        case LIBUSB_ERROR_ACCESS.rawValue:
+            permissionDenied(device)
+        case LIBUSB_ERROR_BUSY.rawValue:
+            busy(device)
+        case LIBUSB_ERROR_NO_DEVICE.rawValue, LIBUSB_ERROR_NOT_FOUND.rawValue:
+            LinkProblem(
+                .vanished, "\(device.placeAndName) went away while it was being opened",
+                remedy: "plug the device in again")
+        case LIBUSB_ERROR_NOT_SUPPORTED.rawValue:
+            LinkProblem(
+                .unsupported, "this system's USB cannot do what \(device.placeAndName) needs",
+                remedy: "use a host controller of this machine itself: passed-through or remote "
+                    + "USB may lack it")
+        default:
+            LinkProblem(
+                .other, "\(device.placeAndName) could not be opened: \(words(code))",
+                remedy: "plug the device in again; the kernel's log (dmesg) may say more")
+        }
+    }
+
+    /// The kernel has a driver of its own on the interface.
+    static func heldByDriver(
+        _ driver: String?, _ device: USBDeviceDescription, interface: UInt8, address: String
+    ) -> LinkProblem {
+        let isSerial = driver == "cdc_acm" || driver?.hasSuffix("serial") == true
+        let separator = address.contains("?") ? "&" : "?"
+        let detach = "add \(separator)detach=yes to take it from the driver"
+        return LinkProblem(
+            .busy,
+            "interface \(interface) of \(device.placeAndName) is in use by the kernel's "
+                + "\(driver ?? "own") driver",
+            remedy: isSerial ? "open it as serial:/dev/ttyACM0 or the like, or \(detach)" : detach)
+    }
+
+    /// The open link ended.
+    ///
+    /// - Parameters:
+    ///   - unsent: bytes for the device that had been handed over and did not reach it.
+    ///   - undelivered: bytes from the device that were read and did not reach the hub.
+    static func ended(
+        _ fault: USBFault, _ device: USBDeviceDescription, unsent: Int, undelivered: Int
+    ) -> LinkProblem {
+        var loss: [String] = []
+        if unsent > 0 { loss.append("\(unsent) bytes for it") }
+        if undelivered > 0 { loss.append("\(undelivered) bytes from it") }
+        let lost = loss.isEmpty ? "" : "; lost: \(loss.joined(separator: ", "))"
+        let name = device.placeAndName
+        switch fault {
+        case .vanished:
+            return LinkProblem(
+                .vanished, "\(name) went away\(lost)",
+                remedy: "plug the device in again; relayd opens it as soon as it appears")
+        case .stalled(let endpoint):
+            return LinkProblem(
+                .other,
+                "\(name) refuses transfers on endpoint \(USBText.byte(endpoint)) "
+                    + "(\(maximumUSBStalls + 1) stalls in a row)\(lost)",
+                remedy: "restart the device; check in= and out= in the accessory address")
+        case .overflow(let endpoint):
+            return LinkProblem(
+                .other,
+                "\(name) sent more than was asked for on endpoint \(USBText.byte(endpoint))\(lost)",
+                remedy: "the device's USB is faulty: try another cable, port or firmware")
+        case .failed(let endpoint):
+            return LinkProblem(
+                .other,
+                "a transfer on endpoint \(USBText.byte(endpoint)) of \(name) failed\(lost)",
+                remedy: "check cable, hub and power; the kernel's log (dmesg) may say more")
+        case .interrupted:
+            return LinkProblem(
+                .other, "the kernel took \(name) away from relayd\(lost)",
+                remedy: "it is opened again; this happens when the machine slept")
+        case .outOfOrder:
+            return LinkProblem(
+                .other, "\(name) took a transfer in part and the next one whole\(lost)",
+                remedy: "the device's USB is faulty: try another cable, port or firmware")
+        case .refused(let code):
+            return LinkProblem(
+                .other, "the kernel refused a transfer to \(name): \(words(code))\(lost)",
+                remedy: code == LIBUSB_ERROR_NO_MEM.rawValue
+                    ? "raise /sys/module/usbcore/parameters/usbfs_memory_mb"
+                    : "the kernel's log (dmesg) may say more")
+        }
+    }
+
+    static func words(_ code: CInt) -> String {
+        guard let text = libusb_strerror(code) else { return "error \(code)" }
+        return String(cString: text)
+    }
+}
+
+// MARK: - Who keeps us out
+
+extension USBProblem {
+    private static func permissionDenied(_ device: USBDeviceDescription) -> LinkProblem {
+        LinkProblem(
+            .permissionDenied,
+            "\(device.nodePath) (\(device.placeAndName)) may not be opened by user "
+                + "\(DeviceNode.userName(geteuid()))",
+            remedy: "put this line into /etc/udev/rules.d/70-relayd.rules, run 'sudo udevadm "
+                + "control --reload' and plug the device in again: "
+                + USBAccessRule.line(vendor: device.vendor, product: device.product))
+    }
+
+    private static func busy(_ device: USBDeviceDescription) -> LinkProblem {
+        guard let holder = DeviceNode(device.nodePath).findHolder() else {
+            return LinkProblem(
+                .busy, "\(device.placeAndName) is in use by another program",
+                remedy: "find it with: sudo fuser -v \(device.nodePath)")
+        }
+        return LinkProblem(
+            .busy,
+            "\(device.placeAndName) is in use by \(holder.name) (process \(holder.processID))",
+            remedy: holder.name == "adb"
+                ? "stop it with: adb kill-server" : "close that program")
+    }
+}
+
+/// The line of a udev rule that lets relayd open a device.
+package enum USBAccessRule {
+    /// For the group of relayd's service if there is one, else for this process's own; and for
+    /// whoever sits at the machine.
+    package static func line(vendor: UInt16, product: UInt16) -> String {
+        let group = getgrnam("relayd") != nil ? "relayd" : DeviceNode.groupName(getegid())
+        return line(vendor: vendor, product: product, group: group)
+    }
+
+    package static func line(vendor: UInt16, product: UInt16, group: String) -> String {
+        "SUBSYSTEM==\"usb\", ENV{DEVTYPE}==\"usb_device\", "
+            + "ATTR{idVendor}==\"\(USBText.hex(vendor, digits: 4))\", "
+            + "ATTR{idProduct}==\"\(USBText.hex(product, digits: 4))\", "
+            + "MODE=\"0660\", GROUP=\"\(group)\", TAG+=\"uaccess\", "
+            + "ENV{ID_MM_DEVICE_IGNORE}=\"1\""
+    }
+
+    /// Whether this process may open the device, without opening it.
+    package static func mayOpen(_ device: USBDeviceDescription) -> Bool {
+        access(device.nodePath, R_OK | W_OK) == 0
+    }
+}

@@ -1,0 +1,188 @@
+import Glibc
+import NIOCore
+import Synchronization
+
+/// The face of the one thread that speaks to libusb: asks it to open, to watch, to stop. The
+/// thread starts with the first request and ends with this object. `USBTransport` has one.
+final class USBPump: Sendable {
+    private let mailbox = USBMailbox()
+    private let isRunning = Mutex(false)
+
+    deinit {
+        mailbox.post(.stop)
+    }
+
+    /// Opens the device that the selector means, after having switched it if need be.
+    func open(_ selector: USBSelector) async throws(LinkProblem) -> USBOpened {
+        try start()
+        let ticket = USBMailbox.Ticket()
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                mailbox.post(
+                    .open(
+                        .init(ticket: ticket, selector: selector) {
+                            continuation.resume(returning: $0)
+                        }))
+            }
+        } onCancel: {
+            mailbox.post(.cancel(ticket))
+        }
+        return try result.get()
+    }
+
+    /// Watches for devices; `onChange` is called on the pump's thread after each change.
+    func watch(
+        _ selector: USBSelector, onChange: @escaping @Sendable () -> Void
+    ) async throws(LinkProblem) -> USBPresence {
+        try start()
+        let problem = await withCheckedContinuation { continuation in
+            mailbox.post(.enumerate { continuation.resume(returning: $0) })
+        }
+        if let problem { throw problem }
+        return USBPresence(selector, mailbox.board, onChange: onChange)
+    }
+
+    private func start() throws(LinkProblem) {
+        let error: CInt = isRunning.withLock { isRunning in
+            guard !isRunning else { return 0 }
+            let error = USBPumpThread.start(mailbox)
+            isRunning = error == 0
+            return error
+        }
+        guard error == 0 else {
+            throw .system("a thread for USB could not be started", errno: error)
+        }
+    }
+}
+
+/// An opened device: our end of its socket pair, which the receiver owns, and why it ends.
+struct USBOpened: Sendable {
+    let socket: CInt
+    let end: USBLinkEnd
+}
+
+/// Requests to the pump's thread, which polls the reading end of a pipe for them.
+final class USBMailbox: Sendable {
+    /// Tells one request from another.
+    final class Ticket: Sendable {}
+
+    struct OpenRequest: Sendable {
+        let ticket: Ticket
+        let selector: USBSelector
+        let reply: @Sendable (Result<USBOpened, LinkProblem>) -> Void
+    }
+
+    enum Request: Sendable {
+        case open(OpenRequest)
+        /// Nobody waits for it any more.
+        case cancel(Ticket)
+        /// Answers when `board` shows all that is plugged in; or why it cannot.
+        case enumerate(@Sendable (LinkProblem?) -> Void)
+        case stop
+    }
+
+    let board = USBBoard()
+    let wakeUp: CInt
+    private let wake: CInt
+    private let requests = Mutex<[Request]>([])
+
+    init() {
+        var ends: [CInt] = [-1, -1]
+        // Without a pipe (no descriptors left) the thread cannot be reached, which `start` tells.
+        if pipe(&ends) == 0 {
+            for end in ends {
+                _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+                _ = fcntl(end, F_SETFL, O_NONBLOCK)
+            }
+        }
+        (wakeUp, wake) = (ends[0], ends[1])
+    }
+
+    deinit {
+        if wakeUp >= 0 { close(wakeUp) }
+        if wake >= 0 { close(wake) }
+    }
+
+    func post(_ request: Request) {
+        requests.withLock { $0.append(request) }
+        var byte: UInt8 = 0
+        // A full pipe wakes just as well.
+        _ = write(wake, &byte, 1)
+    }
+
+    func take() -> [Request] {
+        var bytes: UInt64 = 0
+        while read(wakeUp, &bytes, 8) == 8 {}
+        return requests.withLock { requests in
+            defer { requests.removeAll() }
+            return requests
+        }
+    }
+}
+
+/// What is plugged in, as the pump's thread last saw it, for whoever watches.
+final class USBBoard: Sendable {
+    struct State {
+        var devices: [USBDeviceDescription] = []
+        /// Ports whose phone cannot be switched, and why; until it is unplugged.
+        var refusals: [String: LinkProblem] = [:]
+        var watchers: [ObjectIdentifier: @Sendable () -> Void] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    func publish(_ devices: [USBDeviceDescription], refusals: [String: LinkProblem]) {
+        let watchers = state.withLock { state in
+            state.devices = devices
+            state.refusals = refusals
+            return Array(state.watchers.values)
+        }
+        for watcher in watchers { watcher() }
+    }
+
+    /// Why opening is not worth a try; nil when it is.
+    func obstacle(_ selector: USBSelector) -> LinkProblem? {
+        let (devices, refusals) = state.withLock { ($0.devices, $0.refusals) }
+        do throws(LinkProblem) {
+            if case .switchToAccessory(let phone) = try selector.choose(among: devices) {
+                return refusals[phone.portPath]
+            }
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    fileprivate func add(_ presence: USBPresence, _ onChange: @escaping @Sendable () -> Void) {
+        state.withLock { $0.watchers[ObjectIdentifier(presence)] = onChange }
+    }
+
+    fileprivate func remove(_ presence: USBPresence) {
+        state.withLock { $0.watchers[ObjectIdentifier(presence)] = nil }
+    }
+}
+
+/// Whether the named device is plugged in, alone of its kind, and of use.
+final class USBPresence: DevicePresence {
+    private let selector: USBSelector
+    private let board: USBBoard
+
+    fileprivate init(
+        _ selector: USBSelector, _ board: USBBoard, onChange: @escaping @Sendable () -> Void
+    ) {
+        self.selector = selector
+        self.board = board
+        board.add(self, onChange)
+    }
+
+    var isWorthTrying: Bool { board.obstacle(selector) == nil }
+
+    var absence: LinkProblem {
+        board.obstacle(selector)
+            ?? LinkProblem(.absent, "\(selector.address) is being plugged in")
+    }
+
+    var failure: LinkProblem? { nil }
+
+    func stop() { board.remove(self) }
+}

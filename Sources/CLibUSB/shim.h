@@ -1,0 +1,13 @@
+/* libusb 1.0, and what of it Swift cannot call: variadic functions. Debian 12 has 1.0.26, so
+ * nothing newer is used. */
+#ifndef RELAY_LIBUSB_SHIM_H
+#define RELAY_LIBUSB_SHIM_H
+
+#include <libusb.h>
+
+/* libusb_set_option(LIBUSB_OPTION_LOG_LEVEL). */
+static inline int relay_usb_set_log_level(libusb_context *context, enum libusb_log_level level) {
+    return libusb_set_option(context, LIBUSB_OPTION_LOG_LEVEL, level);
+}
+
+#endif

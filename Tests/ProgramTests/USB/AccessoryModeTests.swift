@@ -1,0 +1,106 @@
+// Phones that the built relayd switches into accessory mode, or cannot.
+
+import ControlAPI
+import NIOCore
+import RelayTesting
+import SDLProtocol
+import Testing
+
+@Suite(
+    "The built relayd and a phone", .serialized,
+    .enabled("needs umockdev: apt-get install umockdev libumockdev-dev") {
+        await FakeUSB.isAvailable.value
+    })
+struct AccessoryModeTests {
+    private static let address = "usb:04e8:6860?aoa=switch&model=Bench"
+
+    @Test("it is told six strings, comes back as an accessory, and carries traffic")
+    func switches() async throws {
+        try await USBBench.run(Self.address, before: ["plug 1-1 phone P1"]) { bench in
+            let (headUnit, app) = try await bench.connect()
+            try await headUnit.register(app, session: 1, name: "USB")
+            try await headUnit.checkBothWays(app, session: 1)
+            let said = bench.usb.process.output.all.filter {
+                $0.hasPrefix("string") || $0 == "start" || $0.hasPrefix("plugged")
+            }
+            #expect(
+                said.map { $0.filter { $0 != "\0" } } == [
+                    "plugged 1-1 04e8:6860 as 1",
+                    "string 0 SDL", "string 1 Bench",
+                    "string 2 SmartDeviceLink Core Component USB", "string 3 1.0",
+                    "string 4 http://www.smartdevicelink.org", "string 5 N000000", "start",
+                    "plugged 1-1 18d1:2d00 as 2",
+                ])
+            // Plugged in anew it is a phone again, and is switched again.
+            try bench.usb.tell("unplug 1-1")
+            try await app.closed()
+            try bench.usb.tell("plug 1-2 phone P1")
+            let (again, newApp) = try await bench.connect()
+            try await again.checkBothWays(newApp, session: 1)
+        }
+    }
+
+    @Test("a phone that is in accessory mode already is opened as it is")
+    func alreadyThere() async throws {
+        for address in [Self.address, "usb:aoa", "usb:aoa?serial=P1"] {
+            try await USBBench.run(address, before: ["plug 1-1 accessory P1"]) { bench in
+                let (headUnit, app) = try await bench.connect()
+                try await headUnit.checkBothWays(app, session: 1)
+                #expect(!bench.usb.process.output.all.contains("start"))
+            }
+        }
+    }
+
+    @Test("a phone that is not named is left alone")
+    func leftAlone() async throws {
+        try await USBBench.run("usb:openxc", before: ["plug 1-1 phone P1"]) { bench in
+            try await bench.untilWaiting("no USB device 1bc4:0001")
+            try bench.usb.tell("plug 1-2 openxc -")
+            _ = try await bench.connect()
+            #expect(!bench.usb.process.output.all.contains("claimed 1-1"))
+            #expect(!bench.usb.process.output.all.contains { $0.hasPrefix("string") })
+        }
+    }
+
+    @Test(
+        "a phone that cannot be switched is left alone until it is plugged in again",
+        arguments: [
+            ("unsupported", "it refused the question for its protocol version", "unsupported"),
+            ("same", "came back as 04e8:6860, not in accessory mode", "unsupported"),
+        ])
+    func cannot(mode: String, words: String, code: String) async throws {
+        try await USBBench.run(Self.address, before: ["aoa \(mode)", "plug 1-1 phone P1"]) {
+            bench in
+            let reason = try await bench.untilWaiting(words)
+            #expect(reason.code == code)
+            // Asked one to three times, then never again.
+            let starts = mode == "same" ? 3 : 0
+            _ = try await bench.usb.process.output.wait(for: "\(starts) returns") { lines in
+                lines.count { $0.hasPrefix("plugged") } > starts ? true : nil
+            }
+            try bench.usb.tell("aoa accessory")
+            try await bench.untilWaiting(words)
+            try bench.usb.tell("unplug 1-1")
+            try await bench.untilWaiting("is plugged in")
+            #expect(bench.usb.process.output.all.count { $0 == "start" } == starts)
+            try bench.usb.tell("plug 1-1 phone P1")
+            _ = try await bench.connect()
+        }
+    }
+
+    @Test("a phone that never comes back is told as that, and opened when it is late")
+    func late() async throws {
+        try await USBBench.run(Self.address, before: ["aoa leave", "plug 1-1 phone P1"]) { bench in
+            #expect(try await bench.untilWaiting("has not returned").code == "timedOut")
+            try bench.usb.tell("plug 1-1 accessory P1")
+            _ = try await bench.connect()
+        }
+    }
+
+    @Test("stopped while the phone is away, relayd stops at once")
+    func stopped() async throws {
+        try await USBBench.run(Self.address, before: ["aoa leave", "plug 1-1 phone P1"]) { bench in
+            try await bench.usb.process.output.first(containing: "unplugged 1-1")
+        }
+    }
+}

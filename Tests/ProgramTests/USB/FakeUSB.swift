@@ -1,0 +1,156 @@
+// A fake USB device under real libusb: builds Tests/FakeUSBDevice, runs it, and gives it orders.
+
+import ControlAPI
+import Foundation
+import Glibc
+import RelayTesting
+import Testing
+
+/// A running fake-usb-device; gone when `run` returns. Devices are plugged in with `tell`.
+struct FakeUSB {
+    let process: ChildProcess
+    private let control: CInt
+    private let testbed: String
+
+    static let preload = "libumockdev-preload.so.0"
+
+    /// Whether it can be built here.
+    static let isAvailable = Task {
+        let found = try? await ChildProcess.run(
+            "pkg-config", ["--exists", "umockdev-1.0"], environment: Program.environment())
+        return found?.ending == .exited(0)
+    }
+
+    /// Built once per test run, with whatever C compiler there is: as a target of the package, a
+    /// machine without umockdev could build nothing at all.
+    private static let program = Task {
+        let source = URL(fileURLWithPath: #filePath)
+            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+            .appendingPathComponent("FakeUSBDevice/fake_usb_device.c").path
+        let program = try Program.relayd.path() + "-fake-usb-device"
+        let built = try await ChildProcess.run(
+            "sh",
+            [
+                "-c",
+                """
+                compiler=$(command -v cc || command -v gcc || command -v clang)
+                flags=$(pkg-config --cflags --libs umockdev-1.0)
+                "$compiler" -O2 -Wall -Wextra -Werror -o "$1.$$" "$2" $flags && mv "$1.$$" "$1"
+                """, "sh", program, source,
+            ], environment: Program.environment())
+        guard built.ending == .exited(0) else { throw NotBuilt(description: built.errors) }
+        return program
+    }
+
+    struct NotBuilt: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    static func run(_ body: (FakeUSB) async throws -> Void) async throws {
+        try await TemporaryDirectory.run { directory in
+            let socketPath = directory.file("fake-usb")
+            let process = try await ChildProcess.start(
+                program.value, [socketPath],
+                environment: Program.environment(["LD_PRELOAD": preload]))
+            do {
+                let line = try await process.output.first(containing: "UMOCKDEV_DIR=")
+                let control = try connect(to: socketPath)
+                defer { close(control) }
+                try await body(
+                    FakeUSB(
+                        process: process, control: control,
+                        testbed: String(line.dropFirst("UMOCKDEV_DIR=".count))))
+            } catch {
+                process.signal(SIGTERM)
+                Issue.record(
+                    "the device said:\n\(process.output.all.suffix(40).joined(separator: "\n"))")
+                throw error
+            }
+            // It ends, and removes what it has made, when the connection is gone.
+            #expect(try await process.ended() == .exited(0))
+        }
+    }
+
+    /// What a program needs to see the fake devices instead of this machine's.
+    var environment: [String: String] { ["LD_PRELOAD": Self.preload, "UMOCKDEV_DIR": testbed] }
+
+    /// Gives an order; done when this returns.
+    func tell(_ command: String) throws {
+        let line = Array((command + "\n").utf8)
+        guard write(control, line, line.count) == line.count else {
+            throw SystemFailure("\(command) could not be told")
+        }
+        var answer: [UInt8] = []
+        var byte: UInt8 = 0
+        while answer.last != UInt8(ascii: "\n") {
+            guard read(control, &byte, 1) == 1 else {
+                throw SystemFailure("no answer to \(command)")
+            }
+            answer.append(byte)
+        }
+        let text = String(decoding: answer.dropLast(), as: UTF8.self)
+        guard text == "ok" else { throw NotBuilt(description: "\(command): \(text)") }
+    }
+
+    private static func connect(to path: String) throws -> CInt {
+        let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
+        var patience = timeval(tv_sec: 30, tv_usec: 0)
+        setsockopt(
+            descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience,
+            socklen_t(MemoryLayout<timeval>.size))
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let connected = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard connected == 0 else { throw SystemFailure("\(path) does not answer") }
+        return descriptor
+    }
+}
+
+/// Fake devices, a head unit behind them, and a relayd that sees them.
+struct USBBench {
+    let usb: FakeUSB
+    let accessory: FakeAccessory
+    let relayd: Relayd
+
+    /// - Parameter before: orders to the fake device before relayd starts.
+    static func run(
+        _ address: String, before: [String] = [], config: String = Relayd.quickGoodbyes,
+        _ body: (USBBench) async throws -> Void
+    ) async throws {
+        try await FakeUSB.run { usb in
+            try await FakeAccessory.run { accessory in
+                for command in ["bridge \(accessory.port)"] + before { try usb.tell(command) }
+                try await Relayd.run(
+                    accessory: address, config: config, environment: usb.environment
+                ) { relayd in
+                    try await body(USBBench(usb: usb, accessory: accessory, relayd: relayd))
+                }
+            }
+        }
+    }
+
+    /// A head unit and an app with a session, once the device is open.
+    func connect(session: UInt8 = 1) async throws -> (headUnit: FramePeer, app: FramePeer) {
+        let headUnit = try await accessory.nextLink()
+        let app = try await relayd.connectApp()
+        try await headUnit.start(session, for: app)
+        return (headUnit, app)
+    }
+
+    /// The reason in the status, once it contains the text.
+    @discardableResult
+    func untilWaiting(_ text: String) async throws -> (code: String, text: String) {
+        let status = try await relayd.until("waiting: \(text)") { status in
+            status.accessory.state == .waiting
+                && status.accessory.reason.map { "\($0.message); \($0.remedy)" }?.contains(text)
+                    == true
+        }
+        let reason = try #require(status.accessory.reason)
+        return (reason.code, "\(reason.message); \(reason.remedy)")
+    }
+}

@@ -1,0 +1,73 @@
+// A device that is plugged in and unplugged again and again, under traffic.
+
+import ControlAPI
+import Foundation
+import Glibc
+import NIOCore
+import RelayTesting
+import SDLProtocol
+import Testing
+
+@Suite(
+    "The built relayd and a loose plug", .serialized,
+    .enabled("needs umockdev: apt-get install umockdev libumockdev-dev") {
+        await FakeUSB.isAvailable.value
+    })
+struct ReplugTests {
+    /// RELAYD_TEST_REPLUGS sets another number; a thousand is for a person with some minutes.
+    private static let rounds =
+        getenv("RELAYD_TEST_REPLUGS").flatMap { Int(String(cString: $0)) } ?? 60
+
+    /// KiB by which memory may differ after all rounds: what malloc's arenas have settled to.
+    private static let toleratedGrowth = 4096
+
+    @Test("every round works, frames keep their order, and memory does not grow")
+    func replugs() async throws {
+        let config = Relayd.quickGoodbyes + "limits:\n  ring: 64 KiB\n"
+        try await USBBench.run("usb:openxc", config: config) { bench in
+            var settled = 0
+            let descriptorsBefore = try Self.descriptors(bench.relayd.process.pid)
+            for round in 1...Self.rounds {
+                try bench.usb.tell("plug 1-\(round % 4 + 1) openxc -")
+                let (headUnit, app) = try await bench.connect()
+                try await headUnit.register(app, session: 1, name: "Loose")
+                for number in 1...10 as ClosedRange<UInt32> {
+                    let frame = Frame.data(session: 1, message: number, bytes: Int(number) * 700)
+                    try await app.send(frame)
+                    try await headUnit.send(frame)
+                }
+                for number in 1...10 as ClosedRange<UInt32> {
+                    let frame = Frame.data(session: 1, message: number, bytes: Int(number) * 700)
+                    try #require(try await headUnit.next() == frame)
+                    try #require(try await app.next() == frame)
+                }
+                // In the middle of a transfer.
+                try await app.send(.data(session: 1, bytes: 30_000))
+                try await headUnit.send(.data(session: 1, bytes: 30_000))
+                try bench.usb.tell("unplug 1-\(round % 4 + 1)")
+                try await app.closed()
+                if round == min(100, Self.rounds / 2) {
+                    settled = try Self.residentKiB(bench.relayd.process.pid)
+                }
+            }
+            let status = try await bench.relayd.until("all rounds") {
+                $0.accessory.openedCount == Self.rounds && $0.accessory.state == .waiting
+            }
+            #expect(status.accessory.garbageBytes == 0)
+            let atEnd = try Self.residentKiB(bench.relayd.process.pid)
+            #expect(atEnd - settled < Self.toleratedGrowth, "\(settled) KiB, then \(atEnd) KiB")
+            let descriptors = try Self.descriptors(bench.relayd.process.pid)
+            #expect(descriptors <= descriptorsBefore + 8)
+        }
+    }
+
+    private static func residentKiB(_ pid: Int32) throws -> Int {
+        let text = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
+        let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("VmRSS:") })
+        return try #require(line.split(separator: " ").compactMap { Int($0) }.first)
+    }
+
+    private static func descriptors(_ pid: Int32) throws -> Int {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd").count
+    }
+}

@@ -1,0 +1,248 @@
+// The built relayd on USB: real libusb, a fake device, a head unit behind it.
+
+import ControlAPI
+import Glibc
+import NIOCore
+import RelayTesting
+import SDLProtocol
+import Testing
+
+@Suite(
+    "The built relayd on USB", .serialized,
+    .enabled("needs umockdev: apt-get install umockdev libumockdev-dev") {
+        await FakeUSB.isAvailable.value
+    })
+struct USBLinkTests {
+    private static let plugOpenXC = ["plug 1-1 openxc -"]
+
+    @Test("frames of all sizes travel both ways, in order")
+    func traffic() async throws {
+        try await USBBench.run("usb:openxc", before: Self.plugOpenXC) { bench in
+            let (headUnit, app) = try await bench.connect()
+            try await headUnit.register(app, session: 1, name: "USB")
+            try await headUnit.checkBothWays(app, session: 1)
+            // Around the packet and the transfer, where a frame's last packet may be full.
+            for bytes in [1, 500, 512, 1012, 16_372, 16_384, 16_385, 60_000, 120_000] {
+                let frame = Frame.data(session: 1, bytes: bytes)
+                try await app.send(frame)
+                #expect(try await headUnit.next() == frame)
+                try await headUnit.send(frame)
+                #expect(try await app.next() == frame)
+            }
+            let status = try await bench.relayd.status()
+            #expect(status.accessory.kind == "usb")
+            #expect(status.accessory.state == .open)
+            #expect(status.accessory.garbageBytes == 0)
+        }
+    }
+
+    @Test("a flood both ways at once loses and reorders nothing")
+    func flood() async throws {
+        try await USBBench.run("usb:openxc?zlp=yes", before: Self.plugOpenXC) { bench in
+            let (headUnit, app) = try await bench.connect()
+            try await headUnit.register(app, session: 1, name: "USB")
+            let count = UInt32(400)
+            func frames(from sender: FramePeer, to receiver: FramePeer) async throws {
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask {
+                        for number in 1...count { try await sender.send(Self.numbered(number)) }
+                    }
+                    for number in 1...count {
+                        try #require(try await receiver.next() == Self.numbered(number))
+                    }
+                    try await group.waitForAll()
+                }
+            }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await frames(from: app, to: headUnit) }
+                group.addTask { try await frames(from: headUnit, to: app) }
+                try await group.waitForAll()
+            }
+        }
+    }
+
+    private static func numbered(_ number: UInt32) -> Frame {
+        .data(
+            session: 1, message: number, bytes: Int(number * 7919 % 20_000),
+            filledWith: UInt8(truncatingIfNeeded: number))
+    }
+
+    @Test("plugged in, unplugged, plugged in again under another number: the reason is told")
+    func hotPlug() async throws {
+        try await USBBench.run("usb:1bc4:0001") { bench in
+            #expect(try await bench.untilWaiting("is plugged in").code == "absent")
+            try bench.usb.tell("plug 1-1 openxc -")
+            let (headUnit, app) = try await bench.connect()
+            try await headUnit.register(app, session: 1, name: "USB")
+
+            try bench.usb.tell("unplug 1-1")
+            try await app.closed()
+            let reason = try await bench.untilWaiting("went away")
+            #expect(reason.code == "vanished")
+            #expect(reason.text.hasPrefix("OpenXC Vehicle Interface at port 1-1 went away; plug"))
+
+            try bench.usb.tell("plug 1-2 openxc -")
+            let (again, newApp) = try await bench.connect()
+            try await again.register(newApp, session: 1, name: "USB")
+            try await bench.usb.process.output.first(containing: "plugged 1-2 1bc4:0001 as 2")
+            #expect(try await bench.relayd.status().accessory.openedCount == 2)
+        }
+    }
+
+    @Test("two alike are not guessed: the port path tells them apart, and one left is the one")
+    func ambiguous() async throws {
+        let two = ["plug 1-1 openxc -", "plug 1-2 openxc -"]
+        try await USBBench.run("usb:openxc", before: two) { bench in
+            let reason = try await bench.untilWaiting("2 USB devices fit")
+            #expect(reason.code == "ambiguous")
+            #expect(reason.text.contains("bus=1-"))
+            try bench.usb.tell("unplug 1-1")
+            _ = try await bench.accessory.nextLink()
+            try await bench.usb.process.output.first(containing: "claimed 1-2")
+        }
+        try await USBBench.run("usb:openxc?bus=1-2", before: two) { bench in
+            _ = try await bench.accessory.nextLink()
+            try await bench.usb.process.output.first(containing: "claimed 1-2")
+        }
+    }
+
+    @Test("unplugged in the middle of a transfer: what was lost is counted")
+    func unplugInTransfer() async throws {
+        try await USBBench.run("usb:openxc", before: Self.plugOpenXC) { bench in
+            let (headUnit, app) = try await bench.connect()
+            try await headUnit.register(app, session: 1, name: "USB")
+            try bench.usb.tell("hold yes")
+            let frame = Frame.data(session: 1, bytes: 50_000)
+            try await app.send(frame)
+            try await bench.relayd.until("the frame is on its way") {
+                $0.accessory.bytesOut > 50_000
+            }
+            try bench.usb.tell("unplug 1-1")
+            try await app.closed()
+            let reason = try await bench.untilWaiting("lost: ")
+            #expect(reason.code == "vanished")
+            #expect(
+                reason.text.contains("went away; lost: \(frame.wire.readableBytes) bytes for it"))
+            try bench.usb.tell("hold no")
+            try bench.usb.tell("plug 1-1 openxc -")
+            let (again, newApp) = try await bench.connect()
+            try await again.checkBothWays(newApp, session: 1)
+        }
+    }
+
+    @Test("a stalled endpoint is cleared and loses nothing", arguments: ["in", "out"])
+    func stall(direction: String) async throws {
+        try await USBBench.run("usb:openxc", before: Self.plugOpenXC) { bench in
+            let (headUnit, app) = try await bench.connect()
+            try await headUnit.register(app, session: 1, name: "USB")
+            for round in 1...5 as ClosedRange<UInt32> {
+                try bench.usb.tell("stall \(direction) 1")
+                try await headUnit.checkBothWays(app, session: 1, round + 100)
+                for bytes in [10, 40_000] {
+                    let frame = Frame.data(session: 1, message: round, bytes: bytes)
+                    try await app.send(frame)
+                    #expect(try await headUnit.next() == frame)
+                    try await headUnit.send(frame)
+                    #expect(try await app.next() == frame)
+                }
+            }
+            #expect(try await bench.relayd.status().accessory.openedCount == 1)
+        }
+    }
+
+    @Test("an endpoint that stays stalled ends the link, with the endpoint's name")
+    func stallsForEver() async throws {
+        try await USBBench.run("usb:openxc", before: Self.plugOpenXC) { bench in
+            let (headUnit, app) = try await bench.connect()
+            try await headUnit.register(app, session: 1, name: "USB")
+            try bench.usb.tell("stall out 1000")
+            try await app.send(.data(session: 1, bytes: 10))
+            try await app.closed()
+            try await bench.relayd.process.errors.first(
+                containing: "refuses transfers on endpoint 0x05 (4 stalls in a row); lost: ")
+        }
+    }
+
+    @Test("a transfer that the device takes in part goes on where it stopped")
+    func shortTransfer() async throws {
+        try await USBBench.run("usb:openxc", before: Self.plugOpenXC) { bench in
+            let (headUnit, app) = try await bench.connect()
+            try await headUnit.register(app, session: 1, name: "USB")
+            for bytes in [3000, 60_000] {
+                try bench.usb.tell("short 1001")
+                let frame = Frame.data(session: 1, bytes: bytes)
+                try await app.send(frame)
+                // Had nothing been cut short, the second half would not be one.
+                try await bench.usb.process.output.first(containing: "short")
+                try bench.usb.tell("hold no")
+                #expect(try await headUnit.next() == frame)
+            }
+            try await headUnit.checkBothWays(app, session: 1)
+        }
+    }
+
+    @Test(
+        "a transfer that fails ends the link with its reason; the device is opened again",
+        arguments: [
+            (
+                "fail in",
+                "a transfer on endpoint 0x82 of OpenXC Vehicle Interface at port 1-1 failed"
+            ),
+            ("fail overflow", "sent more than was asked for on endpoint 0x82"),
+        ])
+    func failures(command: String, words: String) async throws {
+        try await USBBench.run("usb:openxc", before: Self.plugOpenXC) { bench in
+            let (headUnit, app) = try await bench.connect()
+            try await headUnit.register(app, session: 1, name: "USB")
+            try bench.usb.tell(command)
+            try await app.closed()
+            try await bench.relayd.process.errors.first(containing: words)
+            let (again, newApp) = try await bench.connect()
+            try await again.checkBothWays(newApp, session: 1)
+        }
+    }
+
+    @Test("an unplug that shows as a failed transfer first is told as an unplug")
+    func failsThenLeaves() async throws {
+        try await USBBench.run("usb:openxc", before: Self.plugOpenXC) { bench in
+            let (headUnit, app) = try await bench.connect()
+            try await headUnit.register(app, session: 1, name: "USB")
+            try bench.usb.tell("fail in")
+            try bench.usb.tell("unplug 1-1")
+            try await app.closed()
+            // Told apart by time alone, so a slow machine may see the failure by itself.
+            let reason = try await bench.relayd.until("waiting") {
+                ["vanished", "absent"].contains($0.accessory.reason?.code)
+            }
+            #expect(reason.accessory.state == .waiting)
+        }
+    }
+
+    @Test("a device that somebody else has is waited for, and the somebody is named")
+    func busy() async throws {
+        try await USBBench.run("usb:openxc", before: ["busy yes"] + Self.plugOpenXC) { bench in
+            #expect(try await bench.untilWaiting("is in use by another program").code == "busy")
+            try bench.usb.tell("driver ftdi_sio")
+            let driver = try await bench.untilWaiting("driver")
+            #expect(driver.text.contains("add ?detach=yes to take it from the driver"))
+            try bench.usb.tell("busy no")
+            try bench.usb.tell("driver -")
+            _ = try await bench.connect()
+        }
+    }
+
+    @Test("SIGTERM: the goodbyes reach the head unit before the device is let go")
+    func goodbye() async throws {
+        try await USBBench.run("usb:openxc", before: Self.plugOpenXC) { bench in
+            let headUnit = try await bench.accessory.nextLink()
+            let app = try await bench.relayd.connectApp()
+            try await headUnit.start(3, for: app, hashID: 0xFEED)
+            try await headUnit.register(app, session: 3, name: "Last")
+            bench.relayd.process.signal(SIGTERM)
+            try await headUnit.expectFarewell(session: 3, hashID: 0xFEED)
+            try await headUnit.closed()
+            #expect(try await bench.relayd.process.ended() == .exited(0))
+            try await bench.usb.process.output.first(containing: "released 1-1")
+        }
+    }
+}
