@@ -87,7 +87,8 @@ let package = Package(
         .executableTarget(
             name: "relayctl",
             dependencies: [
-                "ControlAPI", "SampleApp", "SDLProtocol", "DidYouMean",
+                // AccessoryLinks, so that `relayctl usb` judges addresses with relayd's own eyes.
+                "AccessoryLinks", "ControlAPI", "SampleApp", "SDLProtocol", "DidYouMean",
                 nioCore, nioPosix, nioHTTP1, arguments,
             ],
             swiftSettings: settings),
@@ -118,7 +119,9 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "AccessoryLinksTests",
-            dependencies: ["AccessoryLinks", "RelayTesting", "CShims", nioCore, nioPosix, logging],
+            dependencies: [
+                "AccessoryLinks", "RelayTesting", "CLibUSB", "CShims", nioCore, nioPosix, logging,
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "RelayCoreTests",
@@ -139,7 +142,8 @@ let package = Package(
         .testTarget(
             name: "RelayctlTests",
             dependencies: [
-                "relayctl", "relayd", "ControlAPI", "RelayCore", "RelayTesting", "SDLProtocol",
+                "relayctl", "relayd", "AccessoryLinks", "ControlAPI", "RelayCore", "RelayTesting",
+                "SDLProtocol",
                 nioCore, nioPosix, logging, lifecycle, arguments,
             ],
             swiftSettings: settings),

@@ -10,7 +10,8 @@ import NIOCore
 package struct RelayCtl: AsyncParsableCommand {
     package static let commands: [any ParsableCommand.Type] = [
         StatusCommand.self, TailCommand.self, ShowCommand.self, AppCommand.self,
-        PermissionsCommand.self, AdviceCommand.self, ExplainCommand.self, SampleAppCommand.self,
+        PermissionsCommand.self, AdviceCommand.self, ExplainCommand.self, USBCommand.self,
+        SampleAppCommand.self,
     ]
 
     package static let configuration = CommandConfiguration(

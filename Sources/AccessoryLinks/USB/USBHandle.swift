@@ -16,18 +16,6 @@ struct USBHandle: ~Copyable {
         raw = handle
     }
 
-    /// Makes the device's only or first configuration the active one, which the kernel does by
-    /// itself unless it is told not to.
-    func configure(_ description: USBDeviceDescription) throws(LinkProblem) {
-        var descriptor: UnsafeMutablePointer<libusb_config_descriptor>?
-        guard let device = libusb_get_device(raw),
-            libusb_get_config_descriptor(device, 0, &descriptor) == 0, let descriptor
-        else { throw USBProblem.opening(description, LIBUSB_ERROR_NOT_SUPPORTED.rawValue) }
-        defer { libusb_free_config_descriptor(descriptor) }
-        let code = libusb_set_configuration(raw, CInt(descriptor.pointee.bConfigurationValue))
-        guard code == 0 else { throw USBProblem.opening(description, code) }
-    }
-
     /// Claims the one interface, in the setting that has the endpoints.
     mutating func claim(
         _ pipes: USBPipes, of description: USBDeviceDescription, for selector: USBSelector

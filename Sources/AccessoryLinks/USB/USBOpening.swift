@@ -146,14 +146,10 @@ final class USBOpening {
     }
 
     private func take(_ change: (inout AccessorySwitch) -> AccessorySwitch.Step) {
-        guard machine != nil,
-            let next = machine.map({ machine in
-                var machine = machine
-                let step = change(&machine)
-                self.machine = machine
-                return step
-            }), next != .stay
-        else { return }
+        guard var machine else { return }
+        let next = change(&machine)
+        self.machine = machine
+        guard next != .stay else { return }
         step = next
         send()
     }

@@ -17,6 +17,8 @@ final class USBPumpThread {
     private var switchAttempts: [String: Int] = [:]
     private var refusals: [String: LinkProblem] = [:]
     private var mustStop = false
+    /// The mailbox has something.
+    private var isCalled = true
     private var polled: [pollfd] = []
 
     private init(_ mailbox: USBMailbox) {
@@ -48,7 +50,10 @@ final class USBPumpThread {
 
     private func run() {
         while true {
-            for request in mailbox.take() { receive(request) }
+            if isCalled {
+                isCalled = false
+                for request in mailbox.take() { receive(request) }
+            }
             followBus()
             advance()
             if mustStop && link == nil && opening == nil { return }
@@ -70,6 +75,7 @@ final class USBPumpThread {
         let deadline = [link?.deadline, opening?.deadline].compactMap { $0 }.min()
         let timeout = deadline.map { Self.milliseconds(until: $0) } ?? -1
         guard poll(&polled, nfds_t(polled.count), timeout) > 0 else { return }
+        isCalled = polled[0].revents != 0
         if polled[1].revents != 0 { link?.polled(polled[1].revents) }
         if polled[own...].contains(where: { $0.revents != 0 }) { context?.handleEvents() }
     }
@@ -197,7 +203,10 @@ final class USBPumpThread {
             opening.request.reply(.success(opened))
         case .failed(let problem, let port, let isFinal):
             self.opening = nil
-            if let port, isFinal || switchAttempts[port, default: 0] >= Self.maximumSwitchAttempts {
+            // Unplugged meanwhile, it deserves a fresh start.
+            if let port, context?.present.contains(where: { $0.portPath == port }) == true,
+                isFinal || switchAttempts[port, default: 0] >= Self.maximumSwitchAttempts
+            {
                 refusals[port] = problem
                 publish()
             }

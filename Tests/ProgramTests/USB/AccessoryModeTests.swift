@@ -75,8 +75,8 @@ struct AccessoryModeTests {
             #expect(reason.code == code)
             // Asked one to three times, then never again.
             let starts = mode == "same" ? 3 : 0
-            _ = try await bench.usb.process.output.wait(for: "\(starts) returns") { lines in
-                lines.count { $0.hasPrefix("plugged") } > starts ? true : nil
+            try await bench.relayd.until("as many attempts") {
+                $0.accessory.attempts >= max(1, starts)
             }
             try bench.usb.tell("aoa accessory")
             try await bench.untilWaiting(words)

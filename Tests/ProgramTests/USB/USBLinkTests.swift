@@ -246,3 +246,35 @@ struct USBLinkTests {
         }
     }
 }
+
+extension USBLinkTests {
+    @Test("relayctl usb lists what is plugged in, without relayd and without opening anything")
+    func listing() async throws {
+        try await FakeUSB.run { usb in
+            func relayctl(_ arguments: String...) async throws -> ChildProcess.Finished {
+                try await Program.relayctl.run(["usb"] + arguments, environment: usb.environment)
+            }
+            #expect(try await relayctl().output == "No USB devices are plugged in.")
+            for command in ["plug 1-1 openxc -", "plug 1-2 phone P1", "plug 1-3 board B1"] {
+                try usb.tell(command)
+            }
+            let all = try await relayctl()
+            #expect(all.ending == .exited(0), "\(all.errors)")
+            for words in [
+                "1-1   1bc4:0001  OpenXC Vehicle Interface  –       usb:openxc     opens interface 0",
+                "1-2   04e8:6860  Fake Phone                P1      usb:04e8:6860",
+                "in 0x82, out 0x05",
+            ] {
+                #expect(all.output.contains(words), "\(all.output)")
+            }
+            let phone = try await relayctl("usb:04e8:6860?aoa=switch")
+            #expect(phone.ending == .exited(0))
+            #expect(phone.output.contains("switches it to accessory mode"))
+            #expect(phone.output.contains("another device than 04e8:6860"))
+            let none = try await relayctl("usb:openxc?bus=1-3", "--json")
+            #expect(none.ending == .exited(1))
+            #expect(none.output.contains(#""reason" : "it is at port 1-1""#))
+            #expect(!usb.process.output.all.contains { $0.hasPrefix("claimed") })
+        }
+    }
+}

@@ -1,0 +1,171 @@
+/// What is plugged in and what relayd would make of it: the answer of `relayctl usb`, as values.
+package struct USBSurvey: Sendable {
+    package enum Use: Hashable, Sendable {
+        /// relayd would open these pipes of it.
+        case opens(USBPipes)
+        /// relayd would switch it into accessory mode.
+        case switches
+        /// It fits, but so does another one.
+        case ambiguous
+        /// Why not, as half a sentence.
+        case no(String)
+    }
+
+    package struct Row: Sendable {
+        package let device: USBDeviceDescription
+        /// The shortest address that means this device and no other that is plugged in.
+        package let address: String
+        package let use: Use
+        /// False when the permissions of its node keep this user out.
+        package let mayOpen: Bool
+        /// The line of a udev rule that would let it be opened; only when it would be of use.
+        package let rule: String?
+    }
+
+    package let rows: [Row]
+    /// Why the address that was asked for cannot be opened; nil when it can, or was not given.
+    package let problem: LinkProblem?
+
+    /// - Parameters:
+    ///   - selector: nil to judge every device by an address of its own.
+    ///   - mayOpen: asks the file system.
+    ///   - rule: the udev rule for a device.
+    package init(
+        devices: [USBDeviceDescription], selector: USBSelector?,
+        mayOpen: (USBDeviceDescription) -> Bool, rule: (USBDeviceDescription) -> String
+    ) {
+        // Root hubs are the computer's own.
+        let devices = devices.filter { !$0.ports.isEmpty }
+        var problem: LinkProblem?
+        if let selector {
+            do throws(LinkProblem) {
+                _ = try selector.choose(among: devices)
+            } catch {
+                problem = error
+            }
+        }
+        let isAmbiguous = problem?.code == .ambiguous
+        rows = devices.map { device in
+            let address = Self.address(of: device, among: devices)
+            let use = Self.use(of: device, selector ?? Self.selector(address), isAmbiguous)
+            let mayOpen = mayOpen(device)
+            let isOfUse = if case .no = use { false } else { true }
+            return Row(
+                device: device, address: address, use: use, mayOpen: mayOpen,
+                rule: isOfUse && !mayOpen ? rule(device) : nil)
+        }
+        if problem == nil, selector != nil, let row = rows.first(where: { $0.rule != nil }) {
+            problem = LinkProblem(
+                .permissionDenied, "\(row.device.nodePath) may not be opened by this user",
+                remedy: "use the udev rule above")
+        }
+        self.problem = problem
+    }
+
+    /// Whether relayd could open the address, if one was given.
+    package var isReady: Bool { problem == nil }
+
+    private static func use(
+        of device: USBDeviceDescription, _ selector: USBSelector?, _ isAmbiguous: Bool
+    ) -> Use {
+        guard let selector else { return .no("it has no address") }
+        switch selector.verdict(on: device) {
+        case .opens(let pipes): return isAmbiguous ? .ambiguous : .opens(pipes)
+        case .switches: return isAmbiguous ? .ambiguous : .switches
+        case .unusable(let reason), .other(let reason): return .no(reason)
+        }
+    }
+
+    private static func selector(_ address: String) -> USBSelector? {
+        try? USBSelector(AccessoryAddress(address))
+    }
+
+    /// The named ones by name; a serial number where several are alike, else the port.
+    static func address(
+        of device: USBDeviceDescription, among devices: [USBDeviceDescription]
+    ) -> String {
+        let isAccessory = USBSelector.isInAccessoryMode(device)
+        let alike = devices.filter {
+            isAccessory
+                ? USBSelector.isInAccessoryMode($0) : $0.identifier == device.identifier
+        }
+        let name =
+            isAccessory
+            ? "aoa" : device.identifier == "1bc4:0001" ? "openxc" : device.identifier
+        guard alike.count > 1 else { return "usb:\(name)" }
+        if let serial = device.serial, alike.count(where: { $0.serial == serial }) == 1,
+            serial.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != 0x25 && $0 != 0x26 })
+        {
+            return "usb:\(name)?serial=\(serial)"
+        }
+        return "usb:\(name)?bus=\(device.portPath)"
+    }
+}
+
+// MARK: - JSON
+
+extension USBSurvey {
+    /// The document of `relayctl usb --json`; fields are only ever added.
+    package struct Document: Encodable, Sendable {
+        package struct Device: Encodable, Sendable {
+            let id: String
+            let port: String
+            let node: String
+            let name: String?
+            let manufacturer: String?
+            let serial: String?
+            let address: String
+            /// `opens`, `switches`, `ambiguous` or `no`.
+            let use: String
+            /// Why not.
+            let reason: String?
+            let interface: Int?
+            let alternate: Int?
+            let endpointIn: String?
+            let endpointOut: String?
+            let driver: String?
+            let mayOpen: Bool
+            let udevRule: String?
+
+            enum CodingKeys: String, CodingKey {
+                case id, port, node, name, manufacturer, serial, address, use, reason
+                case interface, alternate, driver
+                case endpointIn = "endpoint_in"
+                case endpointOut = "endpoint_out"
+                case mayOpen = "may_open"
+                case udevRule = "udev_rule"
+            }
+        }
+
+        let devices: [Device]
+        let problem: String?
+        let remedy: String?
+    }
+
+    package var document: Document {
+        Document(
+            devices: rows.map { $0.json }, problem: problem?.message, remedy: problem?.remedy)
+    }
+}
+
+extension USBSurvey.Row {
+    fileprivate var json: USBSurvey.Document.Device {
+        var pipes: USBPipes?
+        var reason: String?
+        let word: String
+        switch use {
+        case .opens(let found): (word, pipes) = ("opens", found)
+        case .switches: word = "switches"
+        case .ambiguous: word = "ambiguous"
+        case .no(let why): (word, reason) = ("no", why)
+        }
+        return .init(
+            id: device.identifier, port: device.portPath, node: device.nodePath,
+            name: device.productName, manufacturer: device.manufacturer, serial: device.serial,
+            address: address, use: word, reason: reason, interface: pipes.map { Int($0.interface) },
+            alternate: pipes.map { Int($0.alternate) },
+            endpointIn: pipes.map { USBText.byte($0.endpointIn) },
+            endpointOut: pipes.map { USBText.byte($0.endpointOut) }, driver: pipes?.driver,
+            mayOpen: mayOpen, udevRule: rule)
+    }
+}

@@ -1,0 +1,75 @@
+import AccessoryLinks
+package import ArgumentParser
+import ControlAPI
+
+/// `relayctl usb`: what is plugged in, and what relayd would make of it.
+package struct USBCommand: ParsableCommand {
+    package static let configuration = CommandConfiguration(
+        commandName: "usb",
+        abstract: "List USB devices, and what relayd would open for an address.",
+        discussion: """
+            relayd does not have to run for this, and no device is opened: what is shown is what \
+            the kernel has read from the devices already.
+
+            Without an address every device is listed with the address that opens it, and why \
+            relayd cannot open it where that is so. With an address the device it means is marked, \
+            and the others have the reason why not. Where a device may not be opened, the udev \
+            rule that would allow it is printed.
+
+            EXAMPLES
+              relayctl usb
+              relayctl usb usb:openxc
+              relayctl usb 'usb:04e8:6860?aoa=switch&serial=R58M'
+
+            EXIT CODES
+              0  done; with an address: exactly one device fits, and it may be opened
+              1  with an address: no device fits, several do, or it may not be opened
+              64 the command line is wrong
+            """)
+
+    @Argument(help: "An accessory address, as for relayd --accessory.")
+    package var address: String?
+
+    @OptionGroup package var output: OutputOptions
+
+    package init() {}
+
+    package func validate() throws {
+        _ = try selector()
+    }
+
+    package func run() throws {
+        let devices: [USBDeviceDescription]
+        do throws(LinkProblem) {
+            devices = try USBContext().list()
+        } catch {
+            Output.current.write("relayctl: \(SafeText.clean("\(error)"))\n", to: .error)
+            throw ExitCode(ExitStatus.notConnected.rawValue)
+        }
+        let survey = USBSurvey(
+            devices: devices, selector: try selector(),
+            mayOpen: { USBAccessRule.mayOpen($0) },
+            rule: { USBAccessRule.line(vendor: $0.vendor, product: $0.product) })
+        let current = Output.current
+        if output.json {
+            let bytes = try APICoding.encode(survey.document)
+            current.write(JSONText.safe(String(decoding: bytes, as: UTF8.self)))
+        } else {
+            let text = USBSurveyText(
+                width: current.size().columns, style: current.style(output.color))
+            current.write(text.render(survey))
+        }
+        if !survey.isReady { throw ExitCode(ExitStatus.notConnected.rawValue) }
+    }
+
+    private func selector() throws -> USBSelector? {
+        guard let address else { return nil }
+        do throws(AddressError) {
+            let parsed = try AccessoryAddress(
+                address.lowercased().hasPrefix("usb:") ? address : "usb:\(address)")
+            return try USBSelector(parsed)
+        } catch {
+            throw ValidationError(SafeText.clean(error.message))
+        }
+    }
+}

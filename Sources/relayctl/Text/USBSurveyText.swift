@@ -1,0 +1,81 @@
+package import AccessoryLinks
+
+/// What is plugged in as a table, with what stands in the way. `Commands/USBCommand.swift` prints
+/// it. What a device calls itself may be anything, so all of it passes through `SafeText`.
+package struct USBSurveyText: Sendable {
+    package let width: Int
+    package let style: Style
+
+    package init(width: Int, style: Style = .plain) {
+        self.width = max(width, 40)
+        self.style = style
+    }
+
+    package func render(_ survey: USBSurvey) -> String {
+        guard !survey.rows.isEmpty else {
+            return "No USB devices are plugged in.\n" + problem(survey)
+        }
+        let rows = survey.rows
+        let table = Table([
+            .init("Port", rows.map(\.device.portPath)),
+            .init("ID", rows.map(\.device.identifier)),
+            .init("Device", rows.map { clean($0.device.productName) }),
+            .init("Serial", rows.map { clean($0.device.serial) }),
+            .init("Address", rows.map { SafeText.clean($0.address) }),
+            .init("relayd", rows.map { words($0.use) }),
+        ]).fitted(
+            to: width,
+            [
+                .shorten("Device", to: 12), .shorten("Serial", to: 8), .drop("Serial"),
+                .shorten("relayd", to: 20),
+            ])
+        var lines = table.lines(style)
+        for row in rows {
+            if let rule = row.rule {
+                lines += [
+                    "",
+                    "\(row.device.nodePath) (port \(row.device.portPath)) may not be opened by "
+                        + "this user. As root, put this line into",
+                    "/etc/udev/rules.d/70-relayd.rules, run 'udevadm control --reload' and plug "
+                        + "the device in again:", "", rule,
+                ]
+            }
+            if case .opens(let pipes) = row.use, let driver = pipes.driver {
+                lines += [
+                    "",
+                    "Port \(row.device.portPath): the kernel's \(SafeText.clean(driver)) driver has "
+                        + "interface \(pipes.interface); add detach=yes, or open its tty as serial:",
+                ]
+            }
+        }
+        return lines.map { $0 + "\n" }.joined() + problem(survey)
+    }
+
+    private func problem(_ survey: USBSurvey) -> String {
+        guard let problem = survey.problem else { return "" }
+        var lines = Paragraph.words(
+            SafeText.clean(problem.message), used: 0, width: width, indent: 2)
+        lines[0] = style(.red, lines[0])
+        if let remedy = problem.remedy {
+            var more = Paragraph.words(
+                "→ " + SafeText.clean(remedy), used: 2, width: width, indent: 4)
+            more[0] = "  " + more[0]
+            lines += more
+        }
+        return "\n" + lines.map { $0 + "\n" }.joined()
+    }
+
+    private func words(_ use: USBSurvey.Use) -> String {
+        switch use {
+        case .opens(let pipes):
+            let setting = pipes.choosesAlternate ? " alt \(pipes.alternate)" : ""
+            return "opens interface \(pipes.interface)\(setting), "
+                + "in \(USBText.byte(pipes.endpointIn)), out \(USBText.byte(pipes.endpointOut))"
+        case .switches: return "switches it to accessory mode"
+        case .ambiguous: return "one of several that fit"
+        case .no(let reason): return SafeText.clean(reason)
+        }
+    }
+
+    private func clean(_ text: String?) -> String { text.map(SafeText.clean) ?? "–" }
+}

@@ -1,0 +1,115 @@
+import AccessoryLinks
+import ControlAPI
+import Testing
+import relayctl
+
+@Suite struct USBCommandTests {
+    private static let bulkPair: [USBDeviceDescription.Endpoint] = [
+        .init(address: 0x82, kind: .bulk, packetBytes: 64),
+        .init(address: 0x05, kind: .bulk, packetBytes: 64),
+    ]
+
+    private static func openXC(port: UInt8) -> USBDeviceDescription {
+        USBDeviceDescription(
+            bus: 1, number: 4 + port, ports: [port], vendor: 0x1BC4, product: 1,
+            productName: "OpenXC \u{1B}[2JVehicle Interface",
+            interfaces: [.init(number: 0, classCode: 0xFF, endpoints: bulkPair)])
+    }
+
+    private static let board = USBDeviceDescription(
+        bus: 2, number: 3, ports: [4, 1], vendor: 0x2341, product: 0x43, serial: "B1",
+        productName: "Board",
+        interfaces: [.init(number: 1, classCode: 0x0A, endpoints: bulkPair, driver: "cdc_acm")])
+
+    private static let mouse = USBDeviceDescription(
+        bus: 1, number: 2, ports: [9], vendor: 0x046D, product: 0xC077, productName: "Mouse",
+        interfaces: [.init(number: 0, classCode: 3, endpoints: [])])
+
+    private static let rootHub = USBDeviceDescription(
+        bus: 1, number: 1, ports: [], vendor: 0x1D6B, product: 2)
+
+    private func survey(
+        _ devices: [USBDeviceDescription], _ address: String? = nil, mayOpen: Bool = true
+    ) throws -> USBSurvey {
+        USBSurvey(
+            devices: devices, selector: try address.map { try USBSelector(AccessoryAddress($0)) },
+            mayOpen: { _ in mayOpen },
+            rule: { USBAccessRule.line(vendor: $0.vendor, product: $0.product, group: "relayd") })
+    }
+
+    private func text(_ survey: USBSurvey) -> String {
+        USBSurveyText(width: 200).render(survey)
+    }
+
+    @Test("every device has the address that opens it, or why it cannot be opened")
+    func lists() throws {
+        let devices = [Self.rootHub, Self.openXC(port: 1), Self.mouse, Self.board]
+        #expect(
+            text(try survey(devices)) == """
+                  Port   ID         Device                    Serial  Address        relayd
+                  1-1    1bc4:0001  OpenXC Vehicle Interface  –       usb:openxc     opens interface \
+                0, in 0x82, out 0x05
+                  1-9    046d:c077  Mouse                     –       usb:046d:c077  none of its \
+                interfaces has a bulk endpoint each way (interface 0 class 0x03)
+                  2-4.1  2341:0043  Board                     B1      usb:2341:0043  opens interface \
+                1, in 0x82, out 0x05
+
+                Port 2-4.1: the kernel's cdc_acm driver has interface 1; add detach=yes, or open its \
+                tty as serial:
+
+                """)
+    }
+
+    @Test("two alike have addresses that tell them apart; asked for without, both are shown")
+    func alike() throws {
+        let two = [Self.openXC(port: 1), Self.openXC(port: 2)]
+        #expect(
+            try survey(two).rows.map(\.address) == ["usb:openxc?bus=1-1", "usb:openxc?bus=1-2"])
+        let asked = try survey(two, "usb:openxc")
+        #expect(!asked.isReady)
+        #expect(asked.rows.map(\.use) == [.ambiguous, .ambiguous])
+        #expect(text(asked).contains("2 USB devices fit 1bc4:0001 (OpenXC): at port 1-1"))
+        let one = try survey(two, "usb:openxc?bus=1-2")
+        #expect(one.isReady)
+        #expect(one.rows[0].use == .no("it is at port 1-1"))
+    }
+
+    @Test("a device that may not be opened has the udev rule that would allow it")
+    func accessRule() throws {
+        let refused = try survey([Self.openXC(port: 1), Self.mouse], "usb:openxc", mayOpen: false)
+        #expect(!refused.isReady)
+        #expect(
+            text(refused).contains(
+                """
+
+                SUBSYSTEM=="usb", ENV{DEVTYPE}=="usb_device", ATTR{idVendor}=="1bc4", \
+                ATTR{idProduct}=="0001", MODE="0660", GROUP="relayd", TAG+="uaccess", \
+                ENV{ID_MM_DEVICE_IGNORE}="1"
+
+                """))
+        // A rule for what would not be opened anyway helps nobody.
+        #expect(refused.rows[1].rule == nil)
+    }
+
+    @Test("JSON has every field under its documented name")
+    func json() throws {
+        let bytes = try APICoding.encode(survey([Self.board], "usb:openxc").document)
+        let json = String(decoding: bytes, as: UTF8.self)
+        for line in [
+            #""address" : "usb:2341:0043""#, #""use" : "no""#, #""port" : "2-4.1""#,
+            #""node" : "/dev/bus/usb/002/003""#, #""may_open" : true"#,
+            #""reason" : "another device than 1bc4:0001""#,
+            #""problem" : "no USB device 1bc4:0001 (OpenXC) is plugged in""#,
+        ] {
+            #expect(json.contains(line), "\(json)")
+        }
+    }
+
+    @Test("a wrong address is a usage error that says what to type")
+    func wrongAddress() async {
+        let recorder = Recorder()
+        let code = await RelayCtl.execute(["usb", "opnxc"], output: recorder.output())
+        #expect(code == 64)
+        #expect(recorder.text(.error).contains("\"opnxc\" in \"usb:opnxc\" is no USB device"))
+    }
+}
