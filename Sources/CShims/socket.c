@@ -17,6 +17,13 @@ int relay_peer_credentials(int fd, pid_t *pid, uid_t *uid, gid_t *gid) {
     return 0;
 }
 
+int relay_peer_groups(int fd, gid_t *groups, size_t *count) {
+    socklen_t size = (socklen_t)(*count * sizeof *groups);
+    int status = getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &size) < 0 ? errno : 0;
+    *count = size / sizeof *groups;
+    return status;
+}
+
 int relay_socket_output_queue(int fd, int *bytes) {
     return ioctl(fd, SIOCOUTQ, bytes) < 0 ? errno : 0;
 }

@@ -26,6 +26,12 @@ package struct APIError: Codable, Sendable, Equatable, Error {
         package static let badRequest = Code(rawValue: "bad_request")
         /// 404: relayd is configured to keep no messages.
         package static let ringOff = Code(rawValue: "ring_off")
+        /// 403: this client may look, but not change anything.
+        package static let forbidden = Code(rawValue: "forbidden")
+        /// 409: not at the moment; the message says what is in the way.
+        package static let conflict = Code(rawValue: "conflict")
+        /// 413: the body is larger than any request needs.
+        package static let tooLarge = Code(rawValue: "too_large")
         /// 405: the path exists, but not with this method.
         package static let methodNotAllowed = Code(rawValue: "method_not_allowed")
         /// 500: relayd could not answer; its log says why.

@@ -30,6 +30,11 @@ package enum Routes {
     package static let health = "/v1/health"
     package static let app = "/v1/apps/:app"
     package static let permission = "/v1/apps/:app/permissions/:rpc"
+    package static let disconnect = "/v1/apps/:app/disconnect"
+    package static let reopen = "/v1/link/reopen"
+    package static let server = "/v1/server"
+    package static let log = "/v1/log"
+    package static let reload = "/v1/reload"
     package static let advice = "/v1/advice"
     package static let messages = "/v1/messages"
     package static let messageStream = "/v1/messages/stream"
@@ -61,7 +66,24 @@ package enum Routes {
         Route(
             method: "GET", path: message,
             summary: "one message whole, with the one it answers or is answered by"),
+        Route(
+            method: "GET", path: log, summary: "what is logged: level, traffic and its filters"),
+        Route(
+            method: "PUT", path: log,
+            summary: "changes what is logged until relayd ends; what is left out stays"),
+        Route(
+            method: "POST", path: disconnect,
+            summary: "ends an app's sessions and closes its connection"),
+        Route(
+            method: "POST", path: reopen, summary: "closes the link to the head unit and opens it"),
+        Route(
+            method: "PUT", path: server,
+            summary: "lets apps connect, or sends them away and closes their port"),
     ]
+
+    /// Served where relayd can read its configuration again.
+    package static let reloading = Route(
+        method: "POST", path: reload, summary: "reads the configuration again")
 }
 
 extension Routes {

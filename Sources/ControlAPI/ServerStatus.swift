@@ -42,6 +42,8 @@ package struct ServerState: OpenValue {
     package static let listening = ServerState(rawValue: "listening")
     /// Not listening, on purpose: relayd is starting or stopping.
     package static let stopped = ServerState(rawValue: "stopped")
+    /// Not listening, because somebody switched it off; `reason` says how to switch it on.
+    package static let off = ServerState(rawValue: "off")
     /// Not listening, although it should; `reason` says why.
     package static let failed = ServerState(rawValue: "failed")
 }

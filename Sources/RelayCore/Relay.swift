@@ -79,6 +79,32 @@ package final class Relay: Sendable {
         }.get()
     }
 
+    /// Has `observer` told, on the loop, when a limit is hit for the first time and then at every
+    /// power of two.
+    package func onLimit(
+        _ observer: @escaping @Sendable (RelayLimit, LimitHits) -> Void
+    ) async throws {
+        try await loop.submit { self.switchboard.value.onLimit = observer }.get()
+    }
+
+    /// Ends the app's sessions politely on both sides and closes its connection.
+    ///
+    /// - Returns: False when there is no such app, or it is closing already.
+    package func disconnect(_ app: AppID, because reason: CloseReason) async throws -> Bool {
+        try await loop.submit {
+            self.switchboard.value.disconnect(app, because: reason)
+        }.get()
+    }
+
+    /// The same with every app; returns how many there were.
+    package func disconnectAll(because reason: CloseReason) async throws -> Int {
+        try await loop.submit {
+            let switchboard = self.switchboard.value
+            return switchboard.apps.keys.sorted()
+                .count { switchboard.disconnect($0, because: reason) }
+        }.get()
+    }
+
     /// Closes the link; the supervisor opens it again.
     package func reopenLink(reason: String) async throws {
         try await loop.submit { self.switchboard.value.reopenLink(reason: reason) }.get()

@@ -36,7 +36,10 @@ package enum CloseReason: Hashable, Sendable {
     case noAccessory(waited: TimeAmount?)
     case foreignFrame(session: UInt8)
     case shutdown
-    case byOperator
+    /// Somebody with the right to do so wanted it; with what they gave as reason.
+    case byOperator(String?)
+    /// Nobody may connect at the moment: the server was switched off.
+    case serverOff
 
     package struct GarbageFromApp: Hashable, Sendable {
         /// Stream position of the first bad byte, counted from 0.
@@ -68,7 +71,9 @@ extension CloseReason: CustomStringConvertible {
             "no head unit came within \(waited.seconds) s"
         case .foreignFrame(let session): "used session \(session), which is not its own"
         case .shutdown: "relayd stops"
-        case .byOperator: "disconnected by relayctl"
+        case .byOperator(nil): "disconnected by relayctl"
+        case .byOperator(.some(let reason)): "disconnected by relayctl: \(reason)"
+        case .serverOff: "the server was switched off (relayctl server on switches it on)"
         }
     }
 }

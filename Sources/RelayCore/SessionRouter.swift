@@ -170,7 +170,16 @@ extension SessionRouter {
 
     /// Ends every session politely on both sides, because the relay stops.
     package mutating func endAllSessions() {
-        for session in grants.keys.sorted() {
+        end(grants.keys.sorted())
+    }
+
+    /// Ends the sessions of one app politely on both sides, because it is to go.
+    package mutating func endSessions(of app: App) {
+        end((apps[app]?.sessions ?? []).sorted())
+    }
+
+    private mutating func end(_ sessions: [UInt8]) {
+        for session in sessions {
             guard routes[session].phase == .open || routes[session].phase == .ending,
                 let grant = grants[session]
             else { continue }

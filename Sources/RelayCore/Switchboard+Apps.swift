@@ -70,7 +70,7 @@ extension Switchboard {
         refused channel: any Channel, at now: NIODeadline, _ limit: RelayLimit, _ reason: String
     ) {
         refusedConnections += 1
-        limits[limit, default: LimitHits()].hit(at: .now())
+        hit(limit, at: .now())
         guard let withheld = lines[limit, default: LineLimiter()].allow(at: now) else { return }
         logger.warning(
             "connection refused: \(reason)\(Self.more(withheld))",
@@ -85,7 +85,7 @@ extension Switchboard {
     /// accept(2) fails for want of descriptors or memory; the guard of the listening socket tries
     /// again by itself.
     func exhausted(_ error: IOError) {
-        limits[.descriptors, default: LimitHits()].hit(at: .now())
+        hit(.descriptors, at: .now())
         guard lines[.descriptors, default: LineLimiter()].allow(at: loop.now) != nil else { return }
         let remedy =
             error.errnoCode == EMFILE
@@ -144,6 +144,17 @@ extension Switchboard {
         close(app, .garbage(garbage))
     }
 
+    /// Ends the app's sessions on both sides and closes its connection; false when it is not there.
+    func disconnect(_ id: AppID, because reason: CloseReason) -> Bool {
+        guard let app = apps[id], app.closeReason == nil else { return false }
+        beginRead()
+        router.endSessions(of: app)
+        performActions()
+        endRead()
+        close(app, reason)
+        return true
+    }
+
     // MARK: - Slow apps
 
     var isLinkHeld: Bool { flow.isLinkHeld }
@@ -156,7 +167,7 @@ extension Switchboard {
         switch flow.blocked(app, app.sight, isAlone: isOneApp, at: now) {
         case .go: break
         case .hold:
-            if !wasHeld { limits[.stallGrace, default: LimitHits()].hit(at: time) }
+            if !wasHeld { hit(.stallGrace) }
         case .dropStuck: drop(app, .dropStuck)
         case .dropBehind: drop(app, .dropBehind)
         }
@@ -168,7 +179,7 @@ extension Switchboard {
             verdict == .dropBehind
             ? (.fellBehind(queuedBytes: queued), .fellBehind(queuedBytes: queued))
             : (.stoppedReading(queuedBytes: queued, seconds: nil), .tooSlow(queuedBytes: queued))
-        limits[.appQueue, default: LimitHits()].hit(at: time)
+        hit(.appQueue)
         tap.record(.noticed(notice, app.id, time: time))
         close(app, reason)
     }
@@ -182,13 +193,13 @@ extension Switchboard {
 
     /// Connected, and has not sent one frame for as long as it may.
     func silent(_ app: AppHandler) {
-        limits[.silentTimeout, default: LimitHits()].hit(at: .now())
+        hit(.silentTimeout, at: .now())
         close(app, .silent(configuration.silentTimeout))
     }
 
     /// The app sends faster than a head unit stands; it goes on at `deadline`.
     func paced(_ app: AppHandler, until deadline: NIODeadline) {
-        limits[.framesPerSecond, default: LimitHits()].hit(at: time)
+        hit(.framesPerSecond)
         let limit = configuration.framesPerSecond
         app.lastProblem = "paced to \(limit) frames/s (apps.frames_per_second)"
         if app.pacedNoticeAt.map({ now - $0 >= Self.pacedNoticeInterval }) ?? true {

@@ -33,7 +33,7 @@ extension Switchboard {
         case .sessionRefused(let app, let inUse):
             app.lastProblem = "the head unit refused a session"
             guard inUse >= RelayLimit.sessionsOfALink else { return }
-            limits[.sessions, default: LimitHits()].hit(at: time)
+            hit(.sessions)
             guard let withheld = lines[.sessions, default: LineLimiter()].allow(at: now) else {
                 return
             }

@@ -26,7 +26,7 @@ extension Switchboard {
         app.linkQueuedBytes += bytes
         if app.linkQueuedBytes >= configuration.linkQueueBytes {
             app.pause(.link)
-            limits[.linkQueue, default: LimitHits()].hit(at: time)
+            hit(.linkQueue)
         }
     }
 

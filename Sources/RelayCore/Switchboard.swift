@@ -52,6 +52,8 @@ final class Switchboard {
     var wakeUp: (at: NIODeadline, task: Scheduled<Void>)?
     var whenGoodbyesAreSaid: [() -> Void] = []
     var isShuttingDown = false
+    /// Told of a limit when it is hit for the first time and then at every power of two.
+    var onLimit: (@Sendable (RelayLimit, LimitHits) -> Void)?
 
     /// What status shows of the link.
     struct LinkStatus {
@@ -184,7 +186,7 @@ final class Switchboard {
     func refused(_ frame: Frame, of app: AppHandler, because reason: DropReason) {
         app.refusedFrames += 1
         app.lastProblem = "frame refused: \(reason)"
-        if reason == .queueFull { limits[.pendingStarts, default: LimitHits()].hit(at: time) }
+        if reason == .queueFull { hit(.pendingStarts) }
         // Once, and then at every power of two: a program error repeats itself.
         guard app.refusedFrames & (app.refusedFrames - 1) == 0 else { return }
         logger.warning(
@@ -221,6 +223,14 @@ final class Switchboard {
     func close(_ app: AppHandler, _ reason: CloseReason) {
         app.lastProblem = "\(reason)"
         app.close(reason)
+    }
+
+    /// - Parameter moment: When it happened; without, the time of the current read.
+    func hit(_ limit: RelayLimit, at moment: WallTime? = nil) {
+        var hits = limits[limit] ?? LimitHits()
+        hits.hit(at: moment ?? time)
+        limits[limit] = hits
+        if hits.count & (hits.count - 1) == 0 { onLimit?(limit, hits) }
     }
 
     // MARK: - Time

@@ -56,19 +56,6 @@ struct Daemon {
         let reporter = StatusReporter(
             relay: relay, accessory: accessory, facts: facts, advisor: advisor,
             outputs: outputs, config: config)
-
-        let control = try ControlServer(
-            configuration: .init(
-                socketPath: config.control.socketPath, mode: UInt16(config.control.mode),
-                group: config.control.group.isEmpty ? nil : config.control.group),
-            status: { try await reporter.snapshot() },
-            apps: AppHandlers(
-                status: { try await reporter.snapshot() }, facts: facts, advisor: advisor),
-            messages: MessageHandlers(ring: ring), eventLoopGroup: LoopExecutor.shared.loop,
-            logger: Logger(label: "control"))
-        let listener = try await AppListener.open(config.listen, for: relay)
-        reporter.isListening(on: listener.addresses)
-
         let systemd = SystemdNotifier(logger: Logger(label: "systemd")) {
             // A sign of life only counts when the relay's own loop turns.
             (try? await loop.submit {}.get()) != nil
@@ -83,12 +70,35 @@ struct Daemon {
                 accessory.changed(to: state)
                 statusLine.refresh()
             })
+        let server = AppServer(
+            config.listen, relay: relay,
+            open: { try await AppListener.open($0, for: relay) },
+            report: { condition in
+                reporter.changed(to: condition)
+                statusLine.refresh()
+            })
+        let log = try logControl()
+
+        // From here on the machine is touched; a second relayd stops before anything of it.
+        let control = try ControlServer(
+            configuration: .init(
+                socketPath: config.control.socketPath, mode: UInt16(config.control.mode),
+                group: config.control.group.isEmpty ? nil : config.control.group,
+                isReadOnlyForOthers: config.control.readOnlyForOthers),
+            status: { try await reporter.snapshot() },
+            apps: AppHandlers(
+                status: { try await reporter.snapshot() }, facts: facts, advisor: advisor),
+            messages: MessageHandlers(ring: ring),
+            actions: actions(relay: relay, supervisor: supervisor, server: server), log: log,
+            eventLoopGroup: LoopExecutor.shared.loop, logger: Logger(label: "control"))
+        let addresses = try await server.start()
+
         let observer = TrafficObserver(
             limits: config.messageLimits,
             validator: SpecificationFile.validator(config, logger: logger),
-            consumers: [advisor, statusLine, ring] + (try trafficLog().map { [$0] } ?? []))
+            consumers: [advisor, statusLine, ring, log])
 
-        try await announce(listener.addresses, control: control, logger: logger)
+        try await announce(addresses, control: control, logger: logger)
         systemd.ready(status: try await reporter.snapshot().summary)
         // Stopped in reverse: systemd hears first, then sessions end and the last lines are
         // written; the control socket answers until the end.
@@ -97,7 +107,7 @@ struct Daemon {
                 .init(service: control),
                 .init(
                     service: RelayService(
-                        relay: relay, listener: listener, supervisor: supervisor,
+                        relay: relay, server: server, supervisor: supervisor,
                         observer: observer)),
                 .init(service: statusLine, successTerminationBehavior: .ignore),
                 .init(service: systemd, successTerminationBehavior: .ignore),
@@ -121,21 +131,34 @@ struct Daemon {
         }
     }
 
-    private func trafficLog() throws -> TrafficLog? {
-        guard config.log.traffic else { return nil }
+    /// What people may have done through the control socket.
+    private func actions(
+        relay: Relay, supervisor: LinkSupervisor, server: AppServer
+    ) -> ControlActions {
+        ControlActions(
+            disconnect: { app, reason in
+                try await relay.disconnect(app, because: .byOperator(reason))
+            },
+            reopen: { reason in
+                // First by the hub, so that apps and log hear the reason.
+                try await relay.reopenLink(
+                    reason: "reopened by relayctl" + (reason.map { ": \($0)" } ?? ""))
+                supervisor.reopen()
+            },
+            setServer: { try await server.setActive($0) })
+    }
+
+    private func logControl() throws -> LogControl {
         let format: TrafficFormat
         let hasColours: Bool
         switch outputs.trafficFormat {
         case .text(let color): (format, hasColours) = (.text, color)
         case .json: (format, hasColours) = (.json, false)
         }
-        let filter = try TrafficFilter(
-            apps: config.log.apps, functions: config.log.functions,
-            services: Set(config.log.services.compactMap { ServiceType(name: $0.rawValue) }),
-            minimumPriority: config.log.level <= .debug ? .debug : .info)
         let writer = outputs.traffic
-        return TrafficLog(
-            configuration: .init(format: format, hasColours: hasColours, filter: filter)
+        return try LogControl(
+            config.log, threshold: outputs.threshold,
+            format: .init(format: format, hasColours: hasColours)
         ) { lines in
             writer.write(lines)
         }

@@ -7,7 +7,7 @@ import ServiceLifecycle
 /// Keeps the link open, serves apps and feeds the observers until shutdown.
 struct RelayService: Service {
     let relay: Relay
-    let listener: AppListener
+    let server: AppServer
     let supervisor: LinkSupervisor
     let observer: any FrameObserver
 
@@ -17,7 +17,7 @@ struct RelayService: Service {
             async let observed: Void = observe()
             // Throws only when cancelled, which asks for the same.
             try? await gracefulShutdown()
-            await listener.close()
+            await server.stop()
             // Sessions end politely, then the tap; the observers see all of it.
             await relay.shutDown()
             await observed

@@ -17,7 +17,7 @@ final class StatusReporter: Sendable {
     private let config: Config
     private let startedAt = Timestamp.now
     private let started = ContinuousClock.now
-    private let addresses = Mutex<[ListenAddress]>([])
+    private let server = Mutex(ServerCondition.listening([]))
 
     init(
         relay: Relay, accessory: AccessoryMonitor, facts: SessionFacts, advisor: TrafficAdvisor,
@@ -31,8 +31,8 @@ final class StatusReporter: Sendable {
         self.config = config
     }
 
-    func isListening(on addresses: [ListenAddress]) {
-        self.addresses.withLock { $0 = addresses }
+    func changed(to condition: ServerCondition) {
+        server.withLock { $0 = condition }
     }
 
     func snapshot() async throws -> StatusSnapshot {
@@ -95,10 +95,15 @@ final class StatusReporter: Sendable {
     }
 
     private func serverStatus(_ hub: RelaySnapshot) -> ServerStatus {
-        let endpoints = addresses.withLock { $0 }.flatMap { $0.reachable() }.map(\.description)
+        let (state, addresses, reason): (ServerState, [ListenAddress], String?) =
+            switch server.withLock({ $0 }) {
+            case .listening(let addresses): (.listening, addresses, nil)
+            case .off: (.off, [], "switched off; relayctl server on switches it on")
+            case .failed(let reason): (.failed, [], reason)
+            }
         return ServerStatus(
-            state: .listening, endpoints: endpoints, connections: hub.apps.count,
-            refusedCount: Int(hub.refusedConnections))
+            state: state, endpoints: addresses.flatMap { $0.reachable() }.map(\.description),
+            connections: hub.apps.count, refusedCount: Int(hub.refusedConnections), reason: reason)
     }
 
     private func appStatus(

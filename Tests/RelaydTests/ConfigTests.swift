@@ -78,6 +78,7 @@ struct ConfigTests {
               socket: /run/bench/relayd.sock
               mode: 0600
               group: bench
+              read_only_for_others: false
             """
         var expected = Config()
         expected.accessory = "serial:/dev/ttyUSB0?baud=115200"
@@ -120,6 +121,7 @@ struct ConfigTests {
         expected.control.socket = .path("/run/bench/relayd.sock")
         expected.control.mode = 0o600
         expected.control.group = "bench"
+        expected.control.readOnlyForOthers = false
         #expect(try Config.decode(text, file: "relayd.yaml") == expected)
 
         var builder = ConfigBuilder()

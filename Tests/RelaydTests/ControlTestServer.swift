@@ -52,25 +52,28 @@ struct ControlTestServer {
 
     func make(
         mode: UInt16 = 0o660, group: String? = nil,
-        messages: MessageHandlers = Self.messages,
+        messages: MessageHandlers = Self.messages, actions: ControlActions = .none,
+        log: LogControl = .none, logger: Logger = Self.quiet,
         status: @escaping @Sendable () async throws -> StatusSnapshot = { Self.snapshot }
     ) throws -> ControlServer {
         try ControlServer(
             configuration: .init(socketPath: path, mode: mode, group: group), status: status,
-            messages: messages, eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
-            logger: Self.quiet)
+            messages: messages, actions: actions, log: log,
+            eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
+            logger: logger)
     }
 
     /// Runs a server around `body`, then stops it as the daemon does.
     static func with(
         answering status: StatusSnapshot = snapshot, failing error: (any Error)? = nil,
-        messages: MessageHandlers = Self.messages,
+        messages: MessageHandlers = Self.messages, actions: ControlActions = .none,
+        log: LogControl = .none, logger: Logger = Self.quiet,
         _ body: (ControlTestServer) async throws -> Void
     ) async throws {
         let test = try ControlTestServer()
         defer { test.cleanUp() }
         let server = try test.make(
-            messages: messages,
+            messages: messages, actions: actions, log: log, logger: logger,
             status: {
                 if let error { throw error }
                 return status
@@ -143,6 +146,18 @@ struct ControlTestServer {
             test.send(text, to: descriptor)
             return try #require(test.readToEnd(descriptor), "the server did not close")
         }
+    }
+
+    /// A request with a body, and the status and body of its answer.
+    func send(
+        _ method: String, _ path: String, _ body: String = ""
+    ) async throws -> (status: Int, body: String) {
+        let answer = try await exchange(
+            "\(method) \(path) HTTP/1.1\r\nHost: relayd\r\nConnection: close\r\n"
+                + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
+        let parts = answer.split(separator: "\r\n\r\n", maxSplits: 1).map(String.init)
+        let status = try #require(parts.first?.split(separator: " ").dropFirst().first)
+        return (try #require(Int(status)), parts.count > 1 ? parts[1] : "")
     }
 
     func get(_ path: String, method: String = "GET", headers: String = "") async throws -> String {

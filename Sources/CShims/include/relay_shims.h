@@ -51,6 +51,10 @@ int relay_rfcomm_is_connected(int device_id, bool *connected);
 /* Who connected to this Unix socket (SO_PEERCRED, struct ucred). */
 int relay_peer_credentials(int fd, pid_t *pid, uid_t *uid, gid_t *gid);
 
+/* The supplementary groups that process had when it connected (SO_PEERGROUPS): at most *count of
+ * them are written to groups, and *count becomes how many there are. ERANGE when there are more. */
+int relay_peer_groups(int fd, gid_t *groups, size_t *count);
+
 /* Bytes written to the socket that the peer has not acknowledged (SIOCOUTQ). */
 int relay_socket_output_queue(int fd, int *bytes);
 

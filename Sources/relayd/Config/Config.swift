@@ -200,6 +200,10 @@ package struct Config: Sendable, Equatable {
         /// Group that owns the socket, by name or number; empty = the daemon's own group.
         package var group = ""
 
+        /// Whether users whom the mode lets in although they are neither relayd's own, root, nor
+        /// of the socket's group may only look. With the default mode nobody else gets in.
+        package var readOnlyForOthers = true
+
         package init() {}
 
         /// Where the control socket lives.

@@ -154,6 +154,7 @@ package struct ConfigSchema {
             ConfigOption("control.socket", \.control.socket, .socketPath),
             ConfigOption("control.mode", \.control.mode, .fileMode),
             ConfigOption("control.group", \.control.group, .group),
+            ConfigOption("control.read_only_for_others", \.control.readOnlyForOthers, .flag),
         ]
     }
 

@@ -94,7 +94,7 @@ extension FunctionID {
 extension BasicRequestContext {
     /// A path segment as it was meant; empty when its percent-encoding is broken, which no app's
     /// name is.
-    fileprivate func segment(_ name: String) -> String {
+    func segment(_ name: String) -> String {
         PercentEncoding.decoded(parameters.get(name) ?? "") ?? ""
     }
 }

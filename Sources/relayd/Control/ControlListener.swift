@@ -17,20 +17,27 @@ package final class ControlListener: Sendable {
         package var mode: UInt16
         /// Group the socket is given to; nil leaves the process's own.
         package var group: String?
+        /// Whether those whom the mode lets in although they are neither owner, group nor root may
+        /// only look.
+        package var isReadOnlyForOthers: Bool
 
         /// 0660: the user relayd runs as, and one group that may look.
         package static let defaultMode: UInt16 = 0o660
 
         package init(
-            socketPath: String? = nil, mode: UInt16 = defaultMode, group: String? = nil
+            socketPath: String? = nil, mode: UInt16 = defaultMode, group: String? = nil,
+            isReadOnlyForOthers: Bool = true
         ) {
             self.socketPath = socketPath
             self.mode = mode
             self.group = group
+            self.isReadOnlyForOthers = isReadOnlyForOthers
         }
     }
 
     package let path: String
+    /// Who may change something.
+    package let writePolicy: WritePolicy
 
     private struct State {
         /// Closed by whoever takes it out.
@@ -66,6 +73,11 @@ package final class ControlListener: Sendable {
                 throw ControlListenerError.cannotBind(path: socket.path, errno: errno)
             }
             self.identity = identity
+            writePolicy = WritePolicy(
+                owner: geteuid(),
+                group: configuration.mode & 0o020 == 0
+                    ? nil : group ?? Self.groupOwning(socket.path),
+                isReadOnlyForOthers: configuration.isReadOnlyForOthers)
         } catch {
             close(descriptor)
             unlink(socket.path)
@@ -111,6 +123,11 @@ extension ControlListener {
         }
         guard status == 0, found != nil else { throw .unknownGroup(name) }
         return entry.gr_gid
+    }
+
+    private static func groupOwning(_ path: String) -> gid_t? {
+        var info = stat()
+        return lstat(path, &info) == 0 ? info.st_gid : nil
     }
 
     /// Creates the last directory of the path if it is missing: closed to others where only one

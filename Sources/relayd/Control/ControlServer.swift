@@ -30,11 +30,14 @@ package struct ControlServer: Service {
     ///   - status: asked for every request; may be called concurrently.
     ///   - apps: what is known of apps; nothing, when not given.
     ///   - messages: what of the traffic is kept; nothing, when not given.
+    ///   - actions: what clients may do.
+    ///   - log: what clients may change of the log.
     /// - Throws: `ControlListenerError` or `ControlSocketError`, written for people.
     package init(
         configuration: Configuration, status: @escaping @Sendable () async throws -> StatusSnapshot,
         apps: AppHandlers? = nil,
         messages: MessageHandlers = MessageHandlers(ring: MessageRing(maximumBytes: 0)),
+        actions: ControlActions = .none, log: LogControl = .none,
         eventLoopGroup: any EventLoopGroup, logger: Logger
     ) throws {
         self.listener = try ControlListener(configuration)
@@ -42,8 +45,9 @@ package struct ControlServer: Service {
         self.logger = logger
         let handlers = ControlHandlers(
             status: status, apps: apps ?? AppHandlers(knowingNothingBut: status),
-            messages: messages)
-        self.http = Self.http(handlers, logger)
+            messages: messages,
+            writes: WriteHandlers(status: status, actions: actions, log: log))
+        self.http = Self.http(handlers, listener.writePolicy, logger)
     }
 
     /// Path of the socket that is served.
@@ -120,15 +124,23 @@ package struct ControlServer: Service {
 
     // MARK: - Answering
 
-    private static func http(_ handlers: ControlHandlers, _ logger: Logger) -> HTTP1Channel {
+    private static func http(
+        _ handlers: ControlHandlers, _ policy: WritePolicy, _ logger: Logger
+    ) -> HTTP1Channel {
         let responder = ControlResponder(handlers)
         return HTTP1Channel(
             responder: { request, writer, channel in
+                // Who trickles a body in must not sit there for good.
+                let deadline = channel.eventLoop.scheduleTask(in: ControlLimits.idle) {
+                    channel.close(promise: nil)
+                }
                 var response = try await responder.respond(
                     to: request,
-                    context: BasicRequestContext(source: .init(channel: channel, logger: logger)))
+                    context: BasicRequestContext(source: .init(channel: channel, logger: logger)),
+                    gate: { _ in try await admit(channel, by: policy) })
+                deadline.cancel()
                 response.headers[.server] = "relayd/\(Version.current)"
-                // No route takes a body, so nobody waits for one that trickles in.
+                // What is left of a body is not waited for.
                 let length = request.headers[.contentLength] ?? "0"
                 let hasBody = length != "0" || request.headers[.transferEncoding] != nil
                 if hasBody { response.headers[.connection] = "close" }
@@ -142,6 +154,19 @@ package struct ControlServer: Service {
                     maxHeaderFieldSize: ControlLimits.headerFieldBytes,
                     maxHeaderListSize: ControlLimits.headerBytes,
                     maxHeaderFieldCount: ControlLimits.headerFields)))
+    }
+}
+
+extension ControlServer {
+    /// Who is at the other end of the Unix socket, if they may change something.
+    private static func admit(
+        _ channel: any Channel, by policy: WritePolicy
+    ) async throws -> String {
+        guard let peer = try await ControlPeer.of(channel) else {
+            throw APIError(.forbidden, "relayd cannot tell who asks, so nothing is changed")
+        }
+        guard policy.allows(peer) else { throw APIError(.forbidden, policy.refusal(of: peer)) }
+        return "uid \(peer.uid) pid \(peer.pid)"
     }
 }
 
@@ -180,6 +205,8 @@ enum ControlLimits {
     static let stall = TimeAmount.seconds(10)
     /// Time an answer that is under way has at shutdown; a third of what a person waits for ^C.
     static let farewell = TimeAmount.seconds(1)
+    /// Bytes of a request's body: a list of some hundred apps and functions.
+    static let bodyBytes = 16_384
     /// Bytes of one header field or of the request line. curl's own need some 100.
     static let headerFieldBytes = 4096
     /// Bytes of all header fields together.

@@ -15,6 +15,8 @@ package struct LogOutputs: Sendable {
     package let messageFormat: WriterLogHandler.Format
     /// How traffic is to be spelt.
     package let trafficFormat: WriterLogHandler.Format
+    /// From which severity up relayd's own messages are written.
+    package let threshold: LogThreshold
 
     /// Writes out what is still waiting, for at most this long.
     package func flush(within timeout: Duration = .seconds(1)) async {
@@ -30,11 +32,10 @@ package enum LoggingSetup {
         _ config: Config.Log, environment: [String: String]
     ) -> LogOutputs {
         let outputs = outputs(for: config, environment: environment)
-        let level = config.level
         LoggingSystem.bootstrap(
             { label, provider -> any LogHandler in
                 var handler = WriterLogHandler(
-                    label: label, format: outputs.messageFormat, level: level,
+                    label: label, format: outputs.messageFormat, threshold: outputs.threshold,
                     writer: outputs.messages)
                 handler.metadataProvider = provider
                 return handler
@@ -81,7 +82,7 @@ package enum LoggingSetup {
         return LogOutputs(
             messages: messages, traffic: traffic,
             messageFormat: format(standardError, messages),
-            trafficFormat: format(standardOutput, traffic))
+            trafficFormat: format(standardOutput, traffic), threshold: LogThreshold(config.level))
     }
 
     /// Whether lines to this descriptor are coloured.

@@ -13,16 +13,29 @@ package struct WriterLogHandler: LogHandler {
 
     package var metadata: Logger.Metadata = [:]
     package var metadataProvider: Logger.MetadataProvider?
-    package var logLevel: Logger.Level
+    /// Of this logger alone, where somebody has set one.
+    private var ownLevel: Logger.Level?
+    private let threshold: LogThreshold
     private let label: String
     private let format: Format
     private let writer: LineWriter
 
-    package init(label: String, format: Format, level: Logger.Level, writer: LineWriter) {
+    /// - Parameter threshold: Shared with all others, so that it can be changed for all.
+    package init(label: String, format: Format, threshold: LogThreshold, writer: LineWriter) {
         self.label = label
         self.format = format
-        self.logLevel = level
+        self.threshold = threshold
         self.writer = writer
+    }
+
+    package init(label: String, format: Format, level: Logger.Level, writer: LineWriter) {
+        self.init(
+            label: label, format: format, threshold: LogThreshold(level), writer: writer)
+    }
+
+    package var logLevel: Logger.Level {
+        get { ownLevel ?? threshold.level }
+        set { ownLevel = newValue }
     }
 
     package subscript(metadataKey key: String) -> Logger.Metadata.Value? {

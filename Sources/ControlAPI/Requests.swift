@@ -1,0 +1,92 @@
+// What a client sends with the requests that change something, and what it gets back.
+//
+// A body is one JSON object; an empty body counts as `{}`. Members that are left out stay as they
+// are; members that relayd does not know are refused, because a misspelt one must not count as done.
+
+/// A body of `POST` or `PUT`.
+package protocol ControlBody: Codable, Sendable {
+    /// The members it may have.
+    static var members: [String] { get }
+}
+
+/// The body of `POST /v1/apps/:app/disconnect` and of `POST /v1/link/reopen`.
+package struct ReasonRequest: ControlBody, Equatable {
+    /// For the log and for "left recently": one line, at most `maximumScalars`.
+    package var reason: String?
+
+    package static let members = ["reason"]
+    package static let maximumScalars = 200
+
+    package init(reason: String? = nil) { self.reason = reason }
+}
+
+/// The body of `PUT /v1/server`.
+package struct ServerRequest: ControlBody, Equatable {
+    /// Whether apps may connect.
+    package var active: Bool
+
+    package static let members = ["active"]
+
+    package init(active: Bool) { self.active = active }
+}
+
+/// The body of `PUT /v1/log`, and with everything filled in the answer to it and to `GET /v1/log`.
+package struct LogSettings: ControlBody, Equatable {
+    /// relayd's own messages from this severity up: "error", "warning", "notice", "info", "debug" or
+    /// "trace".
+    package var level: String?
+    /// Whether decoded traffic is logged.
+    package var traffic: Bool?
+    /// Only traffic of these apps (name, app ID or "#connection"); empty = all.
+    package var apps: [String]?
+    /// Only these functions, with "!" in front all but these; empty = all.
+    package var functions: [String]?
+    /// Only these services: "control", "rpc", "audio", "video", "bulk"; empty = all.
+    package var services: [String]?
+
+    package static let members = ["level", "traffic", "apps", "functions", "services"]
+
+    package init(
+        level: String? = nil, traffic: Bool? = nil, apps: [String]? = nil,
+        functions: [String]? = nil, services: [String]? = nil
+    ) {
+        self.level = level
+        self.traffic = traffic
+        self.apps = apps
+        self.functions = functions
+        self.services = services
+    }
+}
+
+/// The answer to a request that changed something.
+package struct ActionReport: Codable, Sendable, Equatable {
+    /// Version of the JSON layout: 1.
+    package var schema = 1
+    /// What was done, in one sentence.
+    package var summary: String
+
+    package init(summary: String) { self.summary = summary }
+}
+
+/// The answer to `POST /v1/reload`.
+package struct ReloadReport: Codable, Sendable, Equatable {
+    /// Version of the JSON layout: 1.
+    package var schema = 1
+    /// What was done, in one sentence.
+    package var summary: String
+    /// Options that have a new value now.
+    package var changed: [String]
+    /// Options whose new value counts from the next start on.
+    package var needsRestart: [String]
+
+    package init(summary: String, changed: [String] = [], needsRestart: [String] = []) {
+        self.summary = summary
+        self.changed = changed
+        self.needsRestart = needsRestart
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case schema, summary, changed
+        case needsRestart = "needs_restart"
+    }
+}

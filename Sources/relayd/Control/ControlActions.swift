@@ -1,0 +1,37 @@
+// What clients of the control socket may do, as far as the control API knows of it: a closure each,
+// connected by `Daemon`.
+
+package import ControlAPI
+package import RelayCore
+
+/// The things relayd does when somebody asks.
+package struct ControlActions: Sendable {
+    /// Ends an app's sessions and its connection; false when it has left by itself.
+    package var disconnect: @Sendable (AppID, _ reason: String?) async throws -> Bool
+    /// Closes the link and opens it, or tries at once while it waits.
+    package var reopen: @Sendable (_ reason: String?) async throws -> Void
+    /// Lets apps connect, or sends them away; returns what was done.
+    ///
+    /// - Throws: `APIError` for people.
+    package var setServer: @Sendable (_ isActive: Bool) async throws -> String
+    /// Reads the configuration again; nil where relayd cannot.
+    ///
+    /// - Throws: `APIError` with everything that is wrong with it.
+    package var reload: (@Sendable () async throws -> ReloadReport)?
+
+    package init(
+        disconnect: @escaping @Sendable (AppID, String?) async throws -> Bool,
+        reopen: @escaping @Sendable (String?) async throws -> Void,
+        setServer: @escaping @Sendable (Bool) async throws -> String,
+        reload: (@Sendable () async throws -> ReloadReport)? = nil
+    ) {
+        self.disconnect = disconnect
+        self.reopen = reopen
+        self.setServer = setServer
+        self.reload = reload
+    }
+
+    /// For a server without a relay behind it.
+    package static let none = ControlActions(
+        disconnect: { _, _ in false }, reopen: { _ in }, setServer: { _ in "nothing to do" })
+}

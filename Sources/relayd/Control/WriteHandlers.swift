@@ -1,0 +1,141 @@
+// Answers the requests that change something. `ControlHandlers` adds the routes; who may ask is
+// decided before, by `ControlResponder`.
+
+import ControlAPI
+import DidYouMean
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import RelayCore
+import SDLProtocol
+
+/// The part of the control API that changes something.
+struct WriteHandlers: Sendable {
+    let status: @Sendable () async throws -> StatusSnapshot
+    let actions: ControlActions
+    let log: LogControl
+
+    func addRoutes(to router: Router<BasicRequestContext>) {
+        router.post(RouterPath(Routes.disconnect)) { request, context in
+            try await answering { try await disconnect(request, context) }
+        }
+        router.post(RouterPath(Routes.reopen)) { request, _ in
+            try await answering { try await reopen(request) }
+        }
+        router.put(RouterPath(Routes.server)) { request, _ in
+            try await answering { try await server(request) }
+        }
+        router.get(RouterPath(Routes.log)) { _, _ in try Response.json(log.settings) }
+        router.put(RouterPath(Routes.log)) { request, _ in
+            try await answering { try await changeLog(request) }
+        }
+        if let reload = actions.reload {
+            router.post(RouterPath(Routes.reload)) { _, _ in
+                try await answering { try Response.json(try await reload()) }
+            }
+        }
+    }
+
+    private func answering(_ body: () async throws -> Response) async throws -> Response {
+        do {
+            return try await body()
+        } catch let error as APIError {
+            return try .json(error, status: error.httpStatus)
+        }
+    }
+
+    // MARK: In the order of the routes
+
+    private func disconnect(
+        _ request: Request, _ context: BasicRequestContext
+    ) async throws -> Response {
+        let wanted = context.segment("app")
+        let reason = try await Self.reason(request)
+        let app = try AppLookup(status: try await status()).find(wanted)
+        guard try await actions.disconnect(AppID(rawValue: UInt64(app.id)), reason) else {
+            throw APIError(.notFound, "app #\(app.id) has left by itself")
+        }
+        let name = app.appName.map { " (\($0))" } ?? ""
+        return try .json(ActionReport(summary: "app #\(app.id)\(name) disconnected"))
+    }
+
+    private func reopen(_ request: Request) async throws -> Response {
+        try await actions.reopen(try await Self.reason(request))
+        return try .json(ActionReport(summary: "the link is being opened again"))
+    }
+
+    private func server(_ request: Request) async throws -> Response {
+        let wanted = try await request.controlBody(
+            ServerRequest.self, example: #"{"active": false}"#)
+        return try .json(ActionReport(summary: try await actions.setServer(wanted.active)))
+    }
+
+    private func changeLog(_ request: Request) async throws -> Response {
+        let wanted = try await request.controlBody(
+            LogSettings.self, example: #"{"level": "debug"}"#)
+        return try .json(try await log.change(wanted))
+    }
+
+    private static func reason(_ request: Request) async throws -> String? {
+        let body = try await request.controlBody(
+            ReasonRequest.self, example: #"{"reason": "makes room"}"#)
+        guard let reason = body.reason, !reason.isEmpty else { return nil }
+        return PrintableText.string(reason, limit: ReasonRequest.maximumScalars)
+    }
+}
+
+extension APIError {
+    /// The status that the code documents.
+    var httpStatus: HTTPResponse.Status {
+        switch error.code {
+        case .notFound, .ringOff: .notFound
+        case .ambiguous, .conflict: .conflict
+        case .badRequest: .badRequest
+        case .forbidden: .forbidden
+        case .tooLarge: .contentTooLarge
+        case .methodNotAllowed: .methodNotAllowed
+        default: .internalServerError
+        }
+    }
+}
+
+extension Request {
+    /// The body, understood. It is small, and it is read within the time a request may take.
+    ///
+    /// - Throws: `APIError` that says what was found and what was expected.
+    func controlBody<Body: ControlBody>(
+        _ type: Body.Type, example: String
+    ) async throws -> Body {
+        var bytes = ByteBuffer()
+        for try await part in body {
+            guard bytes.readableBytes + part.readableBytes <= ControlLimits.bodyBytes else {
+                throw APIError(
+                    .tooLarge,
+                    "the body has more than \(ControlLimits.bodyBytes) bytes; expected \(example)")
+            }
+            bytes.writeImmutableBuffer(part)
+        }
+        if bytes.readableBytes == 0 { bytes.writeString("{}") }
+        let object: JSONObject
+        do throws(JSONError) {
+            object = try JSONObject(bytes)
+        } catch {
+            throw APIError(.badRequest, "the body is no JSON object; expected \(example)")
+        }
+        for member in object.members {
+            let name = object.string(member.key) ?? ""
+            guard !Body.members.contains(name) else { continue }
+            let hint = Spelling.nearest(name, in: Body.members).map { "; did you mean \"\($0)\"?" }
+            let shown = PrintableText.string(name, limit: 40)
+            throw APIError(
+                .badRequest,
+                "there is no \"\(shown)\" in this body\(hint ?? ""); known: "
+                    + Body.members.joined(separator: ", "))
+        }
+        do {
+            return try APICoding.decode(type, from: Array(bytes.readableBytesView))
+        } catch {
+            throw APIError(.badRequest, "the body is not understood; expected \(example)")
+        }
+    }
+}

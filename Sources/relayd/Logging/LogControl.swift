@@ -1,0 +1,113 @@
+// What is logged, changed while relayd runs: by the control API, and by whoever reads the
+// configuration again. Made by `Daemon`; a consumer of decoded traffic.
+
+package import ControlAPI
+import DidYouMean
+import Logging
+package import RelayCore
+import SDLProtocol
+import Synchronization
+
+/// The log's level, and the traffic log with its switch and filters.
+package final class LogControl: TrafficConsumer {
+    private struct State {
+        var isOn: Bool
+        var apps: [String]
+        var functions: [String]
+        var services: [String]
+    }
+
+    private let threshold: LogThreshold
+    private let configuration: TrafficLog.Configuration
+    private let log: TrafficLog
+    private let state: Mutex<State>
+
+    /// - Parameters:
+    ///   - format: Format and colours; its filter is replaced by that of `config`.
+    package init(
+        _ config: Config.Log, threshold: LogThreshold, format: TrafficLog.Configuration,
+        sink: @escaping TrafficLog.Sink
+    ) throws {
+        self.threshold = threshold
+        configuration = format
+        state = Mutex(
+            State(
+                isOn: config.traffic, apps: config.apps, functions: config.functions,
+                services: config.services.map(\.rawValue)))
+        var first = format
+        first.filter = try Self.filter(
+            config.apps, config.functions, config.services.map(\.rawValue), config.level)
+        log = TrafficLog(configuration: first, sink: sink)
+    }
+
+    private init() {
+        threshold = LogThreshold(.info)
+        configuration = TrafficLog.Configuration()
+        state = Mutex(State(isOn: false, apps: [], functions: [], services: []))
+        log = TrafficLog { _ in }
+    }
+
+    /// For a server without a log behind it.
+    package static var none: LogControl { LogControl() }
+
+    package func consume(_ entries: [TrafficEntry]) async {
+        guard state.withLock({ $0.isOn }) else { return }
+        await log.consume(entries)
+    }
+
+    /// What is logged now, everything filled in.
+    package var settings: LogSettings {
+        let now = state.withLock { $0 }
+        return LogSettings(
+            level: threshold.level.rawValue, traffic: now.isOn, apps: now.apps,
+            functions: now.functions, services: now.services)
+    }
+
+    /// Changes what `wanted` names, from the next message on.
+    ///
+    /// - Returns: What is logged now.
+    /// - Throws: `APIError` when a value is not understood; nothing is changed then.
+    package func change(_ wanted: LogSettings) async throws -> LogSettings {
+        let level = try wanted.level.map(Self.level) ?? threshold.level
+        let now = state.withLock { $0 }
+        let next = State(
+            isOn: wanted.traffic ?? now.isOn, apps: wanted.apps ?? now.apps,
+            functions: wanted.functions ?? now.functions,
+            services: wanted.services ?? now.services)
+        var configuration = configuration
+        configuration.filter = try Self.filter(next.apps, next.functions, next.services, level)
+        threshold.level = level
+        state.withLock { $0 = next }
+        await log.reconfigure(configuration)
+        return settings
+    }
+
+    private static func level(_ text: String) throws -> Logger.Level {
+        try word(text, Config.Log.levels, "level", \.rawValue)
+    }
+
+    private static func filter(
+        _ apps: [String], _ functions: [String], _ services: [String], _ level: Logger.Level
+    ) throws -> TrafficFilter {
+        let services = try services.map { try word($0, ServiceType.allCases, "services", \.name) }
+        do throws(TrafficFilterError) {
+            return try TrafficFilter(
+                apps: apps, functions: functions, services: Set(services),
+                minimumPriority: level <= .debug ? .debug : .info)
+        } catch {
+            throw APIError(.badRequest, "functions: \(error)")
+        }
+    }
+
+    private static func word<Value>(
+        _ text: String, _ known: [Value], _ member: String, _ name: (Value) -> String
+    ) throws -> Value {
+        if let value = known.first(where: { name($0) == text }) { return value }
+        let names = known.map(name)
+        let hint = Spelling.nearest(text, in: names).map { "; did you mean \"\($0)\"?" } ?? ""
+        throw APIError(
+            .badRequest,
+            "\(member) is \"\(PrintableText.string(text, limit: 40))\"; expected one of "
+                + names.joined(separator: ", ") + hint)
+    }
+}

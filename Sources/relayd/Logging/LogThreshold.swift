@@ -1,0 +1,24 @@
+package import Logging
+import Synchronization
+
+// The severity from which relayd's own messages are written: one for the whole process, changed
+// while it runs. `WriterLogHandler` looks at it for every message.
+
+/// A log level that may change.
+package final class LogThreshold: Sendable {
+    /// Index in `Logger.Level.allCases`, which goes from trace to critical.
+    private let index: Atomic<Int>
+
+    package init(_ level: Logger.Level) {
+        index = Atomic(Self.index(of: level))
+    }
+
+    package var level: Logger.Level {
+        get { Logger.Level.allCases[index.load(ordering: .relaxed)] }
+        set { index.store(Self.index(of: newValue), ordering: .relaxed) }
+    }
+
+    private static func index(of level: Logger.Level) -> Int {
+        Logger.Level.allCases.firstIndex(of: level) ?? 0
+    }
+}
