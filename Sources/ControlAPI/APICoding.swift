@@ -14,6 +14,13 @@ package enum APICoding {
         return Array(try encoder.encode(value)) + [UInt8(ascii: "\n")]
     }
 
+    /// One line without its end, for streams.
+    package static func encodeLine(_ value: some Encodable) throws -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return Array(try encoder.encode(value))
+    }
+
     /// Unknown keys are passed over: a newer relayd may say more than this program knows.
     package static func decode<Value: Decodable>(
         _ type: Value.Type, from bytes: [UInt8]

@@ -20,10 +20,13 @@ package struct LinkStatus: Codable, Sendable, Equatable {
     /// Bytes written to the head unit that have not left this computer, as far as the kernel can
     /// tell; left out while no accessory is open.
     package var bytesInFlight: Int?
+    /// Bytes of apps that wait for the link.
+    package let queueBytes: Int?
 
     package init(
         state: LinkState, sessions: Int = 0, sessionsInFarewell: Int = 0,
-        startServiceQueue: Int = 0, protocolVersion: String? = nil, paused: Bool = false
+        startServiceQueue: Int = 0, protocolVersion: String? = nil, paused: Bool = false,
+        queueBytes: Int? = nil
     ) {
         self.state = state
         self.sessions = sessions
@@ -31,6 +34,7 @@ package struct LinkStatus: Codable, Sendable, Equatable {
         self.startServiceQueue = startServiceQueue
         self.protocolVersion = protocolVersion
         self.paused = paused
+        self.queueBytes = queueBytes
     }
 
     enum CodingKeys: String, CodingKey {
@@ -41,6 +45,7 @@ package struct LinkStatus: Codable, Sendable, Equatable {
         case paused
         case drainBytesPerSecond = "drain_bytes_per_second"
         case bytesInFlight = "bytes_in_flight"
+        case queueBytes = "queue_bytes"
     }
 }
 

@@ -28,12 +28,18 @@ package enum Routes {
     package static let index = "/"
     package static let status = "/v1/status"
     package static let health = "/v1/health"
+    package static let apps = "/v1/apps"
     package static let app = "/v1/apps/:app"
     package static let permission = "/v1/apps/:app/permissions/:rpc"
     package static let disconnect = "/v1/apps/:app/disconnect"
     package static let reopen = "/v1/link/reopen"
     package static let server = "/v1/server"
     package static let log = "/v1/log"
+    package static let config = "/v1/config"
+    package static let stats = "/v1/stats"
+    package static let events = "/v1/events"
+    package static let eventStream = "/v1/events/stream"
+    package static let metrics = "/metrics"
     package static let reload = "/v1/reload"
     package static let advice = "/v1/advice"
     package static let messages = "/v1/messages"
@@ -48,6 +54,7 @@ package enum Routes {
         Route(
             method: "GET", path: health,
             summary: "200 when the head unit is open and apps can connect, else 503; says why"),
+        Route(method: "GET", path: apps, summary: "connected apps, and those that left last"),
         Route(
             method: "GET", path: app,
             summary: "everything known about a connected app; :app is its number, name or app ID"),
@@ -66,6 +73,18 @@ package enum Routes {
         Route(
             method: "GET", path: message,
             summary: "one message whole, with the one it answers or is answered by"),
+        Route(
+            method: "GET", path: events,
+            summary: "what happened to link, apps and relayd; cursor in the query"),
+        Route(
+            method: "GET", path: eventStream, summary: "events as they come, one JSON object per line"),
+        Route(
+            method: "GET", path: stats,
+            summary: "what has been counted: frames and bytes by app and service, RPCs, latency"),
+        Route(
+            method: "GET", path: config,
+            summary: "the configuration in force, and where each value is from"),
+        Route(method: "GET", path: metrics, summary: "metrics in the Prometheus text format"),
         Route(
             method: "GET", path: log, summary: "what is logged: level, traffic and its filters"),
         Route(

@@ -124,13 +124,25 @@ package struct Arguments: ParsableArguments {
         validateAccessory: @escaping (String) -> String? = { _ in nil },
         defaultFile: String = Config.defaultFile
     ) throws(ConfigErrors) -> Config {
+        try effective(
+            environment: environment, validateAccessory: validateAccessory,
+            defaultFile: defaultFile
+        ).config
+    }
+
+    /// The same, with where each value is from.
+    package func effective(
+        environment: [String: String],
+        validateAccessory: @escaping (String) -> String? = { _ in nil },
+        defaultFile: String = Config.defaultFile
+    ) throws(ConfigErrors) -> EffectiveConfig {
         var builder = ConfigBuilder(validateAccessory: validateAccessory)
         if let file = configFile(environment: environment, defaultFile: defaultFile) {
             builder.add(file: file)
         }
         builder.add(environment: environment)
         builder.add(flags: self)
-        return try builder.finish()
+        return EffectiveConfig(try builder.finish(), origins: builder.origins)
     }
 
     /// What `--check-config` prints, and the exit status to leave with.

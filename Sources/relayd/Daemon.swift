@@ -13,8 +13,10 @@ import UnixSignals
 
 /// One running relayd.
 struct Daemon {
-    let config: Config
+    let effective: EffectiveConfig
     let outputs: LogOutputs
+
+    private var config: Config { effective.config }
 
     /// What is wrong with an accessory's address; nil if a transport takes it.
     static func problem(withAccessory text: String) -> String? {
@@ -50,8 +52,14 @@ struct Daemon {
             accessoryAddress: config.accessory, logger: Logger(label: "relay"))
         let facts = SessionFacts()
         let adviceLogger = Logger(label: "advice")
-        let advisor = TrafficAdvisor(facts: facts) { adviceLogger.log($0) }
         let ring = MessageRing(maximumBytes: config.limits.ring)
+        let events = EventRing(instance: ring.instance)
+        let statistics = TrafficStatistics()
+        let advisor = TrafficAdvisor(facts: facts) { advice in
+            adviceLogger.log(advice)
+            events.add(advice)
+        }
+        try await relay.onLimit { events.add($0, $1) }
         let accessory = AccessoryMonitor(kind: address.scheme, address: config.accessory)
         let reporter = StatusReporter(
             relay: relay, accessory: accessory, facts: facts, advisor: advisor,
@@ -88,15 +96,19 @@ struct Daemon {
             status: { try await reporter.snapshot() },
             apps: AppHandlers(
                 status: { try await reporter.snapshot() }, facts: facts, advisor: advisor),
-            messages: MessageHandlers(ring: ring),
-            actions: actions(relay: relay, supervisor: supervisor, server: server), log: log,
+            messages: MessageHandlers(ring: ring), events: EventHandlers(ring: events),
+            reports: ReportHandlers(
+                status: { try await reporter.snapshot() }, statistics: statistics,
+                advisor: advisor, ring: ring, config: effective.report),
+            actions: actions(relay: relay, supervisor: supervisor, server: server, events: events),
+            log: log,
             eventLoopGroup: LoopExecutor.shared.loop, logger: Logger(label: "control"))
         let addresses = try await server.start()
 
         let observer = TrafficObserver(
             limits: config.messageLimits,
             validator: SpecificationFile.validator(config, logger: logger),
-            consumers: [advisor, statusLine, ring, log])
+            consumers: [advisor, statusLine, ring, statistics, events, log])
 
         try await announce(addresses, control: control, logger: logger)
         systemd.ready(status: try await reporter.snapshot().summary)
@@ -133,7 +145,7 @@ struct Daemon {
 
     /// What people may have done through the control socket.
     private func actions(
-        relay: Relay, supervisor: LinkSupervisor, server: AppServer
+        relay: Relay, supervisor: LinkSupervisor, server: AppServer, events: EventRing
     ) -> ControlActions {
         ControlActions(
             disconnect: { app, reason in
@@ -141,11 +153,16 @@ struct Daemon {
             },
             reopen: { reason in
                 // First by the hub, so that apps and log hear the reason.
-                try await relay.reopenLink(
-                    reason: "reopened by relayctl" + (reason.map { ": \($0)" } ?? ""))
+                let why = "reopened by relayctl" + (reason.map { ": \($0)" } ?? "")
+                try await relay.reopenLink(reason: why)
                 supervisor.reopen()
+                events.add(.control, "the link is \(why)")
             },
-            setServer: { try await server.setActive($0) })
+            setServer: { isActive in
+                let done = try await server.setActive(isActive)
+                events.add(.control, done)
+                return done
+            })
     }
 
     private func logControl() throws -> LogControl {

@@ -25,17 +25,17 @@ package struct Relayd: AsyncParsableCommand {
             result.exitCode == 0 ? print(result.output) : Self.complain(result.output)
             throw ExitCode(result.exitCode)
         }
-        let config: Config
+        let effective: EffectiveConfig
         do throws(ConfigErrors) {
-            config = try arguments.effectiveConfig(
+            effective = try arguments.effective(
                 environment: environment, validateAccessory: Daemon.problem(withAccessory:))
         } catch {
             Self.complain(error.description)
             throw ExitCode(ConfigErrors.exitCode)
         }
-        let outputs = LoggingSetup.bootstrap(config.log, environment: environment)
+        let outputs = LoggingSetup.bootstrap(effective.config.log, environment: environment)
         do {
-            try await Daemon(config: config, outputs: outputs).run()
+            try await Daemon(effective: effective, outputs: outputs).run()
             await outputs.flush()
         } catch {
             await outputs.flush()

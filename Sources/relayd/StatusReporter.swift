@@ -88,7 +88,7 @@ final class StatusReporter: Sendable {
             state: state, sessions: link.openSessions + link.farewellSessions,
             sessionsInFarewell: link.farewellSessions, startServiceQueue: link.waitingStarts,
             protocolVersion: link.isUp ? link.protocolVersion : nil,
-            paused: hub.apps.contains(where: \.isPaused))
+            paused: hub.apps.contains(where: \.isPaused), queueBytes: link.queuedBytes)
         status.drainBytesPerSecond = link.drainRate
         status.bytesInFlight = link.isUp ? link.bytesInFlight : nil
         return status

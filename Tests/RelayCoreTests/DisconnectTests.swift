@@ -55,7 +55,9 @@ struct DisconnectTests {
     @Test("a limit is told when it is hit first and then at powers of two") func limits()
         async throws
     {
-        try await RelayBench.run({ $0.maximumApps = 1 }) { bench in
+        try await RelayBench.run {
+            $0.maximumApps = 1
+        } _: { bench in
             let told = Mutex<[UInt64]>([])
             try await bench.relay.onLimit { limit, hits in
                 if limit == .maximumApps { told.withLock { $0.append(hits.count) } }

@@ -7,7 +7,7 @@ package struct ConfigBuilder {
     private var config = Config()
     private var problems: [ConfigProblem] = []
     /// Where each option was set last.
-    private var origins: [String: ConfigOrigin] = [:]
+    package private(set) var origins: [String: ConfigOrigin] = [:]
 
     package init(validateAccessory: @escaping (String) -> String? = { _ in nil }) {
         schema = ConfigSchema(validateAccessory: validateAccessory)

@@ -9,11 +9,14 @@ package struct ConfigOption {
     package let path: String
     /// Reads the value into the configuration, or reports what is wrong with it.
     package let apply: (ConfigValue, inout Config, inout [ConfigProblem]) -> Void
+    /// Its value as it would be written in the file.
+    package let text: (Config) -> String
 
     init<Value>(
         _ path: String, _ keyPath: WritableKeyPath<Config, Value>, _ reader: ConfigReader<Value>
     ) {
         self.path = path
+        self.text = { Self.text($0[keyPath: keyPath], of: path) }
         self.apply = { value, config, problems in
             guard let read = reader.read(value, path, &problems) else { return }
             config[keyPath: keyPath] = read

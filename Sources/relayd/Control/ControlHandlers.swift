@@ -12,6 +12,8 @@ struct ControlHandlers: Sendable {
     let status: @Sendable () async throws -> StatusSnapshot
     let apps: AppHandlers
     let messages: MessageHandlers
+    let events: EventHandlers
+    let reports: ReportHandlers
     let writes: WriteHandlers
 
     /// What is served: everything there is, as far as this relayd can do it.
@@ -24,6 +26,8 @@ struct ControlHandlers: Sendable {
         router.get(RouterPath(Routes.health)) { _, _ in try await health() }
         apps.addRoutes(to: router)
         messages.addRoutes(to: router)
+        events.addRoutes(to: router)
+        reports.addRoutes(to: router)
         writes.addRoutes(to: router)
     }
 

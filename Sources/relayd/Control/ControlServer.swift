@@ -30,6 +30,8 @@ package struct ControlServer: Service {
     ///   - status: asked for every request; may be called concurrently.
     ///   - apps: what is known of apps; nothing, when not given.
     ///   - messages: what of the traffic is kept; nothing, when not given.
+    ///   - events: what happened; nothing, when not given.
+    ///   - reports: counts and configuration; nothing, when not given.
     ///   - actions: what clients may do.
     ///   - log: what clients may change of the log.
     /// - Throws: `ControlListenerError` or `ControlSocketError`, written for people.
@@ -37,7 +39,8 @@ package struct ControlServer: Service {
         configuration: Configuration, status: @escaping @Sendable () async throws -> StatusSnapshot,
         apps: AppHandlers? = nil,
         messages: MessageHandlers = MessageHandlers(ring: MessageRing(maximumBytes: 0)),
-        actions: ControlActions = .none, log: LogControl = .none,
+        events: EventHandlers = EventHandlers(ring: EventRing(instance: "0")),
+        reports: ReportHandlers? = nil, actions: ControlActions = .none, log: LogControl = .none,
         eventLoopGroup: any EventLoopGroup, logger: Logger
     ) throws {
         self.listener = try ControlListener(configuration)
@@ -45,7 +48,7 @@ package struct ControlServer: Service {
         self.logger = logger
         let handlers = ControlHandlers(
             status: status, apps: apps ?? AppHandlers(knowingNothingBut: status),
-            messages: messages,
+            messages: messages, events: events, reports: reports ?? ReportHandlers(status: status),
             writes: WriteHandlers(status: status, actions: actions, log: log))
         self.http = Self.http(handlers, listener.writePolicy, logger)
     }

@@ -53,11 +53,12 @@ package struct MessageHandlers: Sendable {
 
     private func stream(_ request: Request) throws -> Response {
         try answering(request, .stream) { wanted in
+            let framing = StreamFraming(request)
             let stream = MessageStream(
                 ring: ring, request: wanted, start: wanted.after.map { cursor($0, wanted) },
-                heartbeat: heartbeat, timers: timers)
+                framing: framing, pause: StreamPause(heartbeat: heartbeat, timers: timers))
             return Response(
-                status: .ok, headers: Self.headers("application/x-ndjson"),
+                status: .ok, headers: Self.headers(framing.contentType),
                 body: ResponseBody { writer in
                     try await stream.run(&writer)
                     try await writer.finish(nil)
@@ -77,7 +78,7 @@ package struct MessageHandlers: Sendable {
         if let refusal = try refusalIfOff() { return refusal }
         let wanted: MessageRequest
         do throws(MessageRequest.Problem) {
-            wanted = try MessageRequest(request.uri.queryParameters, for: route)
+            wanted = try MessageRequest(request, for: route)
         } catch {
             return try .json(APIError(.badRequest, error.message), status: .badRequest)
         }

@@ -11,6 +11,9 @@ struct MessageRequest: Sendable {
     enum Route: Sendable {
         case list
         case stream
+        /// Events have cursors like messages, but nothing to choose by.
+        case events
+        case eventStream
     }
 
     var after: UInt64?
@@ -90,16 +93,26 @@ struct MessageRequest: Sendable {
         }
     }
 
+    /// The query; when it names no cursor, where a browser goes on that reconnects.
+    init(_ request: Request, for route: Route) throws(Problem) {
+        try self.init(request.uri.queryParameters, for: route)
+        guard after == nil, let last = StreamFraming.lastEvent(request) else { return }
+        (instance, after) = (last.instance, UInt64(clamping: last.after))
+    }
+
+    private static func keys(for route: Route) -> [MessageQueryKey] {
+        switch route {
+        case .list: MessageQueryKey.allCases.filter { $0 != .last && $0 != .follow }
+        case .stream: MessageQueryKey.allCases.filter { $0 != .limit }
+        case .events: [.after, .instance, .limit]
+        case .eventStream: [.after, .instance, .last, .follow]
+        }
+    }
+
     private static func key(
         _ name: Substring, for route: Route
     ) throws(Problem) -> MessageQueryKey {
-        let keys = MessageQueryKey.allCases.filter { key in
-            switch key {
-            case .limit: route == .list
-            case .last, .follow: route == .stream
-            default: true
-            }
-        }
+        let keys = keys(for: route)
         if let key = keys.first(where: { $0.rawValue == name }) { return key }
         let known = keys.map(\.rawValue)
         let hint = Spelling.nearest(String(name), in: known).map { "; did you mean \"\($0)\"?" }

@@ -5,7 +5,6 @@ import ControlAPI
 import Hummingbird
 import NIOCore
 import RelayCore
-import ServiceLifecycle
 
 // What takes Hummingbird's writer is `@concurrent`, as the writer's own methods are.
 
@@ -18,20 +17,26 @@ private struct MessageLines {
     private static let pieceBytes = 64 << 10
 
     private var formatter: MessageFormatter
+    private let framing: StreamFraming
+    private let instance: String
     private var piece = ByteBuffer()
 
-    init(_ request: MessageRequest) {
+    init(_ request: MessageRequest, _ framing: StreamFraming = .lines, instance: String) {
         formatter = MessageFormatter(request.content, hasColours: request.hasColours)
+        self.framing = framing
+        self.instance = instance
     }
 
     var isEmpty: Bool { piece.readableBytes == 0 }
 
+    /// - Parameter separator: What follows; nil for what ends a line of the stream.
     @concurrent
     mutating func append(
-        _ entry: TrafficEntry, before separator: String, to writer: inout any ResponseBodyWriter
+        _ entry: TrafficEntry, before separator: String? = nil, to writer: inout any ResponseBodyWriter
     ) async throws {
+        if framing != .lines { piece.writeString(framing.prefix(instance, entry.number)) }
         formatter.append(entry, to: &piece)
-        piece.writeString(separator)
+        piece.writeString(separator ?? framing.suffix)
         if piece.readableBytes >= Self.pieceBytes { try await flush(to: &writer) }
     }
 
@@ -40,7 +45,7 @@ private struct MessageLines {
     }
 
     mutating func append(_ note: MessageStreamNote) {
-        piece.writeString(note.line)
+        piece.writeString(framing.note(note.json, instance, next: note.next))
     }
 
     @concurrent
@@ -62,7 +67,7 @@ struct MessageList: Sendable {
     var body: ResponseBody {
         let range = ring.range
         return ResponseBody { [self] writer in
-            var lines = MessageLines(request)
+            var lines = MessageLines(request, instance: ring.instance)
             lines.append("{\"instance\":\"\(ring.instance)\",")
             if let range {
                 lines.append("\"first\":\(range.lowerBound),\"latest\":\(range.upperBound),")
@@ -86,18 +91,15 @@ struct MessageStream: Sendable {
     let request: MessageRequest
     /// Cursor to begin after; nil to begin where the request says.
     let start: UInt64?
-    let heartbeat: TimeAmount
-    let timers: any EventLoop
+    let framing: StreamFraming
+    let pause: StreamPause
 
     /// Entries looked at before they are written: what a client that does not read keeps alive.
     private static let entriesPerLook = 64
-    /// Time between looks while messages come in a row. What a person sees as one is one write
-    /// then; a message that comes alone is written at once.
-    private static let pace = TimeAmount.milliseconds(20)
 
     @concurrent
     func run(_ writer: inout any ResponseBodyWriter) async throws {
-        var lines = MessageLines(request)
+        var lines = MessageLines(request, framing, instance: ring.instance)
         var filter = request.filter
         let range = ring.range
         let latestAtStart = ring.latest
@@ -122,10 +124,10 @@ struct MessageStream: Sendable {
                 lines.append(MessageStreamNote(missed: reading.missed, next: Int(cursor)))
             }
             for entry in reading.entries {
-                try await lines.append(entry, before: "\n", to: &writer)
+                try await lines.append(entry, to: &writer)
             }
             let isAtEnd = reading.entries.count < Self.entriesPerLook
-            if lines.isEmpty, isAtEnd, NIODeadline.now() - lastWrite >= heartbeat {
+            if lines.isEmpty, isAtEnd, NIODeadline.now() - lastWrite >= pause.heartbeat {
                 lines.append(MessageStreamNote(next: Int(cursor)))
             }
             if !lines.isEmpty {
@@ -134,7 +136,9 @@ struct MessageStream: Sendable {
             }
             guard isAtEnd else { continue }
             if isStopping { return }
-            try await wait(waiter, after: cursor, since: lastWrite)
+            try await pause.wait(waiter, since: lastWrite) { [cursor] in
+                await ring.wait(waiter, after: cursor)
+            }
         }
     }
 
@@ -147,51 +151,24 @@ struct MessageStream: Sendable {
         if let last = request.last {
             let reading = ring.newest(last, matching: request.filter)
             for entry in reading.entries {
-                try await lines.append(entry, before: "\n", to: &writer)
+                try await lines.append(entry, to: &writer)
             }
             return reading.next
         }
         guard request.filter.since != nil else { return ring.latest }
         return (ring.range?.lowerBound ?? 1) - 1
     }
-
-    /// Until there is something to write, a sign of life is due, or relayd stops.
-    ///
-    /// - Throws: When the client has left.
-    private func wait(
-        _ waiter: MessageWaiter, after cursor: UInt64, since lastWrite: NIODeadline
-    ) async throws {
-        await withGracefulShutdownHandler {
-            await wait(until: .now() + Self.pace, waiter) { await waiter.wait() }
-            guard !Task.isShuttingDownGracefully else { return }
-            await wait(until: lastWrite + heartbeat, waiter) {
-                await ring.wait(waiter, after: cursor)
-            }
-        } onGracefulShutdown: {
-            waiter.wake()
-        }
-        try Task.checkCancellation()
-    }
-
-    /// Not `Task.sleep`, which would start the system's thread pool (see `LoopExecutor`).
-    private func wait(
-        until deadline: NIODeadline, _ waiter: MessageWaiter, _ news: () async -> Void
-    ) async {
-        let timer = timers.scheduleTask(deadline: deadline) { waiter.wake() }
-        await news()
-        timer.cancel()
-    }
 }
 
 extension MessageStreamNote {
     /// Numbers and hex digits only: nothing to escape.
-    fileprivate var line: String {
+    fileprivate var json: String {
         var members: [String] = []
         if let instance { members.append("\"instance\":\"\(instance)\"") }
         if let first { members.append("\"first\":\(first)") }
         if let latest { members.append("\"latest\":\(latest)") }
         if let missed { members.append("\"missed\":\(missed)") }
         if let next { members.append("\"next\":\(next)") }
-        return "{" + members.joined(separator: ",") + "}\n"
+        return "{" + members.joined(separator: ",") + "}"
     }
 }

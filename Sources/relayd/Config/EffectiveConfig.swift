@@ -1,0 +1,58 @@
+package import ControlAPI
+
+// A configuration with the place each value is from, and how both are shown. Made by `Arguments`,
+// told by the control API.
+
+/// What relayd runs with.
+package struct EffectiveConfig: Sendable {
+    package var config: Config
+    /// Where each option that was set was set last.
+    package var origins: [String: ConfigOrigin]
+
+    package init(_ config: Config, origins: [String: ConfigOrigin] = [:]) {
+        self.config = config
+        self.origins = origins
+    }
+
+    /// Every option with its value and its origin.
+    package var report: ConfigReport {
+        let builtIn = Config()
+        return ConfigReport(
+            options: ConfigSchema().options.map { option in
+                let origin = origins[option.path]
+                return ConfigOptionReport(
+                    path: option.path, value: option.text(config), builtIn: option.text(builtIn),
+                    origin: origin?.kind ?? .builtIn, place: origin?.place)
+            })
+    }
+}
+
+extension ConfigOrigin {
+    fileprivate var kind: ConfigOriginKind {
+        switch self {
+        case .file, .wholeFile: .file
+        case .environment: .environment
+        case .flag: .flag
+        }
+    }
+
+    fileprivate var place: String {
+        if case .environment(let name) = self { name } else { description }
+    }
+}
+
+extension ConfigOption {
+    /// A value as the file has it.
+    static func text(_ value: Any, of path: String) -> String {
+        switch value {
+        // The one number that is written in octal.
+        case let mode as UInt32: "0" + String(mode, radix: 8)
+        case let duration as Duration: Quantity.text(duration)
+        case let path as Config.Control.SocketPath:
+            if case .path(let path) = path { path } else { "auto" }
+        case let list as [any Sendable]: list.map { text($0, of: path) }.joined(separator: ", ")
+        case let value as any RawRepresentable: "\(value.rawValue)"
+        default: "\(value)"
+        }
+    }
+}

@@ -1,0 +1,151 @@
+// Answers what is asked about events: a list, the stream. `ControlHandlers` adds the routes.
+
+import ControlAPI
+import HTTPTypes
+import Hummingbird
+package import NIOCore
+import NIOPosix
+import RelayCore
+import ServiceLifecycle
+
+/// The part of the control API that reads `EventRing`.
+package struct EventHandlers: Sendable {
+    let ring: EventRing
+    private let pause: StreamPause
+
+    /// - Parameters: As of `MessageHandlers`.
+    package init(
+        ring: EventRing, heartbeat: TimeAmount = .seconds(15),
+        timers: any EventLoop = MultiThreadedEventLoopGroup.singleton.next()
+    ) {
+        self.ring = ring
+        pause = StreamPause(heartbeat: heartbeat, timers: timers)
+    }
+
+    func addRoutes(to router: Router<BasicRequestContext>) {
+        router.get(RouterPath(Routes.events)) { request, _ in
+            try answering(request, .events) { wanted in
+                let reading =
+                    cursor(wanted).map { ring.events(after: $0, limit: wanted.limit) }
+                    ?? ring.newest(wanted.limit)
+                let range = ring.range
+                return try .json(
+                    EventList(
+                        instance: ring.instance, first: range?.lowerBound,
+                        latest: range?.upperBound, missed: reading.missed, next: reading.next,
+                        events: reading.events))
+            }
+        }
+        router.get(RouterPath(Routes.eventStream)) { request, _ in
+            try answering(request, .eventStream) { wanted in
+                let framing = StreamFraming(request)
+                let stream = EventStream(
+                    ring: ring, request: wanted, start: cursor(wanted), framing: framing,
+                    pause: pause)
+                return Response(
+                    status: .ok,
+                    headers: [.contentType: framing.contentType, .cacheControl: "no-store"],
+                    body: ResponseBody { writer in
+                        try await stream.run(&writer)
+                        try await writer.finish(nil)
+                    })
+            }
+        }
+    }
+
+    /// A cursor of another run of relayd counts for nothing in this one.
+    private func cursor(_ wanted: MessageRequest) -> Int? {
+        wanted.after.map { after in
+            wanted.instance.map { $0 == ring.instance } ?? true ? Int(clamping: after) : 0
+        }
+    }
+
+    private func answering(
+        _ request: Request, _ route: MessageRequest.Route,
+        _ answer: (MessageRequest) throws -> Response
+    ) throws -> Response {
+        do throws(MessageRequest.Problem) {
+            let wanted = try MessageRequest(request, for: route)
+            return try answered(wanted, answer)
+        } catch {
+            return try .json(APIError(.badRequest, error.message), status: .badRequest)
+        }
+    }
+
+    /// What `answer` throws is no problem of the request.
+    private func answered(
+        _ wanted: MessageRequest, _ answer: (MessageRequest) throws -> Response
+    ) throws(MessageRequest.Problem) -> Response {
+        do {
+            return try answer(wanted)
+        } catch {
+            throw MessageRequest.Problem(message: "\(error)")
+        }
+    }
+}
+
+/// The answer to `Routes.eventStream`: what was, then what comes, until the client leaves or relayd
+/// stops.
+private struct EventStream: Sendable {
+    let ring: EventRing
+    let request: MessageRequest
+    /// Cursor to begin after; nil to begin where the request says.
+    let start: Int?
+    let framing: StreamFraming
+    let pause: StreamPause
+
+    /// Events written at once: what a client that does not read keeps alive.
+    private static let eventsPerLook = 64
+
+    @concurrent
+    func run(_ writer: inout any ResponseBodyWriter) async throws {
+        let range = ring.range
+        var piece = ByteBuffer()
+        try note(
+            MessageStreamNote(
+                instance: ring.instance, first: range?.lowerBound, latest: range?.upperBound),
+            to: &piece)
+        var cursor = start ?? ring.latest
+        if start == nil, let last = request.last {
+            cursor = max(0, ring.latest - min(last, EventRing.defaultCapacity))
+            cursor = max(cursor, (ring.range?.lowerBound ?? 1) - 1)
+        }
+        let waiter = MessageWaiter()
+        var lastWrite = NIODeadline.now()
+        while true {
+            // What is kept when the stop comes is still written.
+            let isStopping = Task.isShuttingDownGracefully || !request.follows
+            let reading = ring.events(after: cursor, limit: Self.eventsPerLook)
+            cursor = reading.next
+            if reading.missed > 0 {
+                try note(MessageStreamNote(missed: reading.missed, next: cursor), to: &piece)
+            }
+            for event in reading.events {
+                piece.writeString(framing.prefix(ring.instance, event.n))
+                piece.writeBytes(try APICoding.encodeLine(event))
+                piece.writeString(framing.suffix)
+            }
+            let isAtEnd = reading.events.count < Self.eventsPerLook
+            let isDue = NIODeadline.now() - lastWrite >= pause.heartbeat
+            if piece.readableBytes == 0, isAtEnd, isDue {
+                try note(MessageStreamNote(next: cursor), to: &piece)
+            }
+            if piece.readableBytes > 0 {
+                let full = piece
+                piece = ByteBuffer()
+                try await writer.write(full)
+                lastWrite = .now()
+            }
+            guard isAtEnd else { continue }
+            if isStopping { return }
+            try await pause.wait(waiter, since: lastWrite) { [cursor] in
+                await ring.wait(waiter, after: cursor)
+            }
+        }
+    }
+
+    private func note(_ note: MessageStreamNote, to piece: inout ByteBuffer) throws {
+        let json = String(decoding: try APICoding.encodeLine(note), as: UTF8.self)
+        piece.writeString(framing.note(json, ring.instance, next: note.next))
+    }
+}

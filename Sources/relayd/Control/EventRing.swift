@@ -1,0 +1,142 @@
+// The latest events, for those who follow along: fed by decoded traffic, advice, limits and the
+// control API itself, read by `EventHandlers`.
+
+package import ControlAPI
+import NIOCore
+package import RelayCore
+import SDLProtocol
+import Synchronization
+
+/// Keeps the latest events; the oldest make room for the newest. Nobody waits for readers: one that
+/// is overtaken is told how many it missed.
+package final class EventRing: TrafficConsumer {
+    /// Tells the numbers of this run of relayd from those of another.
+    package let instance: String
+    private let capacity: Int
+
+    private struct State {
+        var events = CircularBuffer<RelayEvent>()
+        var latest = 0
+        var waiters: [ObjectIdentifier: MessageWaiter] = [:]
+    }
+    private let state = Mutex(State())
+
+    /// Events kept: hours of a bench, about half a megabyte.
+    package static let defaultCapacity = 1000
+
+    package init(instance: String, capacity: Int = defaultCapacity) {
+        self.instance = instance
+        self.capacity = capacity
+    }
+
+    // MARK: Keeping
+
+    package func add(
+        _ event: RelayEventKind, _ text: String, at time: WallTime = .now(), app: AppID? = nil,
+        appName: String? = nil, code: String? = nil, count: Int? = nil
+    ) {
+        let waiters = state.withLock { state in
+            state.latest += 1
+            state.events.append(
+                RelayEvent(
+                    n: state.latest, at: Timestamp(time), event: event, text: text,
+                    app: app.map { Int($0.rawValue) }, appName: appName, code: code, count: count))
+            if state.events.count > capacity { state.events.removeFirst() }
+            defer { state.waiters = [:] }
+            return state.waiters
+        }
+        for waiter in waiters.values { waiter.wake() }
+    }
+
+    package func consume(_ entries: [TrafficEntry]) async {
+        for entry in entries { consume(entry) }
+    }
+
+    private func consume(_ entry: TrafficEntry) {
+        let who = entry.appName ?? entry.app.map { "app \($0)" } ?? "the head unit"
+        func add(_ kind: RelayEventKind, _ text: String, count: Int? = nil) {
+            self.add(
+                kind, text, at: entry.time, app: entry.app, appName: entry.appName, count: count)
+        }
+        switch entry.content {
+        case .event(.linkOpened(let address)): add(.linkOpened, "the link to \(address) is open")
+        case .event(.linkClosed(let reason)): add(.linkClosed, "the link is closed: \(reason)")
+        case .event(.appConnected(let peer)): add(.appConnected, "\(who) connected from \(peer)")
+        case .event(.appClosed(let reason)): add(.appLeft, "\(who) left: \(reason)")
+        case .event(.missed(let frames, _)):
+            add(.missed, "\(frames) frames were forwarded unseen", count: frames)
+        case .event(.noticed(let notice)): add(.notice, "\(who) \(notice.description)")
+        case .rpc(let rpc)
+        where rpc.outcome?.success == true && rpc.message.functionID == .registerAppInterface:
+            add(.appRegistered, "\(who) is registered")
+        default: break
+        }
+    }
+
+    // MARK: Reading
+
+    /// A piece of what is kept, and where to go on.
+    package struct Reading: Sendable, Equatable {
+        package var events: [RelayEvent]
+        package var next: Int
+        package var missed: Int
+    }
+
+    /// Numbers of the oldest and the latest event that are kept.
+    package var range: ClosedRange<Int>? {
+        state.withLock { state in
+            state.events.first.map { $0.n...state.latest }
+        }
+    }
+
+    package var latest: Int { state.withLock { $0.latest } }
+
+    /// The oldest `limit` events after `cursor`; a cursor beyond the latest is another run's.
+    package func events(after cursor: Int, limit: Int) -> Reading {
+        state.withLock { state in
+            var cursor = cursor > state.latest ? 0 : cursor
+            let evicted = state.latest - state.events.count
+            let missed = max(0, evicted - cursor)
+            cursor = max(cursor, evicted)
+            let events = Array(state.events.dropFirst(cursor - evicted).prefix(limit))
+            return Reading(events: events, next: events.last?.n ?? cursor, missed: missed)
+        }
+    }
+
+    /// The newest `limit` events, oldest first.
+    package func newest(_ limit: Int) -> Reading {
+        state.withLock { state in
+            Reading(events: Array(state.events.suffix(limit)), next: state.latest, missed: 0)
+        }
+    }
+
+    /// Returns when there is an event after `cursor`, the waiter is woken, or the task is cancelled.
+    package func wait(_ waiter: MessageWaiter, after cursor: Int) async {
+        let id = ObjectIdentifier(waiter)
+        let mayWait = state.withLock { state in
+            guard state.latest <= cursor else { return false }
+            state.waiters[id] = waiter
+            return true
+        }
+        guard mayWait else { return }
+        await waiter.wait()
+        state.withLock { $0.waiters[id] = nil }
+    }
+}
+
+extension EventRing {
+    /// A piece of advice that is new.
+    func add(_ advice: Advice) {
+        add(
+            .advice, advice.sentence, at: advice.time, app: advice.app, appName: advice.appName,
+            code: advice.code.rawValue)
+    }
+
+    /// A limit that was hit for the first time, or 2, 4, 8, … times.
+    func add(_ limit: RelayLimit, _ hits: LimitHits) {
+        let count = Int(clamping: hits.count)
+        add(
+            .limit, "limit \(limit.rawValue) was hit, \(count) time\(count == 1 ? "" : "s") so far",
+            at: hits.lastAt ?? .now(), code: limit.rawValue, count: count)
+    }
+}

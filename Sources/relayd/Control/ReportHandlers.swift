@@ -1,0 +1,92 @@
+// Answers what is asked about relayd as a whole: apps, counts, configuration, metrics.
+// `ControlHandlers` adds the routes.
+
+package import ControlAPI
+import HTTPTypes
+import Hummingbird
+package import RelayCore
+import SDLProtocol
+
+/// The part of the control API that reads counters and settings.
+package struct ReportHandlers: Sendable {
+    let status: @Sendable () async throws -> StatusSnapshot
+    let statistics: TrafficStatistics
+    let advisor: TrafficAdvisor?
+    let ring: MessageRing?
+    let config: ConfigReport
+
+    package init(
+        status: @escaping @Sendable () async throws -> StatusSnapshot,
+        statistics: TrafficStatistics = TrafficStatistics(), advisor: TrafficAdvisor? = nil,
+        ring: MessageRing? = nil, config: ConfigReport = ConfigReport(options: [])
+    ) {
+        self.status = status
+        self.statistics = statistics
+        self.advisor = advisor
+        self.ring = ring
+        self.config = config
+    }
+
+    func addRoutes(to router: Router<BasicRequestContext>) {
+        router.get(RouterPath(Routes.apps)) { _, _ in
+            try Response.json(AppList(try await status()))
+        }
+        router.get(RouterPath(Routes.config)) { _, _ in try Response.json(config) }
+        router.get(RouterPath(Routes.stats)) { _, _ in
+            try Response.json(
+                StatsReport(statistics.current, since: statistics.since, at: .now()))
+        }
+        router.get(RouterPath(Routes.metrics)) { _, _ in
+            Response(
+                status: .ok,
+                headers: [.contentType: PrometheusText.contentType, .cacheControl: "no-store"],
+                body: ResponseBody(byteBuffer: ByteBuffer(string: try await metrics())))
+        }
+    }
+
+    private func metrics() async throws -> String {
+        Metrics(
+            status: try await status(), statistics: statistics.current,
+            advice: advisor?.counts() ?? [:], ring: ring?.usage ?? (0, 0), usage: .current
+        ).text
+    }
+}
+
+extension StatsReport {
+    init(_ statistics: Statistics, since: WallTime, at: WallTime) {
+        let lanes = statistics.lanes.sorted { $0.key.sortKey < $1.key.sortKey }
+        let functions = statistics.functions.map { FunctionReport($0.key, $0.value) }
+        self.init(
+            since: Timestamp(since), at: Timestamp(at),
+            traffic: lanes.map { lane, amount in
+                LaneReport(
+                    app: lane.app, service: lane.service.name, from: lane.direction.sender,
+                    frames: Int(clamping: amount.frames), bytes: Int(clamping: amount.bytes))
+            },
+            functions: functions.sorted { ($1.total, $0.function) < ($0.total, $1.function) },
+            dropped: statistics.dropped.mapValues { Int(clamping: $0) },
+            unanswered: Int(clamping: statistics.unanswered),
+            unseen: Int(clamping: statistics.unseenFrames))
+    }
+}
+
+extension FunctionReport {
+    fileprivate var total: Int { requests + notifications }
+
+    fileprivate init(_ name: String, _ counts: Statistics.Function) {
+        self.init(
+            function: name, requests: Int(clamping: counts.requests),
+            responses: Int(clamping: counts.responses),
+            notifications: Int(clamping: counts.notifications),
+            results: counts.results.mapValues { Int(clamping: $0) })
+        guard counts.latency.count > 0 else { return }
+        meanMilliseconds = Self.milliseconds(
+            Double(counts.latency.sum) / Double(counts.latency.count))
+        maximumMilliseconds = Self.milliseconds(Double(counts.latency.maximum))
+    }
+
+    /// With microseconds.
+    private static func milliseconds(_ nanoseconds: Double) -> Double {
+        (nanoseconds / 1000).rounded() / 1000
+    }
+}

@@ -1,0 +1,61 @@
+// How a stream's lines are put on the wire: one JSON object per line, or as server-sent events for
+// browsers. Chosen per request by `MessageHandlers` and `EventHandlers`.
+
+import HTTPTypes
+import Hummingbird
+
+/// The form of a stream.
+enum StreamFraming: Sendable {
+    /// A JSON object per line (application/x-ndjson).
+    case lines
+    /// "id", "data" and a blank line (WHATWG HTML, "Server-sent events"). Notes are events of type
+    /// "note", so that `onmessage` only gets messages.
+    case serverSentEvents
+
+    /// What the client accepts; lines unless it asks for the other.
+    init(_ request: Request) {
+        let wanted = request.headers[.accept] ?? ""
+        self = wanted.contains("text/event-stream") ? .serverSentEvents : .lines
+    }
+
+    var contentType: String {
+        switch self {
+        case .lines: "application/x-ndjson"
+        case .serverSentEvents: "text/event-stream"
+        }
+    }
+
+    /// What stands before an object. An ID names the run of relayd as well, because a browser that
+    /// reconnects sends nothing else.
+    func prefix(_ instance: String, _ number: some BinaryInteger) -> String {
+        switch self {
+        case .lines: ""
+        case .serverSentEvents: "id: \(instance)/\(number)\ndata: "
+        }
+    }
+
+    var suffix: String {
+        switch self {
+        case .lines: "\n"
+        case .serverSentEvents: "\n\n"
+        }
+    }
+
+    /// A note; `next` is the cursor it moves the reader to.
+    func note(_ json: String, _ instance: String, next: Int?) -> String {
+        switch self {
+        case .lines: json + "\n"
+        case .serverSentEvents:
+            (next.map { "id: \(instance)/\($0)\n" } ?? "") + "event: note\ndata: \(json)\n\n"
+        }
+    }
+
+    /// Where a browser goes on that reconnects.
+    static func lastEvent(_ request: Request) -> (instance: String, after: Int)? {
+        guard let text = HTTPField.Name("Last-Event-ID").flatMap({ request.headers[$0] }),
+            let slash = text.firstIndex(of: "/"), let after = Int(text[text.index(after: slash)...]),
+            after >= 0
+        else { return nil }
+        return (String(text[..<slash]), after)
+    }
+}
