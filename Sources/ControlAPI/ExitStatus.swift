@@ -6,6 +6,8 @@ package enum ExitStatus: Int32, Sendable, CaseIterable {
     case notConnected = 1
     /// relayd is not running, or cannot be asked: not permitted, no answer, not relayd.
     case notRunning = 2
+    /// relayd runs and refused what was asked: no such app, not permitted, not possible now.
+    case refused = 3
     /// The command line was not understood (EX_USAGE of sysexits.h, as ArgumentParser has it).
     case usage = 64
 
@@ -19,6 +21,7 @@ package enum ExitStatus: Int32, Sendable, CaseIterable {
           0   all is well: the head unit is open and apps can connect
           1   relayd runs, but the head unit is not open or apps cannot connect
           2   relayd is not running, or cannot be asked
+          3   relayd refused: no such app, not permitted, not possible now
           64  the command line was not understood
         """
 }

@@ -9,9 +9,12 @@ import NIOCore
 @main
 package struct RelayCtl: AsyncParsableCommand {
     package static let commands: [any ParsableCommand.Type] = [
-        StatusCommand.self, TailCommand.self, ShowCommand.self, AppCommand.self,
-        PermissionsCommand.self, AdviceCommand.self, ExplainCommand.self, USBCommand.self,
-        SampleAppCommand.self,
+        StatusCommand.self, DoctorCommand.self, AppsCommand.self, AppCommand.self,
+        TailCommand.self, ShowCommand.self, StatsCommand.self, PermissionsCommand.self,
+        AdviceCommand.self, ExplainCommand.self, USBCommand.self, DisconnectCommand.self,
+        ReopenCommand.self,
+        ServerCommand.self, LogLevelCommand.self, ConfigCommand.self, ReloadCommand.self,
+        APICommand.self, SampleAppCommand.self,
     ]
 
     package static let configuration = CommandConfiguration(

@@ -53,12 +53,14 @@ struct ControlTestServer {
     func make(
         mode: UInt16 = 0o660, group: String? = nil,
         messages: MessageHandlers = Self.messages, actions: ControlActions = .none,
-        log: LogControl = .none, logger: Logger = Self.quiet,
+        log: LogControl = .none, events: EventRing = EventRing(instance: "e"),
+        reports: ReportHandlers? = nil, logger: Logger = Self.quiet,
         status: @escaping @Sendable () async throws -> StatusSnapshot = { Self.snapshot }
     ) throws -> ControlServer {
         try ControlServer(
             configuration: .init(socketPath: path, mode: mode, group: group), status: status,
-            messages: messages, actions: actions, log: log,
+            messages: messages, events: EventHandlers(ring: events), reports: reports,
+            actions: actions, log: log,
             eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
             logger: logger)
     }
@@ -67,13 +69,15 @@ struct ControlTestServer {
     static func with(
         answering status: StatusSnapshot = snapshot, failing error: (any Error)? = nil,
         messages: MessageHandlers = Self.messages, actions: ControlActions = .none,
-        log: LogControl = .none, logger: Logger = Self.quiet,
+        log: LogControl = .none, events: EventRing = EventRing(instance: "e"),
+        reports: ReportHandlers? = nil, logger: Logger = Self.quiet,
         _ body: (ControlTestServer) async throws -> Void
     ) async throws {
         let test = try ControlTestServer()
         defer { test.cleanUp() }
         let server = try test.make(
-            messages: messages, actions: actions, log: log, logger: logger,
+            messages: messages, actions: actions, log: log, events: events, reports: reports,
+            logger: logger,
             status: {
                 if let error { throw error }
                 return status
@@ -134,6 +138,21 @@ struct ControlTestServer {
             }
             guard count > 0 else { return nil }
             bytes += buffer[..<count]
+        }
+    }
+
+    /// What comes until `words` have come.
+    func read(_ descriptor: Int32, until words: String) async throws -> String {
+        try await NIOThreadPool.singleton.runIfActive {
+            var bytes: [UInt8] = []
+            var buffer = [UInt8](repeating: 0, count: 65_536)
+            while true {
+                let text = String(decoding: bytes, as: UTF8.self)
+                if text.contains(words) { return text }
+                let count = recv(descriptor, &buffer, buffer.count, 0)
+                try #require(count > 0, "never came: \(words); so far: \(text)")
+                bytes += buffer[..<count]
+            }
         }
     }
 

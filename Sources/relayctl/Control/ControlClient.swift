@@ -51,12 +51,20 @@ package struct ControlClient: Sendable {
     package func get(
         _ path: String
     ) async throws(ControlClientError) -> (socket: ControlSocket, answer: ControlAnswer) {
+        try await ask(ControlQuestion(path: path))
+    }
+
+    /// The answer of the first relayd found, if it is a success. Asked once: what changes something
+    /// is not said again to another socket.
+    package func ask(
+        _ question: ControlQuestion
+    ) async throws(ControlClientError) -> (socket: ControlSocket, answer: ControlAnswer) {
         var findings: [ControlClientError.Finding] = []
         for socket in sockets {
             do {
                 try socket.checkDirectoryIsOurs()
-                let answer = try await ask(socket.path, for: path)
-                try Self.check(answer, from: socket.path, to: path)
+                let answer = try await ask(socket.path, question)
+                try Self.check(answer, from: socket.path, to: question.path)
                 return (socket, answer)
             } catch let error as ControlClientError {
                 throw error
@@ -69,7 +77,9 @@ package struct ControlClient: Sendable {
         throw .notRunning(findings)
     }
 
-    private func ask(_ socketPath: String, for path: String) async throws -> ControlAnswer {
+    private func ask(
+        _ socketPath: String, _ question: ControlQuestion
+    ) async throws -> ControlAnswer {
         let loop = eventLoopGroup.next()
         let answer = loop.makePromise(of: ControlAnswer.self)
         let timeout = timeout
@@ -79,7 +89,7 @@ package struct ControlClient: Sendable {
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHTTPClientHandlers()
                     try channel.pipeline.syncOperations.addHandler(
-                        ControlExchange(path: path, timeout: timeout, promise: answer))
+                        ControlExchange(question, timeout: timeout, promise: answer))
                 }
             }
             .connect(unixDomainSocketPath: socketPath)

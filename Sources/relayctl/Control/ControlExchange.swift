@@ -2,6 +2,14 @@ import ControlAPI
 import NIOCore
 import NIOHTTP1
 
+/// What relayd is asked.
+package struct ControlQuestion: Sendable, Equatable {
+    package var method = "GET"
+    package let path: String
+    /// JSON, or nothing.
+    package var body: [UInt8] = []
+}
+
 /// What relayd answered.
 package struct ControlAnswer: Sendable, Equatable {
     package let status: Int
@@ -29,15 +37,17 @@ final class ControlExchange: ChannelInboundHandler {
     /// Largest answer taken: a status with some hundred apps stays far below.
     static let maximumBodyBytes = 8 << 20
 
-    private let path: String
+    private let request: ControlQuestion
     private let timeout: TimeAmount
     private var promise: EventLoopPromise<ControlAnswer>?
     private var deadline: Scheduled<Void>?
     private var head: HTTPResponseHead?
     private var body: [UInt8] = []
 
-    init(path: String, timeout: TimeAmount, promise: EventLoopPromise<ControlAnswer>) {
-        self.path = path
+    init(
+        _ request: ControlQuestion, timeout: TimeAmount, promise: EventLoopPromise<ControlAnswer>
+    ) {
+        self.request = request
         self.timeout = timeout
         self.promise = promise
     }
@@ -46,11 +56,20 @@ final class ControlExchange: ChannelInboundHandler {
         deadline = context.eventLoop.assumeIsolated().scheduleTask(in: timeout) {
             self.finish(.failure(Failure.timedOut), context)
         }
-        var head = HTTPRequestHead(version: .http1_1, method: .GET, uri: path)
+        var head = HTTPRequestHead(
+            version: .http1_1, method: HTTPMethod(rawValue: request.method), uri: request.path)
         head.headers = [
             "Host": "relayd", "User-Agent": "relayctl/\(Version.current)", "Connection": "close",
         ]
+        if !request.body.isEmpty {
+            head.headers.add(name: "Content-Type", value: "application/json")
+            head.headers.add(name: "Content-Length", value: "\(request.body.count)")
+        }
         context.write(wrapOutboundOut(.head(head)), promise: nil)
+        if !request.body.isEmpty {
+            let body = context.channel.allocator.buffer(bytes: request.body)
+            context.write(wrapOutboundOut(.body(.byteBuffer(body))), promise: nil)
+        }
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
     }
 

@@ -40,6 +40,13 @@ package struct StatusText: Sendable {
         return lines.map { $0 + "\n" }.joined()
     }
 
+    /// The apps alone.
+    package func render(_ list: AppList) -> String {
+        let rows = table(list.apps).dropFirst()
+        let apps = rows.isEmpty ? ["no app is connected"] : Array(rows)
+        return (apps + departures(list.recentDepartures)).map { $0 + "\n" }.joined()
+    }
+
     // MARK: - The four lines
 
     private func accessory(_ accessory: AccessoryStatus) -> [String] {
@@ -106,7 +113,12 @@ package struct StatusText: Sendable {
     private func server(_ server: ServerStatus) -> [String] {
         var details = server.endpoints.map(SafeText.clean)
         if server.refusedCount > 0 { details.append("(\(server.refusedCount) refused)") }
-        let look: Style.Look = server.state == .listening ? .green : .red
+        let look: Style.Look =
+            switch server.state {
+            case .listening: .green
+            case .off: .yellow
+            default: .red
+            }
         var lines = line("Server", server.state.rawValue, look, details)
         if let reason = server.reason { lines += explanation(reason, look: look) }
         return lines

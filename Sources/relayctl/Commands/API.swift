@@ -1,0 +1,53 @@
+package import ArgumentParser
+import ControlAPI
+
+/// `relayctl api`: show what relayd answers on its control socket.
+package struct APICommand: AsyncParsableCommand {
+    package static let configuration = CommandConfiguration(
+        commandName: "api",
+        abstract: "Show what relayd answers on its control socket.",
+        discussion: """
+            HTTP over a Unix socket; everything relayctl shows can be asked with curl:
+
+              curl --unix-socket "$(relayctl api --print-socket)" http://relayd/v1/status
+
+            EXIT CODES
+              0   shown
+              2   relayd is not running, or cannot be asked
+              64  the command line was not understood
+            """)
+
+    @Flag(help: "Only print the path of the socket that answers.")
+    package var printSocket = false
+
+    @OptionGroup package var output: OutputOptions
+    @OptionGroup package var socket: SocketOptions
+
+    package init() {}
+
+    package func run() async throws {
+        let client = try socket.client()
+        guard !printSocket else {
+            let (socket, _) = try await client.get(Routes.index)
+            let path = SafeText.line(socket.path)
+            // A path in JSON: quotes and backslashes are all that is left to escape.
+            let json = String(decoding: try APICoding.encode(["socket": path]), as: UTF8.self)
+            Output.current.write(output.json ? json : path + "\n")
+            return
+        }
+        let answer = try await client.ask(RouteList.self, Routes.index)
+        guard !output.json else {
+            Output.current.write(JSONText.safe(answer.json))
+            return
+        }
+        let routes = answer.value.routes
+        let table = Table([
+            .init("Method", routes.map { SafeText.clean($0.method) }),
+            .init("Path", routes.map { SafeText.clean($0.path) }),
+            .init("Answers", routes.map { SafeText.clean($0.summary) }),
+        ]).fitted(
+            to: Output.current.size().columns, [.shorten("Answers", to: 20), .drop("Answers")])
+        let lines = table.lines(Output.current.style(output.color))
+        Output.current.write(lines.map { $0 + "\n" }.joined())
+    }
+}

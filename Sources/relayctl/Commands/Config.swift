@@ -1,0 +1,58 @@
+package import ArgumentParser
+import ControlAPI
+
+/// `relayctl config`: show the configuration in force, and where each value is from.
+package struct ConfigCommand: AsyncParsableCommand {
+    package static let configuration = CommandConfiguration(
+        commandName: "config",
+        abstract: "Show the configuration in force, and where each value is from.",
+        discussion: """
+            Options that somebody has set, with their place: a line of the file, an environment variable, a
+            flag. With --all also those at their default.
+
+            EXAMPLES
+              relayctl config
+              relayctl config --all --json
+
+            EXIT CODES
+              0   shown
+              2   relayd is not running, or cannot be asked
+              64  the command line was not understood
+            """)
+
+    @Flag(help: "Also options at their default.")
+    package var all = false
+
+    @OptionGroup package var output: OutputOptions
+    @OptionGroup package var socket: SocketOptions
+
+    package init() {}
+
+    package func run() async throws {
+        let answer = try await socket.client().ask(ConfigReport.self, Routes.config)
+        guard !output.json else {
+            Output.current.write(JSONText.safe(answer.json))
+            return
+        }
+        let options = answer.value.options.filter { all || $0.origin != .builtIn }
+        guard !options.isEmpty else {
+            Output.current.write("every option is at its default; --all shows them\n")
+            return
+        }
+        func cells(_ cell: (ConfigOptionReport) -> String) -> [String] {
+            options.map { SafeText.clean(cell($0)) }
+        }
+        let table = Table([
+            .init("Option", cells(\.path)), .init("Value", cells(\.value)),
+            .init("From", cells { $0.place ?? $0.origin.rawValue }),
+            .init("Default", cells(\.builtIn)),
+        ]).fitted(
+            to: Output.current.size().columns,
+            [
+                .drop("Default"), .shortenInMiddle("From", to: 20), .shorten("Value", to: 16),
+                .drop("From"),
+            ])
+        let lines = table.lines(Output.current.style(output.color))
+        Output.current.write(lines.map { $0 + "\n" }.joined())
+    }
+}

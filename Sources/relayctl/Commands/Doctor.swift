@@ -1,0 +1,51 @@
+package import ArgumentParser
+import ControlAPI
+
+/// `relayctl doctor`: check the chain from head unit to app; name the first thing that is broken.
+package struct DoctorCommand: AsyncParsableCommand {
+    package static let configuration = CommandConfiguration(
+        commandName: "doctor",
+        abstract: "Check the chain from head unit to app; name the first thing that is broken.",
+        discussion: """
+            From the daemon over the head unit and the port to the apps, link by link, with the remedy for
+            the first one that is broken. What comes after it is not looked at: it may work by itself then.
+
+            EXIT CODES
+              0   nothing is broken
+              1   something in the chain is broken
+              2   relayd is not running, or cannot be asked
+              64  the command line was not understood
+            """)
+
+    @OptionGroup package var output: OutputOptions
+    @OptionGroup package var socket: SocketOptions
+
+    package init() {}
+
+    package func run() async throws {
+        let client = try socket.client()
+        var diagnosis: Diagnosis
+        var exit = ExitStatus.ok
+        do throws(ControlClientError) {
+            let (found, _) = try await client.get(Routes.index)
+            let status = try await client.status().snapshot
+            let advice = try await client.ask(AdviceList.self, Routes.advice).value
+            let firewall = Firewall.active
+            diagnosis = Diagnosis(
+                status, advice: advice.advice, socket: found.path, firewall: firewall)
+            if diagnosis.broken != nil { exit = .notConnected }
+        } catch {
+            diagnosis = Diagnosis(unreachable: error)
+            exit = .notRunning
+        }
+        if output.json {
+            let json = String(decoding: try APICoding.encode(diagnosis), as: UTF8.self)
+            Output.current.write(JSONText.safe(json))
+        } else {
+            let style = Output.current.style(output.color)
+            Output.current.write(
+                diagnosis.text(width: Output.current.size().columns, style: style))
+        }
+        if exit != .ok { throw ExitCode(exit.rawValue) }
+    }
+}

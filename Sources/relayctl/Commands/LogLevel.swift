@@ -1,0 +1,88 @@
+package import ArgumentParser
+import ControlAPI
+
+/// `relayctl log-level`: show or change what relayd logs.
+package struct LogLevelCommand: AsyncParsableCommand {
+    package static let configuration = CommandConfiguration(
+        commandName: "log-level",
+        abstract: "Show or change what relayd logs.",
+        discussion: """
+            Without anything it shows level, traffic and filters. A filter that is given replaces the one
+            before; --everything lifts all three. Counts until relayd ends.
+
+            EXAMPLES
+              relayctl log-level
+              relayctl log-level debug
+              relayctl log-level --function '!OnVehicleData'
+              relayctl log-level info --everything
+
+            EXIT CODES
+              0   shown or changed
+              2   relayd is not running, or cannot be asked
+              3   a value is not understood, or you may not
+              64  the command line was not understood
+            """)
+
+    @Argument(
+        help: ArgumentHelp(
+            "relayd's own messages from this level up: error, warning, notice, info, debug, trace.")
+    )
+    package var level: String?
+
+    @Option(help: ArgumentHelp("Whether traffic is logged: on or off.", valueName: "on|off"))
+    package var traffic: ServerCommand.Wanted?
+
+    @Option(parsing: .singleValue, help: "Only this app; may be repeated.")
+    package var app: [String] = []
+
+    @Option(
+        parsing: .singleValue,
+        help: "Only this function, or with ! all but this one; may be repeated.")
+    package var function: [String] = []
+
+    @Option(parsing: .singleValue, help: "Only this service; may be repeated.")
+    package var service: [String] = []
+
+    @Flag(help: "Log all apps, functions and services.")
+    package var everything = false
+
+    @OptionGroup package var output: OutputOptions
+    @OptionGroup package var socket: SocketOptions
+
+    package init() {}
+
+    package func validate() throws {
+        if everything, !(app + function + service).isEmpty {
+            throw ValidationError(
+                "--everything lifts the filters; give it or the filters, not both")
+        }
+    }
+
+    package func run() async throws {
+        func filter(_ words: [String]) -> [String]? { words.isEmpty && !everything ? nil : words }
+        let wanted = LogSettings(
+            level: level, traffic: traffic.map { $0 == .on }, apps: filter(app),
+            functions: filter(function), services: filter(service))
+        let client = try socket.client()
+        let answer =
+            wanted == LogSettings()
+            ? try await client.ask(LogSettings.self, Routes.log)
+            : try await client.change(LogSettings.self, "PUT", Routes.log, wanted)
+        Output.current.write(output.json ? JSONText.safe(answer.json) : Self.text(answer.value))
+    }
+
+    private static func text(_ settings: LogSettings) -> String {
+        func list(_ words: [String]?) -> String {
+            guard let words, !words.isEmpty else { return "all" }
+            return words.map(SafeText.clean).joined(separator: ", ")
+        }
+        return """
+            Level      \(SafeText.clean(settings.level ?? "?"))
+            Traffic    \(settings.traffic == true ? "on" : "off")
+            Apps       \(list(settings.apps))
+            Functions  \(list(settings.functions))
+            Services   \(list(settings.services))
+
+            """
+    }
+}

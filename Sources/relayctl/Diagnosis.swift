@@ -1,0 +1,182 @@
+// Finds the first broken link of the chain from head unit to app. A pure function of what relayd
+// says; `relayctl doctor` asks and prints.
+
+package import ControlAPI
+import Glibc
+
+/// What was checked, in order, up to the first thing that is broken.
+package struct Diagnosis: Codable, Sendable, Equatable {
+    package struct Check: Codable, Sendable, Equatable {
+        /// "daemon", "head unit", "port", "app", "registration" or "advice".
+        package var name: String
+        /// "ok", "hint" or "broken".
+        package var state: String
+        package var text: String
+        package var remedy: String?
+    }
+
+    /// Version of the JSON layout: 1.
+    package var schema = 1
+    package private(set) var checks: [Check] = []
+    /// Name of the check that failed; left out when none did.
+    package private(set) var broken: String?
+
+    private mutating func ok(_ name: String, _ text: String) {
+        checks.append(Check(name: name, state: "ok", text: text))
+    }
+
+    private mutating func hint(_ name: String, _ text: String, _ remedy: String) {
+        checks.append(Check(name: name, state: "hint", text: text, remedy: remedy))
+    }
+
+    private mutating func fail(_ name: String, _ text: String, _ remedy: String) {
+        checks.append(Check(name: name, state: "broken", text: text, remedy: remedy))
+        broken = name
+    }
+
+    /// relayd cannot be asked.
+    package init(unreachable error: ControlClientError) {
+        let parts = "\(error)".split(separator: "→", maxSplits: 1)
+        let text = parts[0].split(separator: "\n").joined(separator: " ")
+        fail(
+            "daemon", text,
+            parts.count > 1
+                ? parts[1].drop { $0 == " " }.description
+                : "look at its log: journalctl -u relayd; then restart it")
+    }
+
+    /// - Parameter firewall: Name of the firewall that runs here, if any is known to.
+    package init(
+        _ status: StatusSnapshot, advice: [AdviceReport], socket: String, firewall: String? = nil
+    ) {
+        ok("daemon", "relayd \(status.relayd.version) runs (pid \(status.relayd.pid)) on \(socket)")
+        guard checkHeadUnit(status.accessory) else { return }
+        guard checkPort(status.server, firewall) else { return }
+        guard checkApps(status) else { return }
+        for advice in advice.prefix(Self.advicePieces) {
+            hint("advice", advice.text, "\(advice.remedy) (relayctl explain \(advice.code))")
+        }
+    }
+
+    /// The latest ones; relayctl advice has them all.
+    private static let advicePieces = 3
+
+    private mutating func checkHeadUnit(_ accessory: AccessoryStatus) -> Bool {
+        guard accessory.state == .open else {
+            let reason = accessory.reason
+            fail(
+                "head unit",
+                "\(accessory.address) is not open"
+                    + (reason.map { ": \($0.message)" } ?? " (\(accessory.state))"),
+                reason?.remedy ?? "wait a moment, then ask again; relayd is opening it")
+            return false
+        }
+        if let hint = accessory.hint {
+            fail("head unit", hint, "connect the head unit's SDL port, and check baud and address")
+            return false
+        }
+        ok("head unit", "\(accessory.address) is open" + (accessory.name.map { " (\($0))" } ?? ""))
+        return true
+    }
+
+    private mutating func checkPort(_ server: ServerStatus, _ firewall: String?) -> Bool {
+        guard server.state == .listening else {
+            let isOff = server.state == .off
+            fail(
+                "port", "apps cannot connect" + (server.reason.map { ": \($0)" } ?? ""),
+                isOff ? "relayctl server on" : "free the port, then: relayctl server on")
+            return false
+        }
+        let places = server.endpoints.joined(separator: ", ")
+        let isLocal = server.endpoints.allSatisfy {
+            $0.hasPrefix("127.") || $0.hasPrefix("[::1]")
+        }
+        if isLocal {
+            hint(
+                "port", "apps can connect to \(places): only apps on this machine",
+                "for others: relayd --listen 0.0.0.0:2776, or ssh -L 2776:127.0.0.1:2776 from there"
+            )
+        } else if let firewall {
+            let port = server.endpoints.first.flatMap { $0.split(separator: ":").last } ?? "2776"
+            hint(
+                "port", "apps can connect to \(places); \(firewall) runs here",
+                firewall == "ufw"
+                    ? "if none comes: sudo ufw allow \(port)/tcp"
+                    : "if none comes: sudo firewall-cmd --add-port=\(port)/tcp")
+        } else {
+            ok("port", "apps can connect to \(places)")
+        }
+        return true
+    }
+
+    private mutating func checkApps(_ status: StatusSnapshot) -> Bool {
+        let endpoint = status.server.endpoints.first ?? "relayd"
+        guard !status.apps.isEmpty else {
+            let gone = status.recentDepartures.first.map { "; the last one left: \($0.reason)" }
+            fail(
+                "app", "no app is connected" + (gone ?? ""),
+                "point your app at \(endpoint), or try: relayctl sample-app")
+            return false
+        }
+        ok("app", "\(Units.count(status.apps.count, "app")) connected")
+        guard let stuck = status.apps.first(where: { $0.state != .registered }) else {
+            ok("registration", "all of them are registered")
+            return true
+        }
+        let name = stuck.appName ?? "app #\(stuck.id)"
+        fail(
+            "registration",
+            "\(name) is not registered (\(stuck.state))"
+                + (stuck.lastProblem.map { ": \($0)" } ?? ""),
+            stuck.advice.map { "\($0.remedy) (relayctl explain \($0.code))" }
+                ?? "see what it says: relayctl tail --app '#\(stuck.id)' --last 20")
+        return false
+    }
+
+    // MARK: For people
+
+    package func text(width: Int, style: Style) -> String {
+        var lines: [String] = []
+        for check in checks {
+            let (mark, look): (String, Style.Look) =
+                switch check.state {
+                case "ok": ("✓", .green)
+                case "hint": ("!", .yellow)
+                default: ("✗", .red)
+                }
+            let words = Paragraph.words(
+                SafeText.line(check.text), used: Self.indent, width: width, indent: Self.indent)
+            lines.append(
+                style(look, mark) + " " + style(.bold, check.name.padded(to: Self.indent - 2))
+                    + words[0])
+            lines += words.dropFirst()
+            if let remedy = check.remedy {
+                var words = Paragraph.words(
+                    "→ " + SafeText.line(remedy), used: Self.indent, width: width,
+                    indent: Self.indent)
+                words[0] = String(repeating: " ", count: Self.indent) + words[0]
+                lines += words
+            }
+        }
+        return lines.map { $0 + "\n" }.joined()
+    }
+
+    /// The mark, the longest name and some air.
+    private static let indent = 16
+}
+
+/// Firewalls that are known to run here, by the files they leave.
+enum Firewall {
+    static var active: String? {
+        if access("/run/firewalld", F_OK) == 0 { return "firewalld" }
+        guard let file = fopen("/etc/ufw/ufw.conf", "re") else { return nil }
+        defer { fclose(file) }
+        var line = [CChar](repeating: 0, count: 256)
+        while fgets(&line, Int32(line.count), file) != nil {
+            let text = String(
+                decoding: line.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+            if text.hasPrefix("ENABLED=yes") { return "ufw" }
+        }
+        return nil
+    }
+}

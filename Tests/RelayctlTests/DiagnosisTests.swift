@@ -1,0 +1,86 @@
+import ControlAPI
+import Testing
+import relayctl
+
+@Suite struct DiagnosisTests {
+    private func diagnosis(
+        _ status: StatusSnapshot, advice: [AdviceReport] = [], firewall: String? = nil
+    ) -> Diagnosis {
+        Diagnosis(status, advice: advice, socket: "/run/relayd/relayd.sock", firewall: firewall)
+    }
+
+    private func states(_ diagnosis: Diagnosis) -> [String] {
+        diagnosis.checks.map { "\($0.name) \($0.state)" }
+    }
+
+    @Test("a head unit that is not open comes first, with relayd's own remedy") func headUnit() {
+        let found = diagnosis(Samples.broken)
+        #expect(states(found) == ["daemon ok", "head unit broken"] && found.broken == "head unit")
+        #expect(found.checks[1].text.contains("/dev/ttyUSB0: no such device"))
+        #expect(found.checks[1].remedy == "plug the device in; relayd opens it by itself")
+    }
+
+    @Test("then the port: switched off, or for this machine only, or behind a firewall")
+    func port() {
+        let off = diagnosis(
+            Samples.snapshot(server: ServerStatus(state: .off, reason: "switched off")))
+        #expect(off.broken == "port" && off.checks.last?.remedy == "relayctl server on")
+        let local = diagnosis(Samples.snapshot())
+        #expect(states(local) == ["daemon ok", "head unit ok", "port hint", "app broken"])
+        let open = ServerStatus(state: .listening, endpoints: ["192.168.1.5:2776"])
+        let walled = diagnosis(Samples.snapshot(server: open), firewall: "ufw")
+        #expect(walled.checks[2].remedy?.contains("sudo ufw allow 2776/tcp") == true)
+        #expect(diagnosis(Samples.snapshot(server: open)).checks[2].state == "ok")
+    }
+
+    @Test("then the apps: none, one that does not register, and what is probably wrong with them")
+    func apps() {
+        let none = diagnosis(Samples.snapshot())
+        #expect(none.broken == "app")
+        #expect(none.checks.last?.remedy?.contains("point your app at 127.0.0.1:2776") == true)
+        let stuck = diagnosis(Samples.busy)
+        #expect(stuck.broken == "registration")
+        #expect(stuck.checks.last?.remedy?.contains("relayctl tail --app '#2'") == true)
+        let well = diagnosis(
+            Samples.snapshot(apps: [Samples.registeredApp]), advice: [AppCommandTests.advice])
+        #expect(well.broken == nil && states(well).last == "advice hint")
+    }
+
+    @Test("lines fit the terminal and hold no escape sequence of a peer") func text() {
+        let status = Samples.snapshot(
+            accessory: AccessoryStatus(
+                kind: "tcp", address: "tcp:hu:1", state: .open, since: Samples.start,
+                name: "\u{1B}[2JEvil head unit of a very long name indeed, longer than the line"))
+        let text = diagnosis(status).text(width: 50, style: .plain)
+        #expect(text.split(separator: "\n").allSatisfy { $0.count <= 50 }, "\(text)")
+        #expect(!text.contains("\u{1B}") && text.contains("✗ app"))
+    }
+
+    @Test("counts become tables, and two reports rates") func stats() {
+        func report(bytes: Int, at seconds: Int64) -> StatsReport {
+            StatsReport(
+                since: Samples.start,
+                at: Timestamp(
+                    millisecondsSince1970: Samples.start.millisecondsSince1970 + seconds * 1000),
+                traffic: [
+                    LaneReport(app: "Music", service: "rpc", from: "app", frames: 9, bytes: bytes)
+                ],
+                functions: [
+                    FunctionReport(
+                        function: "Show", requests: 5, responses: 5, notifications: 0,
+                        results: ["SUCCESS": 3, "WARNINGS": 1, "REJECTED": 1],
+                        meanMilliseconds: 4.26, maximumMilliseconds: 9)
+                ], dropped: ["no_link": 2], unanswered: 1, unseen: 0)
+        }
+        let first = report(bytes: 1024, at: 0)
+        let text = StatsText(width: 100).render(report(bytes: 5120, at: 2), since: first)
+        #expect(text.contains("  Music  rpc      app        9  5.0 KiB  2.0 KiB/s\n"), "\(text)")
+        #expect(
+            text.contains("  Show         5       1              0  4.3 ms   9.0 ms\n"), "\(text)")
+        #expect(text.contains("2 frames not forwarded, 1 request unanswered"))
+        let narrow = StatsText(width: 40).render(first)
+        let lines: [Substring] = narrow.split(separator: "\n")
+        // The last one is a sentence.
+        #expect(lines.dropLast().allSatisfy { $0.count <= 40 }, "\(narrow)")
+    }
+}
