@@ -83,6 +83,8 @@ let package = Package(
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "Yams", package: "Yams"),
             ],
+            // The dashboard travels inside the program: one file to install, none to find.
+            resources: [.embedInCode("Control/Dashboard/Page")],
             swiftSettings: daemonSettings),
         .executableTarget(
             name: "relayctl",

@@ -26,7 +26,7 @@ package struct APIError: Codable, Sendable, Equatable, Error {
         package static let badRequest = Code(rawValue: "bad_request")
         /// 404: relayd is configured to keep no messages.
         package static let ringOff = Code(rawValue: "ring_off")
-        /// 403: this client may look, but not change anything.
+        /// 403: this client may look, but not change anything; or a web site is behind the request.
         package static let forbidden = Code(rawValue: "forbidden")
         /// 409: not at the moment; the message says what is in the way.
         package static let conflict = Code(rawValue: "conflict")

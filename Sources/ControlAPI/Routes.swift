@@ -45,6 +45,9 @@ package enum Routes {
     package static let messages = "/v1/messages"
     package static let messageStream = "/v1/messages/stream"
     package static let message = "/v1/messages/:n"
+    package static let dashboard = "/v1/dashboard"
+    /// The page for browsers; its files are below. Browsers get it at `index` as well.
+    package static let page = "/dashboard"
 
     package static let all = [
         Route(method: "GET", path: index, summary: "this list"),
@@ -98,6 +101,10 @@ package enum Routes {
         Route(
             method: "PUT", path: server,
             summary: "lets apps connect, or sends them away and closes their port"),
+        Route(
+            method: "GET", path: dashboard,
+            summary: "where the dashboard is, and its token; on the Unix socket only"),
+        Route(method: "GET", path: page, summary: "the dashboard, a page for browsers"),
     ]
 
     /// Served where relayd can read its configuration again.

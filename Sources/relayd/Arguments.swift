@@ -35,6 +35,12 @@ package struct Arguments: ParsableArguments {
     package var controlSocket: String?
 
     @Option(
+        help: ArgumentHelp(
+            "Serve the dashboard, a page for browsers, at this address: 127.0.0.1:2777.",
+            valueName: "host:port"))
+    package var dashboard: String?
+
+    @Option(
         help: ArgumentHelp("How log lines look: text or json.", valueName: "text|json"),
         completion: .list(["text", "json"]))
     package var logFormat: String?
@@ -97,8 +103,8 @@ package struct Arguments: ParsableArguments {
                   only check a file
 
             Flags override the environment (RELAYD_CONFIG, RELAYD_ACCESSORY, RELAYD_LISTEN, \
-            RELAYD_CONTROL_SOCKET, RELAYD_LOG_FORMAT, RELAYD_LOG_LEVEL), which overrides the \
-            file. The file lists every option with its default and its reason.
+            RELAYD_CONTROL_SOCKET, RELAYD_DASHBOARD, RELAYD_LOG_FORMAT, RELAYD_LOG_LEVEL), which \
+            overrides the file. The file lists every option with its default and its reason.
 
             EXIT STATUS
               0 stopped as asked · 64 wrong usage · 78 bad configuration · 1 anything else

@@ -101,7 +101,7 @@ struct Daemon {
                 status: { try await reporter.snapshot() }, statistics: statistics,
                 advisor: advisor, ring: ring, config: effective.report),
             actions: actions(relay: relay, supervisor: supervisor, server: server, events: events),
-            log: log,
+            log: log, dashboard: Dashboard(config.dashboard, logger: Logger(label: "dashboard")),
             eventLoopGroup: LoopExecutor.shared.loop, logger: Logger(label: "control"))
         let addresses = try await server.start()
 
@@ -192,6 +192,9 @@ struct Daemon {
             apps connect by TCP to \(reachable.joined(separator: ", "))
             """)
         logger.info("relayctl --socket \(control.path) status shows where the chain stands")
+        if let url = control.dashboardURL {
+            logger.notice("dashboard: \(url) to look; relayctl dashboard prints the way to change")
+        }
     }
 
     /// The service group's own messages are about its insides.

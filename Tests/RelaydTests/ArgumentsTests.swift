@@ -36,6 +36,17 @@ struct ArgumentsTests {
             try Self.config(environment: ["RELAYD_LISTEN": "", "RELAYD_CONFIG": ""]) == Config())
     }
 
+    @Test("naming the dashboard's address switches it on")
+    func dashboard() throws {
+        var expected = Config()
+        expected.dashboard.enabled = true
+        expected.dashboard.address = ListenAddress(host: "127.0.0.1", port: 9000)
+        #expect(try Self.config(["--dashboard", "127.0.0.1:9000"]) == expected)
+        #expect(try Self.config(environment: ["RELAYD_DASHBOARD": "127.0.0.1:9000"]) == expected)
+        let messages = try Self.messages(["--dashboard", "9000"])
+        #expect(messages.first?.contains("127.0.0.1:9000") == true, "\(messages)")
+    }
+
     @Test("flags override environment, environment overrides file, file overrides defaults")
     func precedence() throws {
         try ScratchDirectory.use { directory in

@@ -79,6 +79,10 @@ struct ConfigTests {
               mode: 0600
               group: bench
               read_only_for_others: false
+            dashboard:
+              enabled: true
+              address: "[::1]:0"
+              token_to_read: true
             """
         var expected = Config()
         expected.accessory = "serial:/dev/ttyUSB0?baud=115200"
@@ -122,6 +126,9 @@ struct ConfigTests {
         expected.control.mode = 0o600
         expected.control.group = "bench"
         expected.control.readOnlyForOthers = false
+        expected.dashboard.enabled = true
+        expected.dashboard.address = ListenAddress(host: "::1", port: 0)
+        expected.dashboard.tokenToRead = true
         #expect(try Config.decode(text, file: "relayd.yaml") == expected)
 
         var builder = ConfigBuilder()

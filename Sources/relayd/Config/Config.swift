@@ -28,6 +28,7 @@ package struct Config: Sendable, Equatable {
     package var limits = Limits()
     package var log = Log()
     package var control = Control()
+    package var dashboard = Dashboard()
 
     package init() {}
 
@@ -213,5 +214,20 @@ package struct Config: Sendable, Equatable {
             /// At this absolute path.
             case path(String)
         }
+    }
+
+    /// The page for browsers, on a TCP port.
+    package struct Dashboard: Sendable, Equatable {
+        /// Off by default: every user of this machine can reach a TCP port and look at the
+        /// traffic there, which the control socket keeps to its owner and group.
+        package var enabled = false
+
+        /// This machine only by default; on any other address looking needs the token.
+        package var address = ListenAddress(host: "127.0.0.1", port: 2777)
+
+        /// Whether looking needs the token even on this machine, for benches with several users.
+        package var tokenToRead = false
+
+        package init() {}
     }
 }

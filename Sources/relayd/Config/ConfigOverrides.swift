@@ -12,6 +12,8 @@ package enum EnvironmentVariable: String, CaseIterable {
     case socket = "RELAYD_SOCKET"
     case logFormat = "RELAYD_LOG_FORMAT"
     case logLevel = "RELAYD_LOG_LEVEL"
+    /// The dashboard's address; switches it on.
+    case dashboard = "RELAYD_DASHBOARD"
 
     /// The variable's value, unless it is missing or empty.
     package func value(in environment: [String: String]) -> String? {
@@ -28,10 +30,11 @@ extension ConfigBuilder {
         for (variable, path) in [
             (EnvironmentVariable.accessory, "accessory"), (.listen, "listen"),
             (controlSocket, "control.socket"), (.logFormat, "log.format"),
-            (.logLevel, "log.level"),
+            (.logLevel, "log.level"), (.dashboard, "dashboard.address"),
         ] {
             guard let text = variable.value(in: environment) else { continue }
             let origin = ConfigOrigin.environment(variable.rawValue)
+            if variable == .dashboard { switchDashboardOn(origin) }
             if variable == .listen {
                 let addresses = text.split(separator: ",", omittingEmptySubsequences: false)
                 set(path, toList: addresses.map(Self.trimmed), from: origin)
@@ -48,8 +51,10 @@ extension ConfigBuilder {
             ("--control-socket", "control.socket", flags.controlSocket),
             ("--log-format", "log.format", flags.logFormat),
             ("--log-level", "log.level", flags.logLevel),
+            ("--dashboard", "dashboard.address", flags.dashboard),
         ] {
             guard let text else { continue }
+            if flag == "--dashboard" { switchDashboardOn(.flag(flag)) }
             set(path, to: ConfigValue(.scalar(text, quoted: false), at: .flag(flag)))
         }
         for (flag, path, texts) in [
@@ -60,6 +65,11 @@ extension ConfigBuilder {
         ] where !texts.isEmpty {
             set(path, toList: texts, from: .flag(flag))
         }
+    }
+
+    /// Who names an address wants it served.
+    private mutating func switchDashboardOn(_ origin: ConfigOrigin) {
+        set("dashboard.enabled", to: ConfigValue(.scalar("true", quoted: false), at: origin))
     }
 
     private mutating func set(_ path: String, toList texts: [String], from origin: ConfigOrigin) {

@@ -33,7 +33,7 @@ package struct ConfigSchema {
     package init(validateAccessory: @escaping (String) -> String? = { _ in nil }) {
         options =
             Self.connections(validateAccessory) + Self.apps + Self.sessions + Self.limits
-            + Self.log + Self.control
+            + Self.log + Self.control + Self.dashboard
     }
 
     /// The option at this path.
@@ -158,6 +158,14 @@ package struct ConfigSchema {
             ConfigOption("control.mode", \.control.mode, .fileMode),
             ConfigOption("control.group", \.control.group, .group),
             ConfigOption("control.read_only_for_others", \.control.readOnlyForOthers, .flag),
+        ]
+    }
+
+    private static var dashboard: [ConfigOption] {
+        [
+            ConfigOption("dashboard.enabled", \.dashboard.enabled, .flag),
+            ConfigOption("dashboard.address", \.dashboard.address, .listenAddress),
+            ConfigOption("dashboard.token_to_read", \.dashboard.tokenToRead, .flag),
         ]
     }
 

@@ -15,6 +15,7 @@ struct ControlHandlers: Sendable {
     let events: EventHandlers
     let reports: ReportHandlers
     let writes: WriteHandlers
+    let dashboard: Dashboard
 
     /// What is served: everything there is, as far as this relayd can do it.
     var routes: [Route] { Routes.all + (writes.actions.reload == nil ? [] : [Routes.reloading]) }
@@ -29,6 +30,7 @@ struct ControlHandlers: Sendable {
         events.addRoutes(to: router)
         reports.addRoutes(to: router)
         writes.addRoutes(to: router)
+        dashboard.addRoutes(to: router)
     }
 
     func index() throws -> Response {

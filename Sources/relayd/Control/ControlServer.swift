@@ -9,7 +9,8 @@ import RelayCore
 import ServiceLifecycle
 import Synchronization
 
-/// The control API: HTTP on the Unix socket, from the first listen to the last answer.
+/// The control API: HTTP on the Unix socket and, for the dashboard, on a TCP port, from the first
+/// listen to the last answer. Who may ask what there is `RequestGate`'s to say.
 ///
 /// The daemon makes one before anything else (it throws when another relayd is running) and runs
 /// it in its service group. Routing, parsing and connection handling are Hummingbird's; accepting
@@ -20,7 +21,8 @@ package struct ControlServer: Service {
     package typealias Configuration = ControlListener.Configuration
 
     private let listener: ControlListener
-    private let http: HTTP1Channel
+    private let dashboard: Dashboard
+    private let responder: ControlResponder
     private let eventLoopGroup: any EventLoopGroup
     private let logger: Logger
 
@@ -34,6 +36,7 @@ package struct ControlServer: Service {
     ///   - reports: counts and configuration; nothing, when not given.
     ///   - actions: what clients may do.
     ///   - log: what clients may change of the log.
+    ///   - dashboard: where browsers may ask as well; nowhere, when not given.
     /// - Throws: `ControlListenerError` or `ControlSocketError`, written for people.
     package init(
         configuration: Configuration, status: @escaping @Sendable () async throws -> StatusSnapshot,
@@ -41,38 +44,64 @@ package struct ControlServer: Service {
         messages: MessageHandlers = MessageHandlers(ring: MessageRing(maximumBytes: 0)),
         events: EventHandlers = EventHandlers(ring: EventRing(instance: "0")),
         reports: ReportHandlers? = nil, actions: ControlActions = .none, log: LogControl = .none,
+        dashboard: @autoclosure () -> Dashboard? = nil,
         eventLoopGroup: any EventLoopGroup, logger: Logger
     ) throws {
         self.listener = try ControlListener(configuration)
+        // A second relayd has stopped by now, and does not complain about the port as well.
+        self.dashboard = dashboard() ?? .off
         self.eventLoopGroup = eventLoopGroup
         self.logger = logger
         let handlers = ControlHandlers(
             status: status, apps: apps ?? AppHandlers(knowingNothingBut: status),
             messages: messages, events: events, reports: reports ?? ReportHandlers(status: status),
-            writes: WriteHandlers(status: status, actions: actions, log: log))
-        self.http = Self.http(handlers, listener.writePolicy, logger)
+            writes: WriteHandlers(status: status, actions: actions, log: log),
+            dashboard: self.dashboard)
+        self.responder = ControlResponder(handlers)
     }
 
     /// Path of the socket that is served.
     package var path: String { listener.path }
+
+    /// Where the dashboard is served, if it is.
+    package var dashboardURL: String? { dashboard.report.url }
 
     /// Serves until cancelled or, in a service group, until graceful shutdown; takes the socket's
     /// file away first.
     package func run() async throws {
         guard let descriptor = listener.takeDescriptor() else { return }
         defer { listener.remove() }
-        let server = try await accept(on: descriptor)
         logger.debug("control socket is \(path)")
+        try await withThrowingTaskGroup { group in
+            group.addTask { [listener] in
+                try await serve(on: descriptor, .unixSocket(listener.writePolicy)) {
+                    listener.remove()
+                }
+            }
+            if let port = dashboard.listener?.takeDescriptor() {
+                group.addTask { try await serve(on: port, .port(dashboard.gate)) {} }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    /// Serves the clients of one socket.
+    private func serve(
+        on descriptor: NIOBSDSocket.Handle, _ door: ControlDoor,
+        onShutdown: @escaping @Sendable () -> Void
+    ) async throws {
+        let http = Self.http(responder, door, logger)
+        let server = try await accept(on: descriptor, http)
         try await withGracefulShutdownHandler {
             try await withThrowingDiscardingTaskGroup { clients in
                 try await server.executeThenClose { inbound in
                     for try await client in inbound {
-                        clients.addTask { await serve(client) }
+                        clients.addTask { await serve(client, http) }
                     }
                 }
             }
-        } onGracefulShutdown: { [listener] in
-            listener.remove()
+        } onGracefulShutdown: {
+            onShutdown()
             server.channel.close(promise: nil)
         }
     }
@@ -80,10 +109,9 @@ package struct ControlServer: Service {
     // MARK: - Accepting
 
     private func accept(
-        on descriptor: NIOBSDSocket.Handle
+        on descriptor: NIOBSDSocket.Handle, _ http: HTTP1Channel
     ) async throws -> NIOAsyncChannel<AcceptedClient, Never> {
         let logger = logger
-        let http = http
         return try await ServerBootstrap(group: eventLoopGroup)
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -106,7 +134,7 @@ package struct ControlServer: Service {
 
     /// One client, until it leaves. At shutdown an idle one is closed at once, one that is being
     /// answered gets `ControlLimits.farewell` to take the answer.
-    private func serve(_ accepted: AcceptedClient) async {
+    private func serve(_ accepted: AcceptedClient, _ http: HTTP1Channel) async {
         guard let client = accepted.take() else { return }
         let channel = client.channel
         await withGracefulShutdownHandler {
@@ -128,20 +156,23 @@ package struct ControlServer: Service {
     // MARK: - Answering
 
     private static func http(
-        _ handlers: ControlHandlers, _ policy: WritePolicy, _ logger: Logger
+        _ responder: ControlResponder, _ door: ControlDoor, _ logger: Logger
     ) -> HTTP1Channel {
-        let responder = ControlResponder(handlers)
-        return HTTP1Channel(
+        HTTP1Channel(
             responder: { request, writer, channel in
                 // Who trickles a body in must not sit there for good.
                 let deadline = channel.eventLoop.scheduleTask(in: ControlLimits.idle) {
                     channel.close(promise: nil)
                 }
-                var response = try await responder.respond(
-                    to: request,
-                    context: BasicRequestContext(source: .init(channel: channel, logger: logger)),
-                    gate: { _ in try await admit(channel, by: policy) })
+                var response = try await answer(request, at: door, on: channel) {
+                    try await responder.respond(
+                        to: request,
+                        context: BasicRequestContext(
+                            source: .init(channel: channel, logger: logger)),
+                        gate: { _ in try await door.admit(channel) })
+                }
                 deadline.cancel()
+                DashboardPage.harden(&response.headers)
                 response.headers[.server] = "relayd/\(Version.current)"
                 // What is left of a body is not waited for.
                 let length = request.headers[.contentLength] ?? "0"
@@ -158,18 +189,29 @@ package struct ControlServer: Service {
                     maxHeaderListSize: ControlLimits.headerBytes,
                     maxHeaderFieldCount: ControlLimits.headerFields)))
     }
-}
 
-extension ControlServer {
-    /// Who is at the other end of the Unix socket, if they may change something.
-    private static func admit(
-        _ channel: any Channel, by policy: WritePolicy
-    ) async throws -> String {
-        guard let peer = try await ControlPeer.of(channel) else {
-            throw APIError(.forbidden, "relayd cannot tell who asks, so nothing is changed")
+    /// The gate's no, a file of the page, or what the routes answer.
+    private static func answer(
+        _ request: Request, at door: ControlDoor, on channel: any Channel,
+        _ route: () async throws -> Response
+    ) async throws -> Response {
+        do throws(RequestGate.Refusal) {
+            try door.gate.check(RequestGate.Head(request))
+        } catch {
+            var response = try Response.json(error.error, status: .init(code: error.status))
+            if error.status == 401 { response.headers[.wwwAuthenticate] = "Bearer" }
+            return response
         }
-        guard policy.allows(peer) else { throw APIError(.forbidden, policy.refusal(of: peer)) }
-        return "uid \(peer.uid) pid \(peer.pid)"
+        if let file = try DashboardPage.answer(request, door.gate) { return file }
+        // Who has the token may change things, so only who may change things gets it.
+        if request.uri.path == Routes.dashboard {
+            do {
+                _ = try await door.admit(channel)
+            } catch let error as APIError {
+                return try .json(error, status: .forbidden)
+            }
+        }
+        return try await route()
     }
 }
 

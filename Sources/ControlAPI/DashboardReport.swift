@@ -1,0 +1,54 @@
+// What relayd tells of its dashboard: the address with the token to relayctl, and to the page what
+// it may do.
+
+/// The answer to `GET /v1/dashboard`, on the Unix socket only: whoever may ask there may have the
+/// token.
+package struct DashboardReport: Codable, Sendable, Equatable {
+    /// Whether it is served on a TCP port.
+    package var enabled: Bool
+    /// Where, e.g. "http://127.0.0.1:2777/"; left out when it is not.
+    package var url: String?
+    /// What a request needs that changes something, as `Authorization: Bearer`; another one after
+    /// each start of relayd. Left out when it is not served.
+    package var token: String?
+    /// Why it is not served, and what to do.
+    package var reason: String?
+
+    package init(
+        enabled: Bool, url: String? = nil, token: String? = nil, reason: String? = nil
+    ) {
+        self.enabled = enabled
+        self.url = url
+        self.token = token
+        self.reason = reason
+    }
+
+    /// The address that brings its token along. Browsers keep what is behind # to themselves.
+    package var addressWithToken: String? {
+        url.flatMap { url in token.map { url + "#token=" + $0 } }
+    }
+}
+
+/// The answer to `GET /dashboard/access`: what is open to whoever asks here.
+package struct DashboardAccess: Codable, Sendable, Equatable {
+    package enum Need: String, Codable, Sendable {
+        case open
+        case token
+    }
+
+    package var reads: Need
+    package var writes: Need
+    /// Whether this request brought the token, or needs none.
+    package var authorized: Bool
+
+    package init(reads: Need, writes: Need, authorized: Bool) {
+        self.reads = reads
+        self.writes = writes
+        self.authorized = authorized
+    }
+}
+
+extension APIError.Code {
+    /// 401: the request needs the token that `relayctl dashboard` prints, or has another one.
+    package static let tokenNeeded = APIError.Code(rawValue: "token_needed")
+}

@@ -1,0 +1,66 @@
+// The dashboard of one running relayd: where it is, its token, and what relayctl is told about it.
+// `Daemon` makes it, `ControlServer` serves it.
+
+package import ControlAPI
+import HTTPTypes
+import Hummingbird
+package import Logging
+import NIOCore
+import RelayCore
+
+package struct Dashboard: Sendable {
+    /// nil when it is off, or its port cannot be had.
+    let listener: DashboardListener?
+    let gate: RequestGate
+    package let report: DashboardReport
+
+    /// Opens the port. Without it relayd relays all the same, so this does not throw: the log and
+    /// `relayctl dashboard` say why it is not there.
+    package init(_ configuration: Config.Dashboard, logger: Logger) {
+        let token = DashboardToken()
+        var listener: DashboardListener?
+        var problem: String?
+        if configuration.enabled {
+            do {
+                listener = try DashboardListener(configuration.address)
+            } catch {
+                problem = "\(error)"
+                logger.error("\(error)")
+            }
+        } else {
+            problem = """
+                the dashboard is off; set enabled: true in the section dashboard: of the \
+                configuration and restart relayd, or start it with --dashboard 127.0.0.1:2777
+                """
+        }
+        let host = configuration.address.host
+        let isWildcard = host == "0.0.0.0" || host == "::"
+        gate = RequestGate(
+            hosts: isWildcard ? .anyAddress : .named(host), token: token,
+            readsNeedToken: configuration.tokenToRead || !Self.isLoopback(host))
+        self.listener = listener
+        report = DashboardReport(
+            enabled: listener != nil,
+            url: listener.map { "http://\($0.address.reachable().first ?? $0.address)/" },
+            token: listener.map { _ in token.text }, reason: problem)
+    }
+
+    /// For a server without a port of its own.
+    static var off: Dashboard {
+        Dashboard(Config.Dashboard(), logger: Logger(label: "dashboard"))
+    }
+
+    func addRoutes(to router: Router<BasicRequestContext>) {
+        router.get(RouterPath(Routes.dashboard)) { [report] _, _ in try Response.json(report) }
+    }
+
+    /// Whether only users of this machine can reach the address.
+    package static func isLoopback(_ host: String) -> Bool {
+        // The name may have another address in /etc/hosts; then it is somebody's wish.
+        host == "localhost" || host == "::1" || host.hasPrefix("127.") && isAddress(host)
+    }
+
+    private static func isAddress(_ host: String) -> Bool {
+        (try? SocketAddress(ipAddress: host, port: 0)) != nil
+    }
+}

@@ -1,0 +1,69 @@
+// Talks to relayd: requests, with the token where there is one. Used by main, stream and actions.
+
+const KEY = 'relayd-token';
+/** Milliseconds after which an answer is not worth waiting for; relayd answers within some. */
+const PATIENCE = 8000;
+
+/** relayd answered, and said no. */
+export class Refused extends Error {
+  constructor(status, code, message) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+let token = '';
+try {
+  token = sessionStorage.getItem(KEY) ?? '';
+} catch {
+  // Storage may be switched off; then the token lives as long as the page.
+}
+
+/** Takes the token out of the address, so that it is not in history, bookmarks and screenshots. */
+export function takeTokenFromAddress() {
+  const match = /^#token=([\w-]+)$/.exec(location.hash);
+  if (!match) return false;
+  history.replaceState(null, '', location.pathname + location.search);
+  setToken(match[1]);
+  return true;
+}
+
+export function setToken(text) {
+  token = text;
+  try {
+    sessionStorage.setItem(KEY, text);
+  } catch {
+    // As above.
+  }
+}
+
+export const hasToken = () => token !== '';
+
+export function headers(accept = 'application/json') {
+  return token ? { Accept: accept, Authorization: `Bearer ${token}` } : { Accept: accept };
+}
+
+/** The answer's JSON; throws `Refused`, or what fetch throws when relayd does not answer. */
+export async function ask(path, { method = 'GET', body } = {}) {
+  const answer = await fetch(path, {
+    method,
+    headers: body === undefined ? headers() : { ...headers(), 'Content-Type': 'application/json' },
+    body: body === undefined ? undefined : JSON.stringify(body),
+    cache: 'no-store',
+    signal: AbortSignal.timeout(PATIENCE),
+  });
+  if (!answer.ok) throw await refusal(answer);
+  const text = await answer.text();
+  return text ? JSON.parse(text) : {};
+}
+
+export async function refusal(answer) {
+  let error = {};
+  try {
+    error = (await answer.json()).error ?? {};
+  } catch {
+    // Whoever answered this was not relayd.
+  }
+  return new Refused(answer.status, error.code ?? '', error.message ?? `HTTP ${answer.status}`);
+}

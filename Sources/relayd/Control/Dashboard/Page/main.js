@@ -1,0 +1,345 @@
+// The dashboard's wiring: asks for the status once a second, follows the messages, and has both
+// drawn. Everything else is in the module named for it.
+
+import { $, h, count, rebuild, setText, span } from './dom.js';
+import { Refused, ask, takeTokenFromAddress } from './api.js';
+import { Actions, toast } from './actions.js';
+import { Intake, MessageStream } from './stream.js';
+import { Store } from './store.js';
+import { Console } from './console.js';
+import { drawChain } from './chain.js';
+import { drawCards, forgetCards } from './cards.js';
+import { History, Plot, drawLatency, drawThroughput } from './plots.js';
+import { connectKeys } from './keys.js';
+
+/** Milliseconds between two questions for the status. */
+const PACE = 1000;
+/** Apps whose facts are asked for in one round, in turn when there are more. */
+const APPS_PER_ROUND = 4;
+/** A page nobody has seen for so long lets the stream go, and takes it up where it was. */
+const HIDDEN_FOR = 30_000;
+
+takeTokenFromAddress();
+const store = new Store();
+const view = new Console(store);
+const history = new History();
+const actions = new Actions(() => restart());
+const intake = new Intake(deliver);
+const stream = new MessageStream({
+  lines: (lines) => intake.add(lines),
+  note(note) {
+    if (note.missed) view.missed += note.missed;
+  },
+  state: streamChanged,
+});
+const throughput = new Plot($('throughput'), $('throughput-now'));
+const latency = new Plot($('latency'), $('latency-now'));
+
+/** What is known now; `lost` is since when relayd does not answer. */
+const known = { status: null, lost: null, until: 0, why: null, reports: new Map(), turn: 0 };
+const flow = { unit: { in: 0, out: 0 }, apps: new Map(), streams: new Map(), now: Date.now() };
+let lastReceived = { at: performance.now(), count: 0 };
+
+// Messages
+
+function deliver(messages) {
+  if (messages.length > 0) {
+    for (const message of messages) {
+      if (message.kind === 'response' && message.latencyMS !== undefined) history.latency(message);
+    }
+    store.add(messages);
+  }
+  view.skipped = intake.skipped;
+  view.changed();
+}
+
+function streamChanged(state, { error, until }) {
+  if (state === 'open') {
+    view.note = undefined;
+    recovered();
+    actions.learn();
+  } else if (state === 'another') {
+    intake.forget();
+    store.anotherInstance({ n: 0, kind: 'restart', at: Date.now(), line: '', priority: 'info' });
+    known.reports.clear();
+    forgetCards();
+    toast('relayd was started again; the page goes on by itself');
+  } else if (error instanceof Refused) {
+    refused(error);
+  } else {
+    lose(until);
+  }
+  view.changed();
+}
+
+function refused(error) {
+  view.note = error.message;
+  if (error.status === 401) {
+    actions.access ??= { reads: 'token', writes: 'token', authorized: false };
+    actions.draw();
+    setVerdict('broken', 'a token is needed: relayctl dashboard prints it');
+  } else if (error.code !== 'ring_off') {
+    toast(error.message);
+  }
+}
+
+function lose(until) {
+  if (known.lost === null) known.lost = Date.now();
+  known.until = until ?? known.until;
+  draw();
+}
+
+function recovered() {
+  if (known.lost === null) return;
+  known.lost = null;
+  draw();
+}
+
+function restart() {
+  stream.stop();
+  stream.start();
+  actions.learn();
+  look();
+}
+
+// Status
+
+let isLooking = false;
+
+async function look() {
+  if (isLooking) return;
+  isLooking = true;
+  try {
+    const status = await ask('/v1/status');
+    measure(status);
+    known.status = status;
+    if (known.lost !== null) {
+      // relayd is back, so the stream need not wait for its next try.
+      stream.retry();
+      recovered();
+    }
+    await lookAtApps(status);
+  } catch (error) {
+    if (error instanceof Refused) refused(error);
+    else lose();
+  }
+  isLooking = false;
+  draw();
+}
+
+async function lookAtApps({ apps }) {
+  for (const id of known.reports.keys()) if (!apps.some((app) => app.id === id)) known.reports.delete(id);
+  const round = [...apps, ...apps].slice(known.turn % Math.max(1, apps.length)).slice(0, Math.min(APPS_PER_ROUND, apps.length));
+  known.turn += apps.length > APPS_PER_ROUND ? APPS_PER_ROUND : 0;
+  await Promise.all(round.map(async ({ id }) => {
+    try {
+      const report = await ask(`/v1/apps/${id}`);
+      measureStreams(id, report);
+      known.reports.set(id, report);
+    } catch (error) {
+      // It left between the two questions.
+      if (!(error instanceof Refused)) throw error;
+    }
+  }));
+}
+
+let before;
+
+/** Counters become rates. */
+function measure(status) {
+  const now = performance.now();
+  flow.now = Date.now();
+  if (before && before.status.relayd.pid === status.relayd.pid) {
+    const seconds = Math.max(0.2, (now - before.now) / 1000);
+    const per = (new_, old) => Math.max(0, (new_ - old) / seconds);
+    flow.unit = {
+      in: per(status.accessory.bytes_in, before.status.accessory.bytes_in),
+      out: per(status.accessory.bytes_out, before.status.accessory.bytes_out),
+    };
+    flow.apps = new Map(status.apps.map((app) => {
+      const old = before.status.apps.find((one) => one.id === app.id);
+      return [app.id, old
+        ? { from: per(app.bytes_from_app, old.bytes_from_app), to: per(app.bytes_to_app, old.bytes_to_app) }
+        : { from: 0, to: 0 }];
+    }));
+    history.throughput(Date.now(), flow.unit.out, flow.unit.in);
+  }
+  before = { status, now };
+}
+
+function measureStreams(id, report) {
+  const now = performance.now();
+  const old = known.reports.get(id);
+  const seconds = old ? (now - old.lookedAt) / 1000 : 0;
+  report.lookedAt = now;
+  if (!old || seconds <= 0) return;
+  const rates = new Map();
+  for (const service of report.services) {
+    const past = old.services.find((one) => one.session === service.session && one.service === service.service);
+    if (!past || service.frames === undefined || past.frames === undefined) continue;
+    rates.set(`${service.session}/${service.service}`, {
+      frames: service.pictures_per_second ?? Math.max(0, (service.frames - past.frames) / seconds),
+      bits: service.bits_per_second ?? Math.max(0, ((service.bytes - past.bytes) * 8) / seconds),
+    });
+  }
+  flow.streams.set(id, rates);
+}
+
+// Drawing
+
+function draw() {
+  const { status } = known;
+  const isLost = known.lost !== null;
+  document.body.classList.toggle('is-lost', isLost);
+  $('lost').hidden = !isLost;
+  if (isLost) setText($('lost-text'), lostWords());
+  drawChain($('chain'), { isLost, status, flow });
+  if (!status) return;
+  if (isLost) setVerdict('broken', 'relayd is not answering');
+  else setVerdict(status.health === 'ok' ? 'ok' : 'broken', status.summary);
+  document.title = isLost ? 'relayd: not answering' : `${status.health === 'ok' ? '' : '! '}relayd`;
+  drawIssues(status, isLost);
+  drawCards(status, known.reports, flow, {
+    canDisconnect: actions.canDisconnect,
+    filter: (id) => view.onlyApp(id),
+    disconnect: (id, name) => actions.disconnect(id, name),
+  });
+  view.updateChoices();
+  drawRate();
+  drawPlots();
+}
+
+function lostWords() {
+  const wait = Math.max(0, Math.ceil((known.until - Date.now()) / 1000));
+  const next = wait > 0 ? `next try in ${wait} s` : 'trying …';
+  return `relayd is not answering for ${span(Date.now() - known.lost)}; ${next}. The page goes on by itself.`;
+}
+
+function setVerdict(state, words) {
+  $('verdict').dataset.state = state;
+  setText($('verdict-text'), words);
+}
+
+/** What is wrong with the chain, most important first. */
+function drawIssues(status, isLost) {
+  const { accessory, link, server, log } = status;
+  const issues = [];
+  const add = (level, text, remedy) => issues.push({ level, text, remedy });
+  if (!isLost) {
+    if (accessory.state !== 'open' && accessory.reason) add('broken', accessory.reason.message, accessory.reason.remedy);
+    if (accessory.hint) add('broken', accessory.hint, 'check the address and what is at its other end');
+    if (server.state !== 'listening' && server.reason) add('broken', server.reason);
+    if (link.paused) add('waiting', 'The head unit takes bytes too slowly; apps are held back');
+    if (link.start_service_queue > 0) add('waiting', `${link.start_service_queue} StartService wait for their turn`);
+    if (accessory.garbage_bytes > 0) add('waiting', `${count(accessory.garbage_bytes)} bytes from the head unit belonged to no frame`);
+    for (const hit of status.limits_hit) add('waiting', `Limit ${hit.name} (${count(hit.limit)}) was hit ${count(hit.count)}×`, 'see config/relayd.yaml');
+    if (log.dropped_batches > 0) add('waiting', `The log missed ${count(log.dropped_batches)} batches of frames; they were forwarded`);
+  }
+  rebuild($('issues'), issues, () => issues.map(({ level, text, remedy }) => h('li', { class: `state-${level}` },
+    h('span', { class: 'cause', text }), remedy ? h('span', { class: 'remedy', text: remedy }) : null)));
+}
+
+function drawRate() {
+  const now = performance.now();
+  const seconds = (now - lastReceived.at) / 1000;
+  if (seconds < 0.9) return;
+  const perSecond = Math.round((intake.received - lastReceived.count) / seconds);
+  lastReceived = { at: now, count: intake.received };
+  setText($('rate'), `${count(perSecond)} msg/s`);
+}
+
+let colours;
+
+/** Canvas knows no CSS variables; read again when the theme changes. */
+function plotColours() {
+  if (colours) return colours;
+  const probe = document.createElement('span');
+  document.body.append(probe);
+  const read = (name) => {
+    probe.style.color = `var(--${name})`;
+    return getComputedStyle(probe).color;
+  };
+  colours = Object.fromEntries(['request', 'success', 'failure', 'notification', 'grid', 'quiet'].map((name) => [name, read(name)]));
+  colours.text = colours.quiet;
+  probe.remove();
+  return colours;
+}
+
+function drawPlots() {
+  const now = Date.now();
+  drawThroughput(throughput, history, now, plotColours());
+  drawLatency(latency, history, now, plotColours());
+}
+
+// Theme
+
+const THEMES = ['system', 'light', 'dark'];
+const ICONS = { system: '◐', light: '☀', dark: '☾' };
+
+function setTheme(theme) {
+  if (theme === 'system') document.documentElement.removeAttribute('data-theme');
+  else document.documentElement.dataset.theme = theme;
+  setText($('theme'), ICONS[theme]);
+  $('theme').title = `Colours: ${theme} (t)`;
+  try {
+    localStorage.setItem('relayd-theme', theme);
+  } catch {
+    // Then it is chosen again next time.
+  }
+  colours = undefined;
+  drawPlots();
+}
+
+function theme() {
+  try {
+    const kept = localStorage.getItem('relayd-theme');
+    return THEMES.includes(kept) ? kept : 'system';
+  } catch {
+    return 'system';
+  }
+}
+
+function nextTheme() {
+  const current = document.documentElement.dataset.theme ?? 'system';
+  setTheme(THEMES[(THEMES.indexOf(current) + 1) % THEMES.length]);
+}
+
+// Start
+
+$('theme').addEventListener('click', nextTheme);
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
+  colours = undefined;
+  drawPlots();
+});
+$('help-button').addEventListener('click', () => $('help').showModal());
+$('lost-retry').addEventListener('click', () => {
+  stream.retry();
+  look();
+});
+window.addEventListener('hashchange', () => {
+  if (takeTokenFromAddress()) restart();
+});
+new ResizeObserver(() => draw()).observe($('main'));
+
+let hiddenTimer;
+document.addEventListener('visibilitychange', () => {
+  clearTimeout(hiddenTimer);
+  if (document.hidden) {
+    hiddenTimer = setTimeout(() => stream.stop(), HIDDEN_FOR);
+  } else {
+    stream.start();
+    look();
+  }
+});
+
+connectKeys(view, { nextTheme });
+setTheme(theme());
+draw();
+stream.start();
+actions.learn();
+look();
+setInterval(() => {
+  // The banner counts down while nobody answers; the stream says when the next try is.
+  if (known.lost !== null) draw();
+  if (!document.hidden && (known.lost === null || Date.now() >= known.until)) look();
+}, PACE);

@@ -1,0 +1,113 @@
+// What a message is, in a few words: its title and the line behind it. Used by console and detail.
+
+import { bytes, cut, many, milliseconds } from './dom.js';
+
+/** Characters of a line; what is behind them is in the detail. */
+const LINE = 400;
+
+export function title(message) {
+  switch (message.kind) {
+    case 'request':
+    case 'response':
+    case 'notification': return message.function;
+    case 'control': return message.control;
+    case 'event': return EVENTS[message.event] ?? message.event;
+    case 'stream': return `${message.service} stream`;
+    case 'dropped': return `dropped ${message.function ?? message.frame ?? ''}`.trim();
+    default: return message.query ?? message.function ?? message.kind;
+  }
+}
+
+const EVENTS = {
+  appConnected: 'app connected',
+  appClosed: 'app closed',
+  linkOpened: 'head unit connected',
+  linkClosed: 'head unit lost',
+  missed: 'log missed frames',
+  unanswered: 'no answer',
+  unansweredStart: 'no answer to StartService',
+  noticed: 'notice',
+};
+
+/** Made once for each message that is looked at. */
+export function outline(message) {
+  message.outline ??= cut(describe(message), LINE);
+  return message.outline;
+}
+
+function describe(message) {
+  switch (message.kind) {
+    case 'request':
+    case 'notification': return [describeParameters(message), bulk(message)].filter(Boolean).join('  ');
+    case 'response':
+      return [message.resultCode ?? '', message.info ? `“${message.info}”` : '', describeParameters(message)]
+        .filter(Boolean).join('  ');
+    case 'control':
+      return [`${message.service ?? ''} ${message.session ? `session ${message.session}` : ''}`.trim(),
+        flat(whole(message).payload)].filter(Boolean).join('  ');
+    case 'stream':
+      return `${many(message.totalFrames, 'frame')}, ${bytes(message.totalBytes)} in ${milliseconds(message.durationMS)}`
+        + (message.final ? ', ended' : '');
+    case 'event': return describeEvent(message);
+    case 'restart': return 'relayd was started again; numbers begin anew';
+    default: return message.reason ?? '';
+  }
+}
+
+function describeEvent(message) {
+  switch (message.event) {
+    case 'missed': return `${many(message.missedFrames, 'frame')}, ${bytes(message.missedBytes)}; they were forwarded`;
+    case 'unanswered': return `${message.function} #${message.correlationID}, for ${milliseconds(message.waitedMS)}`;
+    case 'unansweredStart': return `for ${milliseconds(message.waitedMS)}`;
+    default: return message.peer ?? message.address ?? message.reason ?? '';
+  }
+}
+
+function bulk(message) {
+  return message.bulkBytes ? `+ ${bytes(message.bulkBytes)} of data` : '';
+}
+
+function describeParameters(message) {
+  const parameters = whole(message).params;
+  if (message.paramsTruncated) return 'parameters too long to be kept';
+  if (!parameters) return '';
+  if (message.kind === 'response') {
+    const { success, resultCode, info, ...rest } = parameters;
+    return flat(rest);
+  }
+  if (message.function === 'OnHMIStatus') {
+    return [parameters.hmiLevel, parameters.audioStreamingState, parameters.systemContext]
+      .filter((one) => typeof one === 'string').join(' ');
+  }
+  return flat(parameters);
+}
+
+/** The message with its parameters. */
+export function whole(message) {
+  try {
+    return message.line ? JSON.parse(message.line) : {};
+  } catch {
+    return {};
+  }
+}
+
+/** `key: value` of the first few, without the punctuation of JSON. */
+function flat(value) {
+  if (value === undefined || value === null) return '';
+  // What fits in a word comes first.
+  const isDeep = ([, one]) => one !== null && typeof one === 'object';
+  const entries = Object.entries(value);
+  return [...entries.filter((one) => !isDeep(one)), ...entries.filter(isDeep)]
+    .map(([key, one]) => `${key}: ${brief(one, 0)}`).join('  ');
+}
+
+function brief(value, depth) {
+  if (typeof value === 'string') return cut(value, 80);
+  if (value === null || typeof value !== 'object') return String(value);
+  if (Array.isArray(value)) {
+    if (value.length > 4 || depth > 1) return `[${value.length}]`;
+    return `[${value.map((one) => brief(one, depth + 1)).join(', ')}]`;
+  }
+  if (depth > 1) return '{…}';
+  return `{${Object.entries(value).slice(0, 4).map(([key, one]) => `${key}: ${brief(one, depth + 1)}`).join(', ')}}`;
+}

@@ -1,0 +1,315 @@
+import ControlAPI
+import Glibc
+import NIOCore
+import NIOPosix
+import RelayCore
+import ServiceLifecycle
+import Testing
+import relayd
+
+// The dashboard over real sockets: page and headers, what the port refuses, what it may cost.
+
+@Suite("The dashboard's server")
+struct DashboardServerTests {
+    private static func dashboard(
+        tokenToRead: Bool = false, port: Int = 0, enabled: Bool = true
+    ) -> Dashboard {
+        var configuration = Config.Dashboard()
+        configuration.enabled = enabled
+        configuration.address = ListenAddress(host: "127.0.0.1", port: port)
+        configuration.tokenToRead = tokenToRead
+        return Dashboard(configuration, logger: ControlTestServer.quiet)
+    }
+
+    /// Serves a dashboard and a control socket around `body`.
+    private static func with(
+        _ dashboard: Dashboard, _ body: (ControlTestServer, Browser) async throws -> Void
+    ) async throws {
+        let port = try port(of: dashboard)
+        try await ControlTestServer.with(dashboard: dashboard) { test in
+            try await body(test, Browser(test: test, port: port))
+        }
+    }
+
+    private static func port(of dashboard: Dashboard) throws -> Int {
+        let url = try #require(dashboard.report.url)
+        return try #require(url.split(separator: ":").last.flatMap { Int($0.dropLast()) })
+    }
+
+    /// Speaks HTTP to the port.
+    private struct Browser: Sendable {
+        let test: ControlTestServer
+        let port: Int
+
+        func connect() throws -> Int32 {
+            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_port = UInt16(port).bigEndian
+            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+            let status = withUnsafePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                }
+            }
+            try #require(status == 0, "connect: errno \(errno)")
+            var limit = timeval(tv_sec: 30, tv_usec: 0)
+            setsockopt(
+                descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+            return descriptor
+        }
+
+        func ask(
+            _ path: String, method: String = "GET", host: String? = nil, _ headers: String...
+        ) async throws -> Answer {
+            let lines =
+                ["\(method) \(path) HTTP/1.1", "Host: \(host ?? "127.0.0.1:\(port)")"]
+                + headers + ["Connection: close", "", ""]
+            let browser = self
+            return try await NIOThreadPool.singleton.runIfActive {
+                let descriptor = try browser.connect()
+                defer { close(descriptor) }
+                browser.test.send(lines.joined(separator: "\r\n"), to: descriptor)
+                return Answer(
+                    try #require(
+                        browser.test.readToEnd(descriptor), "the server did not close"))
+            }
+        }
+    }
+
+    private struct Answer: Sendable {
+        let status: String
+        /// Names in lower case.
+        let headers: [String: String]
+        let body: String
+
+        init(_ text: String) {
+            let end = text.firstRange(of: "\r\n\r\n")
+            let head = text[..<(end?.lowerBound ?? text.endIndex)].split(separator: "\r\n")
+            status = String(head.first?.dropFirst(9).prefix(3) ?? "")
+            var fields: [String: String] = [:]
+            for line in head.dropFirst() {
+                guard let colon = line.firstIndex(of: ":") else { continue }
+                let value = line[line.index(after: colon)...].drop { $0 == " " }
+                fields[line[..<colon].lowercased()] = String(value)
+            }
+            headers = fields
+            body = end.map { String(text[$0.upperBound...]) } ?? ""
+        }
+    }
+
+    // MARK: The page
+
+    @Test("a browser gets the page at / and /dashboard, a tool gets the list of routes at /")
+    func page() async throws {
+        try await Self.with(Self.dashboard()) { _, browser in
+            let html = "Accept: text/html,application/xhtml+xml;q=0.9,*/*;q=0.8"
+            for answer in [
+                try await browser.ask("/", html), try await browser.ask("/dashboard"),
+            ] {
+                #expect(answer.status == "200")
+                #expect(answer.headers["content-type"] == "text/html; charset=utf-8")
+                #expect(answer.body.hasPrefix("<!doctype html>"))
+            }
+            let list = try await browser.ask("/", "Accept: */*")
+            #expect(
+                try APICoding.decode(RouteList.self, from: Array(list.body.utf8)).routes
+                    == Routes.all)
+        }
+    }
+
+    @Test("the same page is on the Unix socket, for ssh -L")
+    func pageOnSocket() async throws {
+        try await ControlTestServer.with { test in
+            #expect(try await test.get("/dashboard").contains("<!doctype html>"))
+            let answer = try await test.get("/", headers: "Accept: text/html\r\n")
+            #expect(answer.contains("<!doctype html>"))
+        }
+    }
+
+    @Test("every file the page asks for is served, and asks for nothing outside")
+    func files() async throws {
+        try await Self.with(Self.dashboard()) { _, browser in
+            var waiting = ["/dashboard"]
+            var seen: Set<String> = []
+            while let path = waiting.popLast() {
+                guard seen.insert(path).inserted else { continue }
+                let answer = try await browser.ask(path)
+                #expect(answer.status == "200", "\(path)")
+                #expect(answer.headers["x-content-type-options"] == "nosniff")
+                // XML's own name is no request.
+                let body = answer.body.replacing("http://www.w3.org/2000/svg", with: "")
+                #expect(!body.contains("http://") && !body.contains("https://"), "\(path)")
+                for match in answer.body.matches(of: #/(?:src|href)="(\/[^"#]+)"/#) {
+                    waiting.append(String(match.1))
+                }
+                for match in answer.body.matches(of: #/from '\.\/([a-z]+\.js)'/#) {
+                    waiting.append("/dashboard/\(match.1)")
+                }
+            }
+            #expect(seen.count > 10, "\(seen)")
+        }
+    }
+
+    @Test("the policy allows nothing but the page's own files, and no script or style in its text")
+    func policy() async throws {
+        try await Self.with(Self.dashboard()) { _, browser in
+            let answer = try await browser.ask("/dashboard")
+            let policy = try #require(answer.headers["content-security-policy"])
+            for rule in [
+                "default-src 'none'", "script-src 'self'", "style-src 'self'",
+                "connect-src 'self'", "frame-ancestors 'none'", "base-uri 'none'",
+                "form-action 'none'", "require-trusted-types-for 'script'",
+            ] {
+                #expect(policy.contains(rule))
+            }
+            #expect(!policy.contains("unsafe") && !policy.contains("*"))
+            #expect(answer.headers["x-frame-options"] == "DENY")
+            #expect(answer.headers["referrer-policy"] == "no-referrer")
+            // What the policy would forbid is not there.
+            #expect(!answer.body.contains("style=\"") && !answer.body.contains("onclick"))
+            #expect(answer.body.matches(of: #/<script(?![^>]*src=)/#).isEmpty)
+        }
+    }
+
+    @Test("no answer invites other origins")
+    func noCORS() async throws {
+        try await Self.with(Self.dashboard()) { _, browser in
+            for path in ["/", "/dashboard", Routes.status, "/nothing"] {
+                for method in ["GET", "OPTIONS"] {
+                    let answer = try await browser.ask(
+                        path, method: method, "Origin: http://evil.example",
+                        "Access-Control-Request-Method: POST")
+                    #expect(answer.status == "403")
+                    #expect(!answer.headers.keys.contains { $0.hasPrefix("access-control") })
+                }
+            }
+            let answer = try await browser.ask(Routes.status)
+            #expect(answer.headers["cross-origin-resource-policy"] == "same-origin")
+        }
+    }
+
+    // MARK: Who may what
+
+    @Test("looking is open, a foreign host is not, and writing needs the token of the Unix socket")
+    func rights() async throws {
+        try await Self.with(Self.dashboard()) { test, browser in
+            #expect(try await browser.ask(Routes.status).status == "200")
+            #expect(try await browser.ask(Routes.status, host: "evil.example").status == "403")
+            #expect(try await browser.ask("/dashboard", host: "evil.example").status == "403")
+
+            let refused = try await browser.ask("/v1/status", method: "POST")
+            #expect(refused.status == "401" && refused.headers["www-authenticate"] == "Bearer")
+            let error = try APICoding.decode(APIError.self, from: Array(refused.body.utf8)).error
+            #expect(error.code == .tokenNeeded && error.message.contains("relayctl dashboard"))
+
+            let told = Answer(try await test.get(Routes.dashboard))
+            let report = try APICoding.decode(DashboardReport.self, from: Array(told.body.utf8))
+            let token = try #require(report.token)
+            #expect(report.url == "http://127.0.0.1:\(browser.port)/")
+            #expect(report.addressWithToken == "http://127.0.0.1:\(browser.port)/#token=\(token)")
+            // Let in; that status takes no POST is the route's own answer.
+            let answer = try await browser.ask(
+                "/v1/status", method: "POST", "Authorization: Bearer \(token)")
+            #expect(answer.status == "405")
+            let stolen = try await browser.ask(Routes.dashboard, "Authorization: Bearer \(token)")
+            #expect(stolen.status == "403" && !stolen.body.contains(token))
+        }
+    }
+
+    @Test("with token_to_read nothing but the page is open")
+    func tokenToRead() async throws {
+        let dashboard = Self.dashboard(tokenToRead: true)
+        let token = try #require(dashboard.report.token)
+        try await Self.with(dashboard) { test, browser in
+            #expect(try await browser.ask("/dashboard").status == "200")
+            for path in [Routes.status, Routes.messages, Routes.messageStream + "?follow=0"] {
+                #expect(try await browser.ask(path).status == "401")
+                let answer = try await browser.ask(path, "Authorization: Bearer \(token)")
+                #expect(answer.status == "200")
+            }
+            let access = try await browser.ask("/dashboard/access")
+            #expect(
+                try APICoding.decode(DashboardAccess.self, from: Array(access.body.utf8))
+                    == DashboardAccess(reads: .token, writes: .token, authorized: false))
+            #expect(try await test.get(Routes.status).hasPrefix("HTTP/1.1 200"))
+        }
+    }
+
+    @Test("only addresses of this machine alone count as such")
+    func loopback() {
+        for host in ["127.0.0.1", "127.1.2.3", "::1", "localhost"] {
+            #expect(Dashboard.isLoopback(host), "\(host)")
+        }
+        for host in ["0.0.0.0", "::", "192.168.1.2", "127.evil.example", "bench", "::ffff:1.2.3.4"]
+        {
+            #expect(!Dashboard.isLoopback(host), "\(host)")
+        }
+    }
+
+    // MARK: Limits, beginning and end
+
+    @Test("connections that fill the port leave the control socket alone")
+    func crowd() async throws {
+        try await Self.with(Self.dashboard()) { test, browser in
+            // More than are served at once.
+            let crowd = try (0..<100).map { _ in try browser.connect() }
+            #expect(try await test.get(Routes.status).hasPrefix("HTTP/1.1 200"))
+            for descriptor in crowd { close(descriptor) }
+            #expect(try await browser.ask(Routes.status).status == "200")
+        }
+    }
+
+    @Test("headers without end are turned away")
+    func hugeHeaders() async throws {
+        try await Self.with(Self.dashboard()) { _, browser in
+            let answer = try await browser.ask(
+                Routes.status, "X: " + String(repeating: "a", count: 100_000))
+            #expect(answer.status != "200")
+            #expect(try await browser.ask(Routes.status).status == "200")
+        }
+    }
+
+    @Test("an open stream does not hold shutdown back")
+    func shutdown() async throws {
+        let dashboard = Self.dashboard()
+        let test = try ControlTestServer()
+        defer { test.cleanUp() }
+        let server = try test.make(dashboard: dashboard)
+        let group = ServiceGroup(services: [server], logger: ControlTestServer.quiet)
+        async let running: Void = group.run()
+        let browser = Browser(test: test, port: try Self.port(of: dashboard))
+        let descriptor = try browser.connect()
+        defer { close(descriptor) }
+        test.send(
+            "GET /v1/messages/stream?last=1 HTTP/1.1\r\nHost: localhost\r\n\r\n", to: descriptor)
+        let first = try await NIOThreadPool.singleton.runIfActive {
+            var byte: UInt8 = 0
+            return recv(descriptor, &byte, 1, 0)
+        }
+        #expect(first == 1)
+        await group.triggerGracefulShutdown()
+        try await running
+        let rest = try await NIOThreadPool.singleton.runIfActive { test.readToEnd(descriptor) }
+        #expect(rest?.contains("\"instance\"") == true)
+    }
+
+    @Test("a port that is taken is told, and the control socket works without")
+    func portTaken() async throws {
+        let first = Self.dashboard()
+        let second = Self.dashboard(port: try Self.port(of: first))
+        #expect(!second.report.enabled && second.report.token == nil)
+        #expect(second.report.reason?.contains("another program uses this port") == true)
+        try await ControlTestServer.with(dashboard: second) { test in
+            let told = try await test.get(Routes.dashboard)
+            #expect(told.contains("another program uses this port"))
+        }
+    }
+
+    @Test("switched off, it says how to switch it on")
+    func off() {
+        let report = Self.dashboard(enabled: false).report
+        #expect(!report.enabled && report.url == nil && report.token == nil)
+        #expect(report.reason?.contains("--dashboard 127.0.0.1:2777") == true)
+    }
+}
