@@ -9,12 +9,14 @@ import NIOCore
 @main
 package struct RelayCtl: AsyncParsableCommand {
     package static let commands: [any ParsableCommand.Type] = [
-        StatusCommand.self, DoctorCommand.self, AppsCommand.self, AppCommand.self,
-        TailCommand.self, ShowCommand.self, StatsCommand.self, PermissionsCommand.self,
-        AdviceCommand.self, ExplainCommand.self, USBCommand.self, DisconnectCommand.self,
-        ReopenCommand.self,
-        ServerCommand.self, LogLevelCommand.self, ConfigCommand.self, ReloadCommand.self,
-        APICommand.self, SampleAppCommand.self,
+        // Looking.
+        StatusCommand.self, DoctorCommand.self, DashboardCommand.self, AppsCommand.self,
+        AppCommand.self, TailCommand.self, ShowCommand.self, StatsCommand.self,
+        PermissionsCommand.self, AdviceCommand.self, ExplainCommand.self, USBCommand.self,
+        ConfigCommand.self, APICommand.self,
+        // Doing.
+        DisconnectCommand.self, ReopenCommand.self, ServerCommand.self, LogLevelCommand.self,
+        ReloadCommand.self, SampleAppCommand.self,
     ]
 
     package static let configuration = CommandConfiguration(

@@ -1,0 +1,39 @@
+package import ArgumentParser
+import ControlAPI
+
+/// `relayctl dashboard`: the address of the page for browsers, with its token.
+package struct DashboardCommand: AsyncParsableCommand {
+    package static let configuration = CommandConfiguration(
+        commandName: "dashboard",
+        abstract: "Print the address of the dashboard, with the token that lets it change things.",
+        discussion: """
+            Open the address in a browser on this machine. Whoever has the part behind # may \
+            command relayd until it is started again; without it the page only looks, where \
+            relayd allows that.
+
+            From another machine:  ssh -L 2777:127.0.0.1:2777 BENCH  and the same address there.
+
+            EXIT CODES
+              0   printed
+              1   the dashboard is not served; the reason is on standard error
+              2   relayd is not running, or cannot be asked
+              64  the command line was not understood
+            """)
+
+    @OptionGroup package var output: OutputOptions
+    @OptionGroup package var socket: SocketOptions
+
+    package init() {}
+
+    package func run() async throws {
+        let answer = try await socket.client().ask(DashboardReport.self, Routes.dashboard)
+        if output.json { Output.current.write(JSONText.safe(answer.json)) }
+        guard let address = answer.value.addressWithToken else {
+            let reason = answer.value.reason ?? "the dashboard is not served"
+            Output.current.write("relayctl: \(SafeText.clean(reason))\n", to: .error)
+            throw ExitCode(ExitStatus.notConnected.rawValue)
+        }
+        // Alone on its line: $(relayctl dashboard) is an address.
+        if !output.json { Output.current.write(SafeText.clean(address) + "\n") }
+    }
+}
