@@ -1,0 +1,188 @@
+"""The built relayd with its dashboard, and servers that stand in for parts of it. Used by
+dashboard_test.py and screenshots.py."""
+
+import http.client
+import http.server
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+# Seconds for anything to happen: far more than it takes, on a machine that is busy as well.
+PATIENCE = 60
+
+
+def programs():
+    """Where relayd and relayctl were built: RELAYD_BIN, else the debug build."""
+    return os.environ.get("RELAYD_BIN", os.path.join(ROOT, ".build", "debug"))
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Relayd:
+    """A relayd of our own; gone with the `with` block."""
+
+    def __init__(self, accessory="sim:", config=""):
+        self.directory = tempfile.mkdtemp(prefix="relayd-dashboard-")
+        self.apps, self.port = free_port(), free_port()
+        self.config = os.path.join(self.directory, "relayd.yaml")
+        self.socket = os.path.join(self.directory, "relayd.sock")
+        with open(self.config, "w", encoding="utf-8") as file:
+            file.write(config)
+        self.accessory = accessory
+        self.process = None
+        self.children = []
+        self.start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for child in self.children:
+            child.kill()
+            child.wait()
+        self.stop()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.port}/"
+
+    def start(self):
+        with open(os.path.join(self.directory, "log"), "ab") as log:
+            self.process = subprocess.Popen(
+                [os.path.join(programs(), "relayd"), "--config", self.config,
+                 "--accessory", self.accessory, "--listen", f"127.0.0.1:{self.apps}",
+                 "--control-socket", self.socket, "--dashboard", f"127.0.0.1:{self.port}"],
+                stdout=log, stderr=log)
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                return self.get("/v1/status")
+            except OSError:
+                if self.process.poll() is not None or time.monotonic() > deadline:
+                    with open(os.path.join(self.directory, "log"), encoding="utf-8") as log:
+                        raise AssertionError(f"relayd did not start:\n{log.read()}") from None
+                time.sleep(0.02)
+
+    def stop(self, how=signal.SIGTERM):
+        if self.process.poll() is None:
+            self.process.send_signal(how)
+            self.process.wait(PATIENCE)
+
+    def get(self, path):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        try:
+            connection.request("GET", path)
+            return json.loads(connection.getresponse().read())
+        finally:
+            connection.close()
+
+    def sample_app(self):
+        """The app of the demo; it stays."""
+        app = subprocess.Popen(
+            [os.path.join(programs(), "relayctl"), "sample-app", "--stay", "--connect",
+             f"127.0.0.1:{self.apps}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.children.append(app)
+        return app
+
+    def relayctl(self, *arguments):
+        return subprocess.run(
+            [os.path.join(programs(), "relayctl"), *arguments, "--socket", self.socket],
+            capture_output=True, text=True, timeout=PATIENCE, check=True).stdout
+
+    def resident(self):
+        """MiB of memory it holds."""
+        with open(f"/proc/{self.process.pid}/status", encoding="ascii") as facts:
+            line = next(line for line in facts if line.startswith("VmRSS"))
+        return int(line.split()[1]) / 1024
+
+
+class Flood:
+    """Stands before a relayd and passes everything on but the messages: those are made here, so
+    many per second whatever the machine and the build can do."""
+
+    def __init__(self, relayd, per_second):
+        flood = self
+        self.per_second = per_second
+        self.sent = 0
+        self.ended = threading.Event()
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def log_message(self, *_):
+                pass
+
+            def do_GET(self):
+                if self.path.startswith("/v1/messages/stream"):
+                    self.send_response(200)
+                    self.send_header("Content-Type", "application/x-ndjson")
+                    self.end_headers()
+                    flood.pour(self.wfile)
+                    return
+                connection = http.client.HTTPConnection("127.0.0.1", relayd.port, timeout=10)
+                accept = self.headers.get("Accept", "")
+                connection.request("GET", self.path, headers={"Accept": accept})
+                answer = connection.getresponse()
+                self.send_response(answer.status)
+                for name, value in answer.getheaders():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(answer.read())
+                connection.close()
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}/"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.ended.set()
+        self.server.shutdown()
+        self.server.server_close()
+
+    def pour(self, file):
+        stamp = time.strftime("%Y-%m-%dT%H:%M:%S.000000Z", time.gmtime())
+        try:
+            file.write(b'{"instance":"f100d"}\n')
+            start = time.monotonic()
+            while not self.ended.is_set():
+                lines = []
+                while self.sent < (time.monotonic() - start) * self.per_second:
+                    self.sent += 1
+                    lines.append(self.message(self.sent, stamp))
+                file.write("".join(lines).encode())
+                file.flush()
+                self.ended.wait(0.02)
+        except OSError:
+            pass
+
+    @staticmethod
+    def message(number, stamp):
+        """Requests and responses by turns, every thousandth of them refused."""
+        start = f'{{"n":{number},"time":"{stamp}","kind":'
+        place = ('"app":"#1","appName":"Flood","appID":"flood","session":1,"service":"rpc",'
+                 f'"bytes":180,"function":"Show","functionID":13,"correlationID":{number // 2},')
+        if number % 2:
+            return (f'{start}"request","priority":"info",{place}"from":"app","params":{{"mainField1":'
+                    f'"Track {number}","mainField2":"A flood of text to be shown","mainField3":'
+                    f'"{number * 7919 % 100003}","alignment":"CENTERED"}}}}\n')
+        failed = number % 2000 == 0
+        result = "REJECTED" if failed else "SUCCESS"
+        priority = "warning" if failed else "info"
+        return (f'{start}"response","priority":"{priority}",{place}"from":"accessory","success":'
+                f'{"false" if failed else "true"},"resultCode":"{result}","latencyMS":'
+                f'{number % 50}.125,"request":{number - 1},"params":{{"success":true,'
+                f'"resultCode":"{result}"}}}}\n')

@@ -1,0 +1,288 @@
+"""The dashboard in headless Chromium, against the built relayd: Scripts/test runs it.
+
+Each test is a person's evening: traffic appears, filters work, the link goes away and says why,
+relayd is restarted, five thousand messages come per second.
+"""
+
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from bench import Flood, Relayd  # noqa: E402
+from browser import Browser  # noqa: E402
+from sdl import App  # noqa: E402
+
+ROWS = "[...document.querySelectorAll('#list .row:not([hidden])')]"
+NAMES = f"{ROWS}.map((row) => row.querySelector('.title').textContent.replace('▲ ', ''))"
+# Without their pictures of the moment: only what was never loaded counts as refused.
+REFUSED = ("ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_EMPTY_RESPONSE",
+           "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_SOCKET_NOT_CONNECTED")
+
+
+class DashboardTests(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.browser = Browser()
+        cls.addClassCleanup(cls.browser.__exit__)
+
+    def visit(self, url, **size):
+        page = self.browser.page(**size)
+        self.addCleanup(page.close)
+        page.open(url)
+        page.until("the page is loaded", "document.readyState === 'complete'")
+        return page
+
+    def expect_clean(self, page, host, *, allowed=()):
+        """Nothing was asked of anybody else, and nothing was complained about."""
+        strangers = [url for url in page.requests
+                     if not url.startswith((f"http://{host}/", "about:", "data:"))]
+        self.assertEqual(strangers, [])
+        complaints = [one for one in page.complaints if not any(word in one for word in allowed)]
+        self.assertEqual(complaints, [])
+
+    def relayd(self, **options):
+        relayd = Relayd(**options)
+        self.addCleanup(relayd.__exit__)
+        return relayd
+
+    def test_demo_traffic_appears(self):
+        relayd = self.relayd()
+        page = self.visit(relayd.url)
+        page.until("the head unit is open", "document.querySelector('#verdict').dataset.state === 'ok'")
+        relayd.sample_app()
+        page.until("the app has a card", "document.querySelector('.card .app-name')?.textContent === 'relayd sample'")
+        page.until("it is on the screen", "document.querySelector('.card .level')?.textContent === 'FULL'")
+        page.until("vehicle data comes", f"{NAMES}.includes('OnVehicleData')")
+        page.until("the card shows the speed", "/speed/.test(document.querySelector('.card').textContent)")
+        page.until("the icon is among the files", "/relayd-sample.png/.test(document.querySelector('.card').textContent)")
+        page.until("the picture has both ends", "/Simulated head unit/.test(document.querySelector('#chain').textContent) && /relayd sample/.test(document.querySelector('#chain').textContent)")
+        page.until("the picture says what flows", "document.querySelector('#chain .flow-text')")
+        page.until("latency is told", "/median/.test(document.querySelector('#latency-now').textContent)")
+        self.expect_clean(page, f"127.0.0.1:{relayd.port}")
+
+    def test_filters_keys_and_detail(self):
+        relayd = self.relayd()
+        app = App(relayd.apps, "Filters", "filters-1")
+        self.addCleanup(app.close)
+        app.ask("Show", {"mainField1": "needle", "mainFild2": "misspelt"})
+        app.ask("ListFiles", {})
+        app.ask("Alert", {"alertText1": "haystack", "duration": 99})
+        page = self.visit(relayd.url)
+        page.until("the requests are there", f"['Show', 'ListFiles', 'Alert'].every((name) => {NAMES}.includes(name))")
+
+        page.key("/")
+        page.type("needle")
+        page.until("only what contains the word is left", f"{NAMES}.join() === 'Show'")
+        page.key("Escape")
+        page.key("x")
+        page.value("(() => { const input = document.querySelector('#filter-rpc'); input.value = 'listfiles'; input.dispatchEvent(new Event('input')); })()")
+        page.until("only that RPC is left", f"{NAMES}.length > 0 && {NAMES}.every((name) => name === 'ListFiles')")
+        page.value("(() => { const input = document.querySelector('#filter-rpc'); input.value = '!ListFiles'; input.dispatchEvent(new Event('input')); })()")
+        page.until("all but that RPC are left", f"{NAMES}.length > 2 && !{NAMES}.includes('ListFiles')")
+        page.key("x")
+        page.click("[data-kind=request]")
+        page.until("requests are gone", f"{NAMES}.length > 0 && {ROWS}.every((row) => row.querySelector('.kind').textContent !== 'req')")
+        page.key("x")
+        page.key("e")
+        page.until("only what went wrong is left", f"{ROWS}.length > 0 && {ROWS}.every((row) => /▲/.test(row.textContent))")
+        page.key("x")
+        page.value("(() => { const select = document.querySelector('#filter-app'); select.value = '#1'; select.dispatchEvent(new Event('change')); })()")
+        page.until("only the app's messages are left", f"{ROWS}.length > 0 && {ROWS}.every((row) => row.message.app === '#1')")
+
+        page.key("x")
+        page.key("/")
+        page.type("misspelt")
+        page.until("the request with the mistake is found", f"{NAMES}.join() === 'Show'")
+        page.key("Escape")
+        page.key("j")
+        page.key("Enter")
+        page.until("its JSON is shown, the parameter that does not exist marked",
+                   "/mainFild2/.test(document.querySelector('.json .marked')?.textContent)")
+        page.until("its answer stands below", "/Answer: [A-Z_]+ after/.test(document.querySelector('#detail').textContent)")
+        page.key("o")
+        page.key("x")
+        page.until("its answer is selected", "document.querySelector('.row.selected .kind')?.textContent === 'res' && document.querySelector('.row.partner .title')")
+        page.key("Escape")
+        page.until("the detail is closed", "document.querySelector('#detail').hidden")
+        page.key("?")
+        page.until("the keys are explained", "document.querySelector('#help').open")
+        page.key("Escape")
+
+        page.until("the help is closed", "!document.querySelector('#help').open")
+        page.key("p")
+        before = page.value("document.querySelector('#shown').textContent")
+        app.ask("Show", {"mainField1": "while paused"})
+        page.until("the list stands, and says what waits", "/paused · [1-9]/.test(document.querySelector('#newer').textContent) && !document.querySelector('#newer').hidden")
+        self.assertNotIn("while paused", page.value("document.querySelector('#list').textContent"))
+        page.key("p")
+        page.until("it goes on", "/while paused/.test(document.querySelector('#list').textContent)")
+        self.assertTrue(before)
+        page.key("c")
+        page.until("it is empty", f"{ROWS}.length === 0")
+        self.expect_clean(page, f"127.0.0.1:{relayd.port}")
+
+    def test_link_loss_says_why(self):
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            port = listener.getsockname()[1]
+            relayd = self.relayd(accessory=f"tcp:127.0.0.1:{port}")
+            connection, _ = listener.accept()
+            page = self.visit(relayd.url)
+            page.until("the head unit is open", "document.querySelector('#verdict').dataset.state === 'ok'")
+            listener.close()
+            connection.close()
+        page.until("the verdict is another", "document.querySelector('#verdict').dataset.state === 'broken'")
+        page.until("the reason is told", f"/nothing listens on 127.0.0.1:{port}/.test(document.querySelector('#issues').textContent)")
+        page.until("and what to do", "/start sdl_core or the emulator/.test(document.querySelector('#issues').textContent)")
+        page.until("the picture is broken where the chain is", "document.querySelector('#chain .node.state-broken') && document.querySelector('#chain .cross')")
+        self.expect_clean(page, f"127.0.0.1:{relayd.port}")
+
+    def test_survives_a_restart(self):
+        relayd = self.relayd()
+        page = self.visit(relayd.url)
+        first = App(relayd.apps, "Before", "before-1")
+        page.until("there is traffic", f"{NAMES}.includes('RegisterAppInterface')")
+        self.expect_clean(page, f"127.0.0.1:{relayd.port}")
+        relayd.stop(signal.SIGKILL)
+        first.close()
+        page.until("the page says that relayd is gone", "!document.querySelector('#lost').hidden && /not answering/.test(document.querySelector('#lost').textContent)")
+        page.until("so does the picture", "/not answering/.test(document.querySelector('#chain').textContent)")
+        relayd.start()
+        page.until("it goes on by itself", "document.querySelector('#lost').hidden && document.querySelector('#verdict').dataset.state === 'ok'")
+        second = App(relayd.apps, "After", "after-1")
+        self.addCleanup(second.close)
+        page.until("messages of the new one come", f"{ROWS}.some((row) => /After/.test(row.textContent))")
+        page.until("the break is marked", "document.querySelector('#list .c-restart')")
+        page.until("the card is the new app's", "document.querySelectorAll('.card').length === 1 && /After/.test(document.querySelector('.card').textContent)")
+        self.expect_clean(page, f"127.0.0.1:{relayd.port}", allowed=REFUSED)
+
+    def test_token_allows_changes(self):
+        relayd = self.relayd()
+        page = self.visit(relayd.url)
+        page.until("it is read only", "document.querySelector('#access').textContent === 'Read only'")
+        address = relayd.relayctl("dashboard").strip()
+        self.assertTrue(address.startswith(f"{relayd.url}#token="))
+        owner = self.visit(address)
+        owner.until("it is not", "document.querySelector('#rate').textContent && document.querySelector('#access').hidden")
+        self.assertEqual(owner.value("location.hash"), "")
+        self.assertNotIn(address.split("=")[1], owner.value("document.documentElement.outerHTML"))
+        self.assertEqual(
+            owner.value("fetch('/v1/status', { method: 'POST' }).then((answer) => answer.status)"), 401)
+        owner.complaints.clear()
+        self.expect_clean(page, f"127.0.0.1:{relayd.port}")
+        self.expect_clean(owner, f"127.0.0.1:{relayd.port}")
+
+    def test_other_origins_get_nothing(self):
+        relayd = self.relayd()
+        other = self.relayd()
+        page = self.visit(other.url)
+        # The policy of the page forbids it from within; what follows is what any site could try.
+        page.call("Page.setBypassCSP", enabled=True)
+        page.open(other.url)
+        page.until("the page is loaded", "document.readyState === 'complete'")
+        for options in ("{}", "{ method: 'POST', mode: 'no-cors', body: 'x' }"):
+            outcome = page.value(
+                f"fetch('{relayd.url}v1/status', {options}).then((a) => a.type + a.status, () => 'failed')")
+            self.assertIn(outcome, ("failed", "opaque0"))
+
+    def test_five_thousand_messages_per_second(self):
+        relayd = self.relayd()
+        with Flood(relayd, per_second=5000) as flood:
+            page = self.visit(flood.url)
+            page.until("they come", "Number.parseInt(document.querySelector('#rate').textContent.replaceAll(',', '')) > 2500")
+            page.value("window.longTasks.length = 0")
+            frames = page.value(FRAMES % 5)
+            tasks = page.value("window.longTasks")
+            rate = page.value("document.querySelector('#rate').textContent")
+            answered = self.answered(page)
+            print(f"\n5,000 messages/s: {rate}, {frames:.0f} frames/s, long tasks {tasks} ms, a key "
+                  f"answered in {answered:.0f} ms", file=sys.stderr)
+            self.assertLess(sum(tasks), 2500, "more than half of the time was frozen")
+            self.assertLess(answered, 2000)
+            self.assertLessEqual(page.value("document.querySelectorAll('#list .row').length"), 200)
+
+            # A machine twenty times slower cannot show all of them: it says so, and still answers.
+            page.call("Emulation.setCPUThrottlingRate", rate=20)
+            page.until("it says that it samples", "/left out/.test(document.querySelector('#sampled').textContent)")
+            answered = self.answered(page)
+            print(f"20 times slower: {page.value('document.querySelector(`#sampled`).textContent')}; a "
+                  f"key answered in {answered:.0f} ms", file=sys.stderr)
+            self.assertLess(answered, 10_000)
+            page.call("Emulation.setCPUThrottlingRate", rate=1)
+            page.key("e")
+            page.until("failures were kept", f"{ROWS}.length > 3 && {ROWS}.every((row) => /REJECTED/.test(row.textContent))")
+            self.expect_clean(page, flood.url.split("/")[2])
+
+    def answered(self, page):
+        """Milliseconds from a key to its effect."""
+        start = time.monotonic()
+        state = page.value("document.querySelector('#pause').getAttribute('aria-pressed')")
+        page.key("p")
+        page.until("the key is answered", f"document.querySelector('#pause').getAttribute('aria-pressed') !== '{state}'")
+        page.key("p")
+        return (time.monotonic() - start) * 1000
+
+    def test_memory_of_relayd(self):
+        relayd = self.relayd(config="apps: {frames_per_second: 0}\nlog: {traffic: false}\n")
+        page = self.visit(relayd.url)
+        app = App(relayd.apps, "Memory", "memory-1")
+        self.addCleanup(app.close)
+        most = 0
+        flood = threading.Thread(target=app.flood, args=(500, 12))
+        flood.start()
+        while flood.is_alive():
+            most = max(most, relayd.resident())
+            self.browser.pump(0.1)
+        rate = page.value("document.querySelector('#rate').textContent")
+        print(f"\n{rate} through relayd with the dashboard open: at most {most:.1f} MiB resident",
+              file=sys.stderr)
+        # The bound of a release build is 60 MiB; a debug build's code alone is larger.
+        self.assertLess(most, 90)
+
+    def test_sizes(self):
+        relayd = self.relayd()
+        relayd.sample_app()
+        for width, height, touch in ((1024, 768, False), (360, 740, True), (1920, 1080, False)):
+            page = self.visit(relayd.url, width=width, height=height, touch=touch)
+            page.until("it is drawn", f"document.querySelector('.card') && {ROWS}.length > 0")
+            self.assertLessEqual(
+                page.value("document.documentElement.scrollWidth"), width, "it scrolls sideways")
+            if not touch:
+                self.assertLessEqual(page.value("document.documentElement.scrollHeight"), height)
+            self.assertGreater(page.value("document.querySelector('#list').clientHeight"), 200)
+
+    def test_names_and_roles(self):
+        relayd = self.relayd()
+        relayd.sample_app()
+        page = self.visit(relayd.url)
+        page.until("it is drawn", f"document.querySelector('.card') && {ROWS}.length > 0")
+        page.call("Accessibility.enable")
+        nodes = page.call("Accessibility.getFullAXTree")["nodes"]
+        unnamed = [node for node in nodes if not node.get("ignored")
+                   and node["role"]["value"] in ("button", "textbox", "searchbox", "combobox", "spinbutton", "image", "listbox", "option")
+                   and not node.get("name", {}).get("value")]
+        self.assertEqual(unnamed, [])
+        roles = {node["role"]["value"] for node in nodes}
+        self.assertLessEqual({"main", "banner", "listbox", "option", "status", "toolbar"}, roles)
+
+
+# Frames per second of the page, over so many seconds.
+FRAMES = """new Promise((resolve) => {
+  const seconds = %d;
+  const start = performance.now();
+  let frames = 0;
+  const frame = () => {
+    frames += 1;
+    if (performance.now() - start < seconds * 1000) requestAnimationFrame(frame);
+    else resolve(frames / seconds);
+  };
+  requestAnimationFrame(frame);
+})"""
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,117 @@
+"""A small SDL app in Python: registers, then says what a test or a picture needs. Used by bench.py."""
+
+import json
+import socket
+import struct
+import threading
+import time
+
+CONTROL, RPC, VIDEO = 0x00, 0x07, 0x0B
+REQUEST, RESPONSE = 0, 1
+# Numbers of MOBILE_API's enum FunctionID.
+FUNCTIONS = {
+    "RegisterAppInterface": 1, "AddCommand": 5, "Alert": 12, "Show": 13, "Speak": 14,
+    "SetMediaClockTimer": 15, "SubscribeButton": 18, "SubscribeVehicleData": 20,
+    "GetVehicleData": 22, "ListFiles": 34, "SetDisplayLayout": 36,
+}
+
+
+def control(info, service=RPC, session=0, version=5):
+    if version == 1:
+        return struct.pack(">BBBBI", 0x10, service, info, session, 0)
+    return struct.pack(">BBBBII", version << 4, service, info, session, 0, 1)
+
+
+def single(service, session, payload, number=1):
+    return struct.pack(">BBBBII", 0x51, service, 0, session, len(payload), number) + payload
+
+
+def rpc(function, correlation, parameters):
+    text = json.dumps(parameters, separators=(",", ":")).encode()
+    head = struct.pack(">III", REQUEST << 28 | FUNCTIONS[function], correlation, len(text))
+    return head + text
+
+
+class App:
+    """One TCP connection to relayd. Answers are read and counted, not looked at."""
+
+    def __init__(self, port, name, app_id, kind="DEFAULT"):
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=30)
+        self.correlation = 0
+        self.answers = 0
+        self.session = 0
+        self.buffer = b""
+        self.socket.sendall(control(1, version=1))
+        while self.session == 0:
+            _, info, session, _ = self.frame()
+            if info == 2:
+                self.session = session
+            elif info == 3:
+                raise ConnectionError("the head unit refused the session")
+        self.ask("RegisterAppInterface", {
+            "syncMsgVersion": {"majorVersion": 8, "minorVersion": 0, "patchVersion": 0},
+            "appName": name, "appID": app_id, "isMediaApplication": kind == "MEDIA",
+            "languageDesired": "EN-US", "hmiDisplayLanguageDesired": "EN-US", "appHMIType": [kind]})
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
+
+    def close(self):
+        self.socket.close()
+
+    def ask(self, function, parameters):
+        self.correlation += 1
+        self.socket.sendall(
+            single(RPC, self.session, rpc(function, self.correlation, parameters)))
+
+    def flood(self, per_second, seconds):
+        """So many Show requests, evenly spread as well as Python can."""
+        start = time.monotonic()
+        sent = 0
+        while (passed := time.monotonic() - start) < seconds:
+            batch = b""
+            while sent < passed * per_second:
+                sent += 1
+                self.correlation += 1
+                text = {"mainField1": f"Track {sent}", "mainField2": "Flood", "alignment": "CENTERED"}
+                batch += single(RPC, self.session, rpc("Show", self.correlation, text))
+            if batch:
+                self.socket.sendall(batch)
+            time.sleep(0.005)
+        return sent
+
+    def stream_video(self, seconds, per_second=30, size=7000):
+        self.socket.sendall(control(1, VIDEO, self.session))
+        picture = b"\0\0\0\1\x41" + b"\x9a" * size
+        start = time.monotonic()
+        sent = 0
+        while (passed := time.monotonic() - start) < seconds:
+            while sent < passed * per_second:
+                sent += 1
+                self.socket.sendall(single(VIDEO, self.session, picture, sent))
+            time.sleep(0.01)
+
+    # Frames from relayd
+
+    def take(self, count):
+        while len(self.buffer) < count:
+            data = self.socket.recv(1 << 16)
+            if not data:
+                raise ConnectionError("relayd closed the connection")
+            self.buffer += data
+        taken, self.buffer = self.buffer[:count], self.buffer[count:]
+        return taken
+
+    def frame(self):
+        first, service, info, session, size = struct.unpack(">BBBBI", self.take(8))
+        if first >> 4 > 1:
+            self.take(4)
+        self.take(size)
+        return service, info, session, first & 7
+
+    def read(self):
+        try:
+            while True:
+                service, *_ = self.frame()
+                self.answers += service == RPC
+        except (OSError, ConnectionError):
+            pass
