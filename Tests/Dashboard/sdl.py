@@ -6,8 +6,8 @@ import struct
 import threading
 import time
 
-CONTROL, RPC, VIDEO = 0x00, 0x07, 0x0B
-REQUEST, RESPONSE = 0, 1
+RPC, VIDEO = 0x07, 0x0B
+REQUEST = 0
 # Numbers of MOBILE_API's enum FunctionID.
 FUNCTIONS = {
     "RegisterAppInterface": 1, "AddCommand": 5, "Alert": 12, "Show": 13, "Speak": 14,
@@ -16,10 +16,18 @@ FUNCTIONS = {
 }
 
 
-def control(info, service=RPC, session=0, version=5):
-    if version == 1:
-        return struct.pack(">BBBBI", 0x10, service, info, session, 0)
-    return struct.pack(">BBBBII", version << 4, service, info, session, 0, 1)
+START, ACK, NAK = 1, 2, 3
+
+
+def control(info, service=RPC, session=0, payload=b""):
+    return struct.pack(">BBBBII", 0x50, service, info, session, len(payload), 1) + payload
+
+
+def bson(key, text):
+    """A document with one string."""
+    value = text.encode() + b"\0"
+    element = b"\x02" + key.encode() + b"\0" + struct.pack("<i", len(value)) + value
+    return struct.pack("<i", len(element) + 5) + element + b"\0"
 
 
 def single(service, session, payload, number=1):
@@ -41,12 +49,12 @@ class App:
         self.answers = 0
         self.session = 0
         self.buffer = b""
-        self.socket.sendall(control(1, version=1))
+        self.socket.sendall(control(START, payload=bson("protocolVersion", "5.4.0")))
         while self.session == 0:
             _, info, session, _ = self.frame()
-            if info == 2:
+            if info == ACK:
                 self.session = session
-            elif info == 3:
+            elif info == NAK:
                 raise ConnectionError("the head unit refused the session")
         self.ask("RegisterAppInterface", {
             "syncMsgVersion": {"majorVersion": 8, "minorVersion": 0, "patchVersion": 0},
@@ -80,7 +88,7 @@ class App:
         return sent
 
     def stream_video(self, seconds, per_second=30, size=7000):
-        self.socket.sendall(control(1, VIDEO, self.session))
+        self.socket.sendall(control(START, VIDEO, self.session))
         picture = b"\0\0\0\1\x41" + b"\x9a" * size
         start = time.monotonic()
         sent = 0

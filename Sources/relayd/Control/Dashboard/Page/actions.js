@@ -51,10 +51,10 @@ export class Actions {
     chip.title = hasToken() ? 'The token is not that of the running relayd' : 'Changes need the token that relayctl dashboard prints';
     const buttons = [
       this.can('POST', '/v1/link/reopen') && this.button('Reopen the link', 'Close the head unit’s link and open it again', '/v1/link/reopen'),
-      this.can('POST', '/v1/server') && this.button('Let apps connect', 'Activate the server', '/v1/server', { active: true }),
-      this.can('POST', '/v1/server') && this.button('Keep apps out', 'Deactivate the server: connected apps are closed', '/v1/server', { active: false }),
-      this.can('POST', '/v1/log') && h('label', { class: 'level-choice' }, 'Log level ', h('select', { onchange: (event) => {
-        if (event.target.value) this.send(`log level ${event.target.value}`, '/v1/log', { level: event.target.value });
+      this.can('PUT', '/v1/server') && this.button('Let apps connect', 'Activate the server', '/v1/server', { active: true }, 'PUT'),
+      this.can('PUT', '/v1/server') && this.button('Keep apps out', 'Deactivate the server: connected apps are closed', '/v1/server', { active: false }, 'PUT'),
+      this.can('PUT', '/v1/log') && h('label', { class: 'level-choice' }, 'Log level ', h('select', { onchange: (event) => {
+        if (event.target.value) this.send(`Log level ${event.target.value}`, '/v1/log', { level: event.target.value }, 'PUT');
         event.target.value = '';
       } }, h('option', { value: '', text: 'choose …' }), LEVELS.map((level) => h('option', { value: level, text: level })))),
       this.can('POST', '/v1/reload') && this.button('Reload the configuration', 'As systemctl reload does', '/v1/reload'),
@@ -63,24 +63,25 @@ export class Actions {
     $('actions-body').replaceChildren(...buttons);
   }
 
-  button(words, why, path, body = {}) {
-    return h('button', { type: 'button', text: words, title: why, onclick: () => this.send(words, path, body) });
+  button(words, why, path, body = {}, method = 'POST') {
+    return h('button', { type: 'button', text: words, title: why, onclick: () => this.send(words, path, body, method) });
   }
 
   disconnect(id, name) {
     if (confirm(`Disconnect ${name}? Its app library will probably connect again.`)) {
-      this.send(`disconnect ${name}`, `/v1/apps/${id}/disconnect`, {});
+      this.send(`Disconnect ${name}`, `/v1/apps/${id}/disconnect`, { reason: 'disconnected from the dashboard' });
     }
   }
 
-  async send(words, path, body) {
+  async send(words, path, body, method = 'POST') {
+    $('actions').hidePopover();
     if (this.isReadOnly) {
       this.askForToken(`“${words}” changes something; that needs the token.`);
       return;
     }
     try {
-      await ask(path, { method: 'POST', body });
-      toast(`${words}: done`);
+      const { summary } = await ask(path, { method, body });
+      toast(summary ?? `${words}: done`);
     } catch (error) {
       if (error instanceof Refused && error.status === 401) {
         this.askForToken('The token is not that of the relayd that runs now: it has another one after each start.');

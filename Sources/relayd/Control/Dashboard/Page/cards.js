@@ -6,6 +6,8 @@ import { $, h, bitrate, bytes, clock, cut, many, rebuild, setText, span } from '
 const ROWS = 12;
 
 const cards = new Map();
+/** Stands behind the cards: that there are none, and who left. */
+let absence;
 
 /**
  * @param {object[]} apps rows of the status
@@ -25,7 +27,7 @@ export function drawCards(status, reports, flow, actions) {
     if (!card) {
       card = make(app, actions);
       cards.set(app.id, card);
-      container.append(card.root);
+      container.insertBefore(card.root, absence ?? null);
     }
     update(card, app, reports.get(app.id), flow, actions);
   }
@@ -37,8 +39,6 @@ export function forgetCards() {
   for (const card of cards.values()) card.root.remove();
   cards.clear();
 }
-
-let absence;
 
 function drawAbsence(container, { apps, server, recent_departures: departures }) {
   absence ??= h('div', { class: 'absence' });

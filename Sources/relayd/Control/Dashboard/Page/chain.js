@@ -29,7 +29,7 @@ function describe({ isLost, status, flow }) {
   const unit = describeUnit(status, flow);
   const hub = {
     title: 'relayd',
-    lines: isLost ? ['not answering', ''] : [status.relayd.version, `up ${upTime(status)}`],
+    lines: isLost ? ['not answering', ''] : [status.relayd.version, upTime(status)],
     state: isLost ? 'broken' : 'ok',
   };
   const apps = status.apps.slice(0, APPS_SHOWN).map((app) => describeApp(app, flow, status));
@@ -45,7 +45,7 @@ function describe({ isLost, status, flow }) {
 /** Minutes, so that the picture is not drawn again for each second. */
 function upTime(status) {
   const seconds = status.relayd.uptime_seconds;
-  return seconds < 60 ? 'some seconds' : span(Math.floor(seconds / 60) * 60_000).replace(/ 0 s$/, '');
+  return seconds < 60 ? 'just started' : `up ${span(Math.floor(seconds / 60) * 60_000).replace(/ 0 s$/, '')}`;
 }
 
 const UNIT = {
@@ -98,7 +98,7 @@ function nobody(server) {
   return { title: 'No app connected', lines: [`connect to ${server.endpoints[0] ?? '?'}`, ''], state: 'off', edge: edge('off') };
 }
 
-/** `right` flows to the apps' side, `left` to the head unit's... of this edge's own two ends. */
+/** `forth` flows away from relayd, `back` to it. */
 function edge(state, forth = 0, back = 0) {
   return { state, forth: forth > 0 ? rate(forth) : '', back: back > 0 ? rate(back) : '' };
 }
@@ -135,8 +135,8 @@ function upright(nodes, width) {
   const centre = width / 2;
   const box = { x: 2, width: width - 4 };
   all.forEach((one, index) => {
-    if (index === 1) parts.push(drop(centre, y - space, y, nodes.unit.edge));
-    if (index > 1) parts.push(drop(centre, y - (index === 2 ? space : space * 0.7), y, one.edge));
+    if (index === 1) parts.push(drop(centre, y - space, y, nodes.unit.edge, ['↑', '↓']));
+    if (index > 1) parts.push(drop(centre, y - (index === 2 ? space : space * 0.7), y, one.edge, ['↓', '↑']));
     parts.push(node(one, { ...box, y }));
     y += NODE_HEIGHT + (index < 1 || index === 1 ? space : space * 0.7);
   });
@@ -185,15 +185,15 @@ function line(x1, y1, x2, y2, facts, isAppSide) {
     facts.back ? s('text', { class: 'flow-text', x, y: y + 15, 'text-anchor': anchor, text: `${below} ${facts.back}` }) : null);
 }
 
-function drop(x, y1, y2, facts) {
+function drop(x, y1, y2, facts, [forth, back]) {
   const middle = (y1 + y2) / 2 + 4;
   const path = `M${x} ${y1}V${y2}`;
   return s('g', { class: `edge state-${facts.state}` },
     s('path', { class: 'wire', d: path }),
     facts.forth || facts.back ? s('path', { class: 'flow', d: path }) : null,
     facts.state === 'broken' ? cross(x, (y1 + y2) / 2) : null,
-    facts.forth ? s('text', { class: 'flow-text', x: x - 12, y: middle, 'text-anchor': 'end', text: facts.forth }) : null,
-    facts.back ? s('text', { class: 'flow-text', x: x + 12, y: middle, text: facts.back }) : null);
+    facts.forth ? s('text', { class: 'flow-text', x: x - 12, y: middle, 'text-anchor': 'end', text: `${forth} ${facts.forth}` }) : null,
+    facts.back ? s('text', { class: 'flow-text', x: x + 12, y: middle, text: `${back} ${facts.back}` }) : null);
 }
 
 function cross(x, y) {

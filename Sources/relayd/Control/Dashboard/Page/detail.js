@@ -61,7 +61,7 @@ export class Detail {
         h('p', { class: 'cause', text: one.text }), h('p', { class: 'remedy', text: one.remedy }),
         h('p', { class: 'quiet' }, h('code', { text: `relayctl explain ${one.code}` })))),
       problems.length > 0 ? h('ul', { class: 'problems' }, problems.map((one) => h('li', { class: `severity-${one.severity}` },
-        one.path ? h('code', { text: one.path }) : null, ` ${one.message}`,
+        one.path ? h('code', { text: one.path }) : null, ` ${told(one)}`,
         one.didYouMean ? h('span', { text: `; did you mean ${one.didYouMean}?` }) : null))) : '',
       this.json(facts, problems),
       other ? this.partner(message, other) : '',
@@ -113,7 +113,9 @@ function printed(value, problems) {
     if (lines.length > LINES) return;
     const worst = found.some((one) => one.severity === 'error') ? 'error' : found.some((one) => one.severity === 'warning') ? 'warning' : 'note';
     lines.push(h('span', { class: found.length > 0 ? `marked severity-${worst}` : null },
-      '  '.repeat(depth), parts, found.map((one) => h('em', { text: `  ← ${one.message}` })), '\n'));
+      '  '.repeat(depth), parts, found.map((one) => h('em', { text: `  ← ${told(one)}` })),
+      // A marked line is a block, which ends by itself.
+      found.length > 0 ? null : '\n'));
   };
   const walk = (one, path, depth, name, comma) => {
     const found = open.filter((problem) => problem.steps.join('\0') === path.join('\0'));
@@ -139,6 +141,11 @@ function printed(value, problems) {
   walk(value, [], 0, undefined, '');
   if (lines.length > LINES) lines.push(h('em', { text: '… and more: relayctl show' }));
   return lines;
+}
+
+/** What is wrong, without the path where that stands anyway. */
+function told({ path, message }) {
+  return path && message.startsWith(`${path} `) ? message.slice(path.length + 1) : message;
 }
 
 /** "softButtons[0].type" as keys; some say "params" first. */
