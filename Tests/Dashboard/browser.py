@@ -185,7 +185,8 @@ class Page:
         """Waits until the expression is true, and returns its value."""
         deadline = time.monotonic() + patience
         while True:
-            value = self.value(f"((value) => value instanceof Node ? true : value)({expression})")
+            value = self.value(f"(async () => {{ const value = await ({expression}); "
+                               "return value instanceof Node ? true : value; })()")
             if value:
                 return value
             if time.monotonic() > deadline:

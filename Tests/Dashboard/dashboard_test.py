@@ -177,6 +177,37 @@ class DashboardTests(unittest.TestCase):
         self.expect_clean(page, f"127.0.0.1:{relayd.port}")
         self.expect_clean(owner, f"127.0.0.1:{relayd.port}")
 
+    def test_changes_are_made(self):
+        relayd = self.relayd()
+        app = App(relayd.apps, "Nuisance", "nuisance-1")
+        self.addCleanup(app.close)
+        page = self.visit(relayd.url)
+        page.until("there is a button", "document.querySelector('.card button.small')?.textContent === 'Disconnect'")
+        page.value("window.confirm = () => true")
+        page.click(".card button.small")
+        page.until("without a token it asks for it", "document.querySelector('#token').open")
+        token = relayd.relayctl("dashboard").strip()
+        page.value(f"document.querySelector('#token-text').value = '{token}'")
+        page.click("#token-form button[value=use]")
+        page.until("it is taken", "document.querySelector('#access').hidden")
+        page.click(".card button.small")
+        page.until("the app is gone", "document.querySelectorAll('.card').length === 0")
+        page.until("and why is told", "/Nuisance left: .*disconnected from the dashboard/.test(document.querySelector('.departures')?.textContent)")
+
+        def press(words):
+            page.until(f"{words} is there", f"[...document.querySelectorAll('#actions-body button')].some((one) => one.textContent === '{words}')")
+            page.click("#actions-button")
+            page.value(f"[...document.querySelectorAll('#actions-body button')].find((one) => one.textContent === '{words}').click()")
+
+        press("Keep apps out")
+        page.until("no app can connect", "/No app can connect/.test(document.querySelector('#chain').textContent)")
+        press("Let apps connect")
+        page.until("they can again", "/No app connected/.test(document.querySelector('#chain').textContent)")
+        opened = relayd.get("/v1/status")["accessory"]["opened_count"]
+        press("Reopen the link")
+        page.until("the link is another", f"fetch('/v1/status').then((a) => a.json()).then((s) => s.accessory.opened_count > {opened} && s.accessory.state === 'open')")
+        self.expect_clean(page, f"127.0.0.1:{relayd.port}")
+
     def test_other_origins_get_nothing(self):
         relayd = self.relayd()
         other = self.relayd()
