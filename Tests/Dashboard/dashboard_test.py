@@ -1,6 +1,6 @@
 """The dashboard in headless Chromium, against the built relayd: Scripts/test runs it.
 
-Each test is a person's evening: traffic appears, filters work, the link goes away and says why,
+Each test is a scene at the bench: traffic appears, filters work, the link goes away and says why,
 relayd is restarted, five thousand messages come per second.
 """
 
@@ -20,7 +20,7 @@ from sdl import App  # noqa: E402
 
 ROWS = "[...document.querySelectorAll('#list .row:not([hidden])')]"
 NAMES = f"{ROWS}.map((row) => row.querySelector('.title').textContent.replace('▲ ', ''))"
-# Without their pictures of the moment: only what was never loaded counts as refused.
+# What the browser says of requests to a relayd that was killed; only then allowed.
 REFUSED = ("ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_EMPTY_RESPONSE",
            "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_SOCKET_NOT_CONNECTED")
 
@@ -182,7 +182,7 @@ class DashboardTests(unittest.TestCase):
         app = App(relayd.apps, "Nuisance", "nuisance-1")
         self.addCleanup(app.close)
         page = self.visit(relayd.url)
-        page.until("there is a button", "document.querySelector('.card button.small')?.textContent === 'Disconnect'")
+        page.until("there is a button", "document.querySelector('.card button.small:not([hidden])')?.title === 'Disconnect this app'")
         page.value("window.confirm = () => true")
         page.click(".card button.small")
         page.until("without a token it asks for it", "document.querySelector('#token').open")

@@ -1,6 +1,6 @@
 """Takes the README's pictures of the dashboard: Scripts/screenshots runs it.
 
-    screenshots.py DIRECTORY [png]    writes dashboard-light, -dark, -phone and -broken; as WebP
+    screenshots.py DIRECTORY [png]    writes dashboard-light, -dark and -phone; as WebP
 """
 
 import os
@@ -10,7 +10,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from bench import Relayd, free_port  # noqa: E402
+from bench import Relayd  # noqa: E402
 from browser import Browser  # noqa: E402
 from sdl import App  # noqa: E402
 
@@ -43,8 +43,11 @@ def busy_bench(relayd, page, ended):
     app = App(relayd.apps, "Bench Navigation", "bench-navigation", kind="NAVIGATION")
     app.ask("SubscribeButton", {"buttonName": "OK"})
     app.ask("AddCommand", {"cmdID": 1, "menuParams": {"menuName": "Home"}})
-    threading.Thread(target=navigation, args=(app, ended), daemon=True).start()
-    threading.Thread(target=app.stream_video, args=(WARM_UP + 60,), daemon=True).start()
+    threads = [threading.Thread(target=navigation, args=(app, ended)),
+               threading.Thread(target=app.stream_video, args=(ended,))]
+    for thread in threads:
+        thread.start()
+    return threads
 
 
 def wait(browser, seconds):
@@ -66,7 +69,7 @@ def main(directory, kind="webp"):
         # One page in all sizes: a browser draws only the tab in front.
         page = browser.page(1280, 800)
         page.open(relayd.url)
-        busy_bench(relayd, page, ended)
+        threads = busy_bench(relayd, page, ended)
         wait(browser, WARM_UP)
         page.until("both apps are there", "document.querySelectorAll('.card .level').length === 2")
         picture(page, "light")
@@ -91,15 +94,8 @@ def main(directory, kind="webp"):
         wait(browser, 2)
         picture(page, "phone")
         ended.set()
-
-        relayd.stop()
-        relayd.accessory = f"tcp:127.0.0.1:{free_port()}"
-        relayd.start()
-        page.resize(1280, 800)
-        page.open(relayd.url)
-        page.until("the reason is told", "document.querySelector('#issues li')")
-        wait(browser, 1)
-        picture(page, "broken")
+        for thread in threads:
+            thread.join()
 
 
 if __name__ == "__main__":

@@ -87,16 +87,16 @@ class App:
             time.sleep(0.005)
         return sent
 
-    def stream_video(self, seconds, per_second=30, size=7000):
+    def stream_video(self, ended, per_second=30, size=7000):
+        """Pictures of nothing, until told to end."""
         self.socket.sendall(control(START, VIDEO, self.session))
         picture = b"\0\0\0\1\x41" + b"\x9a" * size
         start = time.monotonic()
         sent = 0
-        while (passed := time.monotonic() - start) < seconds:
-            while sent < passed * per_second:
+        while not ended.wait(0.01):
+            while sent < (time.monotonic() - start) * per_second:
                 sent += 1
                 self.socket.sendall(single(VIDEO, self.session, picture, sent))
-            time.sleep(0.01)
 
     # Frames from relayd
 

@@ -59,7 +59,7 @@ function make(app, actions) {
   const card = {
     name: h('button', { type: 'button', class: 'app-name', title: 'Only this app’s messages', onclick: () => actions.filter(app.id) }),
     level: h('span', { class: 'level' }),
-    close: h('button', { type: 'button', class: 'plain small', text: 'Disconnect', onclick: () => actions.disconnect(app.id, card.name.textContent) }),
+    close: h('button', { type: 'button', class: 'plain small', text: '✕', title: 'Disconnect this app', 'aria-label': 'Disconnect this app', onclick: () => actions.disconnect(app.id, card.name.textContent) }),
     problem: h('div', { class: 'troubles' }),
     facts: h('dl', { class: 'facts' }),
     streams: h('div'),
