@@ -256,6 +256,12 @@ static void unplug(Device *device) {
     set_ready(device);
     hang_up(device);
     device->claimed = FALSE;
+    /* A kernel keeps what has come back until it is reaped, or until its node is closed. */
+    for (int i = 0; i < 200 && !g_queue_is_empty(&device->done); i++) {
+        g_mutex_unlock(&lock);
+        g_usleep(1000);
+        g_mutex_lock(&lock);
+    }
     g_mutex_unlock(&lock);
     g_autofree char *path = g_strdup_printf("/sys/devices/usb1/%s", device->port);
     umockdev_testbed_uevent(bed, path, "remove");
