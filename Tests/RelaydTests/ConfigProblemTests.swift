@@ -44,7 +44,8 @@ struct ConfigProblemTests {
                 + "without indentation"),
         Case(
             "key like no other", "control:\n  zzzzzz: 1\n",
-            "f:2:3: control.zzzzzz: unknown key; known here: socket, mode, group"),
+            "f:2:3: control.zzzzzz: unknown key; known here: socket, mode, group, "
+                + "read_only_for_others"),
         Case(
             "key given twice", "accessory: \"sim:\"\napps:\n  maximum: 3\naccessory: \"sim:\"\n",
             "f:4:1: accessory: given twice, first at f:1:1; remove one"),

@@ -7,7 +7,7 @@ import SDLProtocol
 struct SoakRecord: Equatable {
     /// One connection of one app; the next one has another number.
     var life: UInt32
-    /// Counts the records of a life in one direction, from 0.
+    /// Counts the records of a life on one service in one direction, from 0.
     var sequence: UInt32
     /// Bytes behind the numbers.
     var fillBytes: Int
@@ -63,13 +63,15 @@ struct SoakRecord: Equatable {
     }
 }
 
-/// Makes the frames of one direction of a session, numbered without a gap.
+/// Makes the frames of one direction of a session, those of each service numbered without a gap:
+/// between services there is no order, an RPC overtakes video and files.
 struct SoakSource {
     let life: UInt32
     let session: UInt8
     /// RPCs from an app are requests, those from a head unit notifications.
     let type: RPCType
     private(set) var sent: UInt32 = 0
+    private var sequences: [ServiceType: UInt32] = [:]
     private var messageID: UInt32 = 1
 
     init(life: UInt32, session: UInt8, type: RPCType) {
@@ -88,17 +90,19 @@ struct SoakSource {
             default: Int.random(in: 8000...SoakRecord.maximumFillBytes, using: &random)
             }
         switch UInt8.random(in: 0..<8, using: &random) {
-        case 0..<3: return [rpc(.rpc, .show, record(fill))]
-        case 3..<5: return [rpc(.bulk, .putFile, record(fill))]
-        case 5: return [stream(.audio, record(fill))]
-        case 6: return [stream(.video, record(fill))]
+        case 0..<3: return [rpc(.rpc, .show, record(fill, .rpc))]
+        case 3..<5: return [rpc(.bulk, .putFile, record(fill, .bulk))]
+        case 5: return [stream(.audio, record(fill, .audio))]
+        case 6: return [stream(.video, record(fill, .video))]
         default: return multiFrame(parts: Int.random(in: 2...6, using: &random), fill: fill / 6)
         }
     }
 
-    private mutating func record(_ fill: Int) -> ByteBuffer {
-        defer { sent += 1 }
-        return SoakRecord(life: life, sequence: sent, fillBytes: fill).bytes
+    private mutating func record(_ fill: Int, _ service: ServiceType) -> ByteBuffer {
+        let sequence = sequences[service, default: 0]
+        sequences[service] = sequence + 1
+        sent += 1
+        return SoakRecord(life: life, sequence: sequence, fillBytes: fill).bytes
     }
 
     private func rpc(_ service: ServiceType, _ function: FunctionID, _ bulk: ByteBuffer) -> Frame {
@@ -115,7 +119,7 @@ struct SoakSource {
     }
 
     private mutating func multiFrame(parts: Int, fill: Int) -> [Frame] {
-        let records = (0..<parts).map { _ in record(fill) }
+        let records = (0..<parts).map { _ in record(fill, .bulk) }
         var first = ByteBuffer()
         first.writeInteger(UInt32(records.reduce(0) { $0 + $1.readableBytes }))
         first.writeInteger(UInt32(parts))
@@ -136,8 +140,10 @@ struct SoakSource {
 struct SoakSink {
     let life: UInt32
     private(set) var received: UInt32 = 0
-    /// Frames of a multi-frame message that must come next, before any other of its session.
-    private var expected: (message: UInt32?, frames: UInt32)?
+    private var sequences: [ServiceType: UInt32] = [:]
+    /// Frames of a multi-frame message that must come next, before any other of its service or
+    /// another message of several frames.
+    private var expected: (service: ServiceType, message: UInt32?, frames: UInt32)?
 
     init(life: UInt32) {
         self.life = life
@@ -145,26 +151,29 @@ struct SoakSink {
 
     /// What is wrong with the frame; nil when nothing is.
     mutating func check(_ frame: Frame) -> String? {
-        if let expected {
+        if let expected, frame.type != .single || frame.service == expected.service {
             guard frame.type == .consecutive, frame.messageID == expected.message else {
                 return "\(frame) between the frames of message \(expected.message ?? 0)"
             }
             self.expected =
-                expected.frames > 1 ? (expected.message, expected.frames - 1) : nil
+                expected.frames > 1
+                ? (expected.service, expected.message, expected.frames - 1) : nil
         } else if frame.type == .consecutive {
             return "\(frame) without a first frame"
         }
         guard frame.type != .first else {
             let payload = frame.payload
             let frames: UInt32? = payload.getInteger(at: payload.readerIndex + 4)
-            expected = (frame.messageID, frames ?? 0)
+            expected = (frame.service, frame.messageID, frames ?? 0)
             return nil
         }
         guard let record = SoakRecord(in: frame) else { return "\(frame) has wrong bytes" }
         guard record.life == life else { return "\(frame) of life \(record.life)" }
-        guard record.sequence == received else {
-            return "\(frame) has number \(record.sequence), expected \(received)"
+        let sequence = sequences[frame.service, default: 0]
+        guard record.sequence == sequence else {
+            return "\(frame) has number \(record.sequence), expected \(sequence)"
         }
+        sequences[frame.service] = sequence + 1
         received += 1
         return nil
     }
