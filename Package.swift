@@ -72,7 +72,7 @@ let package = Package(
             dependencies: ["SDLProtocol", "DidYouMean", nioCore, nioPosix, logging],
             swiftSettings: settings),
         // What the tool may ask the daemon: routes and their JSON.
-        .target(name: "ControlAPI", swiftSettings: settings),
+        .target(name: "ControlAPI", exclude: ["API.md"], swiftSettings: settings),
         .executableTarget(
             name: "relayd",
             dependencies: [

@@ -80,7 +80,8 @@ package enum Routes {
             method: "GET", path: events,
             summary: "what happened to link, apps and relayd; cursor in the query"),
         Route(
-            method: "GET", path: eventStream, summary: "events as they come, one JSON object per line"),
+            method: "GET", path: eventStream,
+            summary: "events as they come, one JSON object per line"),
         Route(
             method: "GET", path: stats,
             summary: "what has been counted: frames and bytes by app and service, RPCs, latency"),

@@ -32,7 +32,8 @@ private struct MessageLines {
     /// - Parameter separator: What follows; nil for what ends a line of the stream.
     @concurrent
     mutating func append(
-        _ entry: TrafficEntry, before separator: String? = nil, to writer: inout any ResponseBodyWriter
+        _ entry: TrafficEntry, before separator: String? = nil,
+        to writer: inout any ResponseBodyWriter
     ) async throws {
         if framing != .lines { piece.writeString(framing.prefix(instance, entry.number)) }
         formatter.append(entry, to: &piece)

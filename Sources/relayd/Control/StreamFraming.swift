@@ -53,8 +53,8 @@ enum StreamFraming: Sendable {
     /// Where a browser goes on that reconnects.
     static func lastEvent(_ request: Request) -> (instance: String, after: Int)? {
         guard let text = HTTPField.Name("Last-Event-ID").flatMap({ request.headers[$0] }),
-            let slash = text.firstIndex(of: "/"), let after = Int(text[text.index(after: slash)...]),
-            after >= 0
+            let slash = text.firstIndex(of: "/"),
+            let after = Int(text[text.index(after: slash)...]), after >= 0
         else { return nil }
         return (String(text[..<slash]), after)
     }

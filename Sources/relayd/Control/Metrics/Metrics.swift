@@ -107,7 +107,8 @@ struct Metrics {
             "relayd_app_connections_refused_total", .counter, "Connections turned away.",
             [Sample(status.server.refusedCount)])
         page.family(
-            "relayd_app_queue_bytes", .gauge, "Bytes that wait for apps, of all and of the slowest.",
+            "relayd_app_queue_bytes", .gauge,
+            "Bytes that wait for apps, of all and of the slowest.",
             [
                 Sample(status.apps.reduce(0) { $0 + $1.queueBytes }, ("of", "all")),
                 Sample(status.apps.map(\.queueBytes).max() ?? 0, ("of", "slowest")),
@@ -157,7 +158,8 @@ struct Metrics {
             functions.filter { $0.value.notifications > 0 }
                 .map { Sample($0.value.notifications, ("function", $0.key)) })
         page.family(
-            "relayd_rpc_unanswered_total", .counter, "Requests whose answer was late or never came.",
+            "relayd_rpc_unanswered_total", .counter,
+            "Requests whose answer was late or never came.",
             [Sample(statistics.unanswered)])
         let kinds = statistics.latency.sorted { $0.key.sortKey < $1.key.sortKey }
         page.family(

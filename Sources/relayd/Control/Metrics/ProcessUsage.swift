@@ -25,7 +25,8 @@ struct ProcessUsage: Sendable {
         defer { fclose(file) }
         var line = [CChar](repeating: 0, count: 256)
         guard fgets(&line, Int32(line.count), file) != nil else { return nil }
-        let text = String(decoding: line.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+        let bytes = line.prefix { $0 != 0 }.map(UInt8.init(bitPattern:))
+        let text = String(decoding: bytes, as: UTF8.self)
         let words = text.split(separator: " ")
         return words.count > 1 ? Int(words[1]).map { $0 * Int(getpagesize()) } : nil
     }
