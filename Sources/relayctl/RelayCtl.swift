@@ -16,7 +16,7 @@ package struct RelayCtl: AsyncParsableCommand {
         ConfigCommand.self, APICommand.self,
         // Doing.
         DisconnectCommand.self, ReopenCommand.self, ServerCommand.self, LogLevelCommand.self,
-        ReloadCommand.self, SampleAppCommand.self,
+        ReloadCommand.self, BugReportCommand.self, SampleAppCommand.self,
     ]
 
     package static let configuration = CommandConfiguration(
