@@ -35,6 +35,8 @@ final class AppHandler: ChannelInboundHandler {
     private var silence: Scheduled<Void>?
     private var isReadHeld = false
     private var isPumping = false
+    /// The connection is closed; frames that came before are still passed on.
+    private var hasEnded = false
     private var context: ChannelHandlerContext?
 
     /// Why the app is not read at the moment.
@@ -74,12 +76,19 @@ final class AppHandler: ChannelInboundHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        // Whole frames that arrived before the end are still the app's word.
+        hasEnded = true
         pauses = []
         stallWatch.cancel()
         silence?.cancel()
+        // Whole frames that arrived before the end are still the app's word.
         pump(now: switchboard.loop.now)
-        self.context = nil
+        leave()
+    }
+
+    /// After the last frame; the end itself may come while frames are being passed on.
+    private func leave() {
+        guard hasEnded, !isPumping, context != nil else { return }
+        context = nil
         switchboard.appDisconnected(self, reason: closeReason ?? .byApp)
     }
 
@@ -119,7 +128,10 @@ final class AppHandler: ChannelInboundHandler {
     private func pump(now: NIODeadline) {
         guard closeReason == nil, !isPumping else { return }
         isPumping = true
-        defer { isPumping = false }
+        defer {
+            isPumping = false
+            leave()
+        }
         do {
             while pauses.isEmpty, closeReason == nil, let frame = try nextFrame(now: now) {
                 counters.received(frame.wire.readableBytes)
@@ -139,8 +151,7 @@ final class AppHandler: ChannelInboundHandler {
         guard let frame = next else { return nil }
         // After the app's end nothing is left to be paced.
         guard
-            frame.service.isStream || context?.channel.isActive != true
-                || rateGuard.allow(at: now)
+            frame.service.isStream || hasEnded || rateGuard.allow(at: now)
         else {
             refused = frame
             pause(.rate)
@@ -150,8 +161,9 @@ final class AppHandler: ChannelInboundHandler {
         return frame
     }
 
+    /// An app that is gone has nothing to wait for: what it said last goes before its farewell.
     func pause(_ reason: Pauses) {
-        pauses.insert(reason)
+        if !hasEnded { pauses.insert(reason) }
     }
 
     /// Goes on with what was read before the pause, then with reading.

@@ -28,6 +28,15 @@ package struct LinkScheduler<App: Hashable> {
         /// Whose bytes they are; nil for the relay's own words.
         package var app: App?
         package var since: NIODeadline
+
+        /// After this the session is over, so it must not overtake anything of it: ending the RPC
+        /// service ends all, and so does the answer to the head unit's own EndService. What the
+        /// relay itself says in a session is the farewell of an app that has left.
+        fileprivate var endsSession: Bool {
+            if app == nil, frame.sessionID != 0 { return true }
+            guard frame.service == .rpc, let type = frame.controlType else { return false }
+            return type == .endService || type == .endServiceACK
+        }
     }
 
     /// A quarter of a second is what a person notices, and many times what an RPC or an audio frame
@@ -124,14 +133,14 @@ package struct LinkScheduler<App: Hashable> {
     package mutating func enqueue(_ frame: Frame, from app: App?, at now: NIODeadline) {
         if lanes.isEmpty { makeLanes() }
         let session = Int(frame.sessionID)
-        let end = frame.endsSession
-        if end { sessions[session].isEnding = true }
+        let entry = Entry(frame: frame, app: app, since: now)
+        if entry.endsSession { sessions[session].isEnding = true }
         let number =
             sessions[session].isEnding
             ? TrafficClass.rpc.rawValue : TrafficClass(frame.service).rawValue
         let lane = session * TrafficClass.count + number
         waitingBytes += frame.wire.readableBytes
-        frames.append(Entry(frame: frame, app: app, since: now), to: &lanes[lane].frames)
+        frames.append(entry, to: &lanes[lane].frames)
         if frame.isPartOfMessage { lanes[lane].messageFrames += 1 }
         guard lanes[lane].front == .nothing else { return }
         classes[number].waitingLanes += 1
@@ -296,11 +305,11 @@ package struct LinkScheduler<App: Hashable> {
     private mutating func lookAtFront(of lane: Int) {
         let before = lanes[lane].front
         let front: Front =
-            if let frame = frames.first(of: lanes[lane].frames)?.frame {
-                if frame.endsSession {
+            if let entry = frames.first(of: lanes[lane].frames) {
+                if entry.endsSession {
                     .end
                 } else {
-                    switch frame.type {
+                    switch entry.frame.type {
                     case .first: .first
                     case .consecutive: .consecutive
                     case .control, .single: .whole
@@ -397,11 +406,4 @@ package struct LinkScheduler<App: Hashable> {
 extension Frame {
     /// First or consecutive.
     fileprivate var isPartOfMessage: Bool { type == .first || type == .consecutive }
-
-    /// After this the session is over, so it must not overtake anything of it: ending the RPC
-    /// service ends all, and so does the answer to the head unit's own EndService.
-    fileprivate var endsSession: Bool {
-        guard service == .rpc, let type = controlType else { return false }
-        return type == .endService || type == .endServiceACK
-    }
 }

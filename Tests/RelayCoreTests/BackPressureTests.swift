@@ -52,6 +52,34 @@ struct BackPressureTests {
         }
     }
 
+    @Test("an app leaves while the link stands still: its last frames arrive, then its farewell")
+    func lastWords() async throws {
+        try await RelayBench.run {
+            $0.framesPerSecond = 0
+        } _: { bench in
+            let headUnit = try await bench.openLink()
+            let app = try await bench.openSession(1, on: headUnit)
+            try await headUnit.channel.setOption(.autoRead, value: false).get()
+            var count: UInt32 = 0
+            func say() async throws {
+                count += 1
+                try await app.send(.data(session: 1, message: count, bytes: 50_000))
+            }
+            while try await bench.relay.snapshot().apps.first?.isPaused != true { try await say() }
+            for _ in 0..<10 { try await say() }
+            await app.close()
+            try await headUnit.channel.setOption(.autoRead, value: true).get()
+            for number in 1...count {
+                let heard = try await headUnit.next()
+                try #require(heard.messageID == number, "\(heard), number \(number) of \(count)")
+            }
+            #expect(RPCHeader(try await headUnit.next().payload)?.functionID == 2)
+            #expect(try await headUnit.next().controlType == .endService)
+            try await headUnit.send(.control(.endServiceACK, session: 1))
+            try await bench.until { $0.link.openSessions + $0.link.farewellSessions == 0 }
+        }
+    }
+
     @Test("an app that reads slowly, but reads, is not closed although its queue is full")
     func slowReader() async throws {
         try await RelayBench.run {

@@ -17,6 +17,8 @@ final class SoakHeadUnit: ChannelInboundHandler {
     private var random: SeededGenerator
     private var decoder = FrameDecoder(rules: .fromApp(), recovery: .fail)
     private var sessions: [UInt8: Session] = [:]
+    /// The lives of sessions that have ended.
+    private var ended: [UInt8: UInt32] = [:]
     private var grants: UInt32 = 0
     private var context: ChannelHandlerContext?
 
@@ -93,7 +95,10 @@ final class SoakHeadUnit: ChannelInboundHandler {
         }
         let id = frame.sessionID
         guard let session = sessions[id] else {
-            return world.fault("the head unit got \(frame) of no session")
+            let life = SoakRecord(in: frame)?.life
+            let was = ended[id].map { "which life \($0) ended" } ?? "never granted on this link"
+            return world.fault(
+                "the head unit got \(frame) of life \(life ?? 0) for a session \(was)")
         }
         world.tally.framesFromApps += 1
         world.tally.bytesFromApps += frame.wire.readableBytes
@@ -130,6 +135,7 @@ final class SoakHeadUnit: ChannelInboundHandler {
         if ControlPayload(frame).hashID != session.hash {
             world.fault("the head unit was to end session \(frame.sessionID) with a wrong hash")
         }
+        ended[frame.sessionID] = session.app?.sink.life ?? 0
         if let app = session.app { world.sessionEnded(app.sink.life, received: app.sink.received) }
         send(.control(.endServiceACK, session: frame.sessionID))
     }
