@@ -10,7 +10,9 @@ import Synchronization
 /// Lives on the event loop. A batch leaves when it is `batchBytes` large or `batchDelay` old: waking
 /// the observers costs more than forwarding a frame, and nobody reads a log that fast. The queue
 /// behind it is bounded by bytes; when the observers are too slow, frames go by unseen and are
-/// counted. Forwarding never waits for them.
+/// counted, until half of the queue is empty again. Control frames are few and tell which sessions
+/// exist, so they are told as long as they fit. Forwarding never waits for the observers, and a
+/// frame they will not see costs it nothing.
 final class FrameTap {
     /// What a frame occupies besides its bytes: its entry, its share of the read buffer.
     static let overheadBytes = 256
@@ -25,6 +27,9 @@ final class FrameTap {
     private let batchBytes: Int
     private var batch = TapBatch()
     private var isHandOverDue = false
+    /// The queue was full; frames are counted here.
+    private var isShedding = false
+    private var missed = MissedFrames()
 
     init(queue: TapQueue, loop: any EventLoop) {
         self.queue = queue
@@ -38,6 +43,10 @@ final class FrameTap {
         _ frame: Frame, _ direction: Direction, app: AppID?, time: WallTime,
         fate: FrameFate = .forwarded
     ) {
+        guard !isShedding || frame.type == .control else {
+            missed.count(frame.wire.readableBytes)
+            return
+        }
         batch.append(
             TappedFrame(frame: frame, direction: direction, app: app, time: time, fate: fate))
     }
@@ -45,11 +54,13 @@ final class FrameTap {
     /// Events are rare and go at once, with the frames before them.
     func record(_ event: TapItem) {
         emit()
+        if isShedding { tellMissed() }
         queue.push(event)
     }
 
     /// The frames of a read are recorded: hands them over now or soon.
     func endRead() {
+        if isShedding { tellMissed() }
         guard !batch.isEmpty else { return }
         if batch.bytes >= batchBytes {
             emit()
@@ -65,7 +76,23 @@ final class FrameTap {
     /// Hands over what there is.
     func emit() {
         guard !batch.isEmpty else { return }
-        queue.push(batch.take())
+        if !queue.push(batch.take()) { isShedding = true }
+    }
+
+    private func tellMissed() {
+        if queue.miss(missed) { isShedding = false }
+        missed = MissedFrames()
+    }
+}
+
+/// Frames that the observers do not see.
+struct MissedFrames {
+    private(set) var frames = 0
+    private(set) var bytes = 0
+
+    mutating func count(_ size: Int) {
+        frames += 1
+        bytes += size
     }
 }
 
@@ -178,21 +205,38 @@ package final class TapQueue: Sendable {
         self.timers = timers
     }
 
-    /// Batches that went by unseen since the start.
+    /// How often the queue was full since the start.
     package var missedBatches: Int { state.withLock { $0.missedBatches } }
 
-    fileprivate func push(_ batch: TapBatch) {
-        let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
+    /// Bytes that count against the limit.
+    var occupiedBytes: Int { state.withLock { $0.queuedBytes + $0.takenBytes } }
+
+    /// - Returns: Whether it fitted.
+    fileprivate func push(_ batch: TapBatch) -> Bool {
+        let (fits, waiter) = state.withLock {
+            state -> (Bool, CheckedContinuation<Void, Never>?) in
             guard state.queuedBytes + state.takenBytes + batch.bytes <= maximumBytes else {
                 state.missedFrames += batch.count
                 state.missedBatches += 1
                 state.missedBytes += batch.wireBytes
-                return nil
+                return (false, nil)
             }
             state.queuedBytes += batch.bytes
-            return state.append(.batch(batch))
+            return (true, state.append(.batch(batch)))
         }
         waiter?.resume()
+        return fits
+    }
+
+    /// Notes frames that were not even collected.
+    ///
+    /// - Returns: Whether half of the queue is empty, so that it is worth while to collect again.
+    fileprivate func miss(_ missed: MissedFrames) -> Bool {
+        state.withLock { state in
+            state.missedFrames += missed.frames
+            state.missedBytes += missed.bytes
+            return state.queuedBytes + state.takenBytes <= maximumBytes / 2
+        }
     }
 
     func push(_ event: TapItem) {

@@ -151,6 +151,43 @@ struct FrameTapTests {
         #expect(items.count == 2)
     }
 
+    @Test("while the observers are behind, frames are only counted, but control frames told")
+    func sheds() async throws {
+        let queue = TapQueue(maximumBytes: 2000)
+        let tap = tap(queue)
+        let small = Frame.data(session: 1, bytes: 488)
+        let large = Frame.data(session: 1, bytes: 1188)
+        record([large], on: tap)
+        tap.emit()
+        record([large], on: tap)
+        tap.emit()
+        // Full; what comes now would fit, but is left out until half is empty.
+        let control = Frame.control(.heartbeat, session: 1)
+        record([small, control, small], on: tap)
+        tap.emit()
+        var items = try #require(await queue.nextBatch())
+        #expect(items.count == 3)
+        #expect(frames(items.first) == [large])
+        guard case .missed(frames: 3, bytes: 2200) = items[1] else {
+            Issue.record("the gap is not shown: \(items)")
+            return
+        }
+        #expect(frames(items.last) == [control])
+        // Everything has been taken, and what was taken is done with.
+        async let next = queue.nextBatch()
+        while queue.occupiedBytes > 0 { await Task.yield() }
+        record([small], on: tap)
+        record([small], on: tap)
+        tap.emit()
+        items = try #require(await next)
+        items += await rest(of: queue)
+        #expect(frames(items.last) == [small], "\(items)")
+        guard case .missed(frames: 1, bytes: 500) = items.first else {
+            Issue.record("the gap is not shown: \(items)")
+            return
+        }
+    }
+
     @Test("a gap is shown even if nothing comes behind it")
     func missedLast() async {
         let queue = TapQueue(maximumBytes: 1000)

@@ -88,7 +88,11 @@ package struct FrameDecoder: Sendable {
 
     @inline(__always)
     private mutating func cut() throws(FrameError) -> Frame? {
-        guard current.readableBytes > 0 else { return nil }
+        guard current.readableBytes > 0 else {
+            // The channel reads into the same storage again if nobody else holds it.
+            current = ByteBuffer()
+            return nil
+        }
         let bytes = try rules.frameBytes(in: current, at: current.readerIndex)
         if let bytes, let wire = current.readSlice(length: bytes) {
             offset += UInt64(bytes)
