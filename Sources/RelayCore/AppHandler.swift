@@ -35,6 +35,8 @@ final class AppHandler: ChannelInboundHandler {
     private var silence: Scheduled<Void>?
     private var isReadHeld = false
     private var isPumping = false
+    /// More waits for the app than its socket took at once.
+    private var isBehind = false
     /// The connection is closed; frames that came before are still passed on.
     private var hasEnded = false
     private var context: ChannelHandlerContext?
@@ -192,7 +194,7 @@ final class AppHandler: ChannelInboundHandler {
     @inline(__always)
     func send(_ frame: Frame) {
         counters.sent(frame.wire.readableBytes)
-        context?.write(wrapOutboundOut(frame.wire), promise: nil)
+        context?.write(wrapOutboundOut(isBehind ? frame.copied : frame.wire), promise: nil)
     }
 
     func flush() {
@@ -215,7 +217,8 @@ final class AppHandler: ChannelInboundHandler {
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        if context.channel.isWritable { switchboard.appDrained(self) }
+        isBehind = !context.channel.isWritable
+        if !isBehind { switchboard.appDrained(self) }
     }
 }
 
@@ -237,5 +240,17 @@ extension AppHandler: Hashable {
 
     func hash(into hasher: inout Hasher) {
         hasher.combine(id)
+    }
+}
+
+extension Frame {
+    /// The bytes in storage of their own. What waits for a slow app would keep whole read buffers
+    /// alive, which it shares with the frames of all others.
+    @inline(never)
+    fileprivate var copied: ByteBuffer {
+        var copy = ByteBuffer()
+        copy.reserveCapacity(wire.readableBytes)
+        copy.writeImmutableBuffer(wire)
+        return copy
     }
 }

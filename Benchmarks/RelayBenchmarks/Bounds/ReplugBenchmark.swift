@@ -43,6 +43,8 @@ enum ReplugBenchmark: Benchmark {
             _ = try waiting.next { $0.controlType == .startServiceACK }
             granted.append(Double(Clock.nanoseconds() - moment) / 1e6)
             app.shutDown()
+            _ = try headUnit.next { $0.controlType == .endService }
+            try headUnit.send(.control(.endServiceACK, session: 1))
             try relayd.until("no app is left") { $0.apps.isEmpty }
         }
         findings.add("pty", "relayd", "asked", asked, "ms")
