@@ -103,14 +103,13 @@ package enum Routes {
             method: "PUT", path: server,
             summary: "lets apps connect, or sends them away and closes their port"),
         Route(
+            method: "POST", path: reload,
+            summary: "reads the configuration again and applies what can change at run time"),
+        Route(
             method: "GET", path: dashboard,
             summary: "where the dashboard is, and its token; on the Unix socket only"),
         Route(method: "GET", path: page, summary: "the dashboard, a page for browsers"),
     ]
-
-    /// Served where relayd can read its configuration again.
-    package static let reloading = Route(
-        method: "POST", path: reload, summary: "reads the configuration again")
 }
 
 extension Routes {

@@ -14,22 +14,26 @@ package struct ServerStatus: Codable, Sendable, Equatable {
     package let refusedCount: Int
     /// Why it does not listen, e.g. "127.0.0.1:2776: address already in use".
     package let reason: String?
+    /// True when the sockets are systemd's (relayd.socket): `listen` in the configuration does not
+    /// count then. Left out when relayd opened them itself.
+    package let inherited: Bool?
 
     package init(
         state: ServerState, endpoints: [String] = [], connections: Int = 0, refusedCount: Int = 0,
-        reason: String? = nil
+        reason: String? = nil, inherited: Bool? = nil
     ) {
         self.state = state
         self.endpoints = endpoints
         self.connections = connections
         self.refusedCount = refusedCount
         self.reason = reason
+        self.inherited = inherited
     }
 
     enum CodingKeys: String, CodingKey {
         case state, endpoints, connections
         case refusedCount = "refused_count"
-        case reason
+        case reason, inherited
     }
 }
 

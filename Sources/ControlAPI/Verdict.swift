@@ -30,7 +30,7 @@ package struct Verdict: Sendable, Equatable {
         case .opening: return "opening the head unit (\(accessory.address))"
         case .closed: return "head unit closed (\(accessory.address))"
         case .waiting:
-            let why = accessory.reason.map { ": \($0.message)" } ?? ""
+            let why = accessory.reason.map { ": \($0.message) → \($0.remedy)" } ?? ""
             return "waiting for the head unit (\(accessory.address)\(why))"
         default: return "head unit \(accessory.state) (\(accessory.address))"
         }

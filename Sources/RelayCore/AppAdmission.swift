@@ -20,16 +20,24 @@ struct AppAdmission {
         case tooMany
     }
 
-    private let maximumApps: Int
-    private let networks: [Network]
+    private var maximumApps: Int
+    private var networks: [Network]
     private var rate: ConnectionRate
     /// Connections that may wait for their refusal at once.
-    private let maximumSurplus: Int
+    private var maximumSurplus: Int
 
     init(configuration: RelayConfiguration) {
         maximumApps = configuration.maximumApps
         networks = configuration.allowedNetworks
         rate = ConnectionRate(perSecond: configuration.connectionsPerSecond)
+        maximumSurplus = configuration.maximumSurplus
+    }
+
+    /// Decides by these from the next connection on; those that are there stay.
+    mutating func reconfigure(_ configuration: RelayConfiguration) {
+        maximumApps = configuration.maximumApps
+        networks = configuration.allowedNetworks
+        rate.perSecond = configuration.connectionsPerSecond
         maximumSurplus = configuration.maximumSurplus
     }
 
@@ -60,7 +68,8 @@ struct ConnectionRate {
     /// Addresses remembered. More are not told apart from newcomers; a bench has some dozen.
     static let maximumAddresses = 1024
 
-    private let perSecond: Int
+    /// Tokens an address gets in a second; buckets keep what they have.
+    var perSecond: Int
     private var buckets: [PeerAddress: Bucket] = [:]
 
     private struct Bucket {

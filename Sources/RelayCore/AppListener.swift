@@ -53,9 +53,46 @@ package struct AppListener: Sendable {
 
     /// Opens every address, or none.
     ///
+    /// - Parameter others: Addresses that other listeners have, or will have.
     /// - Throws: `ListenError` for the first address that cannot be opened.
-    package static func open(_ addresses: [ListenAddress], for relay: Relay) async throws -> Self {
-        let bootstrap = ServerBootstrap(group: relay.loop, childGroup: relay.loop)
+    package static func open(
+        _ addresses: [ListenAddress], beside others: [ListenAddress] = [], for relay: Relay
+    ) async throws -> Self {
+        let bootstrap = bootstrap(for: relay)
+        var channels: [any Channel] = []
+        for address in addresses {
+            do {
+                // Where IPv4 has a socket of its own on the same port, the one for IPv6 must not
+                // want it too.
+                let onlyIPv6: CInt = address.sharesPort(with: addresses + others) ? 1 : 0
+                let bootstrap =
+                    address.host == "::"
+                    ? bootstrap.serverChannelOption(ipv6(IPV6_V6ONLY), value: Int(onlyIPv6))
+                    : bootstrap
+                channels.append(
+                    try await bootstrap.bind(host: address.host, port: address.port).get())
+            } catch {
+                for channel in channels { try? await channel.close() }
+                throw ListenError(address: address, cause: error)
+            }
+        }
+        return Self(channels: channels)
+    }
+
+    /// Takes over sockets that listen already, and their descriptors.
+    package static func adopt(_ descriptors: [CInt], for relay: Relay) async throws -> Self {
+        let bootstrap = bootstrap(for: relay)
+        var channels: [any Channel] = []
+        for descriptor in descriptors {
+            channels.append(try await bootstrap.withBoundSocket(descriptor).get())
+            // NIO has set its own backlog of 128; the bootstrap's counts for `bind` only.
+            _ = listen(descriptor, backlog)
+        }
+        return Self(channels: channels)
+    }
+
+    private static func bootstrap(for relay: Relay) -> ServerBootstrap {
+        ServerBootstrap(group: relay.loop, childGroup: relay.loop)
             .serverChannelOption(.backlog, value: backlog)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .serverChannelInitializer { relay.configureListener($0) }
@@ -69,24 +106,6 @@ package struct AppListener: Sendable {
             .childChannelOption(.recvAllocator, value: ReadBuffer.allocator)
             .childChannelOption(.maxMessagesPerRead, value: ReadBuffer.readsInRow)
             .childChannelInitializer { relay.configureApp($0) }
-        var channels: [any Channel] = []
-        for address in addresses {
-            do {
-                // Where IPv4 has a socket of its own on the same port, the one for IPv6 must not
-                // want it too.
-                let onlyIPv6: CInt = address.sharesPort(with: addresses) ? 1 : 0
-                let bootstrap =
-                    address.host == "::"
-                    ? bootstrap.serverChannelOption(ipv6(IPV6_V6ONLY), value: Int(onlyIPv6))
-                    : bootstrap
-                channels.append(
-                    try await bootstrap.bind(host: address.host, port: address.port).get())
-            } catch {
-                for channel in channels { try? await channel.close() }
-                throw ListenError(address: address, cause: error)
-            }
-        }
-        return Self(channels: channels)
     }
 
     /// Connections the kernel may hold until they are accepted: a whole bench may reconnect at once
@@ -132,7 +151,7 @@ package struct AppListener: Sendable {
 
 extension ListenAddress {
     /// Another of these listens to IPv4 on this port.
-    fileprivate func sharesPort(with others: [ListenAddress]) -> Bool {
+    package func sharesPort(with others: [ListenAddress]) -> Bool {
         port != 0 && others.contains { $0.port == port && !$0.host.contains(":") }
     }
 

@@ -46,9 +46,9 @@ struct FlowControl<App: Hashable> {
         var isHeld = false
     }
 
-    private let grace: TimeAmount
-    private let queueLimit: Int
-    private let whenSlow: WhenSlow
+    private var grace: TimeAmount
+    private var queueLimit: Int
+    private var whenSlow: WhenSlow
     private var slow: [App: Slow] = [:]
     /// For how long the link may be held while more than one app is there; grows at the rate of the
     /// time it is not held, up to the grace.
@@ -62,6 +62,14 @@ struct FlowControl<App: Hashable> {
         self.queueLimit = queueLimit
         self.whenSlow = whenSlow
         budget = grace
+    }
+
+    /// Decides by these from the next look on.
+    mutating func reconfigure(grace: TimeAmount, queueLimit: Int, whenSlow: WhenSlow) {
+        self.grace = grace
+        self.queueLimit = queueLimit
+        self.whenSlow = whenSlow
+        budget = min(budget, grace)
     }
 
     /// How often an app is looked at while the link is held for it: its queue makes no event when

@@ -105,6 +105,15 @@ package final class Relay: Sendable {
         }.get()
     }
 
+    /// Changes what can be changed while it runs; `tapQueueBytes` cannot.
+    package func reconfigure(
+        _ configuration: RelayConfiguration, accessoryAddress: String
+    ) async throws {
+        try await loop.submit {
+            self.switchboard.value.reconfigure(configuration, accessoryAddress: accessoryAddress)
+        }.get()
+    }
+
     /// Closes the link; the supervisor opens it again.
     package func reopenLink(reason: String) async throws {
         try await loop.submit { self.switchboard.value.reopenLink(reason: reason) }.get()

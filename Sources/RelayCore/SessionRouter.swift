@@ -40,7 +40,7 @@ package struct SessionRouter<App: Hashable> {
     package internal(set) var actions: [Action] = []
     package private(set) var isLinkUp = false
 
-    let configuration: RelayConfiguration
+    package var configuration: RelayConfiguration
     var routes = ContiguousArray<Route>(repeating: Route(), count: 256)
     var grants: [UInt8: SessionGrant] = [:]
     var apps: [App: AppState] = [:]

@@ -13,7 +13,7 @@ import SDLProtocol
 /// Connects one link with its apps. Everything here is called on `loop`.
 final class Switchboard {
     let loop: any EventLoop
-    let configuration: RelayConfiguration
+    private(set) var configuration: RelayConfiguration
     /// The moment of the current read.
     var now: NIODeadline
     var time = WallTime.now()
@@ -36,7 +36,7 @@ final class Switchboard {
     var flow: FlowControl<AppHandler>
     let tap: FrameTap
     let logger: Logger
-    let accessoryAddress: String
+    private(set) var accessoryAddress: String
     var linkHandler: LinkHandler?
     var unflushed: [AppHandler] = []
     var isLinkUnflushed = false
@@ -95,6 +95,18 @@ final class Switchboard {
         admission = AppAdmission(configuration: configuration)
         tap = FrameTap(queue: tapQueue, loop: loop)
         link = LinkStatus()
+    }
+
+    /// Applies from here on. What an app or the link got when it was connected stays: its frame
+    /// rate, and the largest frame.
+    func reconfigure(_ configuration: RelayConfiguration, accessoryAddress: String) {
+        self.configuration = configuration
+        self.accessoryAddress = accessoryAddress
+        router.configuration = configuration
+        flow.reconfigure(
+            grace: configuration.stallGrace, queueLimit: configuration.appQueueBytes,
+            whenSlow: configuration.whenSlow)
+        admission.reconfigure(configuration)
     }
 
     // MARK: - Reads

@@ -11,7 +11,7 @@ package struct RelayCtl: AsyncParsableCommand {
     package static let commands: [any ParsableCommand.Type] = [
         // Looking.
         StatusCommand.self, DoctorCommand.self, DashboardCommand.self, AppsCommand.self,
-        AppCommand.self, TailCommand.self, ShowCommand.self, StatsCommand.self,
+        AppCommand.self, TailCommand.self, ShowCommand.self, LogCommand.self, StatsCommand.self,
         PermissionsCommand.self, AdviceCommand.self, ExplainCommand.self, USBCommand.self,
         ConfigCommand.self, APICommand.self,
         // Doing.

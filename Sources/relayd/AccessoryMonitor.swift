@@ -9,15 +9,22 @@ final class AccessoryMonitor: Sendable {
     private struct State {
         var link = AccessoryLinks.LinkState.opening
         var since = Timestamp.now
+        var kind: String
+        var address: String
     }
 
-    let kind: String
-    let address: String
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     init(kind: String, address: String) {
-        self.kind = kind
-        self.address = address
+        state = Mutex(State(kind: kind, address: address))
+    }
+
+    var kind: String { state.withLock(\.kind) }
+    var address: String { state.withLock(\.address) }
+
+    /// Another accessory from here on.
+    func moved(toKind kind: String, address: String) {
+        state.withLock { $0 = State(kind: kind, address: address) }
     }
 
     func changed(to link: AccessoryLinks.LinkState) {

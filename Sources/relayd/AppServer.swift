@@ -1,41 +1,73 @@
-// The switch that lets apps connect: what the iOS Relay app has as its big button. Opened by
-// `Daemon`, switched by the control API, stopped by `RelayService`.
+// The port apps connect to, with the switch that the iOS Relay app has as its big button. Opened by
+// `Daemon`, switched by the control API, moved by a reload, stopped by `RelayService`.
 
 import ControlAPI
 import RelayCore
 
 /// Where apps connect, as the status shows it.
 enum ServerCondition: Sendable {
-    case listening([ListenAddress])
+    /// - Parameter isInherited: The sockets are systemd's.
+    case listening([ListenAddress], isInherited: Bool)
     case off
     /// It was to listen and could not.
     case failed(String)
+
+    var isInherited: Bool {
+        if case .listening(_, let isInherited) = self { isInherited } else { false }
+    }
 }
 
-/// Opens and closes the port apps connect to.
+/// Every socket apps connect to: opened, closed and exchanged while apps that are there stay.
 actor AppServer {
-    /// Opens these addresses, or none.
-    typealias Opening = @Sendable ([ListenAddress]) async throws -> AppListener
+    /// One address, and its socket while there is one.
+    private struct Place {
+        /// As the configuration has it.
+        let asked: ListenAddress
+        /// IPv4 has a socket of its own on the same port, so that this one is for IPv6 only.
+        let isBesideIPv4: Bool
+        /// Where the socket really is: when it is opened again, apps find it where it was.
+        var actual: ListenAddress
+        var listener: AppListener?
+
+        init(_ address: ListenAddress, among all: [ListenAddress]) {
+            asked = address
+            actual = address
+            isBesideIPv4 = address.host.contains(":") && address.sharesPort(with: all)
+        }
+
+        func isSame(as other: Place) -> Bool {
+            asked == other.asked && isBesideIPv4 == other.isBesideIPv4
+        }
+    }
 
     private let relay: Relay
-    private let open: Opening
     private let report: @Sendable (ServerCondition) -> Void
-    /// Where the sockets really are: when they are opened again, apps find them where they were.
-    private var addresses: [ListenAddress]
-    private var listener: AppListener?
+    /// Descriptors of systemd's sockets; with them nothing else is opened.
+    private let descriptors: [CInt]
+    private var inherited: AppListener?
+    private var places: [Place]
+    /// Switched off: what changes is remembered until it is switched on.
+    private var isOff = false
     private var isChanging = false
     private var isStopped = false
 
     /// - Parameters:
+    ///   - descriptors: Sockets of systemd's, to be used in place of the addresses.
     ///   - report: Gets every change, in order.
     init(
-        _ addresses: [ListenAddress], relay: Relay, open: @escaping Opening,
+        _ addresses: [ListenAddress], descriptors: [CInt] = [], relay: Relay,
         report: @escaping @Sendable (ServerCondition) -> Void
     ) {
         self.relay = relay
-        self.open = open
         self.report = report
-        self.addresses = addresses
+        self.descriptors = descriptors
+        places = addresses.map { Place($0, among: addresses) }
+    }
+
+    nonisolated var isInherited: Bool { !descriptors.isEmpty }
+
+    private var addresses: [ListenAddress] {
+        inherited?.addresses ?? places.map(\.actual)
     }
 
     /// Lets apps connect for the first time.
@@ -43,55 +75,169 @@ actor AppServer {
     /// - Returns: Where, with the ports the system chose.
     /// - Throws: `ListenError` for the first address that cannot be opened.
     func start() async throws -> [ListenAddress] {
-        let listener = try await open(addresses)
-        self.listener = listener
-        addresses = listener.addresses
-        report(.listening(addresses))
+        if isInherited {
+            inherited = try await AppListener.adopt(descriptors, for: relay)
+        } else {
+            try await move(to: places)
+        }
+        report(.listening(addresses, isInherited: isInherited))
         return addresses
-    }
-
-    /// Lets apps connect, or closes the port and sends away those that are there. The link stays.
-    ///
-    /// - Returns: What was done, in one sentence.
-    /// - Throws: `APIError` for people.
-    func setActive(_ isActive: Bool) async throws -> String {
-        guard !isChanging, !isStopped else {
-            throw APIError(.conflict, "the server is being switched already; try again")
-        }
-        isChanging = true
-        defer { isChanging = false }
-        return isActive ? try await activate() : try await deactivate()
-    }
-
-    private func activate() async throws -> String {
-        let place = addresses.map(\.description).joined(separator: ", ")
-        guard listener == nil else { return "the server is on already: \(place)" }
-        do {
-            listener = try await open(addresses)
-        } catch {
-            report(.failed("\(error)"))
-            throw APIError(.conflict, "\(error)")
-        }
-        report(.listening(addresses))
-        return "the server is on: apps can connect to \(place)"
-    }
-
-    private func deactivate() async throws -> String {
-        guard let listener else {
-            report(.off)
-            return "the server is off already"
-        }
-        self.listener = nil
-        await listener.close()
-        let count = try await relay.disconnectAll(because: .serverOff)
-        report(.off)
-        return "the server is off; \(count) app\(count == 1 ? "" : "s") disconnected"
     }
 
     /// For good: relayd stops.
     func stop() async {
         isStopped = true
-        await listener?.close()
-        listener = nil
+        await inherited?.close()
+        await closePlaces()
+    }
+
+    /// One change at a time.
+    private func changing<Value>(_ body: () async throws -> Value) async throws -> Value {
+        guard !isChanging, !isStopped else {
+            throw APIError(.conflict, "the server is being switched already; try again")
+        }
+        isChanging = true
+        defer { isChanging = false }
+        let value = try await body()
+        // It may have been stopped meanwhile.
+        if isStopped { await closePlaces() }
+        return value
+    }
+
+    private func closePlaces() async {
+        for index in places.indices {
+            let listener = places[index].listener
+            places[index].listener = nil
+            await listener?.close()
+        }
+    }
+}
+
+// MARK: - The switch
+
+extension AppServer {
+    /// Lets apps connect, or closes the port and sends away those that are there. The link stays.
+    ///
+    /// - Returns: What was done, in one sentence.
+    /// - Throws: `APIError` for people.
+    func setActive(_ isActive: Bool) async throws -> String {
+        try await changing { isActive ? try await activate() : try await deactivate() }
+    }
+
+    private func activate() async throws -> String {
+        let place = addresses.map(\.description).joined(separator: ", ")
+        guard !isInherited, places.contains(where: { $0.listener == nil }) else {
+            return "the server is on already: \(place)"
+        }
+        isOff = false
+        do {
+            try await move(to: places)
+        } catch {
+            report(.failed("\(error)"))
+            throw APIError(.conflict, "\(error)")
+        }
+        report(.listening(addresses, isInherited: false))
+        return "the server is on: apps can connect to "
+            + addresses.map(\.description).joined(separator: ", ")
+    }
+
+    private func deactivate() async throws -> String {
+        // The kernel would go on accepting for systemd, and apps would wait for an answer.
+        guard !isInherited else {
+            throw APIError(
+                .conflict,
+                "the apps' sockets are systemd's, relayd cannot close them; "
+                    + "'systemctl stop relayd.socket relayd.service' does")
+        }
+        guard !isOff else { return "the server is off already" }
+        isOff = true
+        let wasOpen = places.contains { $0.listener != nil }
+        await closePlaces()
+        let count = wasOpen ? try await relay.disconnectAll(because: .serverOff) : 0
+        report(.off)
+        return "the server is off; \(count) app\(count == 1 ? "" : "s") disconnected"
+    }
+}
+
+// MARK: - Other addresses
+
+extension AppServer {
+    /// Opens what is new, then closes what is not wanted any more; all as before if that fails.
+    /// Apps that are connected stay. While the server is off, it is remembered for later; systemd's
+    /// sockets stay as they are.
+    ///
+    /// - Throws: `ListenError` for the first address that cannot be opened.
+    func change(to wanted: [ListenAddress]) async throws {
+        guard !isInherited else { return }
+        try await changing {
+            let next = wanted.map { address in
+                let place = Place(address, among: wanted)
+                return places.first { $0.isSame(as: place) } ?? place
+            }
+            guard !isOff else {
+                places = next
+                return
+            }
+            try await move(to: next)
+            report(.listening(addresses, isInherited: false))
+        }
+    }
+
+    /// A new address on a port that an old one holds (127.0.0.1:2776, then 0.0.0.0:2776) cannot
+    /// be opened beside it: only then the old one is closed first, for less than a millisecond.
+    private func move(to wanted: [Place]) async throws {
+        var next = wanted
+        var leaving = places.filter { place in
+            place.listener != nil && !wanted.contains { $0.isSame(as: place) }
+        }
+        var opened: [AppListener] = []
+        do {
+            for index in next.indices where next[index].listener == nil {
+                let others = next.map(\.actual)
+                do {
+                    next[index] = try await open(next[index], beside: others)
+                } catch let error as ListenError {
+                    let port = next[index].actual.port
+                    let rivals = leaving.indices.filter {
+                        leaving[$0].actual.port == port && leaving[$0].listener != nil
+                    }
+                    guard !rivals.isEmpty else { throw error }
+                    for rival in rivals {
+                        await leaving[rival].listener?.close()
+                        leaving[rival].listener = nil
+                    }
+                    next[index] = try await open(next[index], beside: others)
+                }
+                if let listener = next[index].listener { opened.append(listener) }
+            }
+        } catch {
+            for listener in opened { await listener.close() }
+            try await reopen(leaving)
+            throw error
+        }
+        for place in leaving { await place.listener?.close() }
+        places = next
+    }
+
+    private func open(_ place: Place, beside others: [ListenAddress]) async throws -> Place {
+        let listener = try await AppListener.open([place.actual], beside: others, for: relay)
+        var place = place
+        place.listener = listener
+        place.actual = listener.addresses.first ?? place.actual
+        return place
+    }
+
+    /// Brings back what had to go first for something that did not come.
+    private func reopen(_ closed: [Place]) async throws {
+        for place in closed where place.listener == nil {
+            guard let index = places.firstIndex(where: { $0.isSame(as: place) }) else { continue }
+            places[index].listener = nil
+            do {
+                places[index] = try await open(place, beside: places.map(\.actual))
+            } catch {
+                report(.failed("\(error)"))
+                throw error
+            }
+        }
     }
 }

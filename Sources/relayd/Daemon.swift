@@ -3,6 +3,7 @@
 
 import AccessoryLinks
 import ControlAPI
+import Glibc
 import Logging
 import NIOCore
 import NIOPosix
@@ -15,6 +16,8 @@ import UnixSignals
 struct Daemon {
     let effective: EffectiveConfig
     let outputs: LogOutputs
+    /// Reads the configuration again.
+    let load: Reloader.Load
 
     private var config: Config { effective.config }
 
@@ -28,24 +31,24 @@ struct Daemon {
         }
     }
 
-    /// Runs until SIGTERM or SIGINT.
+    /// Runs until SIGTERM or SIGINT; SIGHUP reloads the configuration. On a terminal SIGHUP means
+    /// that nobody looks any more, and ends relayd.
     ///
     /// - Throws: What keeps relayd from starting, written for people.
     func run() async throws {
         // Before there is anything to clean up, and before anybody is told that relayd runs: a
         // signal that comes at once must end it as politely as a later one.
-        let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
+        let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup)
+        outputs.mark(accessory: config.accessory)
         // One loop for the link and its apps, where routing is a method call; everything else
         // shares another, so that it cannot get in the way.
         let relayGroup = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let loop = relayGroup.next()
         let logger = Logger(label: "relayd")
         OpenFiles.raiseLimit()
-        if let shortage = OpenFiles.shortage(apps: config.apps.maximum) {
-            logger.warning("\(shortage)")
-        }
+        Self.warnOfShortage(config, logger)
+        let inherited = try InheritedSockets.fromSystemd()
         let address = try AccessoryAddress(config.accessory)
-        let transport = try TransportCatalog.transport(for: address)
 
         let relay = try await Relay.start(
             on: loop, configuration: RelayConfiguration(config),
@@ -63,29 +66,59 @@ struct Daemon {
         let accessory = AccessoryMonitor(kind: address.scheme, address: config.accessory)
         let reporter = StatusReporter(
             relay: relay, accessory: accessory, facts: facts, advisor: advisor,
-            outputs: outputs, config: config)
+            outputs: outputs, effective: effective)
         let systemd = SystemdNotifier(logger: Logger(label: "systemd")) {
             // A sign of life only counts when the relay's own loop turns.
             (try? await loop.submit {}.get()) != nil
         }
         let statusLine = StatusLine(reporter: reporter, systemd: systemd)
-        let supervisor = LinkSupervisor(
-            transport: transport, address: address, loop: loop, logger: Logger(label: "link"),
-            configure: { channel in
-                relay.configureLink(channel, kernelBytes: LinkOutputQueue.gauge(of: channel))
-            },
-            onStateChange: { state in
-                accessory.changed(to: state)
-                statusLine.refresh()
-            })
+        let makeSupervisor: @Sendable (AccessoryAddress) throws -> LinkSupervisor = { address in
+            LinkSupervisor(
+                transport: try TransportCatalog.transport(for: address), address: address,
+                loop: loop, logger: Logger(label: "link"),
+                configure: { channel in
+                    relay.configureLink(channel, kernelBytes: LinkOutputQueue.gauge(of: channel))
+                },
+                onStateChange: { state in
+                    accessory.changed(to: state)
+                    statusLine.refresh()
+                })
+        }
+        let link = LinkSlot(try makeSupervisor(address))
         let server = AppServer(
-            config.listen, relay: relay,
-            open: { try await AppListener.open($0, for: relay) },
+            config.listen, descriptors: inherited.apps, relay: relay,
             report: { condition in
                 reporter.changed(to: condition)
                 statusLine.refresh()
             })
         let log = try logControl()
+        let reloader = Reloader(
+            running: effective, load: load, systemd: systemd, logger: logger,
+            status: { try? await reporter.snapshot().summary },
+            apply: { plan in
+                // First what may fail: then nothing has changed yet.
+                let address = try AccessoryAddress(plan.config.accessory)
+                let next = plan.applied.contains("accessory") ? try makeSupervisor(address) : nil
+                if plan.applied.contains("listen") {
+                    try await server.change(to: plan.config.listen)
+                }
+                try await log.change(plan)
+                try await relay.reconfigure(
+                    RelayConfiguration(plan.config), accessoryAddress: plan.config.accessory)
+                reporter.reconfigure(plan.effective)
+                if plan.applied.contains("apps.maximum") {
+                    Self.warnOfShortage(plan.config, logger)
+                }
+                if server.isInherited, plan.applied.contains("listen") {
+                    logger.notice("listen does not count: the apps' sockets are systemd's")
+                }
+                if let next {
+                    accessory.moved(toKind: address.scheme, address: plan.config.accessory)
+                    outputs.mark(accessory: plan.config.accessory)
+                    link.replace(with: next)
+                }
+                events.add(.control, "configuration reloaded: \(plan.summary)")
+            })
 
         // From here on the machine is touched; a second relayd stops before anything of it.
         let control = try ControlServer(
@@ -93,14 +126,16 @@ struct Daemon {
                 socketPath: config.control.socketPath, mode: UInt16(config.control.mode),
                 group: config.control.group.isEmpty ? nil : config.control.group,
                 isReadOnlyForOthers: config.control.readOnlyForOthers),
+            inherited: inherited.control,
             status: { try await reporter.snapshot() },
             apps: AppHandlers(
                 status: { try await reporter.snapshot() }, facts: facts, advisor: advisor),
             messages: MessageHandlers(ring: ring), events: EventHandlers(ring: events),
             reports: ReportHandlers(
                 status: { try await reporter.snapshot() }, statistics: statistics,
-                advisor: advisor, ring: ring, config: effective.report),
-            actions: actions(relay: relay, supervisor: supervisor, server: server, events: events),
+                advisor: advisor, ring: ring, config: { reporter.configuration }),
+            actions: actions(
+                relay: relay, link: link, server: server, reloader: reloader, events: events),
             log: log, dashboard: Dashboard(config.dashboard, logger: Logger(label: "dashboard")),
             eventLoopGroup: LoopExecutor.shared.loop, logger: Logger(label: "control"))
         let addresses = try await server.start()
@@ -110,7 +145,7 @@ struct Daemon {
             validator: SpecificationFile.validator(config, logger: logger),
             consumers: [advisor, statusLine, ring, statistics, events, log])
 
-        try await announce(addresses, control: control, logger: logger)
+        try await announce(addresses, control: control, inherited: inherited, logger: logger)
         systemd.ready(status: try await reporter.snapshot().summary)
         // Stopped in reverse: systemd hears first, then sessions end and the last lines are
         // written; the control socket answers until the end.
@@ -119,25 +154,33 @@ struct Daemon {
                 .init(service: control),
                 .init(
                     service: RelayService(
-                        relay: relay, server: server, supervisor: supervisor,
-                        observer: observer)),
+                        relay: relay, server: server, link: link, observer: observer)),
+                .init(service: reloader, successTerminationBehavior: .ignore),
                 .init(service: statusLine, successTerminationBehavior: .ignore),
                 .init(service: systemd, successTerminationBehavior: .ignore),
             ], logger: Self.quiet)
         group.maximumGracefulShutdownDuration = .seconds(10)
-        try await Self.run(ServiceGroup(configuration: group), until: signals)
+        try await Self.run(
+            ServiceGroup(configuration: group), until: signals, reload: { reloader.request() })
         logger.info("stopped")
         try? await relayGroup.shutdownGracefully()
     }
 
     /// Runs the services until one of them fails or a signal stops them.
     private static func run(
-        _ services: ServiceGroup, until signals: UnixSignalsSequence
+        _ services: ServiceGroup, until signals: UnixSignalsSequence,
+        reload: @escaping @Sendable () -> Void
     ) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             defer { group.cancelAll() }
             group.addTask {
-                for await _ in signals { await services.triggerGracefulShutdown() }
+                for await signal in signals {
+                    if signal == .sighup, isatty(STDIN_FILENO) == 0 {
+                        reload()
+                    } else {
+                        await services.triggerGracefulShutdown()
+                    }
+                }
             }
             try await services.run()
         }
@@ -145,7 +188,7 @@ struct Daemon {
 
     /// What people may have done through the control socket.
     private func actions(
-        relay: Relay, supervisor: LinkSupervisor, server: AppServer, events: EventRing
+        relay: Relay, link: LinkSlot, server: AppServer, reloader: Reloader, events: EventRing
     ) -> ControlActions {
         ControlActions(
             disconnect: { app, reason in
@@ -155,14 +198,21 @@ struct Daemon {
                 // First by the hub, so that apps and log hear the reason.
                 let why = "reopened by relayctl" + (reason.map { ": \($0)" } ?? "")
                 try await relay.reopenLink(reason: why)
-                supervisor.reopen()
+                link.reopen()
                 events.add(.control, "the link is \(why)")
             },
             setServer: { isActive in
                 let done = try await server.setActive(isActive)
                 events.add(.control, done)
                 return done
-            })
+            },
+            reload: { try await reloader.reload() })
+    }
+
+    private static func warnOfShortage(_ config: Config, _ logger: Logger) {
+        if let shortage = OpenFiles.shortage(apps: config.apps.maximum) {
+            logger.warning("\(shortage)")
+        }
     }
 
     private func logControl() throws -> LogControl {
@@ -183,7 +233,8 @@ struct Daemon {
 
     /// The first thing a person sees: where apps connect, and where to look next.
     private func announce(
-        _ addresses: [ListenAddress], control: ControlServer, logger: Logger
+        _ addresses: [ListenAddress], control: ControlServer, inherited: InheritedSockets,
+        logger: Logger
     ) async throws {
         let reachable = addresses.flatMap { $0.reachable() }.map(\.description)
         logger.notice(
@@ -191,6 +242,20 @@ struct Daemon {
             relayd \(Version.current): head unit \(config.accessory), \
             apps connect by TCP to \(reachable.joined(separator: ", "))
             """)
+        if !inherited.apps.isEmpty {
+            logger.notice(
+                """
+                the apps' sockets are systemd's; listen in the configuration \
+                (\(config.listen.map(\.description).joined(separator: ", "))) does not count
+                """)
+        }
+        if inherited.control != nil {
+            logger.notice(
+                """
+                the control socket is systemd's, \(control.path); its path, mode and group in the \
+                configuration do not count
+                """)
+        }
         logger.info("relayctl --socket \(control.path) status shows where the chain stands")
         if let url = control.dashboardURL {
             logger.notice("dashboard: \(url) to look; relayctl dashboard prints the way to change")

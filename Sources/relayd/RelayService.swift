@@ -1,6 +1,5 @@
 // The relay as a service: what runs, and in which order it stops.
 
-import AccessoryLinks
 import RelayCore
 import ServiceLifecycle
 
@@ -8,12 +7,12 @@ import ServiceLifecycle
 struct RelayService: Service {
     let relay: Relay
     let server: AppServer
-    let supervisor: LinkSupervisor
+    let link: LinkSlot
     let observer: any FrameObserver
 
     func run() async throws {
         await withTaskGroup(of: Void.self) { group in
-            group.addTask { await supervisor.run() }
+            group.addTask { await link.run() }
             async let observed: Void = observe()
             // Throws only when cancelled, which asks for the same.
             try? await gracefulShutdown()

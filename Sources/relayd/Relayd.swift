@@ -31,15 +31,21 @@ package struct Relayd: AsyncParsableCommand {
                 environment: environment, validateAccessory: Daemon.problem(withAccessory:))
         } catch {
             Self.complain(error.description)
+            SystemdNotifier.failed(error.description)
             throw ExitCode(ConfigErrors.exitCode)
         }
         let outputs = LoggingSetup.bootstrap(effective.config.log, environment: environment)
         do {
-            try await Daemon(effective: effective, outputs: outputs).run()
+            let arguments = arguments
+            try await Daemon(effective: effective, outputs: outputs) {
+                try arguments.effective(
+                    environment: environment, validateAccessory: Daemon.problem(withAccessory:))
+            }.run()
             await outputs.flush()
         } catch {
             await outputs.flush()
             Self.complain("relayd: \(error)")
+            SystemdNotifier.failed("\(error)")
             throw ExitCode.failure
         }
     }

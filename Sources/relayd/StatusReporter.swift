@@ -14,26 +14,33 @@ final class StatusReporter: Sendable {
     private let facts: SessionFacts
     private let advisor: TrafficAdvisor
     private let outputs: LogOutputs
-    private let config: Config
+    private let effective: Mutex<EffectiveConfig>
     private let startedAt = Timestamp.now
     private let started = ContinuousClock.now
-    private let server = Mutex(ServerCondition.listening([]))
+    private let server = Mutex(ServerCondition.listening([], isInherited: false))
 
     init(
         relay: Relay, accessory: AccessoryMonitor, facts: SessionFacts, advisor: TrafficAdvisor,
-        outputs: LogOutputs, config: Config
+        outputs: LogOutputs, effective: EffectiveConfig
     ) {
         self.advisor = advisor
         self.relay = relay
         self.accessory = accessory
         self.facts = facts
         self.outputs = outputs
-        self.config = config
+        self.effective = Mutex(effective)
     }
 
     func changed(to condition: ServerCondition) {
         server.withLock { $0 = condition }
     }
+
+    func reconfigure(_ effective: EffectiveConfig) {
+        self.effective.withLock { $0 = effective }
+    }
+
+    /// Every option in force, and where its value is from.
+    var configuration: ConfigReport { effective.withLock { $0 }.report }
 
     func snapshot() async throws -> StatusSnapshot {
         let hub = try await relay.snapshot()
@@ -95,15 +102,17 @@ final class StatusReporter: Sendable {
     }
 
     private func serverStatus(_ hub: RelaySnapshot) -> ServerStatus {
+        let condition = server.withLock { $0 }
         let (state, addresses, reason): (ServerState, [ListenAddress], String?) =
-            switch server.withLock({ $0 }) {
-            case .listening(let addresses): (.listening, addresses, nil)
+            switch condition {
+            case .listening(let addresses, _): (.listening, addresses, nil)
             case .off: (.off, [], "switched off; relayctl server on switches it on")
             case .failed(let reason): (.failed, [], reason)
             }
         return ServerStatus(
             state: state, endpoints: addresses.flatMap { $0.reachable() }.map(\.description),
-            connections: hub.apps.count, refusedCount: Int(hub.refusedConnections), reason: reason)
+            connections: hub.apps.count, refusedCount: Int(hub.refusedConnections), reason: reason,
+            inherited: condition.isInherited ? true : nil)
     }
 
     private func appStatus(
@@ -137,17 +146,18 @@ final class StatusReporter: Sendable {
     }
 
     private func limits(_ hub: RelaySnapshot) -> [ControlAPI.LimitHit] {
-        RelayLimit.allCases.compactMap { limit in
+        let config = effective.withLock { $0.config }
+        return RelayLimit.allCases.compactMap { limit in
             guard let hits = hub.limits[limit], hits.count > 0, let last = hits.lastAt else {
                 return nil
             }
             return LimitHit(
-                name: limit.rawValue, limit: value(of: limit), count: Int(hits.count),
+                name: limit.rawValue, limit: Self.value(of: limit, config), count: Int(hits.count),
                 lastAt: Timestamp(last))
         }
     }
 
-    private func value(of limit: RelayLimit) -> Int {
+    private static func value(of limit: RelayLimit, _ config: Config) -> Int {
         switch limit {
         case .maximumApps: config.apps.maximum
         case .allow: config.apps.allow.count

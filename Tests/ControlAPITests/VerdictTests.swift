@@ -41,7 +41,9 @@ import Testing
             code: "not_found", message: "no such\ndevice", remedy: "plug it in")
         let result = verdict(Samples.accessory(.waiting, reason: reason))
         #expect(result.health == .notConnected)
-        #expect(result.summary.hasPrefix("waiting for the head unit (sim:: no such device), "))
+        #expect(
+            result.summary.hasPrefix(
+                "waiting for the head unit (sim:: no such device → plug it in), "))
     }
 
     @Test("a server that cannot listen is not connected, whatever the head unit does")

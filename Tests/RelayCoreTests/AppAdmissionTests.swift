@@ -45,6 +45,26 @@ struct AppAdmissionTests {
         #expect(try open.decide(about: peer("10.0.0.1"), apps: 0, surplus: 0, at: start) == .admit)
     }
 
+    @Test("changed while it runs, the next connection meets the new limits")
+    func reconfigured() throws {
+        var admission = admission { $0.connectionsPerSecond = 0 }
+        let app = try peer("10.0.0.7")
+        #expect(admission.decide(about: app, apps: 5, surplus: 0, at: start) == .admit)
+        var configuration = RelayConfiguration()
+        configuration.maximumApps = 5
+        configuration.connectionsPerSecond = 1
+        admission.reconfigure(configuration)
+        #expect(admission.decide(about: app, apps: 5, surplus: 0, at: start) == .surplus)
+        for _ in 1..<ConnectionRate.burstSeconds {
+            #expect(admission.decide(about: app, apps: 4, surplus: 0, at: start) == .admit)
+        }
+        #expect(admission.decide(about: app, apps: 4, surplus: 0, at: start) == .refuse(.tooFast))
+        configuration.allowedNetworks = [try Network(parsing: "192.168.0.0/16")]
+        admission.reconfigure(configuration)
+        #expect(
+            admission.decide(about: app, apps: 0, surplus: 0, at: start) == .refuse(.notAllowed))
+    }
+
     @Test("an address that reconnects without end is refused, others are not")
     func rate() throws {
         var admission = admission { $0.connectionsPerSecond = 2 }

@@ -28,6 +28,19 @@ struct FlowControlTests {
         #expect(flow.nextDeadline == nil)
     }
 
+    @Test("a shorter grace counts for the next app, a smaller queue for one that is slow already")
+    func reconfigured() {
+        var flow = flow()
+        let much = Flow.Sight(queued: 2 << 20, taken: 0)
+        #expect(flow.blocked("music", much, isAlone: false, at: start) == .hold)
+        flow.reconfigure(grace: .milliseconds(10), queueLimit: 1 << 20, whenSlow: .drop)
+        #expect(flow.blocked("music", much, isAlone: false, at: ms(20)) == .dropStuck)
+        flow.drained("music", at: ms(20))
+        let little = Flow.Sight(queued: 1 << 10, taken: 0)
+        #expect(flow.blocked("maps", little, isAlone: false, at: ms(1000)) == .hold)
+        #expect(flow.blocked("maps", little, isAlone: false, at: ms(1011)) == .go)
+    }
+
     @Test("a stuck app costs the others the grace once, and is closed when its queue is full")
     func stuck() {
         var flow = flow()

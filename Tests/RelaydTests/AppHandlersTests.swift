@@ -224,6 +224,6 @@ import Testing
         #expect(record.message.hasPrefix("Relay Test: PutFile \"icon\" has crc 1"))
         #expect(record.message.hasSuffix("; more: relayctl explain putfile-crc"))
         #expect(record.journalFields["ADVICE_CODE"] == "putfile-crc")
-        #expect(record.journalFields["RELAYD_APP"] == "#1")
+        #expect(record.journalFields["SDL_CONNECTION"] == "#1")
     }
 }

@@ -1,4 +1,5 @@
 import ControlAPI
+import Glibc
 import Logging
 import NIOCore
 import NIOPosix
@@ -24,7 +25,6 @@ import Testing
             let states = Mutex<[String]>([])
             let server = AppServer(
                 [ListenAddress(host: "127.0.0.1", port: 0)], relay: relay,
-                open: { try await AppListener.open($0, for: relay) },
                 report: { state in states.withLock { $0.append("\(state)".prefix(6).description) } }
             )
             let port = try #require(try await server.start().first?.port)
@@ -44,7 +44,7 @@ import Testing
             await again.close()
             await server.stop()
             await #expect(throws: APIError.self) { try await server.setActive(true) }
-            #expect(states.withLock { $0 } == ["listen", "off", "off", "listen"])
+            #expect(states.withLock { $0 } == ["listen", "off", "listen"])
         }
     }
 
@@ -53,7 +53,7 @@ import Testing
         try await Self.run { relay in
             let server = AppServer(
                 [ListenAddress(host: "127.0.0.1", port: 0)], relay: relay,
-                open: { try await AppListener.open($0, for: relay) }, report: { _ in })
+                report: { _ in })
             let addresses = try await server.start()
             _ = try await server.setActive(false)
             let thief = try await AppListener.open(addresses, for: relay)
@@ -62,6 +62,92 @@ import Testing
             #expect(error?.error.message.contains("another program uses this port") == true)
             await thief.close()
             #expect(try await server.setActive(true).hasPrefix("the server is on"))
+            await server.stop()
+        }
+    }
+
+    @Test("addresses changed while it is off are opened when it is switched on")
+    func changedWhileOff() async throws {
+        try await Self.run { relay in
+            let first = ListenAddress(host: "127.0.0.1", port: 0)
+            let server = AppServer([first], relay: relay, report: { _ in })
+            let old = try #require(try await server.start().first)
+            _ = try await server.setActive(false)
+            let spare = try await AppListener.open([first], for: relay)
+            let port = try #require(spare.addresses.first?.port)
+            await spare.close()
+            let second = ListenAddress(host: "127.0.0.1", port: port)
+            try await server.change(to: [second])
+            await #expect(throws: (any Error).self) { try await FramePeer.connect(port: port) }
+            #expect(try await server.setActive(true).contains("\(second)"))
+            await #expect(throws: (any Error).self) { try await FramePeer.connect(port: old.port) }
+            try await FramePeer.connect(port: port).close()
+            await server.stop()
+        }
+    }
+
+    @Test("what cannot be opened is refused, and what was open stays open")
+    func refused() async throws {
+        try await Self.run { relay in
+            let here = ListenAddress(host: "127.0.0.1", port: 0)
+            let server = AppServer([here], relay: relay, report: { _ in })
+            let port = try #require(try await server.start().first?.port)
+            // 192.0.2.1 is nobody's address.
+            await #expect(throws: ListenError.self) {
+                try await server.change(to: [ListenAddress(host: "192.0.2.1", port: port)])
+            }
+            let app = try await FramePeer.connect(port: port)
+            while try await relay.snapshot().apps.isEmpty { await Task.yield() }
+            // All addresses instead of one: the app that is there stays.
+            try await server.change(to: [ListenAddress(host: "0.0.0.0", port: port)])
+            try await FramePeer.connect(port: port).close()
+            #expect(try await relay.snapshot().apps.contains { $0.id == AppID(rawValue: 1) })
+            await app.close()
+            await server.stop()
+        }
+    }
+
+    @Test(
+        "a socket for IPv6 gives up IPv4 when that gets a socket of its own, and takes it back",
+        .enabled(if: Self.hasIPv6, "this machine has no IPv6"))
+    func dualStack() async throws {
+        try await Self.run { relay in
+            let spare = try await AppListener.open(
+                [ListenAddress(host: "::", port: 0)], for: relay)
+            let port = try #require(spare.addresses.first?.port)
+            await spare.close()
+            let six = ListenAddress(host: "::", port: port)
+            let four = ListenAddress(host: "127.0.0.1", port: port)
+            let server = AppServer([six], relay: relay, report: { _ in })
+            _ = try await server.start()
+            for addresses in [[six, four], [six], [four, six], [six]] {
+                try await server.change(to: addresses)
+                try await FramePeer.connect(port: port).close()
+            }
+            await server.stop()
+        }
+    }
+
+    private static var hasIPv6: Bool {
+        let descriptor = socket(AF_INET6, Int32(SOCK_STREAM.rawValue), 0)
+        if descriptor >= 0 { close(descriptor) }
+        return descriptor >= 0
+    }
+
+    @Test("systemd's sockets are served, cannot be switched off, and are not exchanged")
+    func inherited() async throws {
+        try await Self.run { relay in
+            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            try #require(descriptor >= 0 && listen(descriptor, 8) == 0)
+            let server = AppServer(
+                [ListenAddress(host: "127.0.0.1", port: 1)], descriptors: [descriptor],
+                relay: relay, report: { _ in })
+            let port = try #require(try await server.start().first?.port)
+            try await server.change(to: [ListenAddress(host: "127.0.0.1", port: 1)])
+            let error = await #expect(throws: APIError.self) { try await server.setActive(false) }
+            #expect(error?.error.message.contains("systemctl stop relayd.socket") == true)
+            #expect(try await server.setActive(true).contains("on already"))
+            try await FramePeer.connect(port: port).close()
             await server.stop()
         }
     }

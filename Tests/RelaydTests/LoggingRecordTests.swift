@@ -73,9 +73,9 @@ struct LoggingRecordTests {
                 "CODE_FILE=relayd/Daemon.swift",
                 "CODE_FUNC=run()",
                 "CODE_LINE=7",
-                "RELAYD_APP=Music",
                 "RELAYD_HMI_LEVEL=FULL",
                 "RELAYD_LOGGER=link",
+                "SDL_CONNECTION=Music",
             ])
     }
 
@@ -108,6 +108,6 @@ struct LoggingRecordTests {
         #expect(entries.map(\.message) == ["hub: closed (app=#1 reason=slow session=3)"])
         #expect(entries.first?.priority == .error)
         #expect(entries.first?.fields["RELAYD_REASON"] == "slow")
-        #expect(entries.first?.fields["RELAYD_SESSION"] == "3")
+        #expect(entries.first?.fields["SDL_SESSION"] == "3")
     }
 }

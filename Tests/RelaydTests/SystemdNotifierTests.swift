@@ -42,6 +42,33 @@ struct SystemdNotifierTests {
         try await ended
     }
 
+    @Test("a refused reload stays in front of every status until one succeeds")
+    func reload() async throws {
+        let (inbox, send) = Self.makeInbox()
+        let notifier = SystemdNotifier(
+            watchdog: nil, logger: Self.logger, send: send, isAlive: { true })
+        notifier.ready(status: "well")
+        notifier.reloading()
+        notifier.reloaded(note: "refused", status: "well")
+        notifier.update(status: "better")
+        notifier.reloaded(note: nil, status: "better")
+        var heard = inbox.makeAsyncIterator()
+        #expect(await heard.next() == "READY=1\nSTATUS=well")
+        let reloading = await heard.next()?.split(separator: "\n") ?? []
+        #expect(reloading.count == 3 && reloading.first == "RELOADING=1")
+        #expect(reloading[1].wholeMatch(of: /MONOTONIC_USEC=\d+/) != nil)
+        #expect(await heard.next() == "READY=1\nSTATUS=refused; well")
+        #expect(await heard.next() == "STATUS=refused; better")
+        #expect(await heard.next() == "READY=1\nSTATUS=better")
+    }
+
+    @Test("why relayd ends by itself is one line, with a count of the others")
+    func failure() {
+        var sent: [String] = []
+        SystemdNotifier.failed("a: wrong\nb: wrong, too\n") { sent.append($0) }
+        #expect(sent == ["STATUS=a: wrong (and 1 more, see the log)"])
+    }
+
     @Test("feeds the watchdog only while the relay answers", .timeLimit(.minutes(1)))
     func watchdog() async throws {
         let (inbox, send) = Self.makeInbox()

@@ -13,7 +13,7 @@ package struct ReloadCommand: AsyncParsableCommand {
             EXIT CODES
               0   read
               2   relayd is not running, or cannot be asked
-              3   the configuration has mistakes, this relayd cannot reload, or you may not
+              3   the configuration has mistakes or cannot be applied, or you may not
               64  the command line was not understood
             """)
 

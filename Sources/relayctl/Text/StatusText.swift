@@ -112,6 +112,7 @@ package struct StatusText: Sendable {
 
     private func server(_ server: ServerStatus) -> [String] {
         var details = server.endpoints.map(SafeText.clean)
+        if server.inherited == true { details.append("(systemd's socket)") }
         if server.refusedCount > 0 { details.append("(\(server.refusedCount) refused)") }
         let look: Style.Look =
             switch server.state {

@@ -11,8 +11,12 @@ package struct ConfigOption {
     package let apply: (ConfigValue, inout Config, inout [ConfigProblem]) -> Void
     /// Its value as it would be written in the file.
     package let text: (Config) -> String
+    /// Whether two configurations agree on it.
+    package let isEqual: (Config, Config) -> Bool
+    /// Carries its value over.
+    package let copy: (_ from: Config, _ to: inout Config) -> Void
 
-    init<Value>(
+    init<Value: Equatable>(
         _ path: String, _ keyPath: WritableKeyPath<Config, Value>, _ reader: ConfigReader<Value>
     ) {
         self.path = path
@@ -21,6 +25,8 @@ package struct ConfigOption {
             guard let read = reader.read(value, path, &problems) else { return }
             config[keyPath: keyPath] = read
         }
+        isEqual = { $0[keyPath: keyPath] == $1[keyPath: keyPath] }
+        copy = { $1[keyPath: keyPath] = $0[keyPath: keyPath] }
     }
 }
 

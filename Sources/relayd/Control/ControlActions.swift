@@ -14,16 +14,16 @@ package struct ControlActions: Sendable {
     ///
     /// - Throws: `APIError` for people.
     package var setServer: @Sendable (_ isActive: Bool) async throws -> String
-    /// Reads the configuration again; nil where relayd cannot.
+    /// Reads the configuration again and applies it.
     ///
     /// - Throws: `APIError` with everything that is wrong with it.
-    package var reload: (@Sendable () async throws -> ReloadReport)?
+    package var reload: @Sendable () async throws -> ReloadReport
 
     package init(
         disconnect: @escaping @Sendable (AppID, String?) async throws -> Bool,
         reopen: @escaping @Sendable (String?) async throws -> Void,
         setServer: @escaping @Sendable (Bool) async throws -> String,
-        reload: (@Sendable () async throws -> ReloadReport)? = nil
+        reload: @escaping @Sendable () async throws -> ReloadReport
     ) {
         self.disconnect = disconnect
         self.reopen = reopen
@@ -33,5 +33,6 @@ package struct ControlActions: Sendable {
 
     /// For a server without a relay behind it.
     package static let none = ControlActions(
-        disconnect: { _, _ in false }, reopen: { _ in }, setServer: { _ in "nothing to do" })
+        disconnect: { _, _ in false }, reopen: { _ in }, setServer: { _ in "nothing to do" },
+        reload: { ReloadReport(summary: "nothing to do") })
 }

@@ -17,9 +17,6 @@ struct ControlHandlers: Sendable {
     let writes: WriteHandlers
     let dashboard: Dashboard
 
-    /// What is served: everything there is, as far as this relayd can do it.
-    var routes: [Route] { Routes.all + (writes.actions.reload == nil ? [] : [Routes.reloading]) }
-
     /// Connects every entry of `Routes.all` to its function.
     func addRoutes(to router: Router<BasicRequestContext>) {
         router.get(RouterPath(Routes.index)) { _, _ in try index() }
@@ -34,7 +31,7 @@ struct ControlHandlers: Sendable {
     }
 
     func index() throws -> Response {
-        try .json(RouteList(routes: routes))
+        try .json(RouteList(routes: Routes.all))
     }
 
     func statusNow() async throws -> Response {
@@ -59,7 +56,7 @@ struct ControlResponder: Sendable {
     private let routes: [Route]
 
     init(_ handlers: ControlHandlers) {
-        routes = handlers.routes
+        routes = Routes.all
         let router = Router(
             context: BasicRequestContext.self, options: [.autoGenerateHeadEndpoints])
         handlers.addRoutes(to: router)

@@ -47,7 +47,7 @@ package final class ControlListener: Sendable {
     }
     private let state: Mutex<State>
     /// Device and inode of our socket: the name may have been taken over by somebody else.
-    private let identity: FileIdentity
+    private let identity: FileIdentity?
 
     /// Connections the kernel keeps while we are busy. Short: clients ask one thing and leave.
     private static let backlog: Int32 = 64
@@ -85,6 +85,18 @@ package final class ControlListener: Sendable {
         }
         self.path = socket.path
         self.state = Mutex(State(descriptor: descriptor, isPublished: true))
+    }
+
+    /// Takes over a socket that listens already, and its descriptor. Its file is not ours.
+    ///
+    /// - Parameter isReadOnlyForOthers: As in `Configuration`; owner, group and mode are the file's.
+    package init(inherited descriptor: Int32, isReadOnlyForOthers: Bool = true) {
+        path = Self.path(of: descriptor)
+        writePolicy = WritePolicy(
+            owner: geteuid(), group: Self.groupThatMayWrite(to: path),
+            isReadOnlyForOthers: isReadOnlyForOthers)
+        identity = nil
+        state = Mutex(State(descriptor: descriptor, isPublished: false))
     }
 
     deinit {
@@ -150,6 +162,26 @@ extension ControlListener {
         case .nobody: if unlink(path) != 0 { throw .cannotBind(path: path, errno: errno) }
         case .answered(let pid): throw .alreadyServed(path: path, pid: pid)
         case .failed(let code): throw .cannotBind(path: path, errno: code)
+        }
+    }
+
+    private static func groupThatMayWrite(to path: String) -> gid_t? {
+        var file = stat()
+        guard stat(path, &file) == 0, file.st_mode & 0o020 != 0 else { return nil }
+        return file.st_gid
+    }
+
+    private static func path(of descriptor: Int32) -> String {
+        var address = sockaddr_un()
+        var length = socklen_t(MemoryLayout<sockaddr_un>.size)
+        let isKnown = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                getsockname(descriptor, $0, &length) == 0
+            }
+        }
+        guard isKnown else { return "inherited socket" }
+        return withUnsafeBytes(of: &address.sun_path) { bytes in
+            String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
         }
     }
 

@@ -31,7 +31,8 @@ package enum ControlListenerError: Error, Equatable, CustomStringConvertible {
         case .groupNotPermitted(let path, let group, let code):
             """
             cannot give \(path) to group "\(group)": \(text(code)); the user relayd runs as must \
-            be a member of that group (sudo usermod -aG \(group) USER)
+            be a member of that group (sudo usermod -aG \(group) USER); as a service, set \
+            SocketGroup=\(group) of relayd-control.socket instead
             """
         case .cannotCreateDirectory(let directory, let code):
             """

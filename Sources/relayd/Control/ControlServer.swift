@@ -29,6 +29,7 @@ package struct ControlServer: Service {
     /// Creates the socket; clients may connect from here on and are answered once `run` is called.
     ///
     /// - Parameters:
+    ///   - inherited: a socket that listens already, instead of what the configuration says.
     ///   - status: asked for every request; may be called concurrently.
     ///   - apps: what is known of apps; nothing, when not given.
     ///   - messages: what of the traffic is kept; nothing, when not given.
@@ -39,7 +40,8 @@ package struct ControlServer: Service {
     ///   - dashboard: where browsers may ask as well; nowhere, when not given.
     /// - Throws: `ControlListenerError` or `ControlSocketError`, written for people.
     package init(
-        configuration: Configuration, status: @escaping @Sendable () async throws -> StatusSnapshot,
+        configuration: Configuration, inherited: CInt? = nil,
+        status: @escaping @Sendable () async throws -> StatusSnapshot,
         apps: AppHandlers? = nil,
         messages: MessageHandlers = MessageHandlers(ring: MessageRing(maximumBytes: 0)),
         events: EventHandlers = EventHandlers(ring: EventRing(instance: "0")),
@@ -47,7 +49,11 @@ package struct ControlServer: Service {
         dashboard: @autoclosure () -> Dashboard? = nil,
         eventLoopGroup: any EventLoopGroup, logger: Logger
     ) throws {
-        self.listener = try ControlListener(configuration)
+        self.listener =
+            try inherited.map {
+                ControlListener(
+                    inherited: $0, isReadOnlyForOthers: configuration.isReadOnlyForOthers)
+            } ?? ControlListener(configuration)
         // A second relayd has stopped by now, and does not complain about the port as well.
         self.dashboard = dashboard() ?? .off
         self.eventLoopGroup = eventLoopGroup

@@ -13,12 +13,13 @@ package struct ReportHandlers: Sendable {
     let statistics: TrafficStatistics
     let advisor: TrafficAdvisor?
     let ring: MessageRing?
-    let config: ConfigReport
+    let config: @Sendable () -> ConfigReport
 
     package init(
         status: @escaping @Sendable () async throws -> StatusSnapshot,
         statistics: TrafficStatistics = TrafficStatistics(), advisor: TrafficAdvisor? = nil,
-        ring: MessageRing? = nil, config: ConfigReport = ConfigReport(options: [])
+        ring: MessageRing? = nil,
+        config: @escaping @Sendable () -> ConfigReport = { ConfigReport(options: []) }
     ) {
         self.status = status
         self.statistics = statistics
@@ -31,7 +32,7 @@ package struct ReportHandlers: Sendable {
         router.get(RouterPath(Routes.apps)) { _, _ in
             try Response.json(AppList(try await status()))
         }
-        router.get(RouterPath(Routes.config)) { _, _ in try Response.json(config) }
+        router.get(RouterPath(Routes.config)) { _, _ in try Response.json(config()) }
         router.get(RouterPath(Routes.stats)) { _, _ in
             try Response.json(
                 StatsReport(statistics.current, since: statistics.since, at: .now()))

@@ -29,10 +29,8 @@ struct WriteHandlers: Sendable {
         router.put(RouterPath(Routes.log)) { request, _ in
             try await answering { try await changeLog(request) }
         }
-        if let reload = actions.reload {
-            router.post(RouterPath(Routes.reload)) { _, _ in
-                try await answering { try Response.json(try await reload()) }
-            }
+        router.post(RouterPath(Routes.reload)) { _, _ in
+            try await answering { try Response.json(try await actions.reload()) }
         }
     }
 

@@ -49,6 +49,7 @@ package final class LineWriter: Sendable {
     private let destination: Destination
     private let queueLimit: Int
     private let missedNotice: @Sendable (Int) -> String
+    private let now: @Sendable () -> ContinuousClock.Instant
     private let queue: DispatchQueue
     private let state = Mutex(State())
 
@@ -58,6 +59,9 @@ package final class LineWriter: Sendable {
         /// How many lines `bytes` holds.
         var lines = 0
         var entries: [JournalEntry] = []
+        /// Fields every entry of the journal has.
+        var marks: [String: String] = [:]
+        var budget = JournalBudget()
         /// Bytes waiting here, and bytes being written now.
         var queuedBytes = 0
         var writingBytes = 0
@@ -80,10 +84,13 @@ package final class LineWriter: Sendable {
     ///   - label: names the queue in debuggers.
     ///   - queueLimit: bytes that may wait for a slow reader.
     ///   - missedNotice: the line that marks a gap of so many lines.
+    ///   - now: the clock of the journal's budget.
     package init(
         _ destination: Destination, label: String, queueLimit: Int = LineWriter.defaultQueueLimit,
-        missedNotice: @escaping @Sendable (Int) -> String = LineWriter.textNotice
+        missedNotice: @escaping @Sendable (Int) -> String = LineWriter.textNotice,
+        now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
     ) {
+        self.now = now
         self.destination = destination
         self.queueLimit = queueLimit
         self.missedNotice = missedNotice
@@ -124,8 +131,13 @@ package final class LineWriter: Sendable {
             isJournal ? JournalEntry(message: line, priority: priority, fields: fields()) : nil
         let startDraining = state.withLock { state in
             let size = entry.map(Self.size) ?? line.utf8.count + 1
+            guard entry == nil || isWithinBudget(priority, &state) else {
+                defer { state.isDraining = !state.entries.isEmpty || state.isDraining }
+                return !state.entries.isEmpty && !state.isDraining
+            }
             guard makeRoom(for: size, priority: priority, in: &state) else { return false }
-            if let entry {
+            if var entry {
+                entry.fields.merge(state.marks) { own, _ in own }
                 state.entries.append(entry)
             } else {
                 append(line, to: &state)
@@ -153,6 +165,37 @@ package final class LineWriter: Sendable {
             return !state.isDraining
         }
         if startDraining { queue.async { self.drain() } }
+    }
+
+    /// Fields that every entry of a journal gets from here on.
+    package func mark(_ fields: [String: String]) {
+        state.withLock { $0.marks = fields }
+    }
+
+    /// Whether journald gets one more entry; says so in the journal where entries are left out.
+    private func isWithinBudget(_ priority: SyslogPriority, _ state: inout State) -> Bool {
+        switch state.budget.take(priority, at: now()) {
+        case .write:
+            return true
+        case .writeAfter(let count):
+            addNotice("… \(count) lines left out of the journal; relayctl tail shows them", &state)
+            return true
+        case .startLeavingOut:
+            addNotice(
+                """
+                more than \(JournalBudget.entriesPerWindow) lines in \(JournalBudget.window): the \
+                next ones are left out, to stay below journald's limit; relayctl tail shows them
+                """, &state)
+            fallthrough
+        case .leaveOut:
+            state.counters.missed += 1
+            return false
+        }
+    }
+
+    private func addNotice(_ text: String, _ state: inout State) {
+        state.entries.append(
+            JournalEntry(message: text, priority: .notice, fields: state.marks))
     }
 
     /// Accounts for one more line, or for one more that is missed.

@@ -82,6 +82,20 @@ package final class LogControl: TrafficConsumer {
         return settings
     }
 
+    /// Takes over what a changed configuration says; what it leaves as it was stays as it was
+    /// switched meanwhile.
+    func change(_ plan: ReloadPlan) async throws {
+        let log = plan.config.log
+        func value<Value>(_ option: String, _ value: Value) -> Value? {
+            plan.applied.contains("log.\(option)") ? value : nil
+        }
+        _ = try await change(
+            LogSettings(
+                level: value("level", log.level.rawValue), traffic: value("traffic", log.traffic),
+                apps: value("apps", log.apps), functions: value("functions", log.functions),
+                services: value("services", log.services.map(\.rawValue))))
+    }
+
     private static func level(_ text: String) throws -> Logger.Level {
         try word(text, Config.Log.levels, "level", \.rawValue)
     }

@@ -15,7 +15,7 @@ package struct LogRecord: Sendable {
     package var line: UInt = 0
     package var function = ""
 
-    /// The one key that is a journal field's name already: people search for it.
+    /// A key that is a journal field's name already: people search for it.
     static let adviceCode = "ADVICE_CODE"
 
     package init(
@@ -67,11 +67,19 @@ package struct LogRecord: Sendable {
         return text + "}"
     }
 
+    /// Values that relayd's messages have in common with lines of traffic, and the name they have
+    /// there: one search finds both.
+    private static let sharedFields = [
+        adviceCode: adviceCode,
+        LogKey.app.rawValue: "SDL_CONNECTION",
+        LogKey.session.rawValue: "SDL_SESSION",
+    ]
+
     /// What journald stores beside the message: every value under a name of its own.
     package var journalFields: [String: String] {
         var fields = ["RELAYD_LOGGER": label]
         for (key, value) in metadata {
-            let name = key == Self.adviceCode ? key : JournalEntry.fieldName(key)
+            let name = Self.sharedFields[key] ?? JournalEntry.fieldName(key)
             fields[name] = "\(value)"
         }
         if !file.isEmpty {

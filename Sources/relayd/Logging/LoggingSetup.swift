@@ -18,6 +18,12 @@ package struct LogOutputs: Sendable {
     /// From which severity up relayd's own messages are written.
     package let threshold: LogThreshold
 
+    /// Names the accessory in the field LINK of every entry of the journal: with several relayds on
+    /// one machine, and several machines in one journal, it tells whose bench spoke.
+    package func mark(accessory: String) {
+        for writer in [messages, traffic] { writer.mark(["LINK": LogText.oneLine(accessory)]) }
+    }
+
     /// Writes out what is still waiting, for at most this long.
     package func flush(within timeout: Duration = .seconds(1)) async {
         await traffic.flush(within: timeout)

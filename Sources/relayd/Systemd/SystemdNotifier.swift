@@ -1,5 +1,6 @@
 internal import CSystemd
 internal import Dispatch
+internal import Glibc
 package import Logging
 internal import ServiceLifecycle
 internal import Synchronization
@@ -18,6 +19,8 @@ package final class SystemdNotifier: Service {
     /// event loop must not.
     private let queue = DispatchQueue(label: "relayd.systemd")
     private let lastStatus = Mutex("")
+    /// Stands before every status until a reload succeeds.
+    private let note = Mutex<String?>(nil)
 
     /// - Parameters:
     ///   - watchdog: how long systemd waits for a sign of life; `nil` when it does not.
@@ -50,12 +53,40 @@ package final class SystemdNotifier: Service {
 
     /// Changes the line that `systemctl status` shows. Cheap when it is the same as before.
     package func update(status: String) {
-        let line = Self.oneLine(status)
+        let line = line(status)
         let isNew = lastStatus.withLock { last in
             defer { last = line }
             return last != line
         }
         if isNew { notify("STATUS=\(line)") }
+    }
+
+    /// Says that the configuration is being read again (sd_notify(3), "RELOADING=1").
+    package func reloading() {
+        var now = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &now)
+        let microseconds = now.tv_sec * 1_000_000 + now.tv_nsec / 1000
+        notify("RELOADING=1\nMONOTONIC_USEC=\(microseconds)\nSTATUS=reading the configuration")
+    }
+
+    /// Says that the reload is over.
+    ///
+    /// - Parameters:
+    ///   - note: what stays to be said in front of the status; nil when all is well.
+    ///   - status: nil leaves the one before.
+    package func reloaded(note: String?, status: String?) {
+        self.note.withLock { $0 = note }
+        let status = status.map { remember($0) } ?? lastStatus.withLock { $0 }
+        notify("READY=1\nSTATUS=\(status)")
+    }
+
+    /// Says why relayd ends by itself, before it does: systemctl status shows it afterwards.
+    package static func failed(
+        _ reason: String, send: (String) -> Void = { sd_notify(0, $0) }
+    ) {
+        let lines = reason.split(separator: "\n")
+        let more = lines.count > 1 ? " (and \(lines.count - 1) more, see the log)" : ""
+        send("STATUS=\(oneLine(lines.first.map(String.init) ?? reason))\(more)")
     }
 
     /// Feeds the watchdog until shutdown, and says that relayd is stopping as soon as that begins.
@@ -99,9 +130,13 @@ package final class SystemdNotifier: Service {
     }
 
     private func remember(_ status: String) -> String {
-        let line = Self.oneLine(status)
+        let line = line(status)
         lastStatus.withLock { $0 = line }
         return line
+    }
+
+    private func line(_ status: String) -> String {
+        Self.oneLine(note.withLock { $0 }.map { "\($0); \(status)" } ?? status)
     }
 
     /// A notification is lines of `NAME=value`; a status may hold an app's name, and that anything.

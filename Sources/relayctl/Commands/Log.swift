@@ -1,0 +1,116 @@
+// `relayctl log`: what relayd wrote to the journal, by way of journalctl.
+
+package import ArgumentParser
+import DidYouMean
+import Glibc
+import SDLProtocol
+
+package struct LogCommand: ParsableCommand {
+    package static let configuration = CommandConfiguration(
+        commandName: "log",
+        abstract: "Show what relayd wrote to the journal, also before its last start.",
+        discussion: """
+            A front of journalctl: --print-command shows what it runs. The journal has the traffic \
+            log and relayd's own messages for as long as journald keeps them; 'relayctl tail' has \
+            the recent past with more detail, without the journal. Reading needs the group \
+            systemd-journal, or root.
+
+            EXAMPLES
+              relayctl log --since "1 hour ago"
+              relayctl log --app "Music" --failed
+              relayctl log --rpc Show -f
+              relayctl log --warnings --since yesterday
+              relayctl log --unit relayd@left --json | jq .MESSAGE
+
+            EXIT CODES
+              0   shown
+              1   journalctl failed, or is not there
+              64  the command line was not understood
+            """)
+
+    @Option(
+        help: ArgumentHelp(
+            "Only this app: its name, app ID or connection (#1). Repeatable.", valueName: "app"))
+    package var app: [String] = []
+
+    @Option(help: ArgumentHelp("Only this function. Repeatable.", valueName: "function"))
+    package var rpc: [String] = []
+
+    @Flag(help: "Only answers that were not successful.")
+    package var failed = false
+
+    @Flag(help: "Only warnings, errors and advice.")
+    package var warnings = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Begin there, in journalctl's words: \"10 minutes ago\", today, 10:31, \"2026-11-21 10:31\".",
+            valueName: "time"))
+    package var since: String?
+
+    @Option(
+        name: [.customShort("n"), .long],
+        help: ArgumentHelp("The latest so many lines.", valueName: "count"))
+    package var number: Int?
+
+    @Flag(name: .shortAndLong, help: "Go on with what comes, until ^C.")
+    package var follow = false
+
+    @Option(
+        help: ArgumentHelp("The service: relayd, relayd@NAME.", valueName: "unit"))
+    package var unit = "relayd"
+
+    @Flag(help: "One JSON object per line, with every field.")
+    package var json = false
+
+    @Flag(help: "Only print the journalctl command.")
+    package var printCommand = false
+
+    package init() {}
+
+    package func validate() throws {
+        if let number, number < 0 {
+            throw ValidationError("--number is \(number); expected 0 or more")
+        }
+        for name in rpc where Self.function(name) == nil {
+            let nearest = Spelling.nearest(name, in: FunctionID.all.map(\.name))
+            throw ValidationError(
+                "there is no function \"\(name)\""
+                    + (nearest.map { "; did you mean \($0)?" } ?? ", such as Show or PutFile"))
+        }
+    }
+
+    /// The name as it stands in the journal; case does not matter.
+    private static func function(_ name: String) -> String? {
+        FunctionID.all.first { $0.name.lowercased() == name.lowercased() }?.name
+    }
+
+    package var query: JournalQuery {
+        var query = JournalQuery()
+        query.unit = unit.contains(".") ? unit : unit + ".service"
+        query.apps = app
+        query.functions = rpc.compactMap(Self.function)
+        query.failed = failed
+        query.warnings = warnings
+        query.since = since
+        query.lines = number
+        query.follows = follow
+        query.isJSON = json
+        return query
+    }
+
+    package func run() throws {
+        guard !printCommand else {
+            Output.current.write(query.shellText + "\n")
+            return
+        }
+        // journalctl takes our place: its pager, its exit status, its ^C.
+        var words = query.command.map { strdup($0) }
+        defer { for word in words { free(word) } }
+        words.append(nil)
+        execvp("journalctl", &words)
+        Output.current.write(
+            "relayctl: journalctl cannot be run: \(String(cString: strerror(errno)))\n", to: .error)
+        throw ExitCode.failure
+    }
+}

@@ -1,0 +1,63 @@
+// What `relayctl log` asks journalctl: its command line, made from the options of the log.
+
+/// A search in the journal for what relayd wrote.
+package struct JournalQuery: Sendable, Equatable {
+    /// The service, or a pattern of services.
+    package var unit = "relayd.service"
+    /// App names, app IDs, or connections as "#1".
+    package var apps: [String] = []
+    package var functions: [String] = []
+    /// Only answers that were not successful.
+    package var failed = false
+    /// Only relayd's own warnings, errors and advice.
+    package var warnings = false
+    package var since: String?
+    package var lines: Int?
+    package var follows = false
+    package var isJSON = false
+
+    package init() {}
+
+    /// journalctl and its arguments.
+    ///
+    /// Matches of one field are alternatives to journalctl and different fields all have to hold;
+    /// an app may be meant by name or ID, two fields, hence the groups with "+" between.
+    package var command: [String] {
+        var words = ["journalctl", "--unit=\(unit)"]
+        words += isJSON ? ["--output=json"] : ["--output=short", "--no-hostname"]
+        if let since { words.append("--since=\(since)") }
+        if let lines { words.append("--lines=\(lines)") }
+        if follows { words.append("--follow") }
+        if warnings { words.append("--priority=warning") }
+        var common = functions.map { "SDL_FUNCTION=\($0)" }
+        if failed { common.append("SDL_SUCCESS=0") }
+        let groups = Self.appMatches(apps)
+        guard !groups.isEmpty else { return words + common }
+        words += groups.map { $0 + common }.joined(separator: ["+"])
+        return words
+    }
+
+    /// The matches that select apps, one group for each field.
+    private static func appMatches(_ apps: [String]) -> [[String]] {
+        let connections = apps.filter { $0.hasPrefix("#") }
+        let names = apps.filter { !$0.hasPrefix("#") }
+        return [
+            names.map { "SDL_APP=\($0)" }, names.map { "SDL_APP_ID=\($0)" },
+            connections.map { "SDL_CONNECTION=\($0)" },
+        ].filter { !$0.isEmpty }
+    }
+
+    /// The command as one types it in a shell.
+    package var shellText: String {
+        command.map { word in
+            let isPlain = word.allSatisfy {
+                $0.isASCII && ($0.isLetter || $0.isNumber || "-_=./:,@+".contains($0))
+            }
+            return isPlain && !word.isEmpty
+                ? word
+                : "'"
+                    + word.split(separator: "'", omittingEmptySubsequences: false)
+                    .joined(separator: #"'\''"#) + "'"
+        }.joined(separator: " ")
+    }
+}

@@ -1,0 +1,51 @@
+// How many entries may go to journald in a time: a value, asked by `LineWriter` for each.
+
+/// Keeps relayd below the rate at which journald drops what a service writes.
+///
+/// journald takes 10,000 entries in 30 s from one service (journald.conf(5), "RateLimitBurst") and
+/// drops the rest without looking at it: warnings, too. The windows here are shorter, because
+/// nobody knows when journald's begins: any 30 s touch at most seven of them, 7 × 1400 = 9800.
+package struct JournalBudget: Sendable {
+    package static let window = Duration.seconds(5)
+    package static let entriesPerWindow = 1400
+    /// Of these, entries that only warnings and errors may use.
+    package static let reserve = 100
+
+    /// What becomes of an entry.
+    package enum Verdict: Sendable, Equatable {
+        case write
+        /// The first that is left out in this window.
+        case startLeavingOut
+        case leaveOut
+        /// Written, and the first after so many were left out.
+        case writeAfter(leftOut: Int)
+    }
+
+    private var windowEnd: ContinuousClock.Instant?
+    private var used = 0
+    private var leftOut = 0
+    /// Whether it was said that entries are left out.
+    private var isAnnounced = false
+
+    package init() {}
+
+    package mutating func take(
+        _ priority: SyslogPriority, at now: ContinuousClock.Instant
+    ) -> Verdict {
+        if windowEnd.map({ now >= $0 }) ?? true {
+            windowEnd = now + Self.window
+            used = 0
+        }
+        let limit = Self.entriesPerWindow - (priority <= .warning ? 0 : Self.reserve)
+        guard used < limit else {
+            leftOut += 1
+            defer { isAnnounced = true }
+            return isAnnounced ? .leaveOut : .startLeavingOut
+        }
+        used += 1
+        // While ordinary entries are left out, warnings pass and the count goes on.
+        guard isAnnounced, used <= Self.entriesPerWindow - Self.reserve else { return .write }
+        defer { (leftOut, isAnnounced) = (0, false) }
+        return .writeAfter(leftOut: leftOut)
+    }
+}

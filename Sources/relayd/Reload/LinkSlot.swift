@@ -1,0 +1,42 @@
+// The place of the link supervisor: `RelayService` runs it, a reload puts another one in.
+
+import AccessoryLinks
+import Synchronization
+
+/// Runs one supervisor after the other; the one before has closed its link when the next begins.
+final class LinkSlot: Sendable {
+    private let latest: Mutex<LinkSupervisor>
+    private let supervisors: AsyncStream<LinkSupervisor>
+    private let replacement: AsyncStream<LinkSupervisor>.Continuation
+
+    init(_ first: LinkSupervisor) {
+        // Of several that wait only the last one counts.
+        (supervisors, replacement) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+        latest = Mutex(first)
+        replacement.yield(first)
+    }
+
+    func replace(with supervisor: LinkSupervisor) {
+        latest.withLock { $0 = supervisor }
+        replacement.yield(supervisor)
+    }
+
+    /// Closes the link if it is open and opens it again, without waiting.
+    func reopen() {
+        latest.withLock { $0 }.reopen()
+    }
+
+    /// Runs until the task is cancelled, which closes the link.
+    func run() async {
+        var iterator = supervisors.makeAsyncIterator()
+        var next = await iterator.next()
+        while let supervisor = next {
+            next = await withTaskGroup(of: Void.self) { group in
+                group.addTask { await supervisor.run() }
+                let following = await iterator.next()
+                group.cancelAll()
+                return following
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+package import ControlAPI
+
+// What a changed configuration means for a relayd that runs: decided here, carried out by `Daemon`.
+
+/// Which options a reload applies, and which have to wait for a restart.
+package struct ReloadPlan: Sendable {
+    /// The configuration that holds afterwards: the running one with what can be applied.
+    package let effective: EffectiveConfig
+    /// Paths of the options that change now, such as `apps.hold_timeout`.
+    package let applied: [String]
+    /// Paths of the options that differ but are only read at the start.
+    package let needingRestart: [String]
+
+    /// Options that can change while relayd runs. The others are built into parts that would lose
+    /// what they hold: queues, the ring of messages, the catalogue, the log's outputs.
+    package static let reloadable: Set<String> = [
+        "accessory", "listen",
+        "apps.when_accessory_absent", "apps.hold_timeout", "apps.when_link_lost",
+        "apps.queue_limit", "apps.stall_grace", "apps.when_slow", "apps.maximum", "apps.allow",
+        "apps.connections_per_second", "apps.silent_timeout", "apps.frames_per_second",
+        "apps.foreign_frames",
+        "sessions.start_service_timeout", "sessions.farewell_timeout",
+        "sessions.secondary_transports",
+        "limits.maximum_payload", "limits.link_queue",
+        "log.level", "log.traffic", "log.apps", "log.functions", "log.services",
+    ]
+
+    /// Of these, what an app or the link gets when it connects, and keeps.
+    package static let forNewConnections: Set<String> = [
+        "apps.silent_timeout", "apps.frames_per_second", "limits.maximum_payload",
+    ]
+
+    package init(
+        from running: EffectiveConfig, to wanted: EffectiveConfig,
+        options: [ConfigOption] = ConfigSchema().options
+    ) {
+        var effective = EffectiveConfig(running.config, origins: wanted.origins)
+        var applied: [String] = []
+        var needingRestart: [String] = []
+        for option in options where !option.isEqual(running.config, wanted.config) {
+            if Self.reloadable.contains(option.path) {
+                option.copy(wanted.config, &effective.config)
+                applied.append(option.path)
+            } else {
+                effective.origins[option.path] = running.origins[option.path]
+                needingRestart.append(option.path)
+            }
+        }
+        self.effective = effective
+        self.applied = applied
+        self.needingRestart = needingRestart
+    }
+
+    package var config: Config { effective.config }
+
+    /// What is answered to who asked for it.
+    package var report: ReloadReport {
+        let isNothing = applied.isEmpty && needingRestart.isEmpty
+        return ReloadReport(
+            summary: isNothing ? "nothing has changed" : "the configuration has been reloaded",
+            changed: applied, needsRestart: needingRestart)
+    }
+
+    /// What is said in the log: one sentence.
+    package var summary: String {
+        var parts: [String] = []
+        if !applied.isEmpty {
+            let names = applied.map {
+                Self.forNewConnections.contains($0) ? "\($0) (for new connections)" : $0
+            }
+            parts.append("changed \(names.joined(separator: ", "))")
+        }
+        if !needingRestart.isEmpty {
+            let verb = needingRestart.count == 1 ? "needs" : "need"
+            parts.append(
+                "\(needingRestart.joined(separator: ", ")) \(verb) a restart: "
+                    + "systemctl restart relayd")
+        }
+        return parts.isEmpty ? "nothing has changed" : parts.joined(separator: "; ")
+    }
+}

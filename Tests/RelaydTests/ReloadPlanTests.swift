@@ -1,0 +1,81 @@
+import ControlAPI
+import Logging
+import RelayCore
+import Testing
+import relayd
+
+// What a changed configuration means for a relayd that runs.
+
+@Suite("ReloadPlan")
+struct ReloadPlanTests {
+    private func plan(_ running: Config, _ wanted: Config) -> ReloadPlan {
+        ReloadPlan(from: EffectiveConfig(running), to: EffectiveConfig(wanted))
+    }
+
+    @Test("an unchanged configuration changes nothing")
+    func unchanged() {
+        let plan = plan(Config(), Config())
+        #expect(plan.applied.isEmpty && plan.needingRestart.isEmpty)
+        #expect(plan.summary == "nothing has changed")
+    }
+
+    @Test("what can change at run time does, the rest waits for a restart and is named")
+    func mixed() {
+        var wanted = Config()
+        wanted.apps.holdTimeout = .seconds(5)
+        wanted.log.level = .debug
+        wanted.limits.ring = 0
+        wanted.control.mode = 0o600
+        let plan = plan(Config(), wanted)
+        #expect(plan.applied == ["apps.hold_timeout", "log.level"])
+        #expect(plan.needingRestart == ["limits.ring", "control.mode"])
+        #expect(plan.config.apps.holdTimeout == .seconds(5))
+        #expect(plan.config.limits.ring == Config().limits.ring)
+        #expect(
+            plan.summary == """
+                changed apps.hold_timeout, log.level; limits.ring, control.mode need a restart: \
+                systemctl restart relayd
+                """)
+    }
+
+    @Test("what waits for a restart is named again at the next reload")
+    func stillWaiting() {
+        var wanted = Config()
+        wanted.rpcValidation = false
+        let first = plan(Config(), wanted)
+        #expect(plan(first.config, wanted).needingRestart == ["rpc_validation"])
+    }
+
+    @Test("what connections keep is said to be for new ones")
+    func newConnections() {
+        var wanted = Config()
+        wanted.apps.framesPerSecond = 0
+        #expect(
+            plan(Config(), wanted).summary
+                == "changed apps.frames_per_second (for new connections)")
+    }
+
+    @Test("an applied value brings its origin along, one that waits keeps its old one")
+    func origins() {
+        let old = ConfigOrigin.environment("OLD")
+        let new = ConfigOrigin.environment("NEW")
+        var wanted = Config()
+        wanted.log.level = .debug
+        wanted.limits.ring = 0
+        let paths = ["log.level", "limits.ring"]
+        let plan = ReloadPlan(
+            from: EffectiveConfig(Config(), origins: [paths[1]: old]),
+            to: EffectiveConfig(wanted, origins: [paths[0]: new, paths[1]: new]))
+        let places = plan.effective.report.options.filter { paths.contains($0.path) }.map(\.place)
+        #expect(Set(places) == ["OLD", "NEW"])
+        #expect(plan.report.changed == ["log.level"])
+        #expect(plan.report.needsRestart == ["limits.ring"])
+    }
+
+    @Test("every reloadable option is an option")
+    func known() {
+        let paths = Set(ConfigSchema().options.map(\.path))
+        #expect(ReloadPlan.reloadable.subtracting(paths) == [])
+        #expect(ReloadPlan.forNewConnections.subtracting(ReloadPlan.reloadable) == [])
+    }
+}
