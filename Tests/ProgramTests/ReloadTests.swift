@@ -48,6 +48,11 @@ struct ReloadTests {
             }
         }
 
+        func relayctl(_ command: String) async throws -> ChildProcess.Finished {
+            try await Program.relayctl.run(
+                [command, "--socket", directory.file("relayd.sock")], environment: [:])
+        }
+
         func status() async throws -> StatusSnapshot {
             let answer = try await ControlRequest.get(
                 Routes.status, at: directory.file("relayd.sock"))
@@ -121,6 +126,9 @@ struct ReloadTests {
                     _ = try await new.nextLink()
                     #expect(
                         try await it.status().accessory.address == "tcp:127.0.0.1:\(new.port)")
+                    // What is asked for now is asked of the new link.
+                    #expect(try await it.relayctl("reopen").ending == .exited(0))
+                    _ = try await new.nextLink()
                 }
             }
         }
@@ -129,21 +137,17 @@ struct ReloadTests {
     @Test("relayctl reload answers what has changed, or what is wrong; config tells the new value")
     func relayctl() async throws {
         try await Reloadable.run("listen: [127.0.0.1:0]\n") { it in
-            func relayctl(_ command: String) async throws -> ChildProcess.Finished {
-                try await Program.relayctl.run(
-                    [command, "--socket", it.directory.file("relayd.sock")], environment: [:])
-            }
             let file = "listen: [127.0.0.1:0]\napps: {maximum: 7}\nlimits: {ring: 1 MiB}\n"
             _ = try it.directory.write(file, to: "relayd.yaml")
-            let good = try await relayctl("reload")
+            let good = try await it.relayctl("reload")
             #expect(good.ending == .exited(0))
             #expect(good.output.contains("changed: apps.maximum"))
             #expect(good.output.contains("after a restart: limits.ring"))
-            let config = try await relayctl("config")
+            let config = try await it.relayctl("config")
             #expect(config.output.contains("relayd.yaml:2:17"))
             #expect(!config.output.contains("limits.ring"))
             _ = try it.directory.write("aps: {}\n", to: "relayd.yaml")
-            let bad = try await relayctl("reload")
+            let bad = try await it.relayctl("reload")
             #expect(bad.ending == .exited(3))
             #expect(bad.errors.contains("relayd.yaml:1:1"))
         }
