@@ -31,6 +31,14 @@ struct HandlerTests {
             try connect(link)
         }
 
+        /// The head unit is back.
+        func nextLink() throws -> EmbeddedChannel {
+            let channel = EmbeddedChannel(
+                handler: LinkHandler(switchboard: switchboard), loop: loop)
+            try connect(channel)
+            return channel
+        }
+
         func app() throws -> EmbeddedChannel {
             let channel = EmbeddedChannel(loop: loop)
             try switchboard.accept(channel)
@@ -168,6 +176,28 @@ struct HandlerTests {
         #expect(heard == frames)
     }
 
+    @Test("a link that breaks while it is written to leaves nothing behind for the next one")
+    func brokenInTheMiddle() throws {
+        let bench = try Bench()
+        let app = try bench.app(session: 1)
+        try bench.link.pipeline.syncOperations.addHandler(BreaksWhenFlushed(), position: .first)
+        var bytes = ByteBuffer()
+        for message in 1...20 as ClosedRange<UInt32> {
+            bytes.writeImmutableBuffer(
+                Frame.data(session: 1, message: message, bytes: 8000).wire)
+        }
+        try app.writeInbound(bytes)
+        #expect(!bench.link.isActive)
+        #expect(!app.isActive)
+
+        let next = try bench.nextLink()
+        let newcomer = try bench.app()
+        try newcomer.says(.startService())
+        #expect(try next.hears() == .startService())
+        #expect(try next.hears() == nil)
+        #expect(bench.switchboard.linkQueuedBytes == 0)
+    }
+
     @Test("an app closed in the middle of a read is not decoded any further")
     func closedInTheMiddle() throws {
         let bench = try Bench { $0.foreignFrames = .close }
@@ -192,6 +222,15 @@ private final class ReadCounter: ChannelOutboundHandler {
     func read(context: ChannelHandlerContext) {
         count += 1
         context.read()
+    }
+}
+
+/// The peer has gone, as the next write finds out.
+private final class BreaksWhenFlushed: ChannelOutboundHandler {
+    typealias OutboundIn = ByteBuffer
+
+    func flush(context: ChannelHandlerContext) {
+        context.close(promise: nil)
     }
 }
 
