@@ -25,8 +25,15 @@ struct LinkPacer {
     static let leastBytes = 512
     /// Before anything is known: 27 ms at 150 KB/s, 0.4 s at 115,200 baud, once.
     static let firstBytes = 4 << 10
-    /// Looking costs a system call; more than this is not written without one.
-    static let lookBytes = 64 << 10
+    /// Looking costs a system call, so little is written to a slow link before the next one.
+    static let leastLookBytes = 64 << 10
+    /// Small frames share a system call as far as this, while others wait.
+    static let leastBatchBytes = 16 << 10
+    /// A fast link gets this time's worth in one go: system calls cost it more than the wait. At
+    /// 64 MB/s and below it is no more than the least.
+    static let batchTime: TimeAmount = .microseconds(250)
+    /// What a read brings in from an app at most.
+    static let mostBatchBytes = ReadBuffer.maximumBytes
     /// A rate is taken over at least this long, because drivers report in steps.
     static let sampleTime: TimeAmount = .milliseconds(10)
     /// Sooner is not worth a turn of the event loop.
@@ -52,6 +59,10 @@ struct LinkPacer {
     /// With so many on their way or fewer, a frame of any size follows.
     private(set) var refillBytes = LinkPacer.firstBytes / 2
 
+    /// Frames written in one go while others wait; a more important one that comes meanwhile has
+    /// to wait for no more than these.
+    private(set) var batchBytes = LinkPacer.leastBatchBytes
+
     /// The largest frame that may go now, as far as is known. 0 also asks for a look.
     var room: Int {
         if isLookDue { return 0 }
@@ -60,7 +71,7 @@ struct LinkPacer {
     }
 
     /// More has been written since the last look than should be without one.
-    var isLookDue: Bool { written >= Self.lookBytes }
+    var isLookDue: Bool { written >= max(batchBytes, Self.leastLookBytes) }
 
     mutating func wrote(_ bytes: Int) {
         written += bytes
@@ -112,13 +123,16 @@ struct LinkPacer {
     private mutating func setBounds() {
         guard let rate = rate ?? (provenRate > 0 ? provenRate : nil) else {
             (limit, refillBytes) = (Self.firstBytes, Self.firstBytes / 2)
+            batchBytes = Self.leastBatchBytes
             return
         }
         let least = self.rate == nil ? Self.firstBytes / 2 : Self.leastBytes
         func bytes(_ time: TimeAmount) -> Int {
-            max(least, Int(min(rate, 1e12) * Double(time.nanoseconds) / 1e9))
+            Int(min(rate, 1e12) * Double(time.nanoseconds) / 1e9)
         }
-        (limit, refillBytes) = (bytes(Self.target), bytes(Self.refill))
+        limit = max(least, bytes(Self.target))
+        refillBytes = max(least, bytes(Self.refill))
+        batchBytes = min(max(Self.leastBatchBytes, bytes(Self.batchTime)), Self.mostBatchBytes)
     }
 
     /// All of it has gone since the last look, so it went at least so fast.

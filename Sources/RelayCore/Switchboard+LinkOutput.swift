@@ -5,10 +5,6 @@ import NIOCore
 import SDLProtocol
 
 extension Switchboard {
-    /// Frames written in one go while others wait; small ones share a system call, and a more
-    /// important one that comes meanwhile has to wait for no more than these.
-    static let drainBytes = 16 << 10
-
     /// Writes to the link, or queues while it is busy.
     func forward(_ frame: Frame, from app: AppHandler?) {
         guard let linkHandler else { return }
@@ -123,7 +119,7 @@ extension Switchboard {
         to linkHandler: LinkHandler, _ resumable: inout [AppHandler]
     ) -> Int {
         var bytes = 0
-        while bytes < Self.drainBytes, let entry = scheduler.next(at: now, upTo: pacer.room) {
+        while bytes < pacer.batchBytes, let entry = scheduler.next(at: now, upTo: pacer.room) {
             write(entry.frame, to: linkHandler)
             let size = entry.frame.wire.readableBytes
             bytes += size

@@ -23,7 +23,7 @@ struct LinkPacerTests {
             #expect(pacer.room >= 1024)
             pacer.wrote(1024)
         }
-        #expect(looks <= 1024 * 1024 / LinkPacer.lookBytes + 2, "and twice at the start")
+        #expect(looks <= 1024 * 1024 / LinkPacer.leastLookBytes + 2, "and twice at the start")
         #expect(pacer.rate == nil)
     }
 
@@ -41,6 +41,19 @@ struct LinkPacerTests {
         pacer.wrote(8000)
         #expect(pacer.room == 0)
         #expect(pacer.nextLook == .milliseconds(8))
+    }
+
+    @Test("a fast link gets more in one go, never more than a read brings")
+    func batches() {
+        var pacer = LinkPacer()
+        #expect(pacer.batchBytes == 16 << 10)
+        for (gone, batch) in [(100_000, 16 << 10), (4_000_000, 100_000), (99_000_000, 256 << 10)] {
+            pacer = LinkPacer()
+            pacer.wrote(gone + 1000)
+            pacer.held(at: start)
+            pacer.looked(waiting: 1000, at: start + .milliseconds(10))
+            #expect(pacer.batchBytes == batch)
+        }
     }
 
     @Test("a stalled link is believed to be slow, and one that runs dry to be faster")
