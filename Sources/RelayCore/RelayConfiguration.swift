@@ -53,7 +53,7 @@ package struct RelayConfiguration: Sendable, Equatable {
     /// How long a stopping relay waits for the head unit to confirm that its sessions have ended.
     package var farewellTimeout: TimeAmount = .seconds(1)
     /// Bytes waiting for one app that does not read; beyond, that app is closed.
-    package var appQueueBytes = 16 << 20
+    package var appQueueBytes = 12 << 20
     package var whenSlow = WhenSlow.drop
     /// How long the link is held for an app that has stopped reading before its queue grows instead.
     package var stallGrace: TimeAmount = .milliseconds(50)

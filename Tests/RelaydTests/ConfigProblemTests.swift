@@ -175,7 +175,7 @@ struct ConfigProblemTests {
                 + "(131100); expected at least 131112"),
         Case(
             "payload larger than the queues", "limits:\n  maximum_payload: 16 MiB\n",
-            "f:2:20: apps.queue_limit: 16 MiB cannot hold one frame of limits.maximum_payload "
+            "f:2:20: apps.queue_limit: 12 MiB cannot hold one frame of limits.maximum_payload "
                 + "(16 MiB); expected at least 16777228",
             "f:2:20: limits.tap_queue: 8 MiB cannot hold one frame of limits.maximum_payload "
                 + "(16 MiB); expected at least 16777228",

@@ -48,7 +48,7 @@ package struct Config: Sendable, Equatable {
 
         /// Bytes waiting for one slow app before that app alone is closed: some seconds of a
         /// busy link fit, and one app that hangs cannot take the machine's memory.
-        package var queueLimit = 16 * 1024 * 1024
+        package var queueLimit = 12 * 1024 * 1024
 
         /// An app that reads, but for long more slowly than the head unit sends: its queue is full
         /// although the link was slowed. Closed by default, because the others would go on waiting.
