@@ -21,6 +21,8 @@ package final class MessageRing: TrafficConsumer {
     package static let defaultMaximumBytes = 16 << 20
 
     private let state = Mutex(State())
+    /// Used by the one who keeps.
+    private let recent = Mutex(RecentDocuments())
     /// Parameters of one message that are kept.
     private let maximumMessageBytes: Int
     /// What is kept and given up together.
@@ -69,7 +71,7 @@ package final class MessageRing: TrafficConsumer {
     /// `consume` without the waiting; some hundred nanoseconds per entry.
     package func keep(_ entries: [TrafficEntry]) {
         guard !isOff, let latest = entries.last?.number else { return }
-        let segments = segments(of: entries)
+        let segments = recent.withLock { recent in self.segments(of: entries, sharing: &recent) }
         let (given, waiters) = state.withLock { state in
             for segment in segments {
                 state.segments.append(segment)
@@ -90,12 +92,14 @@ package final class MessageRing: TrafficConsumer {
         withExtendedLifetime(given) {}
     }
 
-    private func segments(of entries: [TrafficEntry]) -> [Segment] {
+    private func segments(
+        of entries: [TrafficEntry], sharing recent: inout RecentDocuments
+    ) -> [Segment] {
         var segments: [Segment] = []
         var segment = Segment()
         segment.entries.reserveCapacity(min(entries.count, Self.segmentEntries))
         for entry in entries {
-            let kept = entry.detached(maximumBytes: maximumMessageBytes)
+            let kept = entry.detached(maximumBytes: maximumMessageBytes, sharing: &recent)
             segment.entries.append(kept)
             segment.bytes += kept.footprint
             if segment.entries.count == Self.segmentEntries || segment.bytes >= segmentBytes {
@@ -302,6 +306,8 @@ package final class MessageWaiter: Sendable {
     }
 
     private let state = Mutex(State())
+    /// Used by the one who keeps.
+    private let recent = Mutex(RecentDocuments())
 
     package init() {}
 

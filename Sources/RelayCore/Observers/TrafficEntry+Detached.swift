@@ -8,13 +8,15 @@ extension TrafficEntry {
     /// The same entry in storage of its own: parameters copied, bulk data left out but for its
     /// beginning, frames cut down to their header.
     ///
-    /// - Parameter maximumBytes: Parameters larger than this are left out, as those of messages
-    ///   that are too large to assemble.
-    func detached(maximumBytes: Int) -> TrafficEntry {
+    /// - Parameters:
+    ///   - maximumBytes: Parameters larger than this are left out, as those of messages that are
+    ///     too large to assemble.
+    ///   - recent: Parameters that are kept already.
+    func detached(maximumBytes: Int, sharing recent: inout RecentDocuments) -> TrafficEntry {
         var entry = self
         switch content {
         case .rpc(var rpc):
-            rpc.message = rpc.message.detached(maximumBytes: maximumBytes)
+            rpc.message = rpc.message.detached(maximumBytes: maximumBytes, sharing: &recent)
             entry.content = .rpc(rpc)
         case .control(var control):
             if case .unreadable(let bytes, let error) = control.payload {
@@ -26,7 +28,7 @@ extension TrafficEntry {
             entry.content = .security(query)
         case .dropped(var dropped):
             dropped.frame = dropped.frame?.headerOnly
-            dropped.rpc = dropped.rpc?.detached(maximumBytes: maximumBytes)
+            dropped.rpc = dropped.rpc?.detached(maximumBytes: maximumBytes, sharing: &recent)
             entry.content = .dropped(dropped)
         // Values, or bytes in storage of their own already.
         case .stream, .encrypted, .undecodable, .event: break
@@ -34,7 +36,8 @@ extension TrafficEntry {
         return entry
     }
 
-    /// Bytes that a detached entry occupies, allocations included.
+    /// Bytes that a detached entry occupies at most, allocations included; those of parameters that
+    /// it shares with others are counted for each.
     var footprint: Int {
         let fixed = MemoryLayout<TrafficEntry>.stride
         switch content {
@@ -54,6 +57,36 @@ extension TrafficEntry {
     }
 }
 
+/// Large parameters that came lately. A head unit tells every app much the same when it registers,
+/// 30 KB and more of capabilities and permissions, which are kept once.
+struct RecentDocuments {
+    private var documents: [JSONObject] = []
+    private var oldest = 0
+
+    /// Comparing smaller ones costs more than it saves.
+    private static let leastBytes = 1 << 10
+    /// Larger ones are rare, and these outlive the ring's own bound.
+    private static let mostBytes = 64 << 10
+    /// The simulated head unit sends three to an app that registers.
+    private static let count = 8
+
+    /// The same document, in storage that holds nothing else alive.
+    mutating func detached(_ document: JSONObject) -> JSONObject {
+        guard (Self.leastBytes...Self.mostBytes).contains(document.bytes.readableBytes) else {
+            return document.detached()
+        }
+        if let known = documents.first(where: { $0.bytes == document.bytes }) { return known }
+        let kept = document.detached()
+        if documents.count < Self.count {
+            documents.append(kept)
+        } else {
+            documents[oldest] = kept
+            oldest = (oldest + 1) % Self.count
+        }
+        return kept
+    }
+}
+
 /// What cannot be measured, as estimates on the high side.
 private enum Footprint {
     /// Header of an allocation and what malloc adds.
@@ -69,10 +102,12 @@ private enum Footprint {
 }
 
 extension RPCMessage {
-    fileprivate func detached(maximumBytes: Int) -> RPCMessage {
+    fileprivate func detached(
+        maximumBytes: Int, sharing recent: inout RecentDocuments
+    ) -> RPCMessage {
         var message = self
         if parameters.bytes.readableBytes <= maximumBytes {
-            message.parameters = parameters.detached()
+            message.parameters = recent.detached(parameters)
         } else {
             message.parameters = .empty
             message.isTruncated = true

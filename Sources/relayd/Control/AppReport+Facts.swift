@@ -11,7 +11,7 @@ extension AppReport {
         registration = facts.registration.map { RegistrationReport($0, version: facts.rpcVersion) }
         hmi = facts.hmiHistory.reversed().map(HMIStatusReport.init)
         permissions = facts.permissions.items.sorted { $0.key < $1.key }
-            .map { PermissionReport($0.key, $0.value) }
+            .map { PermissionReport($0.key, $0.value, at: facts.permissions.time(of: $0.key)) }
         capabilities = CapabilityReport(facts.capabilities)
         files = FilesReport(facts.files)
         subscriptions = SubscriptionsReport(facts.subscriptions)
@@ -54,14 +54,14 @@ extension HMIStatusReport {
 }
 
 extension PermissionReport {
-    fileprivate init(_ name: String, _ permission: Permission) {
+    fileprivate init(_ name: String, _ permission: Permission, at time: WallTime?) {
         self.init(rpc: name)
         allowed = permission.allowed.levels.map(\.rawValue)
         userDisallowed = permission.userDisallowed.levels.map(\.rawValue)
         allowedParameters = permission.allowedParameters
         userDisallowedParameters = permission.userDisallowedParameters
         requiresEncryption = permission.requiresEncryption
-        at = Timestamp(permission.time)
+        at = time.map { Timestamp($0) }
     }
 }
 
@@ -72,7 +72,9 @@ extension PermissionAnswer {
             app: app.id, appName: app.appName, rpc: rpc,
             answer: MayIt(rawValue: verdict.answer.rawValue), cause: verdict.cause.rawValue,
             reason: verdict.reason, remedy: verdict.remedy, hmiLevel: facts.hmiLevel?.rawValue,
-            permission: verdict.permission.map { PermissionReport(rpc, $0) })
+            permission: verdict.permission.map {
+                PermissionReport(rpc, $0, at: facts.permissions.time(of: rpc))
+            })
     }
 }
 

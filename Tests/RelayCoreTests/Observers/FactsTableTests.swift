@@ -234,4 +234,35 @@ import Testing
         #expect(facts.hmiHistory.count == 32)
         #expect(facts.permissions.items.count == 500)
     }
+
+    @Test("a change of permissions is the app's own, and what it does not mention stays")
+    func permissionsChange() throws {
+        let all = #"""
+            {"permissionItem":[{"rpcName":"Show","hmiPermissions":{"allowed":["FULL"]}},
+            {"rpcName":"Speak","hmiPermissions":{"allowed":["FULL"]}}]}
+            """#
+        var talk = registered()
+        talk.notification(.onPermissionsChange, all)
+        let first = talk.time
+        talk.app = AppID(rawValue: 2)
+        talk.session = 2
+        talk.opens()
+        talk.registers()
+        talk.notification(.onPermissionsChange, all)
+        talk.milliseconds += 1000
+        talk.notification(
+            .onPermissionsChange,
+            #"{"permissionItem":[{"rpcName":"Speak"},{"rpcName":"Alert"}]}"#)
+        var table = FactsTable()
+        for entry in talk.entries { table.apply(entry) }
+
+        let one = try #require(table.apps[app]?.permissions)
+        #expect(one.items.keys.sorted() == ["Show", "Speak"])
+        #expect(one["Speak"]?.allowed == .init(.full) && one.time == first)
+        #expect(one.time(of: "Show") == first && one.time(of: "Alert") == nil)
+        let other = try #require(table.apps[AppID(rawValue: 2)]?.permissions)
+        #expect(other.items.keys.sorted() == ["Alert", "Show", "Speak"])
+        #expect(other["Speak"]?.allowed == [] && other["Show"]?.allowed == .init(.full))
+        #expect(other.time(of: "Show") == first && other.time(of: "Speak") == talk.time)
+    }
 }

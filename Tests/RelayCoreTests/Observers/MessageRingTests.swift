@@ -126,6 +126,20 @@ import Testing
         #expect(String(buffer: line).contains(#""paramsTruncated":true"#))
     }
 
+    @Test("what a head unit tells every app is kept once") func sharedDocuments() throws {
+        let ring = MessageRing()
+        var decoder = TrafficDecoder()
+        ring.keep(try entries([20_000, 40, 30_000], decoder: &decoder))
+        ring.keep(try entries([20_000, 40, 30_001], decoder: &decoder))
+        func storage(_ number: UInt64) throws -> UnsafeRawPointer? {
+            guard case .rpc(let rpc)? = ring.message(number)?.content else { return nil }
+            return rpc.message.parameters.bytes.withUnsafeReadableBytes { $0.baseAddress }
+        }
+        #expect(try storage(1) != nil && storage(1) == storage(4))
+        #expect(try storage(2) != storage(5), "small ones are not looked for")
+        #expect(try storage(3) != storage(6))
+    }
+
     @Test("a ring of no bytes keeps nothing and is no trouble") func off() async throws {
         var feed = TrafficFeed(ring: MessageRing(maximumBytes: 0))
         feed.tellStory()

@@ -14,6 +14,8 @@ package struct FactsTable: Sendable {
     /// between.
     private static let departedCount = 16
 
+    private var recentPermissions = RecentPermissions()
+
     package init() {}
 
     /// The facts as they are after `entry`.
@@ -62,7 +64,7 @@ package struct FactsTable: Sendable {
         if rpc.message.functionID == .registerAppInterface, rpc.outcome?.success == true {
             headUnit.learn(from: rpc.message.parameters)
         }
-        apps.values[index].apply(rpc, entry)
+        apps.values[index].apply(rpc, entry, &recentPermissions)
     }
 }
 
@@ -181,13 +183,15 @@ extension AppFacts {
 // MARK: - RPCs of one app
 
 extension AppFacts {
-    fileprivate mutating func apply(_ rpc: RPCEntry, _ entry: TrafficEntry) {
+    fileprivate mutating func apply(
+        _ rpc: RPCEntry, _ entry: TrafficEntry, _ recent: inout RecentPermissions
+    ) {
         let message = rpc.message
         switch message.type {
         case .request: request(rpc, entry)
         case .response: response(rpc, entry)
         case .notification:
-            if entry.direction == .fromAccessory { notification(message, entry) }
+            if entry.direction == .fromAccessory { notification(message, entry, &recent) }
         }
     }
 
@@ -248,7 +252,9 @@ extension AppFacts {
         }
     }
 
-    private mutating func notification(_ message: RPCMessage, _ entry: TrafficEntry) {
+    private mutating func notification(
+        _ message: RPCMessage, _ entry: TrafficEntry, _ recent: inout RecentPermissions
+    ) {
         let parameters = message.parameters
         switch message.functionID {
         case .onAppInterfaceUnregistered:
@@ -266,7 +272,9 @@ extension AppFacts {
                 HMIStatus(
                     time: entry.time, level: hmiLevel, audioStreamingState: audioStreamingState,
                     videoStreamingState: videoStreamingState, systemContext: systemContext))
-        case .onPermissionsChange: permissions.update(parameters, at: entry.time)
+        case .onPermissionsChange:
+            guard let change = recent.read(parameters) else { return }
+            permissions.update(change, at: entry.time)
         case .onSystemCapabilityUpdated: capabilities.learn(from: parameters, at: entry.time)
         case .onVehicleData: subscriptions.learn(parameters, at: entry.time)
         default: break

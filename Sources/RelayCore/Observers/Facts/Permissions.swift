@@ -1,5 +1,6 @@
 // Which RPCs the head unit allows an app, and at which HMI levels: OnPermissionsChange, kept.
 
+import NIOCore
 package import SDLProtocol
 
 /// A set of HMI levels.
@@ -52,8 +53,56 @@ package struct Permission: Hashable, Sendable {
     package var userDisallowedParameters: [String]
     /// Only in a protected service.
     package var requiresEncryption: Bool
-    /// When the head unit said so.
-    package var time: WallTime
+
+    fileprivate init(_ item: JSONObject) {
+        let levels = item.object("hmiPermissions")
+        let names = item.object("parameterPermissions")
+        allowed = HMILevelSet(levels?.array("allowed"))
+        userDisallowed = HMILevelSet(levels?.array("userDisallowed"))
+        allowedParameters = Self.names(names?.array("allowed"))
+        userDisallowedParameters = Self.names(names?.array("userDisallowed"))
+        requiresEncryption = item.bool("requireEncryption") ?? false
+    }
+
+    private static func names(_ array: JSONArray?) -> [String] {
+        guard let array else { return [] }
+        return array.elements.prefix(FactLimits.parameters)
+            .compactMap { FactLimits.text(array.string($0)) }
+    }
+}
+
+/// One OnPermissionsChange.
+struct PermissionsChange: Sendable {
+    /// By name of the RPC.
+    fileprivate var items: [String: Permission]
+    /// The whole app is to be protected.
+    fileprivate var requiresEncryption: Bool
+
+    /// Nil without a list.
+    fileprivate init?(_ parameters: JSONObject) {
+        guard let list = parameters.array("permissionItem") else { return nil }
+        items = [:]
+        requiresEncryption = parameters.bool("requireEncryption") ?? false
+        for element in list.elements.prefix(FactLimits.permissions) {
+            guard let item = list.object(element),
+                let name = FactLimits.text(item.string("rpcName"))
+            else { continue }
+            items[name] = Permission(item)
+        }
+    }
+}
+
+/// The latest OnPermissionsChange. A head unit tells most apps the same 20 KB, which are read and
+/// kept once.
+struct RecentPermissions: Sendable {
+    private var latest: (text: ByteBuffer, change: PermissionsChange)?
+
+    mutating func read(_ parameters: JSONObject) -> PermissionsChange? {
+        if let latest, latest.text == parameters.bytes { return latest.change }
+        guard let change = PermissionsChange(parameters) else { return nil }
+        latest = (parameters.bytes.detached(), change)
+        return change
+    }
 }
 
 /// The permissions of one app.
@@ -64,36 +113,35 @@ package struct PermissionTable: Hashable, Sendable {
     package private(set) var time: WallTime?
     /// The whole app is to be protected.
     package private(set) var requiresEncryption = false
+    /// When the head unit last spoke of those that the latest did not mention.
+    private var olderTimes: [String: WallTime] = [:]
 
     package init() {}
 
     package subscript(name: String) -> Permission? { items[name] }
 
-    /// Takes over an OnPermissionsChange. It is a change, by its name and for the app libraries:
-    /// what it does not mention stays.
-    mutating func update(_ parameters: JSONObject, at time: WallTime) {
-        guard let list = parameters.array("permissionItem") else { return }
-        self.time = time
-        requiresEncryption = parameters.bool("requireEncryption") ?? false
-        for element in list.elements.prefix(FactLimits.permissions) {
-            guard let item = list.object(element),
-                let name = FactLimits.text(item.string("rpcName")),
-                items[name] != nil || items.count < FactLimits.permissions
-            else { continue }
-            let levels = item.object("hmiPermissions")
-            let names = item.object("parameterPermissions")
-            items[name] = Permission(
-                allowed: HMILevelSet(levels?.array("allowed")),
-                userDisallowed: HMILevelSet(levels?.array("userDisallowed")),
-                allowedParameters: Self.names(names?.array("allowed")),
-                userDisallowedParameters: Self.names(names?.array("userDisallowed")),
-                requiresEncryption: item.bool("requireEncryption") ?? false, time: time)
-        }
+    /// When the head unit said so.
+    package func time(of name: String) -> WallTime? {
+        items[name] == nil ? nil : olderTimes[name] ?? time
     }
 
-    private static func names(_ array: JSONArray?) -> [String] {
-        guard let array else { return [] }
-        return array.elements.prefix(FactLimits.parameters)
-            .compactMap { FactLimits.text(array.string($0)) }
+    /// Takes over an OnPermissionsChange. It is a change, by its name and for the app libraries:
+    /// what it does not mention stays.
+    mutating func update(_ change: PermissionsChange, at time: WallTime) {
+        let unmentioned = items.keys.filter { change.items[$0] == nil }
+        for name in unmentioned { olderTimes[name] = self.time(of: name) }
+        if unmentioned.isEmpty {
+            // Storage of its own only for what differs from other apps.
+            items = change.items
+            olderTimes = [:]
+        } else {
+            for (name, permission) in change.items {
+                guard items[name] != nil || items.count < FactLimits.permissions else { continue }
+                items[name] = permission
+                olderTimes[name] = nil
+            }
+        }
+        self.time = time
+        requiresEncryption = change.requiresEncryption
     }
 }
