@@ -2,25 +2,34 @@
 // all of its bytes.
 
 import NIOCore
-import SDLProtocol
+package import SDLProtocol
 
 /// What a message's bulk data is, where the traffic tells.
 package struct BulkFacts: Hashable, Sendable {
     /// Of OnAudioPassThru: as the session's latest PerformAudioPassThru asked for.
     package var audio: AudioFormat?
+    /// Of everything else: what its first bytes say. A later piece of a file has no first bytes.
+    package var kind: BulkKind?
     /// Of a request with `crc`: whether its data has that checksum.
     package var isChecksumRight: Bool?
 
     init?(_ message: RPCMessage, audio: AudioFormat?) {
         guard message.bulkBytes > 0 else { return nil }
-        if message.functionID == .onAudioPassThru { self.audio = audio }
+        if message.functionID == .onAudioPassThru {
+            self.audio = audio
+        } else if (message.parameters.integer("offset") ?? 0) == 0 {
+            kind = BulkKind(message.bulk)
+        }
         if message.functionID == .putFile, message.bulk.readableBytes == message.bulkBytes,
             let crc = message.parameters.integer("crc")
         {
             isChecksumRight = crc == Int(CRC32.checksum(of: message.bulk))
         }
-        guard self.audio != nil || isChecksumRight != nil else { return nil }
+        guard self.audio != nil || kind != nil || isChecksumRight != nil else { return nil }
     }
+
+    /// "PNG 70×70", "PCM 16 kHz 16 bit"; nil when nothing says.
+    package var name: String? { audio?.description ?? kind?.description }
 }
 
 /// How audio is recorded: "PCM 16 kHz 16 bit".

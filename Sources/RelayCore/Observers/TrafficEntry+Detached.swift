@@ -5,8 +5,8 @@ import NIOCore
 import SDLProtocol
 
 extension TrafficEntry {
-    /// The same entry in storage of its own: parameters copied, bulk data left out but for its
-    /// beginning, frames cut down to their header.
+    /// The same entry in storage of its own: parameters copied, bulk data left out, frames cut
+    /// down to their header.
     ///
     /// - Parameters:
     ///   - maximumBytes: Parameters larger than this are left out, as those of messages that are
@@ -112,9 +112,7 @@ extension RPCMessage {
             message.parameters = .empty
             message.isTruncated = true
         }
-        let start = bulk.getSlice(
-            at: bulk.readerIndex, length: min(bulk.readableBytes, BulkKind.bytesNeeded))
-        message.bulk = start?.detached() ?? ByteBuffer()
+        message.bulk = ByteBuffer()
         return message
     }
 

@@ -21,7 +21,7 @@
 //               unasked                         true: a response nobody waits for
 //               replaces                        requests; n of the one whose ID it took
 //               bulkBytes                       size only, never bytes
-//               bulkKind                        of OnAudioPassThru: "PCM 16 kHz 16 bit"
+//               bulkKind                        where it can be told: "PNG 70×70", "PCM 16 kHz 16 bit"
 //               crcMatches                      of PutFile with crc: whether the data has it
 //               params                          as it travelled, without whitespace
 //               paramsTruncated                 true: too long, params left out
@@ -115,7 +115,7 @@ struct TrafficJSONFormat: Sendable {
         if let replaced = rpc.replaced { line.append(key: "replaces", number: replaced.number) }
         if rpc.isUnasked { line.append(key: "unasked", bool: true) }
         if message.bulkBytes > 0 { line.append(key: "bulkBytes", number: message.bulkBytes) }
-        if let audio = rpc.bulk?.audio { line.append(key: "bulkKind", string: audio.description) }
+        if let name = rpc.bulk?.name { line.append(key: "bulkKind", string: name) }
         if let isRight = rpc.bulk?.isChecksumRight { line.append(key: "crcMatches", bool: isRight) }
         if message.isTruncated {
             line.append(key: "paramsTruncated", bool: true)

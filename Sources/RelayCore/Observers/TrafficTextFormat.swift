@@ -115,9 +115,9 @@ struct TrafficTextFormat: Sendable {
     }
 
     private func append(_ bulk: BulkFacts, to line: inout LineBuilder) {
-        if let audio = bulk.audio {
+        if let name = bulk.name {
             line.append(ascii: " ")
-            line.append(audio.description)
+            line.append(name)
         }
         switch bulk.isChecksumRight {
         case true?: line.append(" crc ok")

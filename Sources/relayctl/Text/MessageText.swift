@@ -15,7 +15,8 @@ package struct MessageText: Sendable {
     private static let known: Set<String> = [
         "n", "time", "kind", "priority", "app", "appName", "appID", "session", "service", "from",
         "bytes", "frames", "function", "functionID", "correlationID", "success", "resultCode",
-        "info", "latencyMS", "request", "bulkBytes", "params", "payload", "problems", "text",
+        "info", "latencyMS", "request", "bulkBytes", "bulkKind", "params", "payload", "problems",
+        "text",
     ]
 
     package init(style: Style = .plain, width: Int = 80, localTime: LocalTime = .system) {

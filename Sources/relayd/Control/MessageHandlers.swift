@@ -125,8 +125,7 @@ package struct MessageHandlers: Sendable {
         formatter.append(entry, to: &body)
         if case .rpc(let rpc) = entry.content {
             if rpc.message.bulkBytes > 0 {
-                let known = rpc.bulk?.audio?.description ?? BulkKind(rpc.message.bulk)?.description
-                let kind = known.map { ",\"kind\":\"\($0)\"" } ?? ""
+                let kind = rpc.bulk?.name.map { ",\"kind\":\"\($0)\"" } ?? ""
                 body.writeString(",\n\"bulk\":{\"bytes\":\(rpc.message.bulkBytes)\(kind)}")
             }
             if let request = rpc.request.flatMap({ ring.message($0.number) }) {

@@ -63,6 +63,35 @@ struct Dialogue {
                 correlationID: correlationID, json: json, bulk: bulk), fate: fate)
     }
 
+    /// An RPC of the app as a first frame and consecutive frames of so many bytes.
+    mutating func inFrames(
+        of frameBytes: Int, _ type: RPCType, _ function: FunctionID, _ json: String = "{}",
+        bulk: ByteBuffer = ByteBuffer()
+    ) {
+        messageID += 1
+        var rest = Frame.rpc(
+            version: 5, sessionID: session, messageID: messageID, type: type,
+            functionID: function.rawValue, correlationID: 1, json: json, bulk: bulk
+        ).payload
+        let frames = (rest.readableBytes + frameBytes - 1) / frameBytes
+        var first = ByteBuffer()
+        first.writeInteger(UInt32(rest.readableBytes))
+        first.writeInteger(UInt32(frames))
+        says(.fromApp, part(.first, info: 0, first))
+        for number in 1...frames {
+            let bytes = rest.readSlice(length: min(frameBytes, rest.readableBytes)) ?? ByteBuffer()
+            // SDL protocol spec, "Frame info": 1 to 255 and again, 0 in the last.
+            let info = number == frames ? 0 : UInt8((number - 1) % 255 + 1)
+            says(.fromApp, part(.consecutive, info: info, bytes))
+        }
+    }
+
+    private func part(_ type: FrameType, info: UInt8, _ payload: ByteBuffer) -> Frame {
+        Frame(
+            version: 5, type: type, service: .bulk, info: info, sessionID: session,
+            messageID: messageID, payload: payload)
+    }
+
     mutating func request(_ function: FunctionID, _ correlationID: Int32, _ json: String = "{}") {
         rpc(.fromApp, .request, function, correlationID, json)
     }

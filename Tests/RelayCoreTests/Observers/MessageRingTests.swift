@@ -97,7 +97,7 @@ import Testing
             return
         }
         #expect(upload.message.bulkBytes == 100_000)
-        #expect(upload.message.bulk.storageCapacity <= 64)
+        #expect(upload.message.bulk.storageCapacity == 0)
         #expect(feed.ring.usage.bytes < 2000)
     }
 
