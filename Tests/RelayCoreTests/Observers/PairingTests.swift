@@ -130,6 +130,25 @@ import Testing
         #expect(talk.rpc?.isUnasked == false)
     }
 
+    @Test("a second answer to the same request is reported, whichever side gives it")
+    func answeredTwice() {
+        var talk = Dialogue()
+        talk.opens()
+        talk.registers()
+        talk.request(.show, 5)
+        talk.rpc(.fromAccessory, .request, .getAppServiceData, 6)
+        for (direction, function, correlationID) in [
+            (.fromAccessory, .show, 5), (.fromApp, .getAppServiceData, 6),
+        ] as [(Direction, FunctionID, Int32)] {
+            talk.rpc(direction, .response, function, correlationID, ok)
+            #expect(talk.rpc?.request?.functionID == function && talk.rpc?.isUnasked == false)
+            talk.rpc(direction, .response, function, correlationID, ok)
+            #expect(talk.rpc?.request == nil && talk.rpc?.isUnasked == true)
+            #expect(talk.lastLine?.hasSuffix("nobody asked!") == true)
+            #expect(talk.entries.last?.priority == .warning)
+        }
+    }
+
     @Test("StartService without answer is told, but not while there is no head unit")
     func unansweredStart() {
         func starts(_ talk: Dialogue) -> [ServiceType?] {

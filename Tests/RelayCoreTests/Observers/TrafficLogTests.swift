@@ -88,15 +88,25 @@ import Testing
         #expect(talk.entries.last?.priority == .debug)
     }
 
-    @Test("colours are those of the RPC Builder console, and only when asked for")
-    func colours() {
+    @Test(
+        "results have the colours of the RPC Builder console",
+        arguments: [
+            ("SUCCESS", true, "32"), ("WARNINGS", true, "33"), ("WRONG_LANGUAGE", true, "33"),
+            ("ABORTED", false, "33"), ("TIMED_OUT", false, "33"), ("REJECTED", false, "1;31"),
+            ("DISALLOWED", false, "1;31"), ("GENERIC_ERROR", false, "1;31"),
+        ])
+    func colours(resultCode: String, success: Bool, colour: String) {
         var talk = Dialogue()
-        talk.request(.show, 1)
-        talk.response(.show, 1, #"{"success":false,"resultCode":"REJECTED"}"#)
+        talk.request(.alert, 1)
+        talk.response(.alert, 1, #"{"success":\#(success),"resultCode":"\#(resultCode)"}"#)
+        talk.notification(.onHMIStatus, "{}")
         let lines = talk.lines(
             TrafficLog.Configuration(hasColours: true, timeZone: .fixed(seconds: 0)))
         #expect(lines[0].contains("\u{1B}[34mrequest \u{1B}[0m"))
-        #expect(lines[1].contains("\u{1B}[1;31mREJECTED!\u{1B}[0m"))
+        #expect(lines[1].contains("\u{1B}[\(colour)mresponse\u{1B}[0m"))
+        let mark = success ? "" : "!"
+        #expect(lines[1].contains("\u{1B}[\(colour)m\(resultCode)\(mark)\u{1B}[0m"))
+        #expect(lines[2].contains("\u{1B}[36mnotify  \u{1B}[0m"))
         #expect(!talk.lines().contains { $0.contains("\u{1B}") })
     }
 

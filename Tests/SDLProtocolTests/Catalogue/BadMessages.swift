@@ -198,6 +198,11 @@ extension RPCValidatorTests {
             sender: .accessory, severity: .warning,
             text: "filenames has 1001 elements, expected at most 1000 elements"),
         BadMessage(
+            rule: .tooFewElements, function: .registerAppInterface, type: .response,
+            json: #"{"success":true,"resultCode":"SUCCESS","speechCapabilities":[]}"#,
+            sender: .accessory, severity: .note,
+            text: "speechCapabilities has 0 elements, expected at least 1 element"),
+        BadMessage(
             rule: .removed, function: .subscribeVehicleData, type: .response,
             json: """
                 {"success":true,"resultCode":"SUCCESS","speed":{"dataType":"VEHICLEDATA_PRNDL",
