@@ -51,7 +51,7 @@ import relayctl
                 "Music             ←  response  Show #2                      INVALID_DATA!  "
                     + "\"alignment [31mis wrong\"  95 B  5 ms",
                 "Music             →  request   PutFile #3                   "
-                    + "\"icon.png\" GRAPHIC_PNG  bulk 24 B  88 B",
+                    + "\"icon.png\" GRAPHIC_PNG  bulk 24 B PNG 70×70  88 B",
                 "Music             ←  response  PutFile #3                   "
                     + "SUCCESS  51 B  1500 ms slow",
                 "Music             ←  notify    OnHMIStatus                  FULL AUDIBLE MAIN  86 B",

@@ -334,7 +334,7 @@ let adviceExamples: [AdviceCode: AdviceExample] = [
             $0.request(.unregisterAppInterface, 9)
             $0.response(.unregisterAppInterface, 9, ok)
             $0.silence(1)
-            $0.secondApp(name: "Other", appID: "relay-test-2")
+            $0.secondApp(name: "Relay Test", appID: "relay-test")
         }),
     .registeredTwice: AdviceExample(
         says: ["registers again on session 1"],
