@@ -211,7 +211,8 @@ import relayd
 
     // MARK: Streams
 
-    /// A client of the stream; reads what it is told to, off the cooperative pool.
+    /// A client of the stream; reads what it is told to, on a thread that starts at once: relayd lets
+    /// go of who takes nothing for 10 s, and a busy machine's thread pool may be later than that.
     private struct Listener: Sendable {
         let descriptor: Int32
 
@@ -224,19 +225,23 @@ import relayd
 
         /// Reads until the answer contains `text`.
         func until(_ text: String) async throws -> String {
+            let promise = MultiThreadedEventLoopGroup.singleton.next().makePromise(of: String.self)
             let descriptor = descriptor
-            return try await NIOThreadPool.singleton.runIfActive {
+            Thread.detachNewThread {
                 var bytes: [UInt8] = []
                 var buffer = [UInt8](repeating: 0, count: 4096)
                 while !String(decoding: bytes, as: UTF8.self).contains(text) {
                     let count = recv(descriptor, &buffer, buffer.count, 0)
-                    try #require(
-                        count > 0, "the stream ended or was silent too long before \(text)")
+                    guard count > 0 else { return promise.fail(Silent(before: text)) }
                     bytes += buffer[..<count]
                 }
-                return String(decoding: bytes, as: UTF8.self)
+                promise.succeed(String(decoding: bytes, as: UTF8.self))
             }
+            return try await promise.futureResult.get()
         }
+
+        /// The stream ended, or was silent too long.
+        struct Silent: Error { let before: String }
 
         func close() { Glibc.close(descriptor) }
     }
