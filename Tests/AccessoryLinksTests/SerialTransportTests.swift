@@ -73,21 +73,45 @@ struct SerialTransportTests {
         #expect(try await tty.read(3) == [1, 2, 3])
 
         try await channel.close()
-        let second = try await openWhenFree("serial:\(tty.path)")
+        let second = try await open("serial:\(tty.path)", LinkProbe())
         try await second.close()
     }
 
-    /// Other tests of this process start programs: between fork and exec those hold every
-    /// descriptor, also one we have just closed.
-    private func openWhenFree(_ address: String) async throws -> any Channel {
-        try await withDeadline("the device to be free") {
-            while true {
-                do {
-                    return try await open(address, LinkProbe())
-                } catch let problem as LinkProblem where problem.code == .busy {
-                    await Task.yield()
-                }
+    @Test("a closed tty is free, even while a program that is being started has a copy of it")
+    func freesDespiteCopies() async throws {
+        struct Refused: Error {}
+        let tty = try PseudoTerminal()
+        let address = "serial:\(tty.path)"
+        for fails in [false, true] {
+            // What fork(2) leaves in a child until it executes another program.
+            let copies = Watched<[CInt]>([])
+            defer { for copy in copies.value { close(copy) } }
+            let transport = try TransportCatalog.transport(for: AccessoryAddress(address))
+            let loop = MultiThreadedEventLoopGroup.singleton.next()
+            let channel = try? await transport.open(on: loop) { channel in
+                copies.update { $0 = Self.copies(of: tty.path) }
+                return fails
+                    ? channel.eventLoop.makeFailedFuture(Refused())
+                    : channel.eventLoop.makeSucceededVoidFuture()
             }
+            #expect((channel == nil) == fails)
+            try await channel?.close()
+            #expect(copies.value.count >= 2)
+            let second = try await open(address, LinkProbe())
+            try await second.close()
+        }
+    }
+
+    /// A duplicate of each descriptor that this process has of a device node.
+    private static func copies(of path: String) -> [CInt] {
+        var node = stat()
+        guard stat(path, &node) == 0 else { return [] }
+        return (0..<CInt(4096)).compactMap { descriptor in
+            var file = stat()
+            guard fstat(descriptor, &file) == 0, file.st_mode & S_IFMT == S_IFCHR,
+                file.st_rdev == node.st_rdev
+            else { return nil }
+            return fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
         }
     }
 

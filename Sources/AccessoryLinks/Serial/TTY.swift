@@ -7,6 +7,8 @@ import NIOCore
 struct TTY: ~Copyable {
     let path: String
     private let descriptor: OwnedDescriptor
+    /// Lets the device go, on whatever path.
+    private let hold: TTYHold
 
     /// Opens the node, proves that it is a tty and locks other programs out.
     ///
@@ -17,17 +19,26 @@ struct TTY: ~Copyable {
         guard opened >= 0 else { throw DeviceNode(path).problem(opening: errno) }
         let owned = OwnedDescriptor(opened)
         guard isatty(opened) == 1 else { throw DeviceNode(path).notATerminal() }
-        // TIOCEXCL does not bind root, and cannot be asked for atomically: flock decides between
-        // two relayds, TIOCEXCL keeps everybody else out from here on.
-        guard flock(opened, LOCK_EX | LOCK_NB) == 0 else {
+        let hold = try Self.lock(owned, path)
+        self.path = path
+        self.hold = hold
+        descriptor = owned
+    }
+
+    /// TIOCEXCL does not bind root, and cannot be asked for atomically: flock decides between two
+    /// relayds, TIOCEXCL keeps everybody else out from here on.
+    private static func lock(
+        _ descriptor: borrowing OwnedDescriptor, _ path: String
+    ) throws(LinkProblem) -> TTYHold {
+        guard flock(descriptor.rawValue, LOCK_EX | LOCK_NB) == 0 else {
             throw DeviceNode(path).problem(opening: errno == EWOULDBLOCK ? EBUSY : errno)
         }
-        let error = relay_tty_set_exclusive(opened, true)
+        let hold = TTYHold(try descriptor.duplicate())
+        let error = relay_tty_set_exclusive(descriptor.rawValue, true)
         guard error == 0 else {
             throw .system("\(path) could not be opened exclusively", errno: error)
         }
-        self.path = path
-        descriptor = owned
+        return hold
     }
 
     /// Raw mode, 8N1; `baud` nil leaves the rate alone. What was asked for and what the driver
@@ -100,7 +111,7 @@ struct TTY: ~Copyable {
     consuming func makeChannel(
         on loop: any EventLoop, configure: @escaping ChannelSetup
     ) async throws(LinkProblem) -> any Channel {
-        let hold = TTYHold(try descriptor.duplicate())
+        let hold = hold
         do {
             return try await DescriptorChannel.open(descriptor, on: loop) { channel in
                 channel.closeFuture.whenComplete { _ in hold.end() }

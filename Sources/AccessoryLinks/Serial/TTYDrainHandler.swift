@@ -1,4 +1,5 @@
 import CShims
+import Glibc
 import NIOCore
 import Synchronization
 
@@ -53,13 +54,17 @@ final class TTYDrainHandler: ChannelOutboundHandler {
 /// A third descriptor of the open tty, which outlives NIO's two. Closing the last one may wait
 /// 30 s for bytes that a stopped peer does not take (the kernel's closing_wait), on the event loop:
 /// so they are thrown away first. The exclusive flag belongs to the tty and not to our descriptors,
-/// and somebody else may have had it open before us: so it is taken back.
+/// and somebody else may have had it open before us: so it is taken back. So is the lock, which
+/// belongs to the open file: a program that is just being started has a copy of every descriptor
+/// until it executes, and would keep the device locked as long.
 final class TTYHold: Sendable {
     private let descriptor: Mutex<OwnedDescriptor?>
 
     init(_ descriptor: consuming OwnedDescriptor) {
         self.descriptor = Mutex(descriptor)
     }
+
+    deinit { end() }
 
     /// Bytes the driver has not sent; 0 when it cannot tell.
     var queuedBytes: Int {
@@ -76,6 +81,7 @@ final class TTYHold: Sendable {
             guard let fd = descriptor?.rawValue else { return }
             _ = relay_tty_flush(fd)
             _ = relay_tty_set_exclusive(fd, false)
+            _ = flock(fd, LOCK_UN)
             descriptor = nil
         }
     }
