@@ -61,7 +61,7 @@ struct USBOpened: Sendable {
     let end: USBLinkEnd
 }
 
-/// Requests to the pump's thread, which polls the reading end of a pipe for them.
+/// Requests to the pump's thread, which polls one end of a socket pair for them.
 final class USBMailbox: Sendable {
     /// Tells one request from another.
     final class Ticket: Sendable {}
@@ -88,13 +88,10 @@ final class USBMailbox: Sendable {
 
     init() {
         var ends: [CInt] = [-1, -1]
-        // Without a pipe (no descriptors left) the thread cannot be reached, which `start` tells.
-        if pipe(&ends) == 0 {
-            for end in ends {
-                _ = fcntl(end, F_SETFD, FD_CLOEXEC)
-                _ = fcntl(end, F_SETFL, O_NONBLOCK)
-            }
-        }
+        // Without it (no descriptors left) the thread cannot be reached, which `start` tells. Not a
+        // pipe(2), which a program that is being started would inherit.
+        let kind = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue
+        _ = socketpair(AF_UNIX, CInt(kind), 0, &ends)
         (wakeUp, wake) = (ends[0], ends[1])
     }
 
@@ -106,7 +103,7 @@ final class USBMailbox: Sendable {
     func post(_ request: Request) {
         requests.withLock { $0.append(request) }
         var byte: UInt8 = 0
-        // A full pipe wakes just as well.
+        // A full one wakes just as well.
         _ = write(wake, &byte, 1)
     }
 
