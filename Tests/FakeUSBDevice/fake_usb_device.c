@@ -15,8 +15,11 @@
  *     short COUNT            the next transfer to the device takes only COUNT bytes
  *     fail in|out|overflow   the next transfer fails as by a bad cable, or by babble
  *     hold yes|no            the device takes nothing while yes
+ *     sleep                  the kernel ends all transfers as when the host goes to sleep, and
+ *                            keeps the device
  *     busy yes|no            the interface is claimed by another program
  *     driver NAME|-          the interface has this kernel driver
+ *     count                  answered by "ok" and the transfers so far
  *
  * How libusb waits: it polls the usbfs node until it is writable, then reaps. The node is a FIFO
  * whose one-page buffer is kept full while nothing can be reaped and emptied when something can.
@@ -61,9 +64,10 @@ static Device devices[MAXIMUM_DEVICES];
 static GMutex lock; /* umockdev's thread and ours */
 static UMockdevTestbed *bed;
 static int last_number, bridge_port, wake[2];
+static long finished; /* transfers */
 static int stalls[2] = {-1, -1}, short_bytes = -1, fail_next[2];
 static gboolean is_held, is_busy;
-static char driver[32], aoa_mode[16] = "accessory";
+static char driver[32], detached[32], aoa_mode[16] = "accessory";
 static Device *returning; /* to be back in accessory mode at this time */
 static gint64 returns_at;
 
@@ -96,6 +100,7 @@ static void set_ready(Device *device) {
 static void finish(Device *device, Urb *urb, int status, int bytes) {
     urb->urb->status = status;
     urb->urb->actual_length = bytes;
+    finished++;
     g_queue_push_tail(&device->done, urb);
     set_ready(device);
 }
@@ -246,12 +251,16 @@ static void free_urb(gpointer data) {
     g_free(urb);
 }
 
-static void unplug(Device *device) {
-    g_mutex_lock(&lock);
+static void shut_down_transfers(Device *device) {
     GQueue *queues[] = {&device->incoming, &device->outgoing};
     for (int i = 0; i < 2; i++)
         for (Urb *urb; (urb = g_queue_pop_head(queues[i]));)
             finish(device, urb, -ESHUTDOWN, urb->moved);
+}
+
+static void unplug(Device *device) {
+    g_mutex_lock(&lock);
+    shut_down_transfers(device);
     device->present = FALSE;
     set_ready(device);
     hang_up(device);
@@ -370,6 +379,13 @@ static gboolean on_ioctl(UMockdevIoctlBase *base, UMockdevIoctlClient *client, g
         umockdev_ioctl_data_unref(answer);
         break;
     }
+    case USBDEVFS_DISCONNECT_CLAIM:
+        if (driver[0]) {
+            say("detached %s", driver);
+            g_strlcpy(detached, driver, sizeof detached);
+            driver[0] = 0;
+        }
+        /* fall through */
     case USBDEVFS_CLAIMINTERFACE:
         error = !device->present ? ENODEV : is_busy ? EBUSY : 0;
         if (error) break;
@@ -388,6 +404,21 @@ static gboolean on_ioctl(UMockdevIoctlBase *base, UMockdevIoctlClient *client, g
         if (device->present) clear_halt(device, *(guint32 *)word->data);
         else error = ENODEV;
         umockdev_ioctl_data_unref(word);
+        break;
+    }
+    case USBDEVFS_IOCTL: {
+        /* What libusb asks for after a release: the driver back. */
+        UMockdevIoctlData *asked =
+            umockdev_ioctl_data_resolve(argument, 0, sizeof(struct usbdevfs_ioctl), NULL);
+        if ((gulong)((struct usbdevfs_ioctl *)asked->data)->ioctl_code != USBDEVFS_CONNECT)
+            error = ENOTTY;
+        else if (!detached[0]) error = ENODATA;
+        else {
+            say("attached %s", detached);
+            g_strlcpy(driver, detached, sizeof driver);
+            detached[0] = 0;
+        }
+        umockdev_ioctl_data_unref(asked);
         break;
     }
     case USBDEVFS_RESET:
@@ -473,7 +504,10 @@ static const char *obey(char *line) {
     else if (strcmp(word[0], "fail") == 0)
         fail_next[direction] = strcmp(word[1], "overflow") == 0 ? -EOVERFLOW : -EPROTO;
     else if (strcmp(word[0], "hold") == 0) is_held = yes;
-    else if (strcmp(word[0], "busy") == 0) is_busy = yes;
+    else if (strcmp(word[0], "sleep") == 0) {
+        for (int i = 0; i < MAXIMUM_DEVICES; i++)
+            if (devices[i].present) shut_down_transfers(&devices[i]);
+    } else if (strcmp(word[0], "busy") == 0) is_busy = yes;
     else if (strcmp(word[0], "driver") == 0)
         g_strlcpy(driver, strcmp(word[1], "-") == 0 ? "" : word[1], sizeof driver);
     else problem = "unknown command";
@@ -534,8 +568,14 @@ static void serve(int listener) {
             *end = 0;
             char copy[256];
             strcpy(copy, line);
-            const char *problem = obey(copy);
-            dprintf(client, problem ? "error %s\n" : "ok\n", problem);
+            if (strcmp(copy, "count") == 0) {
+                g_mutex_lock(&lock);
+                dprintf(client, "ok %ld\n", finished);
+                g_mutex_unlock(&lock);
+            } else {
+                const char *problem = obey(copy);
+                dprintf(client, problem ? "error %s\n" : "ok\n", problem);
+            }
             filled -= end + 1 - line;
             memmove(line, end + 1, filled + 1);
         }

@@ -11,9 +11,20 @@ package final class USBContext {
         case left(USBDeviceDescription)
     }
 
+    private struct Doubt {
+        let device: USBDeviceDescription
+        let until: ContinuousClock.Instant
+    }
+
+    /// The bus tells of an unplug within some ten milliseconds of the transfers. A device that it
+    /// keeps longer is still there: the kernel ends transfers like that when the host goes to sleep.
+    static let doubtLimit: Duration = .seconds(1)
+
     let raw: OpaquePointer
     /// Devices that are plugged in, each with one reference of ours.
     private var devices: [OpaquePointer: USBDeviceDescription] = [:]
+    /// Devices whose transfers say that they are gone, while the bus has not said so.
+    private var doubted: [OpaquePointer: Doubt] = [:]
     private var events: [Event] = []
     private var watches = false
     /// Set when libusb polls other descriptors than before.
@@ -32,7 +43,7 @@ package final class USBContext {
     }
 
     deinit {
-        for device in devices.keys { libusb_unref_device(device) }
+        for device in Array(devices.keys) + doubted.keys { libusb_unref_device(device) }
         libusb_exit(raw)
     }
 
@@ -90,7 +101,7 @@ extension USBContext {
 
     private func changed(_ device: OpaquePointer, _ event: libusb_hotplug_event) {
         if event == LIBUSB_HOTPLUG_EVENT_DEVICE_ARRIVED {
-            guard devices[device] == nil else { return }
+            guard devices[device] == nil, doubted[device] == nil else { return }
             libusb_ref_device(device)
             let description = Self.describe(device)
             devices[device] = description
@@ -100,12 +111,30 @@ extension USBContext {
         }
     }
 
-    /// The device is known to be gone before the news of it.
-    func forget(_ description: USBDeviceDescription) {
-        if let device = device(description) { forget(device) }
+    /// The device seems to be gone before the news of it; it counts as gone until the bus tells,
+    /// or until `settleDoubts`.
+    func doubt(_ description: USBDeviceDescription, at now: ContinuousClock.Instant = .now) {
+        guard let device = device(description),
+            let description = devices.removeValue(forKey: device)
+        else { return }
+        doubted[device] = Doubt(device: description, until: now + Self.doubtLimit)
+        events.append(.left(description))
+    }
+
+    /// When `settleDoubts` is to be called.
+    var doubtDeadline: ContinuousClock.Instant? { doubted.values.map(\.until).min() }
+
+    /// What the bus still has after all counts as plugged in again.
+    func settleDoubts(at now: ContinuousClock.Instant) {
+        for (device, doubt) in doubted where doubt.until <= now {
+            doubted[device] = nil
+            devices[device] = doubt.device
+            events.append(.arrived(doubt.device))
+        }
     }
 
     private func forget(_ device: OpaquePointer) {
+        if doubted.removeValue(forKey: device) != nil { return libusb_unref_device(device) }
         guard let description = devices.removeValue(forKey: device) else { return }
         libusb_unref_device(device)
         events.append(.left(description))

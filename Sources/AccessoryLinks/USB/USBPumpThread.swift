@@ -54,6 +54,7 @@ final class USBPumpThread {
                 isCalled = false
                 for request in mailbox.take() { receive(request) }
             }
+            if let context, context.doubtDeadline != nil { context.settleDoubts(at: .now) }
             followBus()
             advance()
             if mustStop && link == nil && opening == nil { return }
@@ -72,7 +73,8 @@ final class USBPumpThread {
         )
         let own = polled.count
         if let context { polled.append(contentsOf: context.pollDescriptors()) }
-        let deadline = [link?.deadline, opening?.deadline].compactMap { $0 }.min()
+        let deadline = [link?.deadline, opening?.deadline, context?.doubtDeadline].compactMap { $0 }
+            .min()
         let timeout = deadline.map { Self.milliseconds(until: $0) } ?? -1
         guard poll(&polled, nfds_t(polled.count), timeout) > 0 else { return }
         isCalled = polled[0].revents != 0
@@ -187,7 +189,7 @@ final class USBPumpThread {
         self.link = link
         // So that nobody tries to open it once more.
         link.onVanished = { [unowned self, unowned link] in
-            context?.forget(link.device)
+            context?.doubt(link.device)
             followBus()
         }
     }

@@ -231,6 +231,38 @@ struct USBLinkTests {
         }
     }
 
+    @Test("a host that slept opens the device again, though it never left the bus")
+    func sleeps() async throws {
+        try await USBBench.run("usb:openxc", before: Self.plugOpenXC) { bench in
+            let (headUnit, app) = try await bench.connect()
+            try await headUnit.register(app, session: 1, name: "USB")
+            try bench.usb.tell("sleep")
+            try await app.closed()
+            let (again, newApp) = try await bench.connect()
+            try await again.checkBothWays(newApp, session: 1)
+            #expect(bench.usb.process.output.all.count { $0.hasPrefix("plugged") } == 1)
+            // And an unplug after that is one.
+            try bench.usb.tell("unplug 1-1")
+            try await bench.untilWaiting("OpenXC Vehicle Interface at port 1-1 went away")
+        }
+    }
+
+    @Test("detach=yes takes the interface from its driver, which has it back afterwards")
+    func detaches() async throws {
+        try await USBBench.run(
+            "usb:openxc?detach=yes", before: ["driver cdc_acm"] + Self.plugOpenXC
+        ) { bench in
+            let (headUnit, app) = try await bench.connect()
+            try await headUnit.checkBothWays(app, session: 1)
+            let output = bench.usb.process.output
+            #expect(output.all.contains("detached cdc_acm"))
+            #expect(!output.all.contains("attached cdc_acm"))
+            bench.relayd.process.signal(SIGTERM)
+            #expect(try await bench.relayd.process.ended() == .exited(0))
+            try await output.first(containing: "attached cdc_acm")
+        }
+    }
+
     @Test("SIGTERM: the goodbyes reach the head unit before the device is let go")
     func goodbye() async throws {
         try await USBBench.run("usb:openxc", before: Self.plugOpenXC) { bench in
