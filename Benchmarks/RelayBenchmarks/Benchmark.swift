@@ -33,6 +33,7 @@ enum BenchmarkCatalog {
             RegisteredAppsBenchmark.self,
             ConnectBenchmark.self,
             ReplugBenchmark.self,
+            USBBenchmark.self,
             DecoderBenchmark.self,
             RouterBenchmark.self,
             SchedulerBenchmark.self,

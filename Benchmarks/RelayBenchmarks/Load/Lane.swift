@@ -6,6 +6,8 @@ import Foundation
 enum LinkKind: String {
     case tcp = "TCP"
     case pty
+    /// A device made of code; only relayd opens it.
+    case usb = "USB"
 }
 
 /// Two descriptors whose bytes pass through one program, with an app registered over them.
@@ -20,11 +22,13 @@ final class Lane {
     let relayd: RelaydProcess?
     /// The serial line, when there is one.
     private let line: PseudoTerminalLine?
+    /// The USB device, when there is one.
+    let usb: FakeUSB?
     private var sessions: UInt8 = 1
 
     private init(
         name: String, app: Socket, headUnit: Socket, child: ChildProcess,
-        relayd: RelaydProcess? = nil, line: PseudoTerminalLine? = nil
+        relayd: RelaydProcess? = nil, line: PseudoTerminalLine? = nil, usb: FakeUSB? = nil
     ) throws {
         self.name = name
         self.app = app
@@ -32,6 +36,7 @@ final class Lane {
         self.child = child
         self.relayd = relayd
         self.line = line
+        self.usb = usb
         session = try Registration.play(app: app, headUnit: headUnit)
     }
 
@@ -43,13 +48,14 @@ final class Lane {
         var options = options
         let far = try FarEnd(setting, link, receiveBuffer: receiveBuffer)
         options.accessory = far.accessory
+        options.environment.merge(far.usb?.environment ?? [:]) { $1 }
         let relayd = try RelaydProcess(
             setting, options, directory: setting.newDirectory())
         let headUnit = try far.accept()
         let app = try Socket.connect(port: relayd.port())
         return try Lane(
             name: name, app: app, headUnit: headUnit, child: relayd.child, relayd: relayd,
-            line: far.line)
+            line: far.line, usb: far.usb)
     }
 
     /// One socat process between two connections.
@@ -124,25 +130,33 @@ final class Lane {
 /// Where the program in the middle is to find the head unit.
 private struct FarEnd {
     let line: PseudoTerminalLine?
+    let usb: FakeUSB?
     private let listener: (socket: Socket, port: UInt16)?
 
     init(_ setting: Setting, _ link: LinkKind, receiveBuffer: Int32? = nil) throws {
         switch link {
         case .tcp:
-            line = nil
+            (line, usb) = (nil, nil)
             listener = try Socket.listen(receiveBuffer: receiveBuffer)
         case .pty:
             let directory = try setting.newDirectory()
             try FileManager.default.createDirectory(
                 atPath: directory, withIntermediateDirectories: true)
             line = try PseudoTerminalLine(directory: directory)
-            listener = nil
+            (usb, listener) = (nil, nil)
+        case .usb:
+            let device = try FakeUSB(setting)
+            try device.plug()
+            (line, usb, listener) = (nil, device, nil)
         }
     }
 
     private var port: UInt16 { listener?.port ?? 0 }
 
-    var accessory: String { line.map { "serial:\($0.path)" } ?? "tcp:127.0.0.1:\(port)" }
+    var accessory: String {
+        if usb != nil { return FakeUSB.accessory }
+        return line.map { "serial:\($0.path)" } ?? "tcp:127.0.0.1:\(port)"
+    }
 
     var socatAddress: String {
         line.map { "FILE:\($0.path),rawer" } ?? "TCP:127.0.0.1:\(port),nodelay"
@@ -155,6 +169,7 @@ private struct FarEnd {
 
     /// The head unit's end, once the program has opened it.
     func accept() throws -> Socket {
+        if let usb { return try usb.listener.accept() }
         if let listener { return try listener.socket.accept() }
         guard let master = line?.master else { throw BenchmarkError("the line is unplugged") }
         return master

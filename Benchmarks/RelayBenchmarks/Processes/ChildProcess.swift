@@ -73,6 +73,18 @@ final class ChildProcess {
         waitpid(processID, &status, 0)
     }
 
+    /// Waits until the program has ended by itself; its exit status, or 128 and its signal.
+    func ended() throws -> Int32 {
+        let deadline = Clock.now() + Double(Socket.patienceSeconds)
+        var status: Int32 = 0
+        while waitpid(processID, &status, WNOHANG) == 0 {
+            guard Clock.now() < deadline else { throw BenchmarkError("\(name) does not end") }
+            usleep(2000)
+        }
+        hasEnded = true
+        return status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F
+    }
+
     /// False once the program has ended by itself.
     var isRunning: Bool {
         var status: Int32 = 0

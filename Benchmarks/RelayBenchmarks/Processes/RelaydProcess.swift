@@ -19,6 +19,8 @@ final class RelaydProcess {
         var keepsLog = false
         /// Library that counts allocations, put in front of relayd.
         var preload: String?
+        /// Variables of its own, besides those below.
+        var environment: [String: String] = [:]
         /// The configuration file; nil for one that only lifts `apps.frames_per_second`.
         var configuration: String?
     }
@@ -39,7 +41,8 @@ final class RelaydProcess {
             try text.write(toFile: configuration, atomically: false, encoding: .utf8)
         }
         let notify = try NotifySocket(path: "\(directory)/notify")
-        var environment = ["NOTIFY_SOCKET": notify.path]
+        var environment = options.environment
+        environment["NOTIFY_SOCKET"] = notify.path
         if let preload = options.preload {
             environment["LD_PRELOAD"] = preload
             environment["RELAY_MALLOC_COUNTS"] = "\(directory)/mallocs"

@@ -1,0 +1,221 @@
+// What relayd moves over USB and what that costs, told apart from what the fake device costs.
+
+import ControlAPI
+import Foundation
+import Glibc
+
+/// relayd on a device made of code, beside the least program that uses the same libusb on it.
+enum USBBenchmark: Benchmark {
+    static let name = "usb"
+    static let summary =
+        "a USB device: streams both ways, processor time at 1 MB/s, idle, plugging in (umockdev)"
+
+    /// Every ioctl of a program goes to the fake device's process and back.
+    private static let notes = [
+        "a fake device under real libusb: each ioctl is a message to its process and back, some 50 us",
+        "of the caller's processor time, which a kernel would not take. plain-usb (libusb and nothing",
+        "else, nothing is done with the bytes) shows what a transfer costs there; relayd's own is what",
+        "it has beyond that cost of its own transfers, which are fewer: small frames share them",
+    ]
+
+    static func run(_ setting: Setting) async throws -> Findings {
+        guard FakeUSB.isAvailable else {
+            return Findings(notes: ["needs umockdev: apt-get install umockdev libumockdev-dev"])
+        }
+        var findings = Findings(notes: notes)
+        try streams(setting, &findings)
+        for frameBytes in [1 << 10, 16 << 10] { try steady(frameBytes, setting, &findings) }
+        try plugging(setting, &findings)
+        try idle(setting, &findings)
+        return findings
+    }
+
+    // MARK: As much as goes
+
+    /// MB/s each way that are promised, if the rig can.
+    private static let promisedRate = 30.0
+    /// What the rig is swept with, and what relayd uses.
+    private static let sweep = (bytes: [4096, 16_384, 65_536], transfers: [1, 2, 4, 8])
+
+    private static func streams(_ setting: Setting, _ findings: inout Findings) throws {
+        let frameBytes = 16 << 10
+        for direction in StreamDirection.allCases {
+            let isIn = direction == .fromHeadUnit
+            let subject = "\(Report.size(frameBytes)) \(direction.rawValue)"
+            var ceilings: [[Double]] = []
+            var (rates, costs): ([Double], [Double]) = ([], [])
+            let usb = try FakeUSB(setting)
+            try usb.plug()
+            let lane = try Lane.relayd(setting, link: .usb)
+            let stream = Stream(lane, direction, frameBytes: frameBytes, isVideo: true)
+            let expected = try stream.run(bytes: 4 << 20).megabytesPerSecond
+            let seconds = setting.isQuick ? 0.2 : 0.6
+            for _ in 0..<setting.rounds {
+                let result = try stream.run(seconds: seconds, rate: expected)
+                rates.append(result.megabytesPerSecond)
+                costs.append(result.processorSecondsPerGigabyte)
+                var round: [Double] = []
+                for bytes in sweep.bytes {
+                    for transfers in sweep.transfers {
+                        let plan = FakeUSB.Plan(
+                            transferBytes: bytes, transfers: transfers, seconds: seconds / 2,
+                            reads: isIn, bytesPerSecond: isIn ? 0 : nil)
+                        let result = try usb.runPlainProgram(
+                            plan,
+                            load: isIn ? ([UInt8](repeating: 0x5A, count: 64 << 10), nil) : nil)
+                        round.append(
+                            isIn ? result.inMegabytesPerSecond : result.outMegabytesPerSecond)
+                    }
+                }
+                ceilings.append(round)
+            }
+            findings.add(subject, "relayd", "rate", rates, "MB/s")
+            findings.add(subject, "relayd", "cost with the rig's", costs, "s/GB")
+            var index = 0
+            for bytes in sweep.bytes {
+                for transfers in sweep.transfers {
+                    findings.add(
+                        subject, "plain-usb", "rate, \(bytes >> 10) KiB × \(transfers)",
+                        ceilings.map { $0[index] }, "MB/s")
+                    index += 1
+                }
+            }
+            // With relayd's own kind of transfers.
+            let own = sweep.transfers.count + 2
+            let ceiling = ceilings.map { $0[own] }.median
+            findings.bound(
+                "usb, \(subject): rate; the rig's is \(Report.text(ceiling)) MB/s", rates.median,
+                .atLeast, min(promisedRate, ceiling), "MB/s")
+        }
+    }
+
+    // MARK: 1 MB/s each way
+
+    private static let steadyRate = 1_000_000
+    /// Per cent of one core.
+    private static let promisedShare = 5.0
+
+    private static func steady(
+        _ frameBytes: Int, _ setting: Setting, _ findings: inout Findings
+    ) throws {
+        let seconds = setting.isQuick ? 1.0 : 3.0
+        let rounds = min(setting.rounds, 5)
+        let subject = "1 MB/s each way, \(Report.size(frameBytes)) frames"
+        let usb = try FakeUSB(setting)
+        try usb.plug()
+        let overUSB = try Lane.relayd(setting, link: .usb)
+        let overTCP = try Lane.relayd(setting, link: .tcp)
+        let piece = Traffic.wire([
+            Traffic.video(session: 1, bytes: frameBytes, message: 1)
+        ])
+        var (usbShares, tcpShares, plainShares): ([Share], [Share], [Share]) = ([], [], [])
+        for _ in 0..<rounds {
+            usbShares.append(try share(of: overUSB, frameBytes, seconds))
+            tcpShares.append(try share(of: overTCP, frameBytes, seconds))
+            let plan = FakeUSB.Plan(
+                transferBytes: frameBytes, transfers: 4, seconds: seconds, reads: true,
+                bytesPerSecond: steadyRate)
+            let plain = try usb.runPlainProgram(plan, load: (piece, steadyRate))
+            plainShares.append(
+                Share(
+                    percent: plain.processorShare,
+                    rate: min(plain.inMegabytesPerSecond, plain.outMegabytesPerSecond),
+                    transfers: plain.transfersPerSecond))
+        }
+        for (contestant, shares) in [
+            ("relayd, usb:", usbShares), ("relayd, tcp:", tcpShares), ("plain-usb", plainShares),
+        ] {
+            findings.add(subject, contestant, "of one core", shares.map(\.percent), "%")
+            // Less than 1: the machine was too busy for these numbers to mean anything.
+            findings.add(subject, contestant, "slower way", shares.map(\.rate), "MB/s")
+            guard contestant != "relayd, tcp:" else { continue }
+            findings.add(subject, contestant, "transfers", shares.map(\.transfers), "1/s")
+        }
+        let own = zip(usbShares, plainShares).map { usb, plain in
+            usb.percent - plain.percent * usb.transfers / plain.transfers
+        }
+        findings.add(subject, "relayd, usb:", "relayd's own", own, "%")
+        findings.bound(
+            "usb, \(subject): relayd's own processor time", own.median, .atMost, promisedShare,
+            "% of a core")
+    }
+
+    private struct Share {
+        /// Of one core.
+        var percent: Double
+        /// What really went the slower way, MB/s.
+        var rate: Double
+        /// On USB, both ways together, per second.
+        var transfers: Double
+    }
+
+    /// What relayd uses while 1 MB/s goes each way.
+    private static func share(
+        of lane: Lane, _ frameBytes: Int, _ seconds: Double
+    ) throws -> Share {
+        let frame = Traffic.wire([
+            Traffic.video(session: lane.session, bytes: frameBytes, message: 1)
+        ])
+        let (app, headUnit) = (lane.app, lane.headUnit)
+        let floods = [app, headUnit].map { socket in
+            Flood([frame], bytesPerSecond: steadyRate) { try socket.write($0) }
+        }
+        let sinks = [Drain(app), Drain(headUnit)]
+        usleep(200_000)
+        let (begin, used) = (Clock.now(), lane.child.processorTime)
+        let before = sinks.map(\.bytesRead)
+        let transfersBefore = try lane.usb?.transfers() ?? 0
+        usleep(UInt32(seconds * 1e6))
+        let took = Clock.now() - begin
+        let percent = 100 * (lane.child.processorTime - used) / took
+        let rates = zip(sinks, before).map { Double($0.bytesRead - $1) / took / 1e6 }
+        let transfers = Double(try (lane.usb?.transfers() ?? 0) - transfersBefore) / took
+        for flood in floods { flood.stop() }
+        for sink in sinks { sink.stop() }
+        return Share(percent: percent, rate: rates.min() ?? 0, transfers: transfers)
+    }
+
+    // MARK: Plugging in
+
+    private static func plugging(_ setting: Setting, _ findings: inout Findings) throws {
+        let usb = try FakeUSB(setting)
+        var options = RelaydProcess.Options(accessory: FakeUSB.accessory)
+        options.environment = usb.environment
+        let relayd = try RelaydProcess(setting, options, directory: setting.newDirectory())
+        var opened: [Double] = []
+        for _ in 0..<(setting.isQuick ? 5 : 50) {
+            let begin = Clock.nanoseconds()
+            try usb.plug()
+            let headUnit = try usb.listener.accept()
+            opened.append(Double(Clock.nanoseconds() - begin) / 1e6)
+            try usb.unplug()
+            try relayd.until("the device is gone") { $0.accessory.state == .waiting }
+            headUnit.shutDown()
+        }
+        findings.add("plugged in to opened", "relayd", "median", opened, "ms")
+        findings.bound(
+            "usb, plugged in to opened, longest of \(opened.count)", opened.max() ?? .nan, .atMost,
+            300, "ms")
+    }
+
+    // MARK: Idle
+
+    private static let settleSeconds: UInt32 = 22
+    private static let watchedSeconds: UInt32 = 10
+
+    private static func idle(_ setting: Setting, _ findings: inout Findings) throws {
+        let lane = try Lane.relayd(setting, link: .usb)
+        sleep(setting.isQuick ? 1 : settleSeconds)
+        let facts = ProcessFacts(processID: lane.child.processID)
+        let before = try facts.threads()
+        sleep(watchedSeconds)
+        let wakeUps = try facts.threads().map { id, thread in
+            thread.voluntarySwitches - (before[id]?.voluntarySwitches ?? 0)
+        }
+        let count = Double(wakeUps.reduce(0, +))
+        findings.add("usb:, registered app, silent", "relayd", "wake-ups", [count], "")
+        findings.bound(
+            "usb, open and silent: wake-ups in \(watchedSeconds) s", count, .atMost, 0, "")
+        withExtendedLifetime(lane) {}
+    }
+}

@@ -1,0 +1,167 @@
+// The tests' fake USB device as a benchmark uses it, and the least program on real libusb that
+// moves bytes through it: what the device made of code costs must not be taken for relayd's.
+
+import Foundation
+import Glibc
+
+/// A running fake-usb-device with an OpenXC interface, whose bytes go to a TCP port of ours.
+final class FakeUSB {
+    /// What relayd opens.
+    static let accessory = "usb:openxc"
+    private static let preload = "libumockdev-preload.so.0"
+
+    private let child: ChildProcess
+    private let control: Socket
+    private let plainUSB: String
+    private let directory: String
+    /// Where the head unit behind the device is waited for.
+    let listener: Socket
+    /// What a program needs to see the device.
+    let environment: [String: String]
+
+    /// Whether it can be built here.
+    static var isAvailable: Bool {
+        (try? ChildProcess("pkg-config", ["--exists", "umockdev-1.0"]).ended()) == 0
+    }
+
+    init(_ setting: Setting) throws {
+        directory = try setting.newDirectory()
+        try FileManager.default.createDirectory(
+            atPath: directory, withIntermediateDirectories: true)
+        plainUSB = "\(directory)/plain-usb"
+        let program = "\(directory)/fake-usb-device"
+        try Self.build("Benchmarks/PlainUSB/plain_usb.c", "libusb-1.0", plainUSB)
+        try Self.build("Tests/FakeUSBDevice/fake_usb_device.c", "umockdev-1.0", program)
+        let listening = try Socket.listen()
+        listener = listening.socket
+        let output = "\(directory)/fake-usb-output"
+        child = try ChildProcess(
+            program, ["\(directory)/fake-usb"], environment: ["LD_PRELOAD": Self.preload],
+            output: output, errors: output)
+        let testbed = try Self.testbed(saidIn: output)
+        environment = ["LD_PRELOAD": Self.preload, "UMOCKDEV_DIR": testbed]
+        control = try Socket.connect(unix: "\(directory)/fake-usb")
+        try tell("bridge \(listening.port)")
+    }
+
+    func plug() throws { try tell("plug 1-1 openxc -") }
+
+    func unplug() throws { try tell("unplug 1-1") }
+
+    /// Transfers that have gone back to programs so far.
+    func transfers() throws -> Int {
+        let answer = try tell("count")
+        guard let count = Int(answer.dropFirst()) else { throw BenchmarkError("count: \(answer)") }
+        return count
+    }
+
+    /// Gives an order; done when this returns.
+    ///
+    /// - Returns: what is said behind "ok".
+    @discardableResult
+    private func tell(_ command: String) throws -> Substring {
+        try control.write(Array("\(command)\n".utf8))
+        var answer: [UInt8] = []
+        var byte: [UInt8] = [0]
+        while answer.last != UInt8(ascii: "\n") {
+            try byte.withUnsafeMutableBytes { try control.readExactly(into: $0) }
+            answer += byte
+        }
+        let text = String(decoding: answer.dropLast(), as: UTF8.self)
+        guard text.hasPrefix("ok") else { throw BenchmarkError("\(command): \(text)") }
+        return text.dropFirst(2)
+    }
+
+    private static func testbed(saidIn file: String) throws -> String {
+        let deadline = Clock.now() + Double(Socket.patienceSeconds)
+        let mark = "UMOCKDEV_DIR="
+        while Clock.now() < deadline {
+            let text = (try? ProcessFacts.text(of: file)) ?? ""
+            if text.hasPrefix(mark), let end = text.firstIndex(of: "\n") {
+                return String(text[..<end].dropFirst(mark.count))
+            }
+            usleep(2000)
+        }
+        throw BenchmarkError("the fake USB device does not start")
+    }
+
+    /// With whatever C compiler there is, as the tests build it: as a target of the package, a
+    /// machine without umockdev could build no benchmark at all.
+    private static func build(_ source: String, _ library: String, _ program: String) throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let errors = "\(program)-errors"
+        let compiler = try ChildProcess(
+            "sh",
+            [
+                "-c",
+                """
+                compiler=$(command -v cc || command -v gcc || command -v clang)
+                "$compiler" -O2 -o "$1" "$2" $(pkg-config --cflags --libs "$3")
+                """, "sh", program, root.appendingPathComponent(source).path, library,
+            ], errors: errors)
+        guard try compiler.ended() == 0 else {
+            throw BenchmarkError("\(source): \((try? ProcessFacts.text(of: errors)) ?? "")")
+        }
+    }
+}
+
+// MARK: - Without relayd
+
+extension FakeUSB {
+    /// What the plain program is to do.
+    struct Plan {
+        var transferBytes = 16_384
+        var transfers = 4
+        var seconds: Double
+        var reads = false
+        /// To the device; nil for as many as go, 0 for none.
+        var bytesPerSecond: Int? = 0
+    }
+
+    struct Result {
+        var inMegabytesPerSecond: Double
+        var outMegabytesPerSecond: Double
+        var transfersPerSecond: Double
+        /// Per cent of one core, of the plain program alone.
+        var processorShare: Double
+    }
+
+    /// Runs the plain program on the device that is plugged in.
+    ///
+    /// - Parameter load: what the head unit sends meanwhile, and how much of it per second; nil
+    ///   for as much as goes.
+    func runPlainProgram(_ plan: Plan, load: (piece: [UInt8], bytesPerSecond: Int?)?) throws
+        -> Result
+    {
+        let output = "\(directory)/plain-usb-output"
+        let before = try transfers()
+        unlink(output)
+        let rate = plan.bytesPerSecond.map { "\($0)" } ?? "-1"
+        let program = try ChildProcess(
+            plainUSB,
+            [
+                "\(plan.transferBytes)", "\(plan.transfers)", "\(plan.seconds)",
+                plan.reads ? "yes" : "no", rate,
+            ], environment: environment, output: output, errors: output)
+        let headUnit = try listener.accept()
+        let sink = Drain(headUnit)
+        let flood = load.map { load in
+            Flood([load.piece], bytesPerSecond: load.bytesPerSecond) { try headUnit.write($0) }
+        }
+        let status = try program.ended()
+        headUnit.shutDown()
+        flood?.stop()
+        sink.stop()
+        let said = try ProcessFacts.text(of: output)
+        let numbers = said.split(whereSeparator: \.isWhitespace).compactMap { Double($0) }
+        guard status == 0, numbers.count == 4 else {
+            throw BenchmarkError("plain-usb says: \(said)")
+        }
+        return Result(
+            inMegabytesPerSecond: numbers[0] / numbers[2] / 1e6,
+            outMegabytesPerSecond: numbers[1] / numbers[2] / 1e6,
+            transfersPerSecond: Double(try transfers() - before) / numbers[2],
+            processorShare: 100 * numbers[3] / numbers[2])
+    }
+}
