@@ -326,6 +326,9 @@ static int submit(Device *device, UMockdevIoctlData *argument) {
         return 0;
     }
     g_queue_push_tail(urb->urb->endpoint & 0x80 ? &device->incoming : &device->outgoing, urb);
+    /* A kernel sends it; here it is only told. */
+    if (urb->urb->flags & USBDEVFS_URB_ZERO_PACKET && urb->urb->buffer_length % 512 == 0)
+        say("empty packet after %d", urb->urb->buffer_length);
     pump(device);
     wake_up();
     return 0;

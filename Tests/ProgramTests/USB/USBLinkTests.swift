@@ -231,6 +231,27 @@ struct USBLinkTests {
         }
     }
 
+    @Test(
+        "full packets are followed by an empty one where that is asked for",
+        arguments: [true, false])
+    func zeroLengthPackets(wanted: Bool) async throws {
+        try await USBBench.run(
+            "usb:openxc?zlp=\(wanted ? "yes" : "no")", before: Self.plugOpenXC
+        ) { bench in
+            let (headUnit, app) = try await bench.connect()
+            try await headUnit.register(app, session: 1, name: "USB")
+            // Two whole packets with the frame's header, and one byte more.
+            for bytes in [1012, 1013] {
+                try await app.send(.data(session: 1, bytes: bytes))
+                #expect(try await headUnit.next() == .data(session: 1, bytes: bytes))
+            }
+            try bench.usb.tell("unplug 1-1")
+            try await bench.usb.process.output.first(containing: "unplugged")
+            let told = bench.usb.process.output.all.filter { $0.hasPrefix("empty packet") }
+            #expect(told == (wanted ? ["empty packet after 1024"] : []))
+        }
+    }
+
     @Test("a host that slept opens the device again, though it never left the bus")
     func sleeps() async throws {
         try await USBBench.run("usb:openxc", before: Self.plugOpenXC) { bench in
