@@ -42,6 +42,9 @@ enum BenchmarkCatalog {
             ObserversBenchmark.self,
             CatalogueBenchmark.self,
             LogCostBenchmark.self,
+            WatchCostBenchmark.self,
+            DashboardMemoryBenchmark.self,
+            ToolBenchmark.self,
             SoakBenchmark.self,
         ]
     }
@@ -51,6 +54,10 @@ enum BenchmarkCatalog {
 final class Setting {
     /// Path of the relayd to measure.
     let relayd: String
+    /// The tool beside it.
+    var relayctl: String {
+        URL(fileURLWithPath: relayd).deletingLastPathComponent().appending(path: "relayctl").path
+    }
     /// Path of the library that counts allocations of other programs.
     let mallocCounter: String
     let socat = "socat"

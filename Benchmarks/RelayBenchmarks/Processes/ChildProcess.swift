@@ -73,16 +73,20 @@ final class ChildProcess {
         waitpid(processID, &status, 0)
     }
 
-    /// Waits until the program has ended by itself; its exit status, or 128 and its signal.
-    func ended() throws -> Int32 {
-        let deadline = Clock.now() + Double(Socket.patienceSeconds)
-        var status: Int32 = 0
-        while waitpid(processID, &status, WNOHANG) == 0 {
-            guard Clock.now() < deadline else { throw BenchmarkError("\(name) does not end") }
-            usleep(2000)
+    /// Waits until the program has ended by itself.
+    ///
+    /// - Returns: Its exit status, or 128 and its signal; and the processor time it took, seconds.
+    func ended() throws -> (code: Int32, processorTime: Double) {
+        var (status, usage) = (Int32(0), rusage())
+        while wait4(processID, &status, 0, &usage) < 0 {
+            guard errno == EINTR else { throw BenchmarkError.system("waiting for \(name)") }
         }
         hasEnded = true
-        return status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F
+        let time =
+            Double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec)
+            + Double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6
+        // WIFEXITED and WEXITSTATUS of wait(2), which are macros.
+        return (status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F, time)
     }
 
     /// False once the program has ended by itself.

@@ -17,6 +17,8 @@ final class RelaydProcess {
         var logsTraffic = true
         /// Whether the log is kept, to count its lines; else it goes to /dev/null.
         var keepsLog = false
+        /// Whether the dashboard is served, on a free port.
+        var hasDashboard = false
         /// Library that counts allocations, put in front of relayd.
         var preload: String?
         /// Variables of its own, besides those below.
@@ -53,7 +55,7 @@ final class RelaydProcess {
             [
                 "--config", configuration, "--accessory", options.accessory,
                 "--listen", "127.0.0.1:0", "--control-socket", "\(directory)/control",
-            ],
+            ] + (options.hasDashboard ? ["--dashboard", "127.0.0.1:0"] : []),
             environment: environment,
             output: options.keepsLog ? "\(directory)/\(Self.log)" : "/dev/null",
             errors: "\(directory)/errors")
@@ -67,17 +69,21 @@ final class RelaydProcess {
 
     var facts: ProcessFacts { ProcessFacts(processID: child.processID) }
 
+    var controlSocket: String { "\(directory)/control" }
+
     func status() throws -> StatusSnapshot {
-        let socket = try Socket.connect(unix: "\(directory)/control")
-        let request =
-            "GET \(Routes.status) HTTP/1.1\r\nHost: relayd\r\nConnection: close\r\n\r\n"
-        try socket.write(Array(request.utf8))
-        let answer = try socket.readToEnd()
-        guard let head = answer.firstRange(of: Array("\r\n\r\n".utf8)) else {
-            throw BenchmarkError("relayd's status answer has no end of its head")
-        }
-        return try APICoding.decode(
-            StatusSnapshot.self, from: Array(answer[head.upperBound...]))
+        let answer = try HTTP.get(Routes.status, from: .connect(unix: controlSocket))
+        return try APICoding.decode(StatusSnapshot.self, from: answer)
+    }
+
+    /// Where browsers connect, if there is a dashboard.
+    func dashboardPort() throws -> UInt16 {
+        let answer = try HTTP.get(Routes.dashboard, from: .connect(unix: controlSocket))
+        let report = try APICoding.decode(DashboardReport.self, from: answer)
+        guard let port = report.url?.split(separator: ":").last?.prefix(while: \.isNumber),
+            let number = UInt16(port)
+        else { throw BenchmarkError("relayd names no dashboard: \(report)") }
+        return number
     }
 
     /// Asks until the status is as described.

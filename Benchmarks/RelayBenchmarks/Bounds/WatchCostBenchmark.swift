@@ -1,0 +1,116 @@
+// What those who look on cost those who wait for their frames.
+
+import ControlAPI
+import Foundation
+
+/// Floods of RPCs through relayds that are watched and through one that is not, in turn.
+enum WatchCostBenchmark: Benchmark {
+    static let name = "watch-cost"
+    static let summary =
+        "forwarding of 600 B RPCs with a tail and polling, and with the dashboard, against nobody"
+
+    /// Frames of a wire, each with a correlation ID of its own.
+    private static let variety = 16_384
+    /// A script that wants to know all the time.
+    private static let pollSeconds = 0.1
+
+    static func run(_ setting: Setting) async throws -> Findings {
+        var findings = Findings(notes: [
+            "decode, validation, advice, facts, ring and text log on; apps.frames_per_second 0;",
+            "tail: relayctl tail into /dev/null, and GET /v1/status and /v1/stats every 100 ms;",
+            "dashboard: its stream, and what it asks each second, over TCP, besides the tail;",
+            "a process and connections for each; rounds in turn; loop = event-loop thread",
+        ])
+        let courses = [
+            try Course("unwatched", setting), try Course("tail", setting, hasTail: true),
+            try Course("tail, dashboard", setting, hasTail: true, hasPage: true),
+        ]
+        for direction in [StreamDirection.fromApp, .fromHeadUnit] {
+            try measure(courses, direction, setting, &findings)
+        }
+        for course in courses { try course.end() }
+        return findings
+    }
+
+    private static func measure(
+        _ courses: [Course], _ direction: StreamDirection, _ setting: Setting,
+        _ findings: inout Findings
+    ) throws {
+        let sender: EverydayTraffic.Sender = direction == .fromApp ? .app : .headUnit
+        let floods = courses.map { course in
+            FrameFlood(
+                course.lane, direction,
+                EverydayTraffic.wire(sender, session: course.lane.session, count: variety))
+        }
+        let repetitions = setting.isQuick ? 4 : 24
+        for flood in floods { _ = try flood.run(repetitions: 2) }
+        var rounds = courses.map { _ in [FrameFlood.Result]() }
+        for _ in 0..<setting.rounds {
+            for (index, flood) in floods.enumerated() {
+                rounds[index].append(try flood.run(repetitions: repetitions))
+                courses[index].settle()
+            }
+        }
+        let subject = "\(EverydayTraffic.frameBytes) B RPCs \(direction.rawValue)"
+        for (course, results) in zip(courses, rounds) {
+            findings.add(subject, course.name, "rate", results.map(\.framesPerSecond), "frames/s")
+            findings.add(subject, course.name, "loop", results.map(\.loopNanoseconds), "ns/frame")
+            findings.add(
+                subject, course.name, "other threads", results.map(\.otherNanoseconds), "ns/frame")
+        }
+        let rates = rounds.map { $0.map(\.framesPerSecond) }
+        for (course, watched) in zip(courses, rates).dropFirst() {
+            let ratio = watched.ratios(to: rates[0]).map { $0 * 100 }
+            findings.add(subject, "\(course.name) / \(courses[0].name)", "rate", ratio, "%")
+            guard course.page == nil else { continue }
+            findings.bound(
+                "forwarding rate of \(subject), \(course.name) / \(courses[0].name)", ratio.median,
+                .atLeast, 90, "%")
+        }
+    }
+
+    /// A relayd with those who look at it.
+    private final class Course {
+        let name: String
+        let lane: Lane
+        private let tail: ChildProcess?
+        private let poller: Poller?
+        let page: DashboardPage?
+
+        init(
+            _ name: String, _ setting: Setting, hasTail: Bool = false, hasPage: Bool = false
+        ) throws {
+            self.name = name
+            lane = try .relayd(setting, .init(hasDashboard: hasPage))
+            guard let relayd = lane.relayd else { throw BenchmarkError("a lane without relayd") }
+            let socket = relayd.controlSocket
+            tail =
+                hasTail
+                ? try ChildProcess(setting.relayctl, ["tail", "--socket", socket]) : nil
+            poller =
+                hasTail
+                ? Poller([Routes.status, Routes.stats], every: pollSeconds) {
+                    try .connect(unix: socket)
+                } : nil
+            page =
+                hasPage
+                ? try DashboardPage(
+                    port: relayd.dashboardPort(), apps: relayd.status().apps.map(\.id)) : nil
+        }
+
+        /// Returns when the tail has read all there was, so that it takes nothing from the next.
+        func settle() {
+            _ = tail?.settledProcessorTime()
+        }
+
+        /// A watcher that has stopped watching would have cost nothing.
+        func end() throws {
+            if let tail, !tail.isRunning { throw BenchmarkError("\(name): the tail has ended") }
+            if let poller, poller.answers == 0 { throw BenchmarkError("\(name): nothing asked") }
+            if let page, page.stream.lines < variety { throw BenchmarkError("\(name): no stream") }
+            tail?.end()
+            poller?.stop()
+            page?.close()
+        }
+    }
+}
