@@ -5,28 +5,44 @@ import NIOCore
 
 /// relayctl: the tool that shows what relayd is doing.
 ///
-/// Adding a command is a file in `Commands/` and a line in `commands`.
+/// Adding a command is a file in `Commands/` and a line in `groups`.
 @main
 package struct RelayCtl: AsyncParsableCommand {
-    package static let commands: [any ParsableCommand.Type] = [
-        // Looking.
-        StatusCommand.self, DoctorCommand.self, DashboardCommand.self, AppsCommand.self,
-        AppCommand.self, TailCommand.self, ShowCommand.self, LogCommand.self, StatsCommand.self,
-        PermissionsCommand.self, AdviceCommand.self, ExplainCommand.self, USBCommand.self,
-        ConfigCommand.self, APICommand.self,
-        // Doing.
-        DisconnectCommand.self, ReopenCommand.self, ServerCommand.self, LogLevelCommand.self,
-        ReloadCommand.self, BugReportCommand.self, SampleAppCommand.self,
+    package static var commands: [any ParsableCommand.Type] { groups.flatMap(\.subcommands) }
+
+    /// As `relayctl --help` shows them.
+    private static let groups = [
+        CommandGroup(
+            name: "State",
+            subcommands: [
+                StatusCommand.self, AppsCommand.self, AppCommand.self, StatsCommand.self,
+                ConfigCommand.self, DashboardCommand.self, APICommand.self,
+            ]),
+        CommandGroup(
+            name: "Traffic",
+            subcommands: [TailCommand.self, ShowCommand.self, LogCommand.self]),
+        CommandGroup(
+            name: "Diagnosis",
+            subcommands: [
+                DoctorCommand.self, AdviceCommand.self, ExplainCommand.self,
+                PermissionsCommand.self, USBCommand.self, BugReportCommand.self,
+                SampleAppCommand.self,
+            ]),
+        CommandGroup(
+            name: "Control",
+            subcommands: [
+                DisconnectCommand.self, ReopenCommand.self, ServerCommand.self,
+                LogLevelCommand.self, ReloadCommand.self,
+            ]),
     ]
 
     package static let configuration = CommandConfiguration(
         commandName: "relayctl",
         abstract: "Shows what relayd, the bench relay for SmartDeviceLink apps, is doing.",
         discussion: """
-            relayctl asks relayd over its control socket. It looks for the socket at \
-            $RELAYD_SOCKET, else at \(ControlSocket.systemDirectory)/\(ControlSocket.fileName), \
-            $XDG_RUNTIME_DIR/relayd/\(ControlSocket.fileName) and \
-            /tmp/relayd-UID/\(ControlSocket.fileName) in turn; every command takes --socket PATH.
+            relayctl asks relayd over its control socket: the one named with --socket PATH or \
+            $RELAYD_SOCKET, else the first that is there of those below. What asks relayd takes \
+            --socket, everything takes --json.
 
             EXAMPLES
               relayctl status
@@ -36,10 +52,22 @@ package struct RelayCtl: AsyncParsableCommand {
               relayctl permissions "My App" Show
               relayctl status --socket /run/relayd/relayd.sock --json
 
+            ENVIRONMENT
+              RELAYD_SOCKET    relayd's control socket
+              XDG_RUNTIME_DIR  where the control socket of a user's own relayd is
+              NO_COLOR         when not empty: no colours, unless --color always
+              TERM             "dumb" is as good as NO_COLOR
+
+            FILES
+              \(ControlSocket.systemDirectory)/\(ControlSocket.fileName)
+              $XDG_RUNTIME_DIR/relayd/\(ControlSocket.fileName)
+              /tmp/relayd-UID/\(ControlSocket.fileName)
+                  control sockets, in the order they are looked for
+
             \(ExitStatus.discussion)
             """,
         version: Version.current,
-        subcommands: commands)
+        groupedSubcommands: groups)
 
     package init() {}
 

@@ -102,12 +102,34 @@ package struct Arguments: ParsableArguments {
               relayd --check-config --config ./relayd.yaml
                   only check a file
 
-            Flags override the environment (RELAYD_CONFIG, RELAYD_ACCESSORY, RELAYD_LISTEN, \
-            RELAYD_CONTROL_SOCKET, RELAYD_DASHBOARD, RELAYD_LOG_FORMAT, RELAYD_LOG_LEVEL), which \
-            overrides the file. The file lists every option with its default and its reason.
+            Flags override the environment, which overrides the file. The file that is shipped \
+            lists every option with its default and its reason.
 
-            EXIT STATUS
-              0 stopped as asked · 64 wrong usage · 78 bad configuration · 1 anything else
+            ENVIRONMENT
+              RELAYD_CONFIG          as --config
+              RELAYD_ACCESSORY       as --accessory
+              RELAYD_LISTEN          as --listen; several addresses with commas between them
+              RELAYD_CONTROL_SOCKET  as --control-socket; RELAYD_SOCKET, which relayctl knows, is
+                                     taken where this is not set
+              RELAYD_DASHBOARD       as --dashboard
+              RELAYD_LOG_FORMAT      as --log-format
+              RELAYD_LOG_LEVEL       as --log-level
+              RUNTIME_DIRECTORY      where the control socket is made; systemd sets it
+              XDG_RUNTIME_DIR        the same for a relayd of a user
+
+            FILES
+              \(Config.defaultFile)
+                  the configuration
+              \(ControlSocket.systemDirectory)/\(ControlSocket.fileName)
+              $XDG_RUNTIME_DIR/relayd/\(ControlSocket.fileName)
+              /tmp/relayd-UID/\(ControlSocket.fileName)
+                  the control socket: of root, of a user with and of one without a session
+
+            EXIT CODES
+              0   stopped as asked; with --check-config: the configuration is good
+              1   anything else, such as a port that is taken
+              64  the command line was not understood
+              78  the configuration is not good
             """,
         version: Version.current)
 

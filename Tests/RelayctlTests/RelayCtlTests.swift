@@ -25,6 +25,14 @@ import relayctl
         }
     }
 
+    @Test("the help has the commands in groups") func groups() async {
+        let help = await run("--help").out
+        for group in ["STATE", "TRAFFIC", "DIAGNOSIS", "CONTROL"] {
+            #expect(help.contains("\n\(group) SUBCOMMANDS:\n"))
+        }
+        #expect(!help.contains("\nSUBCOMMANDS:\n"), "all commands are in a group")
+    }
+
     @Test("no two commands have one name") func uniqueNames() {
         let names = RelayCtl.commands.map { $0.configuration.commandName }
         #expect(Set(names).count == names.count && !names.contains(nil))

@@ -18,6 +18,13 @@ struct ArgumentsTests {
         try Arguments.parse(flags).effectiveConfig(environment: environment, defaultFile: file)
     }
 
+    @Test("the help names every environment variable there is") func variables() {
+        let help = Arguments.command.discussion
+        for variable in EnvironmentVariable.allCases {
+            #expect(help.contains(variable.rawValue), "\(variable.rawValue)")
+        }
+    }
+
     private static func messages(
         _ flags: [String], environment: [String: String] = [:], file: String = noFile
     ) throws -> [String] {

@@ -1,4 +1,5 @@
 package import ArgumentParser
+import ControlAPI
 import DidYouMean
 import SDLProtocol
 
@@ -13,10 +14,16 @@ package struct ExplainCommand: ParsableCommand {
             EXAMPLES
               relayctl explain
               relayctl explain request-in-none
+
+            EXIT CODES
+              0   shown
+              64  there is no such code, or the command line was not understood
             """)
 
     @Argument(help: "The code, as it stands behind relayd's advice.")
     package var code: String?
+
+    @OptionGroup package var output: OutputOptions
 
     package init() {}
 
@@ -29,9 +36,32 @@ package struct ExplainCommand: ParsableCommand {
     }
 
     package func run() throws {
+        let code = code.flatMap { AdviceCode(rawValue: $0.lowercased()) }
         let output = Output.current
-        let text = AdviceText(width: output.size().columns, style: output.style(.auto))
-        output.write(
-            code.flatMap { AdviceCode(rawValue: $0.lowercased()) }.map(text.page) ?? text.list())
+        guard !self.output.json else {
+            let pages = Pages(codes: (code.map { [$0] } ?? AdviceCode.allCases).map(Page.init))
+            output.write(String(decoding: try APICoding.encode(pages), as: UTF8.self))
+            return
+        }
+        let text = AdviceText(
+            width: output.size().columns, style: output.style(self.output.color))
+        output.write(code.map(text.page) ?? text.list())
+    }
+
+    /// What --json prints.
+    private struct Pages: Encodable {
+        /// Version of the JSON layout: 1.
+        let schema = 1
+        let codes: [Page]
+    }
+
+    private struct Page: Encodable {
+        let code, title, cause, remedy, details: String
+
+        init(_ code: AdviceCode) {
+            self.code = code.rawValue
+            (title, cause) = (code.page.title, code.page.cause)
+            (remedy, details) = (code.page.remedy, code.page.details)
+        }
     }
 }

@@ -2,6 +2,7 @@
 // find out whether the way is clear before one's own app is to blame.
 
 import ArgumentParser
+import ControlAPI
 import Dispatch
 import Glibc
 import NIOCore
@@ -14,7 +15,12 @@ package struct SampleAppCommand: AsyncParsableCommand {
         abstract: "Run a small app against relayd or any SDL head unit on TCP.",
         discussion: """
             Connects, registers, waits until it is on the screen, uploads an icon, shows text, \
-            subscribes to vehicle data, and leaves. Exit status 0 when all of it worked, else 1.
+            subscribes to vehicle data, and leaves.
+
+            EXIT CODES
+              0   all of it worked
+              1   it could not connect, or something did not work
+              64  the command line was not understood
             """)
 
     @Option(help: "Where relayd or a head unit listens.")
@@ -28,6 +34,9 @@ package struct SampleAppCommand: AsyncParsableCommand {
 
     @Flag(help: "Stay registered and show vehicle data until Ctrl-C.")
     var stay = false
+
+    @Flag(help: "One JSON object per line: \"progress\", at the end \"outcome\".")
+    var json = false
 
     mutating func validate() throws {
         guard endpoint != nil else {
@@ -49,26 +58,44 @@ package struct SampleAppCommand: AsyncParsableCommand {
 
         let outcome: SampleApp.Outcome
         do {
-            outcome = try await Self.run(configuration, host: endpoint.host, port: endpoint.port)
+            outcome = try await Self.run(
+                configuration, host: endpoint.host, port: endpoint.port, isJSON: json)
         } catch {
-            write("sample-app: cannot connect to \(connect): \(error)", to: STDERR_FILENO)
+            fail("cannot connect to \(connect): \(error)")
             write(
                 "is relayd running? `relayctl status` tells; start it with `relayd`",
                 to: STDERR_FILENO)
             throw ExitCode.failure
         }
         if case .failed(let reason) = outcome {
-            write("sample-app: \(reason)", to: STDERR_FILENO)
+            fail(reason)
             throw ExitCode.failure
         }
-        write("sample-app: done", to: STDOUT_FILENO)
+        write(json ? Line(outcome: "done").text : "sample-app: done", to: STDOUT_FILENO)
+    }
+
+    private func fail(_ reason: String) {
+        write("sample-app: \(reason)", to: STDERR_FILENO)
+        if json { write(Line(outcome: "failed", reason: reason).text, to: STDOUT_FILENO) }
+    }
+
+    /// What --json prints on a line.
+    private struct Line: Encodable {
+        var progress: String?
+        var outcome: String?
+        var reason: String?
+
+        var text: String {
+            JSONText.safe(
+                String(decoding: (try? APICoding.encodeLine(self)) ?? [], as: UTF8.self))
+        }
     }
 
     /// Runs the app to its end on a connection of its own.
     ///
     /// - Throws: When the connection cannot be made.
     private static func run(
-        _ configuration: SampleApp.Configuration, host: String, port: Int
+        _ configuration: SampleApp.Configuration, host: String, port: Int, isJSON: Bool
     ) async throws -> SampleApp.Outcome {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let outcome = loop.makePromise(of: SampleApp.Outcome.self)
@@ -80,7 +107,11 @@ package struct SampleAppCommand: AsyncParsableCommand {
                     channel.eventLoop.makeCompletedFuture {
                         let handler = SampleAppHandler(
                             SampleApp(configuration: configuration), outcome: outcome
-                        ) { line in write("sample-app: \(line)", to: STDOUT_FILENO) }
+                        ) { line in
+                            write(
+                                isJSON ? Line(progress: line).text : "sample-app: \(line)",
+                                to: STDOUT_FILENO)
+                        }
                         try channel.pipeline.syncOperations.addHandler(handler)
                     }
                 }

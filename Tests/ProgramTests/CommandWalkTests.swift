@@ -1,0 +1,165 @@
+// Every command relayctl has, one after the other: help, JSON, exit codes with and without relayd.
+
+import ControlAPI
+import Foundation
+import RelayTesting
+import SDLProtocol
+import Testing
+
+@Suite("All of relayctl's commands", .serialized)
+struct CommandWalkTests {
+    /// How each command is called when all goes well, in an order in which it does; and how it ends
+    /// where no relayd runs.
+    private struct Walk {
+        var name: String
+        var arguments: [String] = []
+        var alone: Int32 = 2
+    }
+
+    private static func walks(port: Int, directory: TemporaryDirectory) -> [Walk] {
+        let report = directory.file("report-\(UUID()).tar.gz")
+        let second = ["--name", "Second", "--app-id", "second"]
+        return [
+            Walk(name: "status"), Walk(name: "apps"), Walk(name: "app", arguments: ["1"]),
+            Walk(name: "stats"), Walk(name: "config"), Walk(name: "dashboard"), Walk(name: "api"),
+            Walk(name: "tail", arguments: ["--once"]), Walk(name: "show", arguments: ["1"]),
+            Walk(name: "log", alone: 0), Walk(name: "doctor"), Walk(name: "advice"),
+            Walk(name: "explain", alone: 0), Walk(name: "permissions", arguments: ["1", "Show"]),
+            Walk(name: "usb", alone: 0), Walk(name: "bugreport", arguments: ["--file", report]),
+            Walk(
+                name: "sample-app", arguments: ["--connect", "127.0.0.1:\(port)"] + second,
+                alone: 1),
+            Walk(name: "log-level", arguments: ["debug"]), Walk(name: "reload"),
+            Walk(name: "disconnect", arguments: ["1"]), Walk(name: "reopen"),
+            Walk(name: "server", arguments: ["off"]),
+        ]
+    }
+
+    private static let registration = """
+        {"appName":"Walked","appID":"walked","isMediaApplication":false,\
+        "languageDesired":"EN-US","hmiDisplayLanguageDesired":"EN-US",\
+        "syncMsgVersion":{"majorVersion":7,"minorVersion":1,"patchVersion":0}}
+        """
+
+    /// The commands `relayctl --help` lists.
+    private static func names() async throws -> [String] {
+        let help = try await Program.relayctl.run(["--help"]).output
+        let lists = help.split(separator: " SUBCOMMANDS:\n").dropFirst()
+        return lists.flatMap { list in
+            list.split(separator: "\n", omittingEmptySubsequences: false)
+                .prefix { $0.hasPrefix("  ") }
+                .compactMap { $0.firstMatch(of: #/^  ([a-z][a-z-]*)  /#).map { String($0.1) } }
+        }
+    }
+
+    /// The codes under EXIT CODES of a command's help.
+    private static func documentedCodes(_ help: String) -> Set<Int32> {
+        guard let list = help.firstRange(of: "\nEXIT CODES\n") else { return [] }
+        let lines = help[list.upperBound...].split(
+            separator: "\n", omittingEmptySubsequences: false
+        ).prefix { $0.hasPrefix("  ") }
+        return Set(lines.compactMap { Int32($0.split(separator: " ")[0]) })
+    }
+
+    /// What is no JSON, as one document or one object per line, is an error.
+    private static func parse(_ text: String) throws {
+        if (try? JSONSerialization.jsonObject(with: Data(text.utf8))) != nil { return }
+        for line in text.split(separator: "\n") {
+            _ = try JSONSerialization.jsonObject(with: Data(line.utf8))
+        }
+    }
+
+    /// Surroundings with a journal of one line, whatever this machine has.
+    private static func surroundings(_ directory: TemporaryDirectory) throws -> [String: String] {
+        let script = try directory.write(
+            """
+            #!/bin/sh
+            case "$*" in
+            *json*) echo '{"MESSAGE":"relayd started"}' ;;
+            *) echo 'relayd started' ;;
+            esac
+
+            """, to: "journalctl")
+        chmod(script, 0o755)
+        let path = Program.environment()["PATH"] ?? "/usr/bin:/bin"
+        return ["PATH": "\(directory.path):\(path)"]
+    }
+
+    @Test("each has a row in this walk") func complete() async throws {
+        try await TemporaryDirectory.run { directory in
+            let walked = Self.walks(port: 1, directory: directory).map(\.name)
+            let names = try await Self.names()
+            #expect(walked.sorted() == names.sorted() && !names.isEmpty)
+        }
+    }
+
+    @Test("with relayd each ends with 0, prints text, and with --json nothing but JSON")
+    func json() async throws {
+        try await Relayd.run(accessory: "sim:", ["--dashboard", "127.0.0.1:0"]) { relayd in
+            let environment = try Self.surroundings(relayd.directory).merging([
+                ControlSocket.environmentVariable: relayd.controlSocket
+            ]) { $1 }
+            try await relayd.until("open") { $0.accessory.state == .open }
+            for form in [[], ["--json"]] {
+                // What the walk does to them, it does to these.
+                _ = try await relayd.relayctl("server", "on")
+                try await relayd.until("open") { $0.accessory.state == .open }
+                let app = try await relayd.connectApp()
+                try await app.send(.startService())
+                let session = try await app.next().sessionID
+                try await app.send(
+                    .rpc(
+                        session: session, .request, .registerAppInterface, correlation: 1,
+                        json: Self.registration))
+                let status = try await relayd.until("registered") { status in
+                    status.apps.contains { $0.state == .registered }
+                }
+                let number = "\(status.apps.first?.id ?? 0)"
+                for walk in Self.walks(port: relayd.port, directory: relayd.directory) {
+                    let arguments = walk.arguments.map {
+                        $0 == "1" && walk.name != "show" ? number : $0
+                    }
+                    let done = try await Program.relayctl.run(
+                        [walk.name] + arguments + form, environment: environment)
+                    #expect(
+                        done.ending == .exited(0),
+                        "\(walk.name) \(form): \(done.output) \(done.errors)")
+                    #expect(!done.output.isEmpty || walk.name == "advice", "\(walk.name) \(form)")
+                    guard !form.isEmpty else { continue }
+                    #expect(throws: Never.self, "\(walk.name): \(done.output)") {
+                        try Self.parse(done.output)
+                    }
+                }
+                await app.close()
+            }
+        }
+    }
+
+    @Test("without relayd each ends with a code its help documents, and a wrong option with 64")
+    func exitCodes() async throws {
+        try await TemporaryDirectory.run { directory in
+            let environment = try Self.surroundings(directory).merging([
+                ControlSocket.environmentVariable: directory.file("nobody.sock")
+            ]) { $1 }
+            // Nobody listens on port 1: the sample app is refused.
+            for walk in Self.walks(port: 1, directory: directory) {
+                let help = try await Program.relayctl.run([walk.name, "--help"])
+                #expect(help.ending == .exited(0))
+                #expect(help.output.contains("USAGE: relayctl \(walk.name)"))
+                let codes = Self.documentedCodes(help.output)
+                #expect(codes.isSuperset(of: [0, walk.alone, 64]), "\(walk.name): \(codes)")
+                #expect(help.output.contains("--json"), "\(walk.name)")
+
+                let alone = try await Program.relayctl.run(
+                    [walk.name] + walk.arguments, environment: environment)
+                #expect(alone.ending == .exited(walk.alone), "\(walk.name): \(alone.errors)")
+                if walk.alone == 2, walk.name != "doctor", walk.name != "bugreport" {
+                    #expect(alone.errors.contains("relayd is not running"), "\(walk.name)")
+                    #expect(alone.output.isEmpty, "\(walk.name)")
+                }
+                let wrong = try await Program.relayctl.run([walk.name, "--frobnicate"])
+                #expect(wrong.ending == .exited(64), "\(walk.name)")
+            }
+        }
+    }
+}
