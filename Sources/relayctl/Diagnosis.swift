@@ -7,7 +7,8 @@ import Glibc
 /// What was checked, in order, up to the first thing that is broken.
 package struct Diagnosis: Codable, Sendable, Equatable {
     package struct Check: Codable, Sendable, Equatable {
-        /// "daemon", "head unit", "port", "app", "registration" or "advice".
+        /// "permission", "configuration", "daemon", "head unit", "port", "app", "registration" or
+        /// "advice".
         package var name: String
         /// "ok", "hint" or "broken".
         package var state: String
@@ -35,21 +36,46 @@ package struct Diagnosis: Codable, Sendable, Equatable {
     }
 
     /// relayd cannot be asked.
-    package init(unreachable error: ControlClientError) {
+    ///
+    /// - Parameter configuration: what relayd would say to its configuration, if it can be had.
+    package init(unreachable error: ControlClientError, configuration: ConfigurationCheck? = nil) {
         let parts = "\(error)".split(separator: "→", maxSplits: 1)
         let text = parts[0].split(separator: "\n").joined(separator: " ")
+        let remedy = parts.dropFirst().first.map { $0.drop { $0 == " " }.description }
+        if error.isMatterOfPermission {
+            fail("permission", text, remedy ?? "run relayctl with sudo")
+            return
+        }
+        if case .notRunning = error, let configuration {
+            guard configuration.isGood else {
+                fail(
+                    "configuration", "relayd does not run, and would not: \(configuration.text)",
+                    "correct it until relayd --check-config is content, then start relayd")
+                return
+            }
+            ok("configuration", configuration.text)
+        }
         fail(
-            "daemon", text,
-            parts.count > 1
-                ? parts[1].drop { $0 == " " }.description
-                : "look at its log: journalctl -u relayd; then restart it")
+            "daemon", text, remedy ?? "look at its log: journalctl -u relayd; then restart it")
     }
 
-    /// - Parameter firewall: Name of the firewall that runs here, if any is known to.
+    /// - Parameters:
+    ///   - configuration: what relayd says to the file it has read, if it can be had.
+    ///   - firewall: Name of the firewall that runs here, if any is known to.
     package init(
-        _ status: StatusSnapshot, advice: [AdviceReport], socket: String, firewall: String? = nil
+        _ status: StatusSnapshot, advice: [AdviceReport], socket: String,
+        configuration: ConfigurationCheck? = nil, firewall: String? = nil
     ) {
         ok("daemon", "relayd \(status.relayd.version) runs (pid \(status.relayd.pid)) on \(socket)")
+        if let configuration, configuration.isGood {
+            ok("configuration", configuration.text)
+        } else if let configuration {
+            // It works for now, so it is not what is broken.
+            hint(
+                "configuration",
+                "relayd runs with what it has read before; it would not start again:"
+                    + " \(configuration.text)", "correct it, then: relayctl reload")
+        }
         guard checkHeadUnit(status.accessory) else { return }
         guard checkPort(status.server, firewall) else { return }
         guard checkApps(status) else { return }
@@ -166,10 +192,11 @@ package struct Diagnosis: Codable, Sendable, Equatable {
 }
 
 /// Firewalls that are known to run here, by the files they leave.
-enum Firewall {
-    static var active: String? {
-        if access("/run/firewalld", F_OK) == 0 { return "firewalld" }
-        guard let file = fopen("/etc/ufw/ufw.conf", "re") else { return nil }
+package enum Firewall {
+    /// - Parameter root: where the file system begins; tests have their own.
+    package static func active(in root: String = "") -> String? {
+        if access(root + "/run/firewalld", F_OK) == 0 { return "firewalld" }
+        guard let file = fopen(root + "/etc/ufw/ufw.conf", "re") else { return nil }
         defer { fclose(file) }
         var line = [CChar](repeating: 0, count: 256)
         while fgets(&line, Int32(line.count), file) != nil {

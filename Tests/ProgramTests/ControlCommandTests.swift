@@ -154,6 +154,54 @@ struct ControlCommandTests {
         }
     }
 
+    @Test("doctor tells the mistake in relayd's configuration with its line, running or not")
+    func doctorConfiguration() async throws {
+        try await TemporaryDirectory.run { directory in
+            let file = try directory.write("\n\nlisten:\n  - 2776\n", to: "wrong.yaml")
+            let arguments = ["doctor", "--socket", directory.file("x.sock"), "--config"]
+            let wrong = try await Program.relayctl.run(arguments + [file])
+            #expect(wrong.ending == .exited(2))
+            #expect(wrong.output.contains("✗ configuration"))
+            #expect(wrong.output.contains("\(file):4:5: listen[0]"), "\(wrong.output)")
+            let right = try await Program.relayctl.run(
+                arguments + [try directory.write("", to: "right.yaml")])
+            #expect(right.output.contains("✓ configuration") && right.output.contains("✗ daemon"))
+        }
+        try await Relayd.run(accessory: "sim:") { relayd in
+            try await relayd.until("open") { $0.accessory.state == .open }
+            let before = try await relayd.relayctl("doctor")
+            #expect(before.output.contains("✓ configuration"))
+            let file = try relayd.directory.write("accesory: sim\n", to: "relayd.yaml")
+            let after = try await relayd.relayctl("doctor")
+            #expect(after.ending == .exited(1), "for lack of an app only")
+            #expect(after.output.contains("! configuration"), "\(after.output)")
+            #expect(after.output.contains("\(file):1:1: accesory"))
+        }
+    }
+
+    @Test(
+        "doctor tells who may, when the socket is closed to the user",
+        .enabled(if: geteuid() == 0, "only root can become somebody else"))
+    func doctorPermission() async throws {
+        let config = Relayd.quickGoodbyes + "control:\n  mode: \"0600\"\n"
+        try await Relayd.run(accessory: "sim:", config: config) { relayd in
+            chmod(relayd.directory.path, 0o755)
+            // Where the program lies may be closed to others as well.
+            let program = relayd.directory.file("relayctl")
+            try FileManager.default.copyItem(atPath: Program.relayctl.path(), toPath: program)
+            chmod(program, 0o755)
+            let doctor = try await ChildProcess.run(
+                "/usr/bin/setpriv",
+                [
+                    "--reuid", "65534", "--regid", "65534", "--clear-groups", program, "doctor",
+                    "--socket", relayd.controlSocket,
+                ], environment: Program.environment())
+            #expect(doctor.ending == .exited(2), "\(doctor.errors)")
+            #expect(doctor.output.contains("✗ permission"), "\(doctor.output)")
+            #expect(doctor.output.contains("mode 600: run relayctl with sudo"))
+        }
+    }
+
     @Test("bugreport writes one private file without a session's secrets, and not over another")
     func bugReport() async throws {
         try await Relayd.run(accessory: "sim:") { relayd in

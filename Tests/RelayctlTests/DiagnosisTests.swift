@@ -1,4 +1,5 @@
 import ControlAPI
+import Foundation
 import Testing
 import relayctl
 
@@ -31,6 +32,70 @@ import relayctl
         let walled = diagnosis(Samples.snapshot(server: open), firewall: "ufw")
         #expect(walled.checks[2].remedy?.contains("sudo ufw allow 2776/tcp") == true)
         #expect(diagnosis(Samples.snapshot(server: open)).checks[2].state == "ok")
+    }
+
+    @Test("without relayd its configuration comes first, when that is why it does not run")
+    func configuration() {
+        let absent = ControlClientError.notRunning([.init(path: "/x.sock", problem: .absent)])
+        let mistakes = ConfigurationCheck(
+            isGood: false, lines: ["/e.yaml:3:5: listen[0]: expected HOST:PORT", "/e.yaml:7:1: x"])
+        let wrong = Diagnosis(unreachable: absent, configuration: mistakes)
+        #expect(states(wrong) == ["configuration broken"] && wrong.broken == "configuration")
+        #expect(wrong.checks[0].text.contains("/e.yaml:3:5: listen[0]"))
+        #expect(wrong.checks[0].text.contains("and 1 more mistake"))
+
+        let good = ConfigurationCheck(isGood: true, lines: ["/e.yaml: ok"])
+        let stopped = Diagnosis(unreachable: absent, configuration: good)
+        #expect(states(stopped) == ["configuration ok", "daemon broken"])
+        #expect(stopped.checks[1].remedy?.hasPrefix("start it (relayd") == true)
+        #expect(states(Diagnosis(unreachable: absent)) == ["daemon broken"])
+
+        // A relayd that is stuck, or a stranger, has not stumbled over its configuration.
+        for other in [ControlClientError.timedOut("/x"), .notRelayd("/x", "it is nginx")] {
+            #expect(
+                states(Diagnosis(unreachable: other, configuration: mistakes)) == ["daemon broken"])
+        }
+    }
+
+    @Test("a file that has gone bad under a running relayd is a hint: the chain works")
+    func changedConfiguration() {
+        let mistake = ConfigurationCheck(isGood: false, lines: ["/e.yaml:3:5: wrong"])
+        let found = Diagnosis(
+            Samples.snapshot(apps: [Samples.registeredApp]), advice: [], socket: "/x",
+            configuration: mistake)
+        #expect(found.broken == nil && states(found)[1] == "configuration hint")
+        #expect(found.checks[1].text.contains("/e.yaml:3:5: wrong"))
+        #expect(found.checks[1].remedy == "correct it, then: relayctl reload")
+    }
+
+    @Test("a socket that is closed to the user is a matter of permission, with who may")
+    func permission() {
+        let closed = ControlClientError.notRunning([
+            .init(path: "/a.sock", problem: .absent),
+            .init(path: "/b.sock", problem: .notPermitted(remedy: "join the group (sudo …)")),
+        ])
+        let found = Diagnosis(
+            unreachable: closed, configuration: ConfigurationCheck(isGood: false, lines: ["x"]))
+        #expect(states(found) == ["permission broken"] && found.broken == "permission")
+        #expect(found.checks[0].remedy == "join the group (sudo …)")
+    }
+
+    @Test("firewalls are known by their files") func firewalls() throws {
+        let root = NSTemporaryDirectory() + "relayctl-firewall.\(UUID())"
+        defer { try? FileManager.default.removeItem(atPath: root) }
+        for directory in ["/etc/ufw", "/run"] {
+            try FileManager.default.createDirectory(
+                atPath: root + directory, withIntermediateDirectories: true)
+        }
+        #expect(Firewall.active(in: root) == nil)
+        let file = root + "/etc/ufw/ufw.conf"
+        try "# ufw\nENABLED=no\n".write(toFile: file, atomically: false, encoding: .utf8)
+        #expect(Firewall.active(in: root) == nil)
+        try "# ufw\nENABLED=yes\n".write(toFile: file, atomically: false, encoding: .utf8)
+        #expect(Firewall.active(in: root) == "ufw")
+        try FileManager.default.createDirectory(
+            atPath: root + "/run/firewalld", withIntermediateDirectories: false)
+        #expect(Firewall.active(in: root) == "firewalld")
     }
 
     @Test("then the apps: none, one that does not register, and what is probably wrong with them")

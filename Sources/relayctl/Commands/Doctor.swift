@@ -7,8 +7,13 @@ package struct DoctorCommand: AsyncParsableCommand {
         commandName: "doctor",
         abstract: "Check the chain from head unit to app; name the first thing that is broken.",
         discussion: """
-            From the daemon over the head unit and the port to the apps, link by link, with the remedy for
-            the first one that is broken. What comes after it is not looked at: it may work by itself then.
+            From the daemon and its configuration over the head unit and the port to the apps, link by
+            link, with the remedy for the first one that is broken. What comes after it is not looked at: it
+            may work by itself then.
+
+            EXAMPLES
+              relayctl doctor
+              relayctl doctor --config ./relayd.yaml
 
             EXIT CODES
               0   nothing is broken
@@ -16,6 +21,13 @@ package struct DoctorCommand: AsyncParsableCommand {
               2   relayd is not running, or cannot be asked
               64  the command line was not understood
             """)
+
+    @Option(
+        help: ArgumentHelp(
+            "Configuration file to check. Default: the one relayd runs with, or would start with.",
+            valueName: "file"),
+        completion: .file(extensions: ["yaml", "yml"]))
+    package var config: String?
 
     @OptionGroup package var output: OutputOptions
     @OptionGroup package var socket: SocketOptions
@@ -30,12 +42,15 @@ package struct DoctorCommand: AsyncParsableCommand {
             let (found, _) = try await client.get(Routes.index)
             let status = try await client.status().snapshot
             let advice = try await client.ask(AdviceList.self, Routes.advice).value
-            let firewall = Firewall.active
+            let options = try await client.ask(ConfigReport.self, Routes.config).value.options
             diagnosis = Diagnosis(
-                status, advice: advice.advice, socket: found.path, firewall: firewall)
+                status, advice: advice.advice, socket: found.path,
+                configuration: (config ?? Self.file(of: options)).flatMap(ConfigurationCheck.run),
+                firewall: Firewall.active())
             if diagnosis.broken != nil { exit = .notConnected }
         } catch {
-            diagnosis = Diagnosis(unreachable: error)
+            diagnosis = Diagnosis(
+                unreachable: error, configuration: ConfigurationCheck.run(file: config))
             exit = .notRunning
         }
         if output.json {
@@ -47,5 +62,15 @@ package struct DoctorCommand: AsyncParsableCommand {
                 diagnosis.text(width: Output.current.size().columns, style: style))
         }
         if exit != .ok { throw ExitCode(exit.rawValue) }
+    }
+
+    /// The file relayd has read, as the places of its options tell: "/etc/relayd/relayd.yaml:12:3".
+    private static func file(of options: [ConfigOptionReport]) -> String? {
+        let place = options.first { $0.origin == .file }?.place
+        // A relative path is one in relayd's directory, not in ours.
+        guard let parts = place?.split(separator: ":"), parts.count > 2,
+            let place, place.hasPrefix("/")
+        else { return nil }
+        return parts.dropLast(2).joined(separator: ":")
     }
 }

@@ -18,6 +18,11 @@ package enum ControlClientError: Error, Equatable, CustomStringConvertible {
     package struct Finding: Sendable, Equatable {
         package let path: String
         package let problem: Problem
+
+        package init(path: String, problem: Problem) {
+            self.path = path
+            self.problem = problem
+        }
     }
 
     package enum Problem: Sendable, Equatable {
@@ -70,6 +75,14 @@ package enum ControlClientError: Error, Equatable, CustomStringConvertible {
     private static func versions(_ server: String) -> String {
         guard server != "relayd/\(Version.current)" else { return "" }
         return "; this is relayctl \(Version.current): use the one that came with that relayd"
+    }
+
+    /// Somebody else could ask.
+    var isMatterOfPermission: Bool {
+        guard case .notRunning(let findings) = self else { return false }
+        return findings.contains { finding in
+            if case .notPermitted = finding.problem { true } else { false }
+        }
     }
 
     private static func notRunning(_ findings: [Finding]) -> String {

@@ -1,0 +1,69 @@
+// Lets relayd check its own configuration, for `relayctl doctor`: only relayd knows what is right.
+
+import Glibc
+
+/// What `relayd --check-config` said.
+package struct ConfigurationCheck: Sendable, Equatable {
+    package var isGood: Bool
+    /// One line per mistake, with file, line and column; when all is good, what was checked.
+    package var lines: [String]
+
+    package init(isGood: Bool, lines: [String]) {
+        self.isGood = isGood
+        self.lines = lines
+    }
+
+    /// The first mistake, and how many there are besides.
+    package var text: String {
+        guard let first = lines.first else { return "relayd did not say what is wrong" }
+        return lines.count > 1
+            ? "\(first) (and \(Units.count(lines.count - 1, "more mistake")))" : first
+    }
+
+    /// Exit statuses of relayd --check-config.
+    private static let good: Int32 = 0
+    private static let notGood: Int32 = 78
+    /// How the words get into the shell's line: as variables, so that no character in them means
+    /// anything.
+    private static let programVariable = "RELAYCTL_RELAYD"
+    private static let fileVariable = "RELAYCTL_CONFIG"
+
+    /// Asks the relayd beside this relayctl, else the one in PATH.
+    ///
+    /// - Parameter file: nil for the one that relayd would read by itself.
+    /// - Returns: Nil when there is no relayd to ask, or the file is not for this user to read.
+    static func run(file: String?) -> ConfigurationCheck? {
+        if let file, isForbidden(file) { return nil }
+        setenv(programVariable, program, 1)
+        setenv(fileVariable, file ?? "", 1)
+        let option = file == nil ? "" : " --config \"$\(fileVariable)\""
+        let command = "exec \"$\(programVariable)\" --check-config\(option) 2>&1"
+        guard let pipe = popen(command, "re") else { return nil }
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while case let count = fread(&buffer, 1, buffer.count, pipe), count > 0 {
+            bytes += buffer[..<count]
+        }
+        let status = pclose(pipe)
+        // WIFEXITED and WEXITSTATUS of wait(2), which are macros.
+        guard status & 0x7F == 0, [good, notGood].contains(status >> 8 & 0xFF) else { return nil }
+        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
+        // The file relayd would read by itself may be closed to us and open to relayd's user.
+        if let path = lines.first?.prefix(while: { $0 != ":" }), isForbidden(String(path)) {
+            return nil
+        }
+        return ConfigurationCheck(isGood: status == 0, lines: lines)
+    }
+
+    private static func isForbidden(_ path: String) -> Bool {
+        access(path, R_OK) != 0 && errno == EACCES
+    }
+
+    private static var program: String {
+        var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
+        let length = readlink("/proc/self/exe", &bytes, bytes.count)
+        let own = String(decoding: bytes.prefix(max(0, length)), as: UTF8.self)
+        let beside = own.lastIndex(of: "/").map { own[...$0] + "relayd" } ?? "relayd"
+        return access(String(beside), X_OK) == 0 ? String(beside) : "relayd"
+    }
+}
