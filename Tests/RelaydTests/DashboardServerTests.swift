@@ -118,6 +118,23 @@ struct DashboardServerTests {
         }
     }
 
+    @Test(
+        "no path of a client leads to a file of this machine",
+        arguments: [
+            "/dashboard/../../../../etc/hostname", "/dashboard/..%2f..%2fetc%2fhostname",
+            "/dashboard//etc/hostname", "/../etc/hostname", "/dashboard/dashboard.html%00.css",
+            "/v1/apps/..%2f..%2f..%2fetc%2fhostname",
+        ])
+    func traversal(path: String) async throws {
+        try await Self.with(Self.dashboard()) { test, browser in
+            let answers = [
+                try await browser.ask(path).status,
+                String(try await test.get(path).split(separator: " ")[1]),
+            ]
+            #expect(answers.allSatisfy { $0 == "404" || $0 == "400" }, "\(answers)")
+        }
+    }
+
     @Test("the same page is on the Unix socket, for ssh -L")
     func pageOnSocket() async throws {
         try await ControlTestServer.with { test in
