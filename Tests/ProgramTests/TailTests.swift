@@ -1,6 +1,7 @@
 // The messages of the built relayd, read by the built relayctl.
 
 import ControlAPI
+import Foundation
 import Glibc
 import RelayTesting
 import Testing
@@ -41,6 +42,24 @@ struct TailTests {
             try await tail.output.first(containing: "link opened")
             tail.signal(SIGINT)
             #expect(try await tail.ended() == .killed(by: SIGINT))
+        }
+    }
+
+    @Test("tail stands back behind relayd, with all of its threads") func niceness() async throws {
+        try await Relayd.run(accessory: "sim:") { relayd in
+            let tail = try await Program.relayctl.start(["tail", "--socket", relayd.controlSocket])
+            defer { tail.signal(SIGKILL) }
+            _ = try await tail.output.wait(for: "a line") { $0.first }
+            let directory = "/proc/\(tail.pid)/task"
+            let threads = try FileManager.default.contentsOfDirectory(atPath: directory)
+            #expect(threads.count > 1)
+            for thread in threads {
+                let facts = try String(
+                    contentsOfFile: "\(directory)/\(thread)/stat", encoding: .utf8)
+                // Field 19 of proc(5); the second one, in brackets, may hold blanks.
+                let fields = facts.split(separator: ")").last?.split(separator: " ") ?? []
+                #expect(fields.count > 16 && Int(fields[16]) ?? 0 >= 10, "\(facts)")
+            }
         }
     }
 
