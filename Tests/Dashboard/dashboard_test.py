@@ -287,6 +287,37 @@ class DashboardTests(unittest.TestCase):
                 self.assertLessEqual(page.value("document.documentElement.scrollHeight"), height)
             self.assertGreater(page.value("document.querySelector('#list').clientHeight"), 200)
 
+    def test_light_and_dark(self):
+        relayd = self.relayd()
+        backgrounds = []
+        for dark in (False, True):
+            page = self.visit(relayd.url)
+            page.prefer(dark)
+            page.until("it is drawn", "document.querySelector('#chain .node')")
+            red, green, blue = page.value("""(() => {
+              const canvas = document.createElement('canvas').getContext('2d');
+              canvas.fillStyle = getComputedStyle(document.body).backgroundColor;
+              canvas.fillRect(0, 0, 1, 1);
+              return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3);
+            })()""")
+            backgrounds.append((red + green + blue) / 3)
+        self.assertGreater(backgrounds[0], 200, "light is not light")
+        self.assertLess(backgrounds[1], 60, "dark is not dark")
+
+    def test_streams_have_rates(self):
+        relayd = self.relayd()
+        app = App(relayd.apps, "Map", "map-1", kind="NAVIGATION")
+        self.addCleanup(app.close)
+        ended = threading.Event()
+        self.addCleanup(ended.set)
+        stream = threading.Thread(target=app.stream_video, args=(ended,), daemon=True)
+        stream.start()
+        page = self.visit(relayd.url)
+        page.until("the card tells frames per second and bit rate",
+                   "/fps/.test(document.querySelector('.card')?.textContent) && /[kM]?bit\\/s/.test(document.querySelector('.card').textContent)")
+        ended.set()
+        self.expect_clean(page, f"127.0.0.1:{relayd.port}")
+
     def test_names_and_roles(self):
         relayd = self.relayd()
         relayd.sample_app()
