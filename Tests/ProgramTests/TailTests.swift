@@ -54,8 +54,11 @@ struct TailTests {
             let threads = try FileManager.default.contentsOfDirectory(atPath: directory)
             #expect(threads.count > 1)
             for thread in threads {
-                let facts = try String(
-                    contentsOfFile: "\(directory)/\(thread)/stat", encoding: .utf8)
+                // One may have ended meanwhile.
+                let path = "\(directory)/\(thread)/stat"
+                guard let facts = try? String(contentsOfFile: path, encoding: .utf8) else {
+                    continue
+                }
                 // Field 19 of proc(5); the second one, in brackets, may hold blanks.
                 let fields = facts.split(separator: ")").last?.split(separator: " ") ?? []
                 #expect(fields.count > 16 && Int(fields[16]) ?? 0 >= 10, "\(facts)")
