@@ -21,7 +21,7 @@ final class FakeUSB {
 
     /// Whether it can be built here.
     static var isAvailable: Bool {
-        (try? ChildProcess("pkg-config", ["--exists", "umockdev-1.0"]).ended()) == 0
+        (try? ChildProcess("pkg-config", ["--exists", "umockdev-1.0"]).ended().code) == 0
     }
 
     init(_ setting: Setting) throws {
@@ -100,7 +100,7 @@ final class FakeUSB {
                 "$compiler" -O2 -o "$1" "$2" $(pkg-config --cflags --libs "$3")
                 """, "sh", program, root.appendingPathComponent(source).path, library,
             ], errors: errors)
-        guard try compiler.ended() == 0 else {
+        guard try compiler.ended().code == 0 else {
             throw BenchmarkError("\(source): \((try? ProcessFacts.text(of: errors)) ?? "")")
         }
     }
@@ -149,7 +149,7 @@ extension FakeUSB {
         let flood = load.map { load in
             Flood([load.piece], bytesPerSecond: load.bytesPerSecond) { try headUnit.write($0) }
         }
-        let status = try program.ended()
+        let status = try program.ended().code
         headUnit.shutDown()
         flood?.stop()
         sink.stop()
