@@ -36,12 +36,14 @@ package struct RFCOMMTransport: AccessoryTransport {
     ) async throws(LinkProblem) -> any Channel {
         let tty = try TTY(path: path)
         try tty.setRaw(baud: nil, rtsCts: false)
-        try await waitUntilConnected(tty)
+        try await waitUntilConnected(tty, loop)
         return try await tty.makeChannel(on: loop, configure: configure)
     }
 
     /// Until then a read gives 0 and a write EIO, which would pass for a hang-up.
-    private func waitUntilConnected(_ tty: borrowing TTY) async throws(LinkProblem) {
+    private func waitUntilConnected(
+        _ tty: borrowing TTY, _ loop: any EventLoop
+    ) async throws(LinkProblem) {
         let deadline = ContinuousClock.now + Self.connectLimit
         let device = Self.deviceNumber(of: path)
         while true {
@@ -56,9 +58,9 @@ package struct RFCOMMTransport: AccessoryTransport {
                     .timedOut, "the Bluetooth peer of \(path) did not answer",
                     remedy: "check that the head unit is on and in range")
             }
-            do {
-                try await Task.sleep(for: Self.connectInterval)
-            } catch {
+            // Not `Task.sleep`: it would start libdispatch's pool, which wakes once a second for ever.
+            try? await loop.scheduleTask(in: TimeAmount(Self.connectInterval)) {}.futureResult.get()
+            guard !Task.isCancelled else {
                 throw LinkProblem(.closedHere, "relayd stopped waiting for \(path)")
             }
         }

@@ -1,9 +1,10 @@
-internal import Dispatch
 internal import Glibc
+internal import NIOCore
+internal import NIOPosix
 internal import Synchronization
 
 // Where log lines leave the process. Anyone may write, on any thread and at any rate: lines queue
-// up in bounded memory, and a queue of its own writes them out, everything that is waiting at once.
+// up in bounded memory, and a thread of its own writes them out, everything that is waiting at once.
 
 /// A sink for lines that never blocks who writes to it.
 ///
@@ -50,7 +51,7 @@ package final class LineWriter: Sendable {
     private let queueLimit: Int
     private let missedNotice: @Sendable (Int) -> String
     private let now: @Sendable () -> ContinuousClock.Instant
-    private let queue: DispatchQueue
+    private let thread: SerialThread
     private let state = Mutex(State())
 
     private struct State {
@@ -81,7 +82,7 @@ package final class LineWriter: Sendable {
     }
 
     /// - Parameters:
-    ///   - label: names the queue in debuggers.
+    ///   - label: names the thread in debuggers.
     ///   - queueLimit: bytes that may wait for a slow reader.
     ///   - missedNotice: the line that marks a gap of so many lines.
     ///   - now: the clock of the journal's budget.
@@ -94,7 +95,7 @@ package final class LineWriter: Sendable {
         self.destination = destination
         self.queueLimit = queueLimit
         self.missedNotice = missedNotice
-        queue = DispatchQueue(label: "relayd.log.\(label)")
+        thread = SerialThread("log \(label)")
         if case .journal = destination { isJournal = true } else { isJournal = false }
         _ = Self.brokenPipesAreErrors
     }
@@ -145,7 +146,7 @@ package final class LineWriter: Sendable {
             defer { state.isDraining = true }
             return !state.isDraining
         }
-        if startDraining { queue.async { self.drain() } }
+        if startDraining { thread.async { self.drain() } }
     }
 
     /// Queues lines of UTF-8 without newlines for a descriptor, as one batch. Never blocks.
@@ -164,7 +165,7 @@ package final class LineWriter: Sendable {
             defer { state.isDraining = true }
             return !state.isDraining
         }
-        if startDraining { queue.async { self.drain() } }
+        if startDraining { thread.async { self.drain() } }
     }
 
     /// Fields that every entry of a journal gets from here on.
@@ -238,7 +239,7 @@ package final class LineWriter: Sendable {
         }
     }
 
-    // MARK: Draining, on the queue
+    // MARK: Draining, on the thread
 
     private func drain() {
         var batch = Batch()
@@ -319,16 +320,13 @@ package final class LineWriter: Sendable {
             defer { state.isDraining = true }
             return !state.isDraining
         }
-        if startDraining { queue.async { self.drain() } }
-        let (seconds, attoseconds) = timeout.components
-        let nanoseconds = Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
+        if startDraining { thread.async { self.drain() } }
+        let timers = MultiThreadedEventLoopGroup.singleton.next()
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             let once = Once(continuation)
-            // The queue is serial: this runs after everything queued before.
-            queue.async { once.resume() }
-            DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(nanoseconds)) {
-                once.resume()
-            }
+            // This runs after everything queued before.
+            thread.async { once.resume() }
+            timers.scheduleTask(in: TimeAmount(timeout)) { once.resume() }
         }
     }
 

@@ -1,7 +1,8 @@
 internal import CSystemd
-internal import Dispatch
 internal import Glibc
 package import Logging
+internal import NIOCore
+internal import NIOPosix
 internal import ServiceLifecycle
 internal import Synchronization
 
@@ -17,7 +18,7 @@ package final class SystemdNotifier: Service {
     private let logger: Logger
     /// Datagrams leave from here, in order: sending may block while systemd is busy, and the
     /// event loop must not.
-    private let queue = DispatchQueue(label: "relayd.systemd")
+    private let thread = SerialThread("systemd")
     private let lastStatus = Mutex("")
     /// Stands before every status until a reload succeeds.
     private let note = Mutex<String?>(nil)
@@ -105,28 +106,64 @@ package final class SystemdNotifier: Service {
     }
 
     private func feed(every interval: Duration) async {
-        // The sleep is cancelled by shutdown; let out of here, its error would fail the group.
-        try? await cancelWhenGracefulShutdown { [self] in
-            while true {
+        let timers = MultiThreadedEventLoopGroup.singleton.next()
+        let pause = Pause()
+        await withGracefulShutdownHandler {
+            while !Task.isShuttingDownGracefully, !Task.isCancelled {
                 if await isAlive() {
                     notify("WATCHDOG=1")
                 } else {
                     logger.error("no sign of life for systemd: the relay does not answer")
                 }
-                try await Task.sleep(for: interval)
+                // Not `Task.sleep`, which would start the system's thread pool (see `LoopExecutor`).
+                let timer = timers.scheduleTask(in: TimeAmount(interval)) { pause.end() }
+                await withTaskCancellationHandler { await pause.wait() } onCancel: { pause.end() }
+                timer.cancel()
             }
+        } onGracefulShutdown: {
+            pause.end()
+        }
+    }
+
+    /// A wait that can be ended from anywhere, also before it begins.
+    private final class Pause: Sendable {
+        private struct State {
+            var isOver = false
+            var waiter: CheckedContinuation<Void, Never>?
+        }
+
+        private let state = Mutex(State())
+
+        func wait() async {
+            await withCheckedContinuation { continuation in
+                let isOver = state.withLock { state in
+                    defer { state.isOver = false }
+                    if !state.isOver { state.waiter = continuation }
+                    return state.isOver
+                }
+                if isOver { continuation.resume() }
+            }
+        }
+
+        func end() {
+            let waiter = state.withLock { state in
+                defer { state.waiter = nil }
+                state.isOver = state.waiter == nil
+                return state.waiter
+            }
+            waiter?.resume()
         }
     }
 
     /// Waits until everything said so far has left the process.
     private func sent() async {
         await withCheckedContinuation { continuation in
-            queue.async { continuation.resume() }
+            thread.async { continuation.resume() }
         }
     }
 
     private func notify(_ text: String) {
-        queue.async { [send] in send(text) }
+        thread.async { [send] in send(text) }
     }
 
     private func remember(_ status: String) -> String {
