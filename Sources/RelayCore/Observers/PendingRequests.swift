@@ -81,6 +81,17 @@ struct PendingRequests: Sendable {
         return late.sorted { $0.number < $1.number }
     }
 
+    /// The clock was set forward by so many nanoseconds.
+    mutating func shift(by step: Int64) {
+        earliest = .max
+        for key in waiting.keys {
+            guard var entry = waiting[key] else { continue }
+            entry.request.time = entry.request.time.shifted(by: step)
+            waiting[key] = entry
+            if !entry.isReported { earliest = min(earliest, entry.request.deadline) }
+        }
+    }
+
     private mutating func remove(_ key: Key) -> PendingRequest? {
         guard let entry = waiting.removeValue(forKey: key) else { return nil }
         if !entry.isReported {

@@ -59,6 +59,17 @@ struct PendingStarts: Sendable {
         for key in waiting.keys where key.app == app { waiting[key] = nil }
     }
 
+    /// The clock was set forward by so many nanoseconds.
+    mutating func shift(by step: Int64) {
+        for key in waiting.keys {
+            waiting[key] = waiting[key]?.map { start in
+                var start = start
+                start.time = start.time.shifted(by: step)
+                return start
+            }
+        }
+    }
+
     /// The next moment at which one is late.
     var nextDeadline: Int64? {
         guard isLinkUp, !waiting.isEmpty else { return nil }

@@ -34,6 +34,12 @@ struct StreamCounter: Sendable {
         lastFrame = frame.time
     }
 
+    /// The clock was set forward by so many nanoseconds.
+    mutating func shift(by step: Int64) {
+        start = start.shifted(by: step)
+        lastFrame = lastFrame.shifted(by: step)
+    }
+
     /// Something is counted and its second is over; a clock set back ends the second too.
     func isDue(at now: WallTime) -> Bool {
         let elapsed = now.nanoseconds &- start.nanoseconds

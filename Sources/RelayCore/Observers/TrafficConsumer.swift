@@ -1,5 +1,6 @@
 // One decoding pass for everybody: the tap feeds `TrafficObserver`, it feeds the consumers.
 
+package import NIOCore
 package import SDLProtocol
 
 /// Looks at decoded traffic: log, facts, and later the ring of recent messages and the advice.
@@ -13,14 +14,21 @@ package actor TrafficObserver: FrameObserver {
     private var decoder: TrafficDecoder
     private let consumers: [any TrafficConsumer]
     private let clock: @Sendable () -> WallTime
+    private let steadyClock: @Sendable () -> NIODeadline
+    private var clockStep = ClockStep()
 
-    /// - Parameter clock: The one that stamped the frames.
+    /// - Parameters:
+    ///   - clock: The one that stamped the frames.
+    ///   - steadyClock: One that nobody can set.
     package init(
         limits: MessageAssembler.Limits = MessageAssembler.Limits(),
         validator: RPCValidator? = .builtIn,
-        consumers: [any TrafficConsumer], clock: @escaping @Sendable () -> WallTime = WallTime.now
+        consumers: [any TrafficConsumer], clock: @escaping @Sendable () -> WallTime = WallTime.now,
+        steadyClock: @escaping @Sendable () -> NIODeadline = NIODeadline.now
     ) {
         self.clock = clock
+        self.steadyClock = steadyClock
+        _ = clockStep.take(wall: clock(), steady: steadyClock())
         decoder = TrafficDecoder(limits: limits, validator: validator)
         self.consumers = consumers
     }
@@ -28,8 +36,15 @@ package actor TrafficObserver: FrameObserver {
     @discardableResult
     package func observe(_ items: [TapItem]) async -> Duration? {
         var entries: [TrafficEntry] = []
-        for item in items { decoder.receive(item, into: &entries) }
         let now = clock()
+        if let step = clockStep.take(wall: now, steady: steadyClock()) {
+            decoder.clockWasSet(by: step)
+            for item in items {
+                decoder.receive(item.shifted(by: step, now: now), into: &entries)
+            }
+        } else {
+            for item in items { decoder.receive(item, into: &entries) }
+        }
         // Only then: while something is queued, the answer that seems late may be in it.
         if items.isEmpty { decoder.advance(to: now, into: &entries) }
         if !entries.isEmpty {

@@ -99,6 +99,17 @@ package struct TrafficDecoder: Sendable {
         sweep(into: &entries)
     }
 
+    /// Somebody set the clock forward by so many nanoseconds: nothing has waited longer for it.
+    package mutating func clockWasSet(by step: Int64) {
+        now = now.shifted(by: step)
+        for session in sessions.pending.keys { sessions.pending[session]?.shift(by: step) }
+        starts.shift(by: step)
+        for key in streams.keys { streams[key]?.shift(by: step) }
+        fromApp.shift(by: step)
+        fromAccessory.shift(by: step)
+        if blindnessEnds != .min { blindnessEnds &+= step }
+    }
+
     private mutating func receive(_ frame: TappedFrame, into entries: inout [TrafficEntry]) {
         if case .dropped(let reason) = frame.fate {
             if drops.count(frame, reason: reason) {

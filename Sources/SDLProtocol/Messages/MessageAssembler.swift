@@ -200,6 +200,12 @@ package struct MessageAssembler: Sendable {
         }
     }
 
+    /// The clock behind `now` was set forward by so many nanoseconds.
+    package mutating func shift(by step: Int64) {
+        for key in unfinished.keys { unfinished[key]?.lastFrame &+= step }
+        if gapEnds != .min { gapEnds &+= step }
+    }
+
     /// When `expire` has something to do; nil while nothing is unfinished.
     package var nextExpiry: Int64? {
         unfinished.values.map(\.lastFrame).min().map { $0 &+ limits.expiry }

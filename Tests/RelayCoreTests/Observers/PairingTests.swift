@@ -237,7 +237,8 @@ import Testing
         let start = WallTime.now()
         let observer = TrafficObserver(
             consumers: [collector],
-            clock: { WallTime(nanoseconds: start.nanoseconds + 11_000_000_000) })
+            clock: { WallTime(nanoseconds: start.nanoseconds + 11_000_000_000) },
+            steadyClock: { .uptimeNanoseconds(1) })
         let app = AppID(rawValue: 1)
         let frame = TappedFrame(
             frame: .rpc(session: 1, .request, .listFiles), direction: .fromApp, app: app,
