@@ -196,6 +196,15 @@ struct SerialTransportTests {
                 + "SUBSYSTEM==\"tty\", GROUP=\"dialout\", MODE=\"0660\"")
     }
 
+    @Test("a device policy is told from permissions, which would not help")
+    func policy() {
+        // Any character device will do.
+        let forbidden = DeviceNode("/dev/null").problem(opening: EPERM)
+        #expect(forbidden.code == .permissionDenied)
+        #expect(forbidden.remedy?.contains("DeviceAllow=/dev/null rw") == true)
+        #expect(DeviceNode("/dev/null").problem(opening: EACCES).message.contains("with mode 0666"))
+    }
+
     @Test("an attempt that fails leaves no descriptor open, whatever step it fails at")
     func leaksNothing() async throws {
         struct Refused: Error {}

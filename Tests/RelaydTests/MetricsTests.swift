@@ -14,6 +14,12 @@ import relayd
         feed.tellStory()
         (feed.app, feed.session) = (AppID(rawValue: 3), 3)
         feed.request(.registerAppInterface, 1, #"{"appName":"Quote\" Back\\ é","appID":"q"}"#)
+        feed.receive(
+            .frames([
+                TappedFrame(
+                    frame: .rpc(session: 9), direction: .fromAccessory, app: nil, time: feed.time,
+                    fate: .dropped(.noSuchSession(9)))
+            ]))
         let statistics = TrafficStatistics()
         statistics.count(feed.entries)
         let advisor = TrafficAdvisor(facts: SessionFacts())
@@ -84,7 +90,7 @@ import relayd
             #"relayd_rpc_latency_seconds_count\#(latency)} 3"#,
             #"relayd_app_frames_total{app="Music",service="bulk",from="app"} 1"#,
             #"relayd_limit_hits_total{limit="apps.maximum"} 3"#, "relayd_apps 1",
-            "relayd_ring_messages 11",
+            "relayd_ring_messages 12",
         ] {
             #expect(page.contains("\n\(sample)\n"), "\(sample)")
         }
@@ -115,6 +121,48 @@ import relayd
                 environment: [:])
             #expect(check.ending == .exited(0))
             #expect(check.output.isEmpty && check.errors.isEmpty, "\(check.output)\(check.errors)")
+        }
+    }
+
+    // MARK: The alerts of config/prometheus-rules.yaml
+
+    private static let root = URL(filePath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent()
+
+    @Test("the alerts ask for metrics and labels that relayd has")
+    func alertedMetrics() async throws {
+        let page = try await Self.page()
+        let rules = try String(
+            contentsOf: Self.root.appending(path: "config/prometheus-rules.yaml"), encoding: .utf8
+        ).split(separator: "\n").filter { $0.firstMatch(of: #/^ *#/#) == nil }
+            .joined(separator: "\n")
+        let asked = Set(rules.matches(of: #/relayd_[a-z_]+/#).map { String($0.0) })
+        #expect(asked.count >= 10)
+        for name in asked {
+            let family = name.replacing(#/_bucket$/#, with: "")
+            #expect(page.contains("# TYPE \(family) "), "there is no \(name)")
+        }
+        let limits = rules.matches(of: #/limit!?[=~]+"([^"]+)"/#)
+            .flatMap { $0.1.split(separator: "|") }
+        for limit in limits {
+            #expect(RelayLimit(rawValue: String(limit)) != nil, "there is no limit \(limit)")
+        }
+        #expect(!limits.isEmpty)
+    }
+
+    @Test(
+        "the alerts come when they should and not when all is well, says promtool",
+        .enabled(if: promtool != nil, "promtool is not here; Scripts/promtool fetches it"))
+    func alerts() async throws {
+        let tool = try #require(Self.promtool)
+        for arguments in [
+            ["check", "config", "config/prometheus.yaml"],
+            ["test", "rules", "Tests/Prometheus/rules_test.yaml"],
+        ] {
+            let path = Self.root.appending(path: arguments[2]).path
+            let check = try await ChildProcess.run(
+                tool, [arguments[0], arguments[1], path], environment: [:])
+            #expect(check.ending == .exited(0), "\(check.output)\(check.errors)")
         }
     }
 }

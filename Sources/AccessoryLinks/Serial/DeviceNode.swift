@@ -24,7 +24,9 @@ struct DeviceNode {
         case EACCES, EPERM:
             // No permission would help with a path that is wrong.
             if let fileType, fileType != S_IFCHR { return notATerminal() }
-            return permissionDenied()
+            // Mode and group say EACCES; EPERM is the word of a device policy.
+            return error == EPERM && fileType == S_IFCHR
+                ? Self.forbiddenByPolicy(path: path) : permissionDenied()
         case EBUSY:
             return busy()
         case EISDIR, ELOOP:
@@ -83,6 +85,15 @@ extension DeviceNode {
         return Self.permissionDenied(
             path: path, user: user, owner: Self.userName(info.st_uid),
             group: Self.groupName(info.st_gid), mode: info.st_mode & 0o7777)
+    }
+
+    /// A device that DeviceAllow= of relayd's unit does not name.
+    static func forbiddenByPolicy(path: String) -> LinkProblem {
+        LinkProblem(
+            .permissionDenied,
+            "\(path) is of a kind that systemd does not let relayd open, whatever its permissions",
+            remedy: "sudo systemctl edit relayd, add [Service] and DeviceAllow=\(path) rw, "
+                + "then restart relayd")
     }
 
     /// The same without a file, so that it can be tested as root.

@@ -115,7 +115,7 @@ package final class SystemdNotifier: Service {
                 } else {
                     logger.error("no sign of life for systemd: the relay does not answer")
                 }
-                // Not `Task.sleep`, which would start the system's thread pool (see `LoopExecutor`).
+                // Not `Task.sleep`: it would start the system's thread pool (see `LoopExecutor`).
                 let timer = timers.scheduleTask(in: TimeAmount(interval)) { pause.end() }
                 await withTaskCancellationHandler { await pause.wait() } onCancel: { pause.end() }
                 timer.cancel()
