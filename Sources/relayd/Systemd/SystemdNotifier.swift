@@ -117,7 +117,11 @@ package final class SystemdNotifier: Service {
                 }
                 // Not `Task.sleep`: it would start the system's thread pool (see `LoopExecutor`).
                 let timer = timers.scheduleTask(in: TimeAmount(interval)) { pause.end() }
-                await withTaskCancellationHandler { await pause.wait() } onCancel: { pause.end() }
+                await withTaskCancellationHandler {
+                    await pause.wait()
+                } onCancel: {
+                    pause.end()
+                }
                 timer.cancel()
             }
         } onGracefulShutdown: {
