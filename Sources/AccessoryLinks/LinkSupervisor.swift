@@ -12,7 +12,7 @@ package final class LinkSupervisor: Sendable {
         case channelClosed(generation: Int)
         case nodeChanged
         case timerFired(generation: Int)
-        case reopenRequested
+        case reopenRequested(at: ContinuousClock.Instant)
     }
 
     private let transport: any AccessoryTransport
@@ -43,8 +43,10 @@ package final class LinkSupervisor: Sendable {
     }
 
     /// Closes the link if it is open and opens it again, without waiting.
-    package func reopen() {
-        events.yield(.reopenRequested)
+    ///
+    /// - Parameter moment: When somebody asked for it; a link opened since then stays.
+    package func reopen(askedAt moment: ContinuousClock.Instant = .now) {
+        events.yield(.reopenRequested(at: moment))
     }
 
     /// Keeps the link until the task is cancelled; then closes it and returns. To be called once.
@@ -98,8 +100,8 @@ extension LinkSupervisor {
                 if generation == timerGeneration { await open() }
             case .nodeChanged:
                 await nodeChanged()
-            case .reopenRequested:
-                await reopen()
+            case .reopenRequested(let moment):
+                await reopen(askedAt: moment)
             }
         }
 
@@ -216,7 +218,8 @@ extension LinkSupervisor {
 
         // MARK: Asked from outside
 
-        private mutating func reopen() async {
+        private mutating func reopen(askedAt moment: ContinuousClock.Instant) async {
+            if let (_, _, since) = link, since > moment { return }
             policy.restart()
             if let (channel, _, _) = link {
                 link = nil

@@ -195,10 +195,12 @@ struct Daemon {
                 try await relay.disconnect(app, because: .byOperator(reason))
             },
             reopen: { reason in
-                // First by the hub, so that apps and log hear the reason.
+                // First by the hub, so that apps and log hear the reason; the link may be open again
+                // by itself before the supervisor is asked.
+                let now = ContinuousClock.now
                 let why = "reopened by relayctl" + (reason.map { ": \($0)" } ?? "")
                 try await relay.reopenLink(reason: why)
-                link.reopen()
+                link.reopen(askedAt: now)
                 events.add(.control, "the link is \(why)")
             },
             setServer: { isActive in

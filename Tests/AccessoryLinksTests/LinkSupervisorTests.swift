@@ -180,6 +180,22 @@ struct LinkSupervisorTests {
         }
     }
 
+    @Test("a link opened after somebody asked for a new one is that new one")
+    func reopenedAlready() async throws {
+        let tty = try PseudoTerminal()
+        try await SupervisedLink("serial:\(tty.path)").run { link in
+            let asked = ContinuousClock.now
+            try await link.waitUntilOpen()
+            try await #require(link.probe.seen.value.channel).close()
+            try await link.waitUntilOpen(times: 2)
+            link.supervisor.reopen(askedAt: asked)
+            // What is asked for later is done later, so the first wish has been answered then.
+            link.supervisor.reopen()
+            try await link.waitUntilOpen(times: 3)
+            #expect(link.probe.seen.value.inactive == 2)
+        }
+    }
+
     @Test("a link closed by the hub is reported as closed here and opened again")
     func closedByHub() async throws {
         let tty = try PseudoTerminal()

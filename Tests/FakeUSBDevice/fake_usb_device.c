@@ -67,6 +67,9 @@ static int last_number, bridge_port, wake[2];
 static long finished; /* transfers */
 static int stalls[2] = {-1, -1}, short_bytes = -1, fail_next[2];
 static gboolean is_held, is_busy;
+/* What is behind a transfer taken in part waits until the host has noticed and taken it back. */
+static gboolean is_cut;
+static Urb *unnoticed;
 static char driver[32], detached[32], aoa_mode[16] = "accessory";
 static Device *returning; /* to be back in accessory mode at this time */
 static gint64 returns_at;
@@ -144,7 +147,7 @@ static void pump(Device *device) {
         if (bytes <= 0) break;
         finish(device, g_queue_pop_head(&device->incoming), 0, bytes);
     }
-    while (!is_held && !g_queue_is_empty(&device->outgoing)) {
+    while (!is_held && !is_cut && !g_queue_is_empty(&device->outgoing)) {
         if (fails(device, &device->outgoing, 1)) continue;
         Urb *urb = g_queue_peek_head(&device->outgoing);
         int length = urb->urb->buffer_length;
@@ -160,8 +163,8 @@ static void pump(Device *device) {
         finish(device, g_queue_pop_head(&device->outgoing), 0, length);
         if (is_short) {
             short_bytes = -1;
-            /* What is behind it must wait until the host has taken notice. */
-            is_held = TRUE;
+            is_cut = TRUE;
+            unnoticed = urb;
             say("short");
         }
     }
@@ -342,7 +345,7 @@ static int discard(Device *device, gulong address) {
             if (urb->argument->client_addr != address) continue;
             g_queue_delete_link(queues[i], link);
             finish(device, urb, -ENOENT, urb->moved);
-            if (g_queue_is_empty(&device->outgoing)) is_held = FALSE;
+            if (!unnoticed && g_queue_is_empty(&device->outgoing)) is_cut = FALSE;
             return 0;
         }
     return EINVAL;
@@ -447,6 +450,10 @@ static gboolean on_ioctl(UMockdevIoctlBase *base, UMockdevIoctlClient *client, g
         umockdev_ioctl_data_set_ptr(place, 0, urb->argument);
         umockdev_ioctl_client_complete(client, 0, 0);
         umockdev_ioctl_data_unref(place);
+        if (urb == unnoticed) {
+            unnoticed = NULL;
+            is_cut = !g_queue_is_empty(&device->outgoing);
+        }
         free_urb(urb);
         g_mutex_unlock(&lock);
         return TRUE;
@@ -546,7 +553,7 @@ static void serve(int listener) {
             polled[3 + i].fd = device->present ? device->bridge : -1;
             polled[3 + i].events =
                 (g_queue_is_empty(&device->incoming) ? 0 : POLLIN) |
-                (g_queue_is_empty(&device->outgoing) || is_held ? 0 : POLLOUT);
+                (g_queue_is_empty(&device->outgoing) || is_held || is_cut ? 0 : POLLOUT);
             if (polled[3 + i].events == 0) polled[3 + i].fd = -1;
         }
         gint64 rest = returning ? (returns_at - g_get_monotonic_time()) / 1000 + 1 : -1;

@@ -45,27 +45,6 @@ struct TailTests {
         }
     }
 
-    @Test("tail stands back behind relayd, with all of its threads") func niceness() async throws {
-        try await Relayd.run(accessory: "sim:") { relayd in
-            let tail = try await Program.relayctl.start(["tail", "--socket", relayd.controlSocket])
-            defer { tail.signal(SIGKILL) }
-            _ = try await tail.output.wait(for: "a line") { $0.first }
-            let directory = "/proc/\(tail.pid)/task"
-            let threads = try FileManager.default.contentsOfDirectory(atPath: directory)
-            #expect(threads.count > 1)
-            for thread in threads {
-                // One may have ended meanwhile.
-                let path = "\(directory)/\(thread)/stat"
-                guard let facts = try? String(contentsOfFile: path, encoding: .utf8) else {
-                    continue
-                }
-                // Field 19 of proc(5); the second one, in brackets, may hold blanks.
-                let fields = facts.split(separator: ")").last?.split(separator: " ") ?? []
-                #expect(fields.count > 16 && Int(fields[16]) ?? 0 >= 10, "\(facts)")
-            }
-        }
-    }
-
     @Test("a relayd that stops lets its readers go at once") func stops() async throws {
         try await Relayd.run(accessory: "sim:") { relayd in
             let tail = try await Program.relayctl.start(["tail", "--socket", relayd.controlSocket])

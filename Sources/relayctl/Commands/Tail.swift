@@ -114,7 +114,6 @@ package struct TailCommand: AsyncParsableCommand {
             style: output.style(self.output.color), filters: try filters(), beginning: try start(),
             isFollowing: !once, pause: { try await Task.sleep(for: Self.pause) })
         output.endWithReader()
-        if !once { Niceness.standBack() }
         do {
             try await tail.run()
         } catch let error as ControlClientError {

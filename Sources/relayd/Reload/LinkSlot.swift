@@ -21,9 +21,9 @@ final class LinkSlot: Sendable {
         replacement.yield(supervisor)
     }
 
-    /// Closes the link if it is open and opens it again, without waiting.
-    func reopen() {
-        latest.withLock { $0 }.reopen()
+    /// Closes the link if it was open at `moment` and still is, and opens it again; does not wait.
+    func reopen(askedAt moment: ContinuousClock.Instant) {
+        latest.withLock { $0 }.reopen(askedAt: moment)
     }
 
     /// Runs until the task is cancelled, which closes the link.

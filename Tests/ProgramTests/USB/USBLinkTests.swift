@@ -172,10 +172,12 @@ struct USBLinkTests {
                 try bench.usb.tell("short 1001")
                 let frame = Frame.data(session: 1, bytes: bytes)
                 try await app.send(frame)
-                // Had nothing been cut short, the second half would not be one.
-                try await bench.usb.process.output.first(containing: "short")
-                try bench.usb.tell("hold no")
                 #expect(try await headUnit.next() == frame)
+            }
+            // Had nothing been cut short, the second halves would not have been one.
+            _ = try await bench.usb.process.output.wait(for: "two transfers taken in part") {
+                lines in
+                lines.count { $0 == "short" } == 2 ? true : nil
             }
             try await headUnit.checkBothWays(app, session: 1)
         }
