@@ -61,7 +61,7 @@ struct JournalBudgetTests {
         let received = Collected<JournalEntry>()
         let moment = Moment(Self.start)
         let writer = LineWriter(
-            .journal(send: { received.add($0) }), label: "test", now: { moment.now })
+            .journal(send: { received.add($0) }), now: { moment.now })
         writer.mark(["LINK": "sim:"])
         let fitting = JournalBudget.entriesPerWindow - JournalBudget.reserve
         for number in 0..<(fitting + 7) { writer.write("line \(number)") }

@@ -36,7 +36,7 @@ import relayd
     @Test("a changed threshold counts for every logger that has no level of its own")
     func threshold() {
         let threshold = LogThreshold(.info)
-        let writer = LineWriter(.journal(send: { _ in true }), label: "test")
+        let writer = LineWriter(.journal(send: { _ in true }))
         var handlers = (0..<2).map { _ in
             WriterLogHandler(label: "x", format: .json, threshold: threshold, writer: writer)
         }

@@ -42,7 +42,7 @@ struct LoggingLineWriterTests {
         let pipe = try Self.makePipe()
         defer { close(pipe.read) }
         let reader = Self.readLines(pipe.read)
-        let writer = LineWriter(.descriptor(pipe.write), label: "test")
+        let writer = LineWriter(.descriptor(pipe.write))
         let lines = (0..<5_000).map { "line \($0) " + String(repeating: "x", count: $0 % 200) }
         for line in lines { writer.write(line) }
         await writer.flush(within: .seconds(30))
@@ -56,7 +56,7 @@ struct LoggingLineWriterTests {
         let pipe = try Self.makePipe()
         defer { close(pipe.read) }
         let reader = Self.readLines(pipe.read)
-        let writer = LineWriter(.descriptor(pipe.write), label: "test")
+        let writer = LineWriter(.descriptor(pipe.write))
         await withTaskGroup(of: Void.self) { group in
             for task in 0..<4 {
                 group.addTask { for line in 0..<500 { writer.write("\(task)-\(line)") } }
@@ -71,7 +71,7 @@ struct LoggingLineWriterTests {
     func slowReader() async throws {
         let pipe = try Self.makePipe()
         defer { close(pipe.read) }
-        let writer = LineWriter(.descriptor(pipe.write), label: "test", queueLimit: 100_000)
+        let writer = LineWriter(.descriptor(pipe.write), queueLimit: 100_000)
         // More than a pipe takes, which is 64 KiB: whenever the writer's thread comes to it, there
         // it stays until somebody reads, and no room comes back that a later line could have.
         let first = String(repeating: "f", count: 70_999)
@@ -98,7 +98,7 @@ struct LoggingLineWriterTests {
     func gapAtTheEnd() async throws {
         let pipe = try Self.makePipe()
         defer { close(pipe.read) }
-        let writer = LineWriter(.descriptor(pipe.write), label: "test", queueLimit: 10)
+        let writer = LineWriter(.descriptor(pipe.write), queueLimit: 10)
         writer.write("longer than ten bytes")
         await writer.flush(within: .seconds(30))
         close(pipe.write)
@@ -111,7 +111,7 @@ struct LoggingLineWriterTests {
     func closedReader() async throws {
         let pipe = try Self.makePipe()
         defer { close(pipe.write) }
-        let writer = LineWriter(.descriptor(pipe.write), label: "test")
+        let writer = LineWriter(.descriptor(pipe.write))
         close(pipe.read)
         writer.write("into the void")
         await writer.flush(within: .seconds(30))
@@ -126,7 +126,7 @@ struct LoggingLineWriterTests {
         let pipe = try Self.makePipe()
         defer { close(pipe.read) }
         #expect(fcntl(pipe.write, F_SETFL, O_NONBLOCK) == 0)
-        let writer = LineWriter(.descriptor(pipe.write), label: "test")
+        let writer = LineWriter(.descriptor(pipe.write))
         // More than the pipe takes: the writer meets EAGAIN and partial writes.
         let lines = (0..<300).map { "\($0) " + String(repeating: "y", count: 1_000) }
         for line in lines { writer.write(line) }
@@ -141,7 +141,7 @@ struct LoggingLineWriterTests {
         let full = open("/dev/full", O_WRONLY)
         try #require(full >= 0)
         defer { close(full) }
-        let writer = LineWriter(.descriptor(full), label: "test")
+        let writer = LineWriter(.descriptor(full))
         writer.write("no room")
         await writer.flush(within: .seconds(30))
         #expect(!writer.isBroken)
@@ -151,7 +151,7 @@ struct LoggingLineWriterTests {
     @Test("a reader that has stopped does not hold up the end")
     func flushGivesUp() async throws {
         let pipe = try Self.makePipe()
-        let writer = LineWriter(.descriptor(pipe.write), label: "test")
+        let writer = LineWriter(.descriptor(pipe.write))
         for _ in 0..<100 { writer.write(String(repeating: "z", count: 1_000)) }
         await writer.flush(within: .milliseconds(1))
         // Lets the writer's queue end with the test.
@@ -165,7 +165,7 @@ struct LoggingLineWriterTests {
     func journal() async throws {
         let received = Collected<JournalEntry>()
         let journal = LineWriter(
-            .journal(send: { received.add($0) && $0.message != "refused" }), label: "test")
+            .journal(send: { received.add($0) && $0.message != "refused" }))
         journal.write("taken", priority: .notice, fields: ["RELAYD_FUNCTION": "Show"])
         journal.write("refused")
         await journal.flush(within: .seconds(30))
@@ -182,7 +182,7 @@ struct LoggingLineWriterTests {
             close(pipe.read)
             close(pipe.write)
         }
-        let plain = LineWriter(.descriptor(pipe.write), label: "test")
+        let plain = LineWriter(.descriptor(pipe.write))
         plain.write("plain", fields: Self.unwanted())
         await plain.flush(within: .seconds(30))
         #expect(plain.counters.written == 1)

@@ -95,7 +95,7 @@ struct LoggingRecordTests {
     @Test("a logger of swift-log writes through the handler, with all its metadata")
     func handler() async {
         let received = Collected<JournalEntry>()
-        let writer = LineWriter(.journal(send: { received.add($0) }), label: "test")
+        let writer = LineWriter(.journal(send: { received.add($0) }))
         var handler = WriterLogHandler(
             label: "hub", format: .text(color: true), level: .info, writer: writer)
         handler.metadataProvider = Logger.MetadataProvider { ["session": "3"] }

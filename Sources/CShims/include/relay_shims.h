@@ -81,7 +81,4 @@ int relay_pty_open(int *master, char *path, size_t size);
  * (posix_spawn_file_actions_addclosefrom_np, a GNU extension). */
 int relay_spawn_close_from(void *actions, int fd);
 
-/* Names the calling thread, as ps -L and debuggers show it: at most 15 bytes, else ERANGE. */
-int relay_thread_set_name(const char *name);
-
 #endif

@@ -51,7 +51,7 @@ package final class LineWriter: Sendable {
     private let queueLimit: Int
     private let missedNotice: @Sendable (Int) -> String
     private let now: @Sendable () -> ContinuousClock.Instant
-    private let thread: SerialThread
+    private let thread = SerialThread()
     private let state = Mutex(State())
 
     private struct State {
@@ -82,12 +82,11 @@ package final class LineWriter: Sendable {
     }
 
     /// - Parameters:
-    ///   - label: names the thread in debuggers.
     ///   - queueLimit: bytes that may wait for a slow reader.
     ///   - missedNotice: the line that marks a gap of so many lines.
     ///   - now: the clock of the journal's budget.
     package init(
-        _ destination: Destination, label: String, queueLimit: Int = LineWriter.defaultQueueLimit,
+        _ destination: Destination, queueLimit: Int = LineWriter.defaultQueueLimit,
         missedNotice: @escaping @Sendable (Int) -> String = LineWriter.textNotice,
         now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
     ) {
@@ -95,7 +94,6 @@ package final class LineWriter: Sendable {
         self.destination = destination
         self.queueLimit = queueLimit
         self.missedNotice = missedNotice
-        thread = SerialThread("log \(label)")
         if case .journal = destination { isJournal = true } else { isJournal = false }
         _ = Self.brokenPipesAreErrors
     }

@@ -62,7 +62,7 @@ package enum LoggingSetup {
         let isJSON = config.format == .json
         let notice = isJSON ? LineWriter.jsonNotice : LineWriter.textNotice
 
-        func writer(_ descriptor: Int32, label: String) -> LineWriter {
+        func writer(_ descriptor: Int32) -> LineWriter {
             let isJournal =
                 switch config.destination {
                 case .terminal: false
@@ -70,7 +70,7 @@ package enum LoggingSetup {
                 case .auto: Journal.isStream(descriptor, environment: environment)
                 }
             return LineWriter(
-                isJournal ? .journald : .descriptor(descriptor), label: label, missedNotice: notice)
+                isJournal ? .journald : .descriptor(descriptor), missedNotice: notice)
         }
         func format(_ descriptor: Int32, _ writer: LineWriter) -> WriterLogHandler.Format {
             if isJSON { return .json }
@@ -79,12 +79,12 @@ package enum LoggingSetup {
                     && wantsColor(config.color, descriptor, environment: environment))
         }
 
-        let traffic = writer(standardOutput, label: "traffic")
+        let traffic = writer(standardOutput)
         // One writer where both streams end in the same place: it keeps the lines in order.
         let shared =
             isSameFile(standardOutput, standardError)
             || (traffic.isJournal && config.destination == .journald)
-        let messages = shared ? traffic : writer(standardError, label: "messages")
+        let messages = shared ? traffic : writer(standardError)
         return LogOutputs(
             messages: messages, traffic: traffic,
             messageFormat: format(standardError, messages),
