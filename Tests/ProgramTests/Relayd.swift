@@ -35,12 +35,16 @@ struct Relayd {
     ) async throws {
         try await TemporaryDirectory.run { directory in
             let file = try directory.write(config, to: "relayd.yaml")
-            let process = try await Program.relayd.start(
-                [
-                    "--config", file, "--accessory", accessory, "--listen", "127.0.0.1:0",
-                    "--control-socket", directory.file("relayd.sock"),
-                ] + arguments, environment: environment, readsOutput: readsOutput)
-            try await run(process, in: directory, body)
+            // Nobody else gets the port while relayd has closed it.
+            try await UnusedPort.run { port in
+                let process = try await Program.relayd.start(
+                    [
+                        "--config", file, "--accessory", accessory,
+                        "--listen", "127.0.0.1:\(port)",
+                        "--control-socket", directory.file("relayd.sock"),
+                    ] + arguments, environment: environment, readsOutput: readsOutput)
+                try await run(process, in: directory, body)
+            }
         }
     }
 

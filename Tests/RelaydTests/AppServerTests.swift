@@ -11,23 +11,24 @@ import Testing
 @testable import relayd
 
 @Suite struct AppServerTests {
-    private static func run(_ body: (Relay) async throws -> Void) async throws {
+    /// With a relay, and a port that can be closed and opened again.
+    private static func run(_ body: (Relay, Int) async throws -> Void) async throws {
         let relay = try await Relay.start(
             on: MultiThreadedEventLoopGroup.singleton.next(), configuration: RelayConfiguration(),
             accessoryAddress: "sim:", logger: ControlTestServer.quiet)
-        try await body(relay)
+        try await UnusedPort.run { try await body(relay, $0) }
         await relay.shutDown()
     }
 
     @Test("switched off, apps leave and none can come; switched on, they find the same port")
     func offAndOn() async throws {
-        try await Self.run { relay in
+        try await Self.run { relay, port in
             let states = Mutex<[String]>([])
             let server = AppServer(
-                [ListenAddress(host: "127.0.0.1", port: 0)], relay: relay,
+                [ListenAddress(host: "127.0.0.1", port: port)], relay: relay,
                 report: { state in states.withLock { $0.append("\(state)".prefix(6).description) } }
             )
-            let port = try #require(try await server.start().first?.port)
+            _ = try await server.start()
             let app = try await FramePeer.connect(port: port)
             while try await relay.snapshot().apps.isEmpty { await Task.yield() }
 
@@ -50,9 +51,9 @@ import Testing
 
     @Test("a port somebody took meanwhile is told, and tried again when asked")
     func taken() async throws {
-        try await Self.run { relay in
+        try await Self.run { relay, port in
             let server = AppServer(
-                [ListenAddress(host: "127.0.0.1", port: 0)], relay: relay,
+                [ListenAddress(host: "127.0.0.1", port: port)], relay: relay,
                 report: { _ in })
             let addresses = try await server.start()
             _ = try await server.setActive(false)
@@ -68,14 +69,11 @@ import Testing
 
     @Test("addresses changed while it is off are opened when it is switched on")
     func changedWhileOff() async throws {
-        try await Self.run { relay in
+        try await Self.run { relay, port in
             let first = ListenAddress(host: "127.0.0.1", port: 0)
             let server = AppServer([first], relay: relay, report: { _ in })
             let old = try #require(try await server.start().first)
             _ = try await server.setActive(false)
-            let spare = try await AppListener.open([first], for: relay)
-            let port = try #require(spare.addresses.first?.port)
-            await spare.close()
             let second = ListenAddress(host: "127.0.0.1", port: port)
             try await server.change(to: [second])
             await #expect(throws: (any Error).self) { try await FramePeer.connect(port: port) }
@@ -88,10 +86,10 @@ import Testing
 
     @Test("what cannot be opened is refused, and what was open stays open")
     func refused() async throws {
-        try await Self.run { relay in
-            let here = ListenAddress(host: "127.0.0.1", port: 0)
+        try await Self.run { relay, port in
+            let here = ListenAddress(host: "127.0.0.1", port: port)
             let server = AppServer([here], relay: relay, report: { _ in })
-            let port = try #require(try await server.start().first?.port)
+            _ = try await server.start()
             // 192.0.2.1 is nobody's address.
             await #expect(throws: ListenError.self) {
                 try await server.change(to: [ListenAddress(host: "192.0.2.1", port: port)])
@@ -111,11 +109,7 @@ import Testing
         "a socket for IPv6 gives up IPv4 when that gets a socket of its own, and takes it back",
         .enabled(if: Self.hasIPv6, "this machine has no IPv6"))
     func dualStack() async throws {
-        try await Self.run { relay in
-            let spare = try await AppListener.open(
-                [ListenAddress(host: "::", port: 0)], for: relay)
-            let port = try #require(spare.addresses.first?.port)
-            await spare.close()
+        try await Self.run { relay, port in
             let six = ListenAddress(host: "::", port: port)
             let four = ListenAddress(host: "127.0.0.1", port: port)
             let server = AppServer([six], relay: relay, report: { _ in })
@@ -136,7 +130,7 @@ import Testing
 
     @Test("systemd's sockets are served, cannot be switched off, and are not exchanged")
     func inherited() async throws {
-        try await Self.run { relay in
+        try await Self.run { relay, _ in
             let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
             try #require(descriptor >= 0 && listen(descriptor, 8) == 0)
             let server = AppServer(

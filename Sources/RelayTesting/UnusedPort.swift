@@ -1,10 +1,9 @@
 import Glibc
-import RelayTesting
 
-/// A port of this machine on which nobody listens.
-enum UnusedPort {
+/// A port of this machine on which nobody listens, and which nobody else is given meanwhile.
+package enum UnusedPort {
     /// Runs `body` while the port is kept from others. A head unit of the test may listen on it.
-    static func run(_ body: (Int) async throws -> Void) async throws {
+    package static func run(_ body: (Int) async throws -> Void) async throws {
         // Bound and not listening: connections are refused, and because both sides say
         // SO_REUSEADDR, a socket that listens may come beside it.
         let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
