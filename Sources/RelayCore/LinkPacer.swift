@@ -27,10 +27,10 @@ struct LinkPacer {
     static let firstBytes = 4 << 10
     /// Looking costs a system call, so little is written to a slow link before the next one.
     static let leastLookBytes = 64 << 10
-    /// Small frames share a system call as far as this, while others wait.
-    static let leastBatchBytes = 16 << 10
+    /// Small frames share a system call as far as this, while others wait: 4 ms at 1 MB/s.
+    static let leastBatchBytes = 4 << 10
     /// A fast link gets this time's worth in one go: system calls cost it more than the wait. At
-    /// 64 MB/s and below it is no more than the least.
+    /// 16 MB/s and below it is no more than the least.
     static let batchTime: TimeAmount = .microseconds(250)
     /// What a read brings in from an app at most.
     static let mostBatchBytes = ReadBuffer.maximumBytes

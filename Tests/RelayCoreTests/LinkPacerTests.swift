@@ -46,8 +46,8 @@ struct LinkPacerTests {
     @Test("a fast link gets more in one go, never more than a read brings")
     func batches() {
         var pacer = LinkPacer()
-        #expect(pacer.batchBytes == 16 << 10)
-        for (gone, batch) in [(100_000, 16 << 10), (4_000_000, 100_000), (99_000_000, 256 << 10)] {
+        #expect(pacer.batchBytes == 4 << 10)
+        for (gone, batch) in [(100_000, 4 << 10), (4_000_000, 100_000), (99_000_000, 256 << 10)] {
             pacer = LinkPacer()
             pacer.wrote(gone + 1000)
             pacer.held(at: start)
