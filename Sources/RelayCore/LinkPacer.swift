@@ -11,9 +11,10 @@ import NIOCore
 /// after `nextLook`.
 ///
 /// The rate is learnt while frames are held. Before that, what has gone between two looks proves
-/// that the link is at least so fast, which lets a fast one start at full speed. On a link whose
-/// kernel cannot tell (a pty) nothing is known to be on its way, and the bound is the kernel's own
-/// small buffer.
+/// that the link is at least so fast, which lets a fast one start at full speed. Neither believes a
+/// moment: a slow head unit's receive buffer takes its fill as fast as memory does, and then nothing
+/// for a while. On a link whose kernel cannot tell (a pty) nothing is known to be on its way, and the
+/// bound is the kernel's own small buffer.
 struct LinkPacer {
     /// Time worth of bytes that may be on their way when a frame follows another: with 8 KB frames
     /// at 1 MB/s another app's RPC has to wait for less than 20 ms.
@@ -36,6 +37,13 @@ struct LinkPacer {
     static let mostBatchBytes = ReadBuffer.maximumBytes
     /// A rate is taken over at least this long, because drivers report in steps.
     static let sampleTime: TimeAmount = .milliseconds(10)
+    /// The same while nothing ever waits: a receive buffer may have taken all of it at once. Frame
+    /// follows frame meanwhile, as fast as the link runs dry.
+    static let drySampleTime: TimeAmount = .milliseconds(50)
+    /// The same when it runs dry and has to wait in turn: a receive buffer opens in steps.
+    static let stepSampleTime: TimeAmount = .milliseconds(500)
+    /// The same while nothing goes.
+    static let standstillTime: TimeAmount = .seconds(1)
     /// Sooner is not worth a turn of the event loop.
     static let shortestLook: TimeAmount = .microseconds(500)
     /// A link that stands still is looked at this often.
@@ -48,7 +56,23 @@ struct LinkPacer {
     private var lookedAt: NIODeadline?
     private var waiting = 0
     private var written = 0
-    private var sample: (since: NIODeadline, bytes: Int)?
+    private var sample: Sample?
+
+    /// What has gone while frames were held.
+    private struct Sample {
+        let since: NIODeadline
+        var bytes = 0
+        /// At a look nothing was on its way any more.
+        var ranDry = false
+        /// At a look something still was.
+        var hadToWait = false
+
+        var leastTime: TimeAmount {
+            if bytes == 0 { return LinkPacer.standstillTime }
+            guard ranDry else { return LinkPacer.sampleTime }
+            return hadToWait ? LinkPacer.stepSampleTime : LinkPacer.drySampleTime
+        }
+    }
 
     /// Bytes on their way, at most: what waited at the last look and what was written since.
     var inFlight: Int { waiting + written }
@@ -79,7 +103,7 @@ struct LinkPacer {
 
     /// A frame has to wait: from now on the link is busy, and what drains tells how fast it is.
     mutating func held(at now: NIODeadline) {
-        if sample == nil { sample = (now, 0) }
+        if sample == nil { sample = Sample(since: now) }
     }
 
     /// No frame waits any more.
@@ -97,25 +121,26 @@ struct LinkPacer {
         defer { setBounds() }
         let left = min(max(0, measured), inFlight)
         let drained = inFlight - left
+        let isDry = left == 0 && !isFull
         waiting = left
         written = 0
-        prove(drained, isDry: left == 0 && !isFull, at: now)
-        guard let (since, bytes) = sample else {
+        prove(drained, isDry: isDry, at: now)
+        guard var current = sample else {
             rate = rate.map { max($0, provenRate) }
             return
         }
-        let seconds = Double((now - since).nanoseconds) / 1e9
-        let measuredRate = seconds > 0 ? Double(bytes + drained) / seconds : 0
-        if left == 0, !isFull {
-            // It ran dry, so it is faster than this, and than we thought.
-            rate = max(measuredRate, (rate ?? 0) * 1.5)
-            if rate == 0 { rate = nil }
-            sample = (now, 0)
-        } else if now - since >= Self.sampleTime {
+        current.bytes += drained
+        if isDry { current.ranDry = true } else { current.hadToWait = true }
+        sample = current
+        let time = now - current.since
+        guard time >= current.leastTime else { return }
+        sample = Sample(since: now)
+        let measuredRate = Double(current.bytes) * 1e9 / Double(time.nanoseconds)
+        if current.hadToWait {
             rate = rate.map { ($0 + measuredRate) / 2 } ?? measuredRate
-            sample = (now, 0)
         } else {
-            sample = (since, bytes + drained)
+            // It is faster than this, and than we thought.
+            rate = max(measuredRate, (rate ?? 0) * 1.5)
         }
     }
 
@@ -135,12 +160,14 @@ struct LinkPacer {
         batchBytes = min(max(Self.leastBatchBytes, bytes(Self.batchTime)), Self.mostBatchBytes)
     }
 
-    /// All of it has gone since the last look, so it went at least so fast.
+    /// All of it has gone since the last look, so it went at least so fast. Only as much as has gone
+    /// may be more on its way next time, so that no buffer's fill proves a rate.
     private mutating func prove(_ bytes: Int, isDry: Bool, at now: NIODeadline) {
         defer { lookedAt = now }
         provenRate = 0
         guard isDry, let lookedAt, now > lookedAt else { return }
-        provenRate = Double(bytes) * 1e9 / Double((now - lookedAt).nanoseconds)
+        let most = Double(limit + bytes) * 1e9 / Double(Self.target.nanoseconds)
+        provenRate = min(most, Double(bytes) * 1e9 / Double((now - lookedAt).nanoseconds))
     }
 
     /// When to look again while frames are held: when there should be room for the next.

@@ -69,9 +69,9 @@ enum SharingBenchmark: Benchmark {
             "two apps ask with \(requestBytes) B requests, one in flight each, 5 ms after the answer"
                 + " before; the head unit",
             "answers when it has read a request; PutFiles in frames of 1.5 KB; a throttled head unit",
-            "takes 5 ms worth at a time (TCP: SO_RCVBUF 16 KB); percentiles over all requests, those",
-            "unanswered at the end count with their age; FIFO: the apps' frames in the order of",
-            "writing through one socat; link: bytes the head unit got while the flood was on",
+            "takes 5 ms worth at a time (TCP: SO_RCVBUF 8 KB, segments of 1,460 B); percentiles over",
+            "all requests, those unanswered at the end count with their age; FIFO: the apps' frames in",
+            "the order of writing through one socat; link: bytes the head unit got during the flood",
         ])
         for link in links {
             let loads = link.bytesPerSecond == nil ? [Load.files] : Load.allCases
@@ -140,7 +140,7 @@ enum SharingBenchmark: Benchmark {
         _ link: Link, _ load: Load, _ setting: Setting, _ times: inout Times,
         connect: (_ receiveBuffer: Int32?) throws -> any SharedLink
     ) throws {
-        let shared = try connect(link.bytesPerSecond == nil ? nil : 16 << 10)
+        let shared = try connect(link.bytesPerSecond == nil ? nil : 8 << 10)
         let answers = shared.sessions.map { ($0, Pings.answer(session: $0, bytes: requestBytes)) }
         let headUnit = AnsweringHeadUnit(
             shared.headUnit, bytesPerSecond: link.bytesPerSecond,
