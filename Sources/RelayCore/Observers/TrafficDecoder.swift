@@ -217,7 +217,8 @@ package struct TrafficDecoder: Sendable {
         } else if message.service == .control {
             content =
                 SecurityQuery(message).map { .security($0) }
-                ?? Self.undecodable(message, .securityQuery(bytes: message.payloadBytes))
+                ?? .undecodable(
+                    UndecodableEntry(message, .securityQuery(bytes: message.payloadBytes)))
         } else {
             do {
                 var rpc = try RPCMessage(message)
@@ -228,7 +229,10 @@ package struct TrafficDecoder: Sendable {
                         in: rpc, from: tapped.direction, session: tapped.frame.sessionID) ?? []
                 content = .rpc(paired)
             } catch {
-                content = Self.undecodable(message, problem.map { .assembly($0) } ?? .rpc(error))
+                let unreadable = UndecodableEntry(
+                    message, problem.map { .assembly($0) } ?? .rpc(error))
+                pair(unreadable, tapped)
+                content = .undecodable(unreadable)
             }
         }
         var entry = entry(content, tapped, bytes: message.payloadBytes, frames: message.frames)
@@ -271,28 +275,33 @@ package struct TrafficDecoder: Sendable {
         return rpc
     }
 
+    /// Head units answer a request even when its JSON cannot be read. Nobody is warned when they do
+    /// not: it may have been anything.
+    private mutating func pair(_ unreadable: UndecodableEntry, _ tapped: TappedFrame) {
+        guard let header = unreadable.header else { return }
+        let session = tapped.frame.sessionID
+        switch header.type {
+        case .request:
+            _ = sessions.pending[session, default: PendingRequests()].add(
+                PendingRequest(
+                    number: lastNumber + 1, functionID: FunctionID(rawValue: header.functionID),
+                    correlationID: header.correlationID, direction: tapped.direction,
+                    time: tapped.time, patience: .max))
+        case .response:
+            _ = sessions.pending[session]?.answer(
+                direction: tapped.direction, correlationID: header.correlationID)
+        case .notification: break
+        }
+    }
+
     private mutating func broken(
         _ message: Message, _ problem: AssemblyProblem, _ direction: Direction
     ) -> TrafficEntry {
         entry(
-            Self.undecodable(message, .assembly(problem)), app: sessions.app(message.sessionID),
+            .undecodable(UndecodableEntry(message, .assembly(problem))),
+            app: sessions.app(message.sessionID),
             session: message.sessionID, service: message.service, direction: direction,
             bytes: message.payloadBytes, frames: message.frames)
-    }
-
-    private static func undecodable(
-        _ message: Message, _ reason: UndecodableEntry.Reason
-    ) -> TrafficEntry.Content {
-        let payload = message.payload
-        let length = min(payload.readableBytes, UndecodableEntry.maximumFirstBytes)
-        let hasHeader = message.version > 1 && message.service.carriesRPC && !message.isEncrypted
-        // A copy, so that an entry kept for long does not keep a whole read buffer with it.
-        var firstBytes = ByteBuffer()
-        firstBytes.writeBytes(payload.readableBytesView.prefix(length))
-        return .undecodable(
-            UndecodableEntry(
-                reason: reason, header: hasHeader ? RPCHeader(payload) : nil,
-                firstBytes: firstBytes))
     }
 
     // MARK: Dropped frames

@@ -135,6 +135,19 @@ package struct UndecodableEntry: Sendable {
     package static let maximumFirstBytes = 64
 }
 
+extension UndecodableEntry {
+    init(_ message: Message, _ reason: Reason) {
+        let payload = message.payload
+        let length = min(payload.readableBytes, Self.maximumFirstBytes)
+        let hasHeader = message.version > 1 && message.service.carriesRPC && !message.isEncrypted
+        // A copy, so that an entry kept for long does not keep a whole read buffer with it.
+        var firstBytes = ByteBuffer()
+        firstBytes.writeBytes(payload.readableBytesView.prefix(length))
+        self.init(
+            reason: reason, header: hasHeader ? RPCHeader(payload) : nil, firstBytes: firstBytes)
+    }
+}
+
 extension UndecodableEntry.Reason: CustomStringConvertible {
     package var description: String {
         switch self {

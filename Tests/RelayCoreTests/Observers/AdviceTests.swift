@@ -144,6 +144,42 @@ import Testing
         #expect(found.first?.text.contains("does not know this function") == true)
     }
 
+    @Test("a function that is in no specification is not a parameter's fault")
+    func functionOfNobody() async {
+        let found = await advice { talk in
+            talk.starts()
+            talk.request(FunctionID(rawValue: 0x270F), 5)
+            talk.response(.genericResponse, 5, #"{"success":false,"resultCode":"INVALID_DATA"}"#)
+        }
+        let refusal = found.last { $0.code == .invalidData }
+        #expect(refusal?.text.contains("does not know this function") == true)
+        #expect(refusal?.remedy.contains("RPC version") == true)
+    }
+
+    @Test("INVALID_DATA for a request that is no JSON says so, and was asked for")
+    func invalidJSON() async {
+        let found = await advice { talk in
+            talk.starts()
+            talk.request(.show, 77, #"{"mainField1":"#)
+            talk.response(.show, 77, #"{"success":false,"resultCode":"INVALID_DATA"}"#)
+        }
+        #expect(found.map(\.code) == [.notAnRPC, .invalidData])
+        #expect(found.last?.text.hasPrefix("Show #77 is INVALID_DATA: ") == true)
+        #expect(found.last?.text.contains("JSON") == true)
+    }
+
+    @Test("answers nobody asked for are told for either side")
+    func unaskedOfBoth() async {
+        let found = await advice { talk in
+            talk.starts()
+            talk.response(.show, 80, #"{"success":true,"resultCode":"SUCCESS"}"#)
+            talk.rpc(
+                .fromApp, .response, .show, 81, #"{"success":true,"resultCode":"SUCCESS"}"#)
+        }
+        #expect(found.map(\.code) == [.answerUnasked, .answerUnasked])
+        #expect(found.last?.text.hasPrefix("the app answers Show #81") == true)
+    }
+
     @Test("the last 20 pieces are kept per app, and those of apps that left among the latest")
     func kept() async {
         var talk = Dialogue(validator: .builtIn)

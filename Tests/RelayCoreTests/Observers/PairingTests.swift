@@ -41,6 +41,27 @@ import Testing
         #expect(talk.rpc?.isUnasked == false)
     }
 
+    @Test("a request whose JSON cannot be read is paired, and nobody is woken for it")
+    func unreadable() {
+        var talk = Dialogue()
+        talk.opens()
+        talk.request(.show, 7, #"{"mainField1":"#)
+        #expect(talk.due == nil)
+        talk.milliseconds += 20
+        talk.response(.show, 7, #"{"success":false,"resultCode":"INVALID_DATA"}"#)
+        #expect(talk.rpc?.latency == 20_000_000)
+        #expect(talk.rpc?.isUnasked == false)
+    }
+
+    @Test("an answer that cannot be read is one")
+    func unreadableAnswer() {
+        var talk = Dialogue()
+        talk.opens()
+        talk.request(.show, 7)
+        talk.response(.show, 7, #"{"success""#)
+        #expect(talk.due == nil)
+    }
+
     @Test("while nothing is pending nobody has to be woken")
     func idle() {
         var talk = Dialogue()

@@ -101,6 +101,9 @@ extension AdviceRules {
         case .assembly(let problem):
             advise(.messageBroken, entry, cause: Self.side(entry), "\(name): \(problem)")
         case .rpc(let error):
+            if entry.direction == .fromApp, undecodable.header?.type == .request {
+                remember([error.description], entry)
+            }
             advise(.notAnRPC, entry, cause: Self.side(entry), "\(name): \(error)")
         case .securityQuery: break
         }

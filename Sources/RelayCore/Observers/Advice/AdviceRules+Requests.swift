@@ -89,6 +89,11 @@ extension AdviceRules {
         guard !rpc.validation.isEmpty else { return }
         let errors = rpc.validation.filter(\.isError)
         let problems = errors.isEmpty ? rpc.validation.filter { $0.severity == .warning } : errors
+        remember(problems.prefix(3).map(\.description), entry)
+    }
+
+    /// What is wrong with a request, in case the head unit refuses it.
+    mutating func remember(_ problems: [String], _ entry: TrafficEntry) {
         guard !problems.isEmpty else { return }
         if violations.count >= Self.maximumViolations {
             // Half of them at once, since the oldest have to be looked for.
@@ -96,7 +101,7 @@ extension AdviceRules {
                 violations[number] = nil
             }
         }
-        violations[entry.number] = problems.prefix(3).map(\.description)
+        violations[entry.number] = problems
     }
 
     // MARK: Responses
@@ -106,7 +111,7 @@ extension AdviceRules {
     ) {
         if rpc.isUnasked {
             advise(
-                .answerUnasked, entry, cause: rpc.message.functionName,
+                .answerUnasked, entry, cause: rpc.message.functionName + Self.side(entry),
                 "\(Self.side(entry)) answers \(Self.name(rpc)), which nobody asked for",
                 remedy: "see whether \(Self.side(entry)) answers twice or changes the "
                     + "correlation ID")
@@ -181,11 +186,13 @@ extension AdviceRules {
     mutating func considerInvalidData(_ rpc: RPCEntry, _ entry: TrafficEntry) {
         let info = rpc.message.parameters.string("info").map { "; the head unit says: \($0)" } ?? ""
         let function = rpc.request?.functionID.description ?? rpc.message.functionName
-        if let problems = rpc.request.flatMap({ violations[$0.number] }) {
+        let problems = rpc.request.flatMap { violations[$0.number] }
+        let isKnown = rpc.request?.functionID.name != nil
+        if let problems, isKnown {
             advise(
                 .invalidData, entry, cause: function,
                 "\(Self.name(rpc)) is INVALID_DATA: \(problems.joined(separator: "; "))\(info)")
-        } else if rpc.message.functionID == .genericResponse {
+        } else if rpc.message.functionID == .genericResponse || !isKnown, rpc.request != nil {
             advise(
                 .invalidData, entry, cause: function,
                 "\(Self.name(rpc)) is INVALID_DATA: the head unit does not know this function\(info)",
