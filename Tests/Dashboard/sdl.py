@@ -12,7 +12,7 @@ REQUEST = 0
 FUNCTIONS = {
     "RegisterAppInterface": 1, "AddCommand": 5, "Alert": 12, "Show": 13, "Speak": 14,
     "SetMediaClockTimer": 15, "SubscribeButton": 18, "SubscribeVehicleData": 20,
-    "GetVehicleData": 22, "ListFiles": 34, "SetDisplayLayout": 36,
+    "GetVehicleData": 22, "PutFile": 32, "ListFiles": 34, "SetDisplayLayout": 36,
 }
 
 
