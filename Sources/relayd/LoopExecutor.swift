@@ -1,6 +1,5 @@
 // Where relayd's tasks run: on an event loop instead of the system's thread pool.
 
-import Glibc
 import NIOCore
 import NIOPosix
 
@@ -18,17 +17,8 @@ final class LoopExecutor: TaskExecutor {
 
     let loop: any EventLoop
 
-    /// How much this thread yields to the relay's, as nice(1) counts: when both want the processor,
-    /// decoding and logging get about a tenth of it. What they cannot look at in time they miss,
-    /// and count; frames do not wait for them.
-    private static let niceness: CInt = 10
-
     private init(_ loop: any EventLoop) {
         self.loop = loop
-        // On Linux 0 is the calling thread. Where it is not allowed, all stays as it is.
-        loop.execute {
-            _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, Self.niceness)
-        }
     }
 
     func enqueue(_ job: consuming ExecutorJob) {

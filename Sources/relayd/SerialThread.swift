@@ -6,12 +6,15 @@ internal import NIOPosix
 /// Does one thing after the other, on a thread of its own.
 ///
 /// Not a `DispatchQueue`: libdispatch gives its threads the priority nice 0, which a thread that
-/// is nice (see `LoopExecutor`) may not hand out. At every start it would complain about that on
+/// is nice (see `ThreadScheduling`) may not hand out. At every start it would complain about that on
 /// standard error, in the journal for all to see.
 package final class SerialThread: Sendable {
     private let pool = NIOThreadPool(numberOfThreads: 1)
 
-    package init() { pool.start() }
+    package init() {
+        pool.start()
+        pool.submit { _ in ThreadScheduling.standBack() }
+    }
 
     deinit { pool.shutdownGracefully { _ in } }
 

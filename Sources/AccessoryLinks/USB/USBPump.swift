@@ -13,8 +13,10 @@ final class USBPump: Sendable {
     }
 
     /// Opens the device that the selector means, after having switched it if need be.
-    func open(_ selector: USBSelector) async throws(LinkProblem) -> USBOpened {
-        try start()
+    func open(
+        _ selector: USBSelector, on loop: any EventLoop
+    ) async throws(LinkProblem) -> USBOpened {
+        try await start(on: loop)
         let ticket = USBMailbox.Ticket()
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -32,9 +34,9 @@ final class USBPump: Sendable {
 
     /// Watches for devices; `onChange` is called on the pump's thread after each change.
     func watch(
-        _ selector: USBSelector, onChange: @escaping @Sendable () -> Void
+        _ selector: USBSelector, on loop: any EventLoop, onChange: @escaping @Sendable () -> Void
     ) async throws(LinkProblem) -> USBPresence {
-        try start()
+        try await start(on: loop)
         let problem = await withCheckedContinuation { continuation in
             mailbox.post(.enumerate { continuation.resume(returning: $0) })
         }
@@ -42,15 +44,27 @@ final class USBPump: Sendable {
         return USBPresence(selector, mailbox.board, onChange: onChange)
     }
 
-    private func start() throws(LinkProblem) {
-        let error: CInt = isRunning.withLock { isRunning in
+    /// From the relay's loop: a thread begins as nice as the one that starts it, and what opens
+    /// links shares its own with decoding and logging, which stand back.
+    private func start(on loop: any EventLoop) async throws(LinkProblem) {
+        let error: CInt
+        do {
+            error = try await loop.submit { self.startOnce() }.get()
+        } catch {
+            throw .system("a thread for USB could not be started", errno: ECANCELED)
+        }
+        guard error == 0 else {
+            throw .system("a thread for USB could not be started", errno: error)
+        }
+    }
+
+    /// - Returns: an errno value, 0 when it runs.
+    private func startOnce() -> CInt {
+        isRunning.withLock { isRunning in
             guard !isRunning else { return 0 }
             let error = USBPumpThread.start(mailbox)
             isRunning = error == 0
             return error
-        }
-        guard error == 0 else {
-            throw .system("a thread for USB could not be started", errno: error)
         }
     }
 }

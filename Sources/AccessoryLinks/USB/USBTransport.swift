@@ -23,13 +23,13 @@ package struct USBTransport: AccessoryTransport {
     package func watch(
         on loop: any EventLoop, onChange: @escaping @Sendable () -> Void
     ) async throws(LinkProblem) -> (any DevicePresence)? {
-        try await pump.watch(selector, onChange: onChange)
+        try await pump.watch(selector, on: loop, onChange: onChange)
     }
 
     package func open(
         on loop: any EventLoop, configure: @escaping ChannelSetup
     ) async throws(LinkProblem) -> any Channel {
-        let opened = try await pump.open(selector)
+        let opened = try await pump.open(selector, on: loop)
         return try await DescriptorChannel.open(
             socket: OwnedDescriptor(opened.socket), on: loop
         ) { channel in

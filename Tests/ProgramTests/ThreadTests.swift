@@ -1,0 +1,54 @@
+// Which of relayd's threads gives way to which.
+
+import ControlAPI
+import Foundation
+import RelayTesting
+import Testing
+
+@Suite("The built relayd's threads")
+struct ThreadTests {
+    @Test("what relays gives way to nobody, what decodes and logs gives way to it")
+    func niceness() async throws {
+        try await Relayd.run(accessory: "sim:") { relayd in
+            try await relayd.until("the link is open") { $0.accessory.state == .open }
+            let threads = try Self.threads(of: relayd.process.pid)
+            let own = getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0)
+            #expect(threads["NIO-ELT"] == [own])
+            #expect(threads["NIO-SGLTN"] == [min(own + 10, 19)])
+        }
+    }
+
+    @Test(
+        "what moves bytes to and from USB gives way to nobody either",
+        .enabled("needs umockdev: apt-get install umockdev libumockdev-dev") {
+            await FakeUSB.isAvailable.value
+        })
+    func usb() async throws {
+        try await USBBench.run("usb:openxc", before: ["plug 1-1 openxc -"]) { bench in
+            _ = try await bench.connect()
+            // libusb's own threads among them; they are called as the one that started them.
+            let threads = try Self.threads(of: bench.relayd.process.pid)["NIO-ELT"] ?? []
+            let own = getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0)
+            #expect(threads.count >= 2 && threads.allSatisfy { $0 == own }, "\(threads)")
+        }
+    }
+
+    /// Niceness of each thread, by the first word of its name.
+    private static func threads(of process: Int32) throws -> [String: [CInt]] {
+        let directory = "/proc/\(process)/task"
+        var found: [String: [CInt]] = [:]
+        for thread in try FileManager.default.contentsOfDirectory(atPath: directory) {
+            let stat = try String(contentsOfFile: "\(directory)/\(thread)/stat", encoding: .utf8)
+            // proc(5): "pid (comm) state ...", the name may hold anything; nice is field 19.
+            guard let open = stat.firstIndex(of: "("), let close = stat.lastIndex(of: ")") else {
+                continue
+            }
+            let name = stat[stat.index(after: open)..<close]
+            let fields = stat[close...].split(separator: " ").dropFirst()
+            guard let nice = fields.dropFirst(16).first.flatMap({ CInt($0) }) else { continue }
+            let words = name.split(separator: "-").prefix(2)
+            found[words.joined(separator: "-"), default: []].append(nice)
+        }
+        return found
+    }
+}
