@@ -196,12 +196,27 @@ struct SerialTransportTests {
                 + "SUBSYSTEM==\"tty\", GROUP=\"dialout\", MODE=\"0660\"")
     }
 
+    @Test("a group that relayd's unit hides is never named by the name of what hides it")
+    func hiddenGroup() {
+        let problem = DeviceNode.permissionDenied(
+            path: "/dev/ttyUSB0", user: "relayd", owner: "root", group: nil, mode: 0o660)
+        #expect(
+            problem.message
+                == "/dev/ttyUSB0 belongs to root:(hidden by PrivateUsers=) with mode 0660; "
+                + "user relayd may not open it")
+        #expect(
+            problem.remedy
+                == "add the user to the device's group: "
+                + "sudo usermod -aG $(stat -Lc %G /dev/ttyUSB0) relayd, then restart relayd")
+    }
+
     @Test("a device policy is told from permissions, which would not help")
     func policy() {
         // Any character device will do.
         let forbidden = DeviceNode("/dev/null").problem(opening: EPERM)
         #expect(forbidden.code == .permissionDenied)
-        #expect(forbidden.remedy?.contains("DeviceAllow=/dev/null rw") == true)
+        // By the driver's number: a path allows nothing while nothing is plugged in there.
+        #expect(forbidden.remedy?.contains("DeviceAllow=char-1 rw") == true)
         #expect(DeviceNode("/dev/null").problem(opening: EACCES).message.contains("with mode 0666"))
     }
 

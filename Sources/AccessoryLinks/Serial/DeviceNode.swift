@@ -25,8 +25,10 @@ struct DeviceNode {
             // No permission would help with a path that is wrong.
             if let fileType, fileType != S_IFCHR { return notATerminal() }
             // Mode and group say EACCES; EPERM is the word of a device policy.
-            return error == EPERM && fileType == S_IFCHR
-                ? Self.forbiddenByPolicy(path: path) : permissionDenied()
+            if error == EPERM, let info, fileType == S_IFCHR {
+                return Self.forbiddenByPolicy(path: path, device: info.st_rdev)
+            }
+            return permissionDenied()
         case EBUSY:
             return busy()
         case EISDIR, ELOOP:
@@ -65,10 +67,12 @@ struct DeviceNode {
             remedy: "correct the path in the accessory address")
     }
 
-    private var fileType: mode_t? {
+    private var info: stat? {
         var info = stat()
-        return stat(path, &info) == 0 ? info.st_mode & S_IFMT : nil
+        return stat(path, &info) == 0 ? info : nil
     }
+
+    private var fileType: mode_t? { info.map { $0.st_mode & S_IFMT } }
 }
 
 // MARK: - Permissions
@@ -76,42 +80,63 @@ struct DeviceNode {
 extension DeviceNode {
     private func permissionDenied() -> LinkProblem {
         let user = Self.userName(geteuid())
-        var info = stat()
-        guard stat(path, &info) == 0 else {
+        guard let info else {
             return LinkProblem(
                 .permissionDenied, "\(path) may not be reached by user \(user)",
                 remedy: "check the permissions of the directories above it")
         }
         return Self.permissionDenied(
-            path: path, user: user, owner: Self.userName(info.st_uid),
-            group: Self.groupName(info.st_gid), mode: info.st_mode & 0o7777)
+            path: path, user: user,
+            owner: info.st_uid == Self.hiddenID ? nil : Self.userName(info.st_uid),
+            group: info.st_gid == Self.hiddenID ? nil : Self.groupName(info.st_gid),
+            mode: info.st_mode & 0o7777)
     }
 
+    /// What a process in a user namespace, such as relayd under PrivateUsers= of its unit, sees in
+    /// place of every user and group it has no name for (/proc/sys/kernel/overflowgid).
+    private static let hiddenID: UInt32 = 65534
+
     /// A device that DeviceAllow= of relayd's unit does not name.
-    static func forbiddenByPolicy(path: String) -> LinkProblem {
-        LinkProblem(
+    static func forbiddenByPolicy(path: String, device: dev_t) -> LinkProblem {
+        // A driver's number outlives plugging in and out, a path that is not there when relayd
+        // starts allows nothing. Devices of all sorts share the number 10 ("misc").
+        let major = (device >> 8 & 0xfff) | (device >> 32 & ~0xfff)
+        let kind = major == 10 ? path : "char-\(major)"
+        return LinkProblem(
             .permissionDenied,
             "\(path) is of a kind that systemd does not let relayd open, whatever its permissions",
-            remedy: "sudo systemctl edit relayd, add [Service] and DeviceAllow=\(path) rw, "
-                + "then restart relayd")
+            remedy: "sudo systemctl edit relayd (or relayd@NAME, if that is the instance), "
+                + "add [Service] and DeviceAllow=\(kind) rw, then restart it")
     }
 
     /// The same without a file, so that it can be tested as root.
+    ///
+    /// - Parameters:
+    ///   - owner: nil when it cannot be seen from here.
+    ///   - group: nil when it cannot be seen from here.
     static func permissionDenied(
-        path: String, user: String, owner: String, group: String, mode: mode_t
+        path: String, user: String, owner: String?, group: String?, mode: mode_t
     ) -> LinkProblem {
         let octal = String(mode, radix: 8)
         let padded = String(repeating: "0", count: max(0, 4 - octal.count)) + octal
+        let hidden = "(hidden by PrivateUsers=)"
         let groupMayUseIt = mode & 0o060 == 0o060 && group != "root"
+        let remedy =
+            if !groupMayUseIt {
+                "give a group access with a udev rule, for example "
+                    + "SUBSYSTEM==\"tty\", GROUP=\"dialout\", MODE=\"0660\""
+            } else if let group {
+                "add the user to group \(group): sudo usermod -aG \(group) \(user), "
+                    + "then log in again or restart relayd"
+            } else {
+                "add the user to the device's group: "
+                    + "sudo usermod -aG $(stat -Lc %G \(path)) \(user), then restart relayd"
+            }
         return LinkProblem(
             .permissionDenied,
-            "\(path) belongs to \(owner):\(group) with mode \(padded); "
+            "\(path) belongs to \(owner ?? hidden):\(group ?? hidden) with mode \(padded); "
                 + "user \(user) may not open it",
-            remedy: groupMayUseIt
-                ? "add the user to group \(group): sudo usermod -aG \(group) \(user), "
-                    + "then log in again or restart relayd"
-                : "give a group access with a udev rule, for example "
-                    + "SUBSYSTEM==\"tty\", GROUP=\"dialout\", MODE=\"0660\"")
+            remedy: remedy)
     }
 
     static func userName(_ id: uid_t) -> String {
