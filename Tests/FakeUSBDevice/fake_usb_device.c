@@ -233,8 +233,10 @@ static void plug(Device *device) {
         text,
         "P: /devices/usb1/%s\nE: SUBSYSTEM=usb\nE: DRIVER=usb\nE: BUSNUM=001\nE: DEVNUM=%03d\n"
         "E: DEVNAME=%s\nE: DEVTYPE=usb_device\nA: bConfigurationValue=1\\n\nA: busnum=1\\n\n"
-        "A: devnum=%d\\n\nA: speed=480\\n\nA: product=%s\\n\nH: descriptors=%s\n",
-        device->port, device->number, device->node, device->number,
+        "A: devnum=%d\\n\nA: speed=480\\n\nA: idVendor=%04x\\n\nA: idProduct=%04x\\n\n"
+        "A: product=%s\\n\nH: descriptors=%s\n",
+        device->port, device->number, device->node, device->number, device->vendor,
+        device->product,
         device->vendor == 0x1bc4 ? "OpenXC Vehicle Interface" : "Fake Phone", hex);
     if (device->serial[0]) g_string_append_printf(text, "A: serial=%s\\n\n", device->serial);
     g_mutex_lock(&lock);
