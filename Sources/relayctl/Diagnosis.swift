@@ -155,7 +155,7 @@ package struct Diagnosis: Codable, Sendable, Equatable {
             "\(name) is not registered (\(stuck.state))"
                 + (stuck.lastProblem.map { ": \($0)" } ?? ""),
             stuck.advice.map { "\($0.remedy) (relayctl explain \($0.code))" }
-                ?? "see what it says: relayctl tail --app '#\(stuck.id)' --last 20")
+                ?? "see what it says: relayctl tail --app '#\(stuck.id)' -n 20")
         return false
     }
 

@@ -1,0 +1,192 @@
+// Every command of relayctl that relayd, its configuration, its units or its documents tell people
+// to type is one that relayctl takes.
+
+import ArgumentParser
+import Foundation
+import RelayTesting
+import Testing
+import relayctl
+
+@Suite struct QuotedCommandTests {
+    /// Words that follow "relayctl" where it is the subject of a sentence, and that are so near a
+    /// command that they could be a slip.
+    private static let verbs: Set = ["ends", "has", "shows", "starts", "takes", "tells", "tries"]
+
+    /// What stands for something else, by the command it is an argument of.
+    private static func value(for placeholder: String, of command: String) -> String? {
+        guard placeholder.contains("⟦") || placeholder.wholeMatch(of: #/[A-Z]{1,5}/#) != nil else {
+            return nil
+        }
+        return switch command {
+        case "explain": "request-in-none"
+        case "usb": "usb:openxc"
+        default: "1"
+        }
+    }
+
+    /// nil when the words are a command line that relayctl understands.
+    private static func problem(_ words: [String]) -> String? {
+        let arguments = CommandLineHints.commandFirst(words)
+        do {
+            _ = try RelayCtl.parseAsRoot(arguments)
+            return nil
+        } catch {
+            return RelayCtl.exitCode(for: error) == .success
+                ? nil : RelayCtl.message(for: error)
+        }
+    }
+
+    /// What is wrong with a place where relayctl is mentioned, or nil.
+    static func problem(of mention: Mention) -> String? {
+        let named = CommandLineHints.commandFirst(mention.words)
+        guard let command = named.first(where: { !$0.hasPrefix("-") }) else { return nil }
+        let known = RelayCtl.commands.map { $0.configuration.commandName ?? "" } + ["help"]
+        // What stands there is only known while the program runs.
+        if command.contains("⟦") { return nil }
+        if !verbs.contains(command) || mention.isWhole,
+            let problem = CommandLineHints.unknownCommand([command], known: known)
+        {
+            return mention.isWhole || problem.contains("did you mean") ? problem : nil
+        }
+        guard known.contains(command) else { return nil }
+        let words = mention.words.filter { !$0.hasPrefix("[") }.map { word in
+            value(for: word, of: command) ?? (word == "on|off" ? "on" : word)
+        }
+        // Its name alone is that of the command, not a line to type.
+        if words == [command] { return nil }
+        if mention.isWhole { return problem(words) }
+        // In a sentence nobody says where the command ends; its last option is part of it.
+        let last = words.lastIndex { $0.hasPrefix("-") } ?? 0
+        let ends = (last + 1)...min(last + 4, max(last + 1, words.count))
+        let problems = ends.map { problem(Array(words.prefix($0))) }
+        return problems.contains(nil) ? nil : problems.compactMap { $0 }.first
+    }
+
+    // MARK: Finding them
+
+    struct Mention {
+        var line: Int
+        var words: [String]
+        /// In quotes of its own: all of it is the command.
+        var isWhole: Bool
+    }
+
+    /// The places in a text where something follows "relayctl".
+    static func mentions(in text: String) -> [Mention] {
+        let text =
+            text
+            .replacing(#/\\\([^()]*(\([^()]*\)[^()]*)*\)|\$\{[^}]*\}/#, with: "⟦1⟧")
+            // A line of source that goes on in the next one, and a sentence put together.
+            .replacing(#/\\\n\s*/#, with: "").replacing("\\\"", with: "\"")
+        var found: [Mention] = []
+        for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false)
+            .enumerated()
+        {
+            var rest = line[...]
+            while let name = rest.firstRange(of: "relayctl") {
+                let before = rest[..<name.lowerBound].last
+                rest = rest[name.upperBound...]
+                guard rest.first == " ", before.map({ "`'\"(>/ ".contains($0) }) ?? true else {
+                    continue
+                }
+                let end: Character? =
+                    switch before {
+                    case "`": "`"
+                    case "'": "'"
+                    case ">": "<"
+                    case "(": ")"
+                    default: nil
+                    }
+                // What closes may be missing: then it was no quotation.
+                let closing = end.flatMap { rest.firstIndex(of: $0) }
+                let words = words(of: rest[..<(closing ?? rest.endIndex)])
+                guard !words.isEmpty else { continue }
+                let isWhole = closing != nil && before != "("
+                found.append(Mention(line: number + 1, words: words, isWhole: isWhole))
+            }
+        }
+        return found
+    }
+
+    /// Words as a shell has them, up to what ends a command or a sentence.
+    private static func words(of text: Substring) -> [String] {
+        var words: [String] = []
+        var rest = text.drop { $0 == " " }
+        while let first = rest.first {
+            // What is explained beside it in a table.
+            if rest.startIndex > text.startIndex, text[..<rest.startIndex].hasSuffix("  "),
+                !words.isEmpty
+            {
+                break
+            }
+            if ";|<>()&#·\"`,:".contains(first), first != "\"" { break }
+            if first == "\"" || first == "'" {
+                guard let end = rest.dropFirst().firstIndex(of: first) else { break }
+                words.append(String(rest[rest.index(after: rest.startIndex)..<end]))
+                rest = rest[rest.index(after: end)...]
+            } else {
+                let word = rest.prefix { !" ;<>()\"'`,".contains($0) }
+                rest = rest[word.endIndex...]
+                let isLast = word.last.map { ".:!?".contains($0) } ?? true
+                let bare = isLast ? word.dropLast() : word
+                if !bare.isEmpty { words.append(String(bare)) }
+                if isLast { break }
+            }
+            guard rest.first == " " else { break }
+            rest = rest.drop { $0 == " " }
+        }
+        return words
+    }
+
+    // MARK: The tests
+
+    @Test("the search tells a command that is wrong from one that is right")
+    func search() {
+        let wrong = [
+            #"see what it says: relayctl tail --app '#\(stuck.id)' --last 20")"#,
+            "relayctl log -u relayd --since '10 minutes ago' has the reasons", "`relayctl statsu`",
+            "`relayctl server sideways`", "'relayctl explain nosuch-code'", "relayctl sttaus shows",
+            "<code>relayctl show all</code>", "  relayctl permissions \"My App\"",
+        ]
+        for text in wrong {
+            let mention = Self.mentions(in: text).first
+            #expect(mention.flatMap { Self.problem(of: $0) } != nil, "\(text)")
+        }
+        let right = [
+            #"relayctl tail --app '#\(stuck.id)' -n 20")"#, "relayctl tail shows them all",
+            "\"run relayctl with sudo\"", "`relayctl explain CODE` has its page",
+            "relayctl apps, stats, config    who is connected", "then: relayctl server on\" : 1",
+            "relayctl status --json | jq .health", "\"$(relayctl api --print-socket)\"",
+            "(`relayctl server on|off`)", "relayctl --socket \\(path) status shows it",
+        ]
+        for text in right {
+            let mention = Self.mentions(in: text).first
+            #expect(mention.map { Self.problem(of: $0) } == .some(nil), "\(text)")
+        }
+    }
+
+    @Test("every relayctl command that is quoted anywhere is one that relayctl takes")
+    func everywhere() throws {
+        let root = URL(fileURLWithPath: #filePath)
+            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        var count = 0
+        for place in ["Sources", "config", "systemd", "README.md", "CHANGELOG.md"] {
+            let path = root.appending(path: place).path
+            let names = FileManager.default.subpaths(atPath: path) ?? []
+            for file in names.isEmpty ? [path] : names.map({ "\(path)/\($0)" }) {
+                guard let text = try? String(contentsOfFile: file, encoding: .utf8) else {
+                    continue
+                }
+                for mention in Self.mentions(in: text) {
+                    count += 1
+                    if let problem = Self.problem(of: mention) {
+                        Issue.record(
+                            "\(file):\(mention.line): relayctl \(mention.words): \(problem)")
+                    }
+                }
+            }
+        }
+        // A search that has gone blind would be content with everything.
+        #expect(count > 120)
+    }
+}
