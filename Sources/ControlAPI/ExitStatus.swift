@@ -8,6 +8,8 @@ package enum ExitStatus: Int32, Sendable, CaseIterable {
     case notRunning = 2
     /// relayd runs and refused what was asked: no such app, not permitted, not possible now.
     case refused = 3
+    /// What was to be shown cannot be written: a full disk (EX_IOERR of sysexits.h).
+    case outputFailed = 74
     /// The command line was not understood (EX_USAGE of sysexits.h, as ArgumentParser has it).
     case usage = 64
 
@@ -23,5 +25,6 @@ package enum ExitStatus: Int32, Sendable, CaseIterable {
           2   relayd is not running, or cannot be asked
           3   relayd refused: no such app, not permitted, not possible now
           64  the command line was not understood
+          74  the output cannot be written
         """
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import ControlAPI
 import Dispatch
 import Glibc
 
@@ -64,7 +65,7 @@ package enum ColorChoice: String, CaseIterable, ExpressibleByArgument, Sendable 
 
 /// The options of every command that shows something.
 package struct OutputOptions: ParsableArguments {
-    @Flag(help: "Print JSON as relayd sends it. Its fields are only ever added to.")
+    @Flag(help: "Print JSON; nothing is left out of it, and its fields are only ever added to.")
     package var json = false
 
     @Option(
@@ -108,14 +109,31 @@ extension Output {
         }
     }
 
+    /// What cannot be written, to a full disk say, must not look as if it had been: a script would
+    /// go on with half of it.
+    private static func fail(_ code: Int32, on descriptor: Int32) -> Never {
+        if descriptor == Stream.standard.rawValue {
+            let reason = String(cString: strerror(code))
+            _ = writeAll(
+                "relayctl: the output cannot be written: \(reason)\n", to: Stream.error.rawValue)
+        }
+        exit(ExitStatus.outputFailed.rawValue)
+    }
+
     private static func writeAll(_ text: String, to descriptor: Int32) -> Bool {
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
             if count > 0 {
                 rest = rest.dropFirst(count)
-            } else if errno != EINTR {
+            } else if errno == EPIPE {
                 return false
+            } else if errno == EAGAIN {
+                // Somebody who shares this terminal has made it non-blocking.
+                var writer = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                _ = poll(&writer, 1, -1)
+            } else if errno != EINTR {
+                fail(errno, on: descriptor)
             }
         }
         return true

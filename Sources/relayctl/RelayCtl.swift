@@ -97,7 +97,14 @@ package struct RelayCtl: AsyncParsableCommand {
             return ExitStatus.ok.rawValue
         } catch let error as ControlClientError {
             output.write("relayctl: \(error)\n", to: .error)
-            return ExitStatus.notRunning.rawValue
+            return error.exitStatus.rawValue
+        } catch let error as ValidationError {
+            // Found while the command ran, so that the parser does not know which one it was.
+            let command = arguments.first ?? ""
+            output.write(
+                "Error: \(SafeText.clean(error.message))\nSee 'relayctl \(command) --help'.\n",
+                to: .error)
+            return ExitStatus.usage.rawValue
         } catch {
             let code = exitCode(for: error)
             let message = fullMessage(for: error, columns: min(output.size().columns, 100))

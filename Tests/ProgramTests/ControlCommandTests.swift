@@ -121,7 +121,7 @@ struct ControlCommandTests {
         async throws
     {
         try await Relayd.run(accessory: "sim:") { relayd in
-            let debug = try await relayd.relayctl("log-level", "debug", "--function", "!Show")
+            let debug = try await relayd.relayctl("log-level", "debug", "--rpc", "!Show")
             #expect(debug.output.contains("Level      debug"))
             #expect(debug.output.contains("Functions  !Show"))
             let app = try await relayd.connectApp()

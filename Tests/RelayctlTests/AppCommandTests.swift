@@ -115,7 +115,7 @@ import relayctl
     }
 
     @Test(
-        "relayd's words about an unknown or ambiguous app are passed on, with exit code 2",
+        "relayd's words about an unknown or ambiguous app are passed on, with exit code 3",
         arguments: [
             (APIError(.notFound, "there is no app \"X\"; connected: #1 A"), "404 Not Found"),
             (APIError(.ambiguous, "2 apps are called \"X\": #1, #2"), "409 Conflict"),
@@ -128,9 +128,24 @@ import relayctl
             let code = await RelayCtl.execute(
                 command + ["--socket", server.path], output: recorder.output())
             try await server.stop()
-            #expect(code == 2 && recorder.text().isEmpty)
+            #expect(code == 3 && recorder.text().isEmpty)
             #expect(recorder.text(.error) == "relayctl: \(error.error.message)\n")
         }
+    }
+
+    @Test(
+        "an empty name is a usage error: it means no app, and no path of relayd's",
+        arguments: [
+            ["app", ""], ["app", " "], ["permissions", "", "Show"], ["permissions", "X", ""],
+            ["disconnect", ""], ["tail", "--app", ""], ["tail", "--rpc", ""], ["log", "--app", ""],
+            ["log", "--rpc", ""], ["log", "--unit", ""], ["log-level", ""],
+            ["log-level", "--app", ""], ["log-level", "--rpc", ""],
+        ])
+    func emptyNames(arguments: [String]) async {
+        let recorder = Recorder()
+        #expect(await RelayCtl.execute(arguments, output: recorder.output()) == 64)
+        #expect(recorder.text(.error).contains("is empty; expected"))
+        #expect(recorder.text(.error).contains("relayctl \(arguments[0])"))
     }
 
     @Test("without relayd every command says so", arguments: [["app", "X"], ["advice"]])

@@ -1,6 +1,7 @@
 import ControlAPI
 import Glibc
 import NIOCore
+import RelayTesting
 import Testing
 import relayctl
 
@@ -67,6 +68,18 @@ import relayctl
         #expect(error?.description.contains("nobody answers (left behind") == true)
         unlink(copy)
         #expect(copy.hasSuffix("/c.sock.old") && rmdir(String(copy.dropLast(11))) == 0)
+    }
+
+    @Test("a file or directory is said to be no socket") func notSocket() async throws {
+        try await TemporaryDirectory.run { directory in
+            let file = try directory.write("", to: "file")
+            for path in [file, directory.path] {
+                let error = await #expect(throws: ControlClientError.self) {
+                    _ = try await status(path)
+                }
+                #expect(error?.description.contains("\(path)  is no socket; expected") == true)
+            }
+        }
     }
 
     @Test(

@@ -176,16 +176,17 @@ import relayctl
     func refusals(options: [String], message: String) async throws {
         let result = try await run(["tail", "--once"] + options)
         #expect(result.code == 64 && result.out.isEmpty && result.error.contains(message))
+        #expect(!result.error.contains("<subcommand>"), "it is about tail: \(result.error)")
     }
 
-    @Test("no relayd, and one that keeps nothing, end with 2") func failures() async throws {
+    @Test("no relayd ends with 2, and one that keeps nothing with 3") func failures() async throws {
         let recorder = Recorder()
         let code = await RelayCtl.execute(
             ["tail", "--socket", "/nonexistent/c.sock"], output: recorder.output())
         #expect(code == 2 && recorder.text().isEmpty)
         #expect(recorder.text(.error).hasPrefix("relayctl: relayd is not running"))
         let off = try await run(["tail"], on: MessageRing(maximumBytes: 0))
-        #expect(off.code == 2 && off.error.contains("relayd keeps no messages: limits.ring is 0"))
+        #expect(off.code == 3 && off.error.contains("relayd keeps no messages: limits.ring is 0"))
         let stranger = try await StubServer(.answer("SSH-2.0-OpenSSH_9\r\n"))
         let other = Recorder()
         #expect(

@@ -26,10 +26,11 @@ import relayctl
         #expect(SafeText.line(long) == long)
     }
 
-    @Test("a name without end is cut") func cuts() {
-        #expect(
-            SafeText.clean("a" + String(repeating: "\u{301}", count: 9_999)).unicodeScalars.count
-                == 256)
+    @Test("a name without end is cut, and shows that it was") func cuts() {
+        let cut = SafeText.clean("a" + String(repeating: "\u{301}", count: 9_999))
+        #expect(cut.unicodeScalars.count == 256 && cut.unicodeScalars.last == "…")
+        let whole = String(repeating: "x", count: 256)
+        #expect(SafeText.clean(whole) == whole)
     }
 
     @Test(

@@ -13,6 +13,7 @@ package struct AdviceCommand: AsyncParsableCommand {
             EXIT CODES
               0   shown, or there is none
               2   relayd is not running, or cannot be asked
+              3   relayd refused
               64  the command line was not understood
             """)
 

@@ -18,7 +18,8 @@ package struct AppCommand: AsyncParsableCommand {
 
             EXIT CODES
               0   shown
-              2   there is no such app, or relayd cannot be asked
+              2   relayd is not running, or cannot be asked
+              3   there is no such app, or several with that name
               64  the command line was not understood
             """)
 
@@ -30,8 +31,12 @@ package struct AppCommand: AsyncParsableCommand {
 
     package init() {}
 
+    package func validate() throws {
+        try Names.check(app: app)
+    }
+
     package func run() async throws {
-        let answer = try await socket.client().askAboutApp(
+        let answer = try await socket.client().ask(
             AppReport.self, Routes.path(Routes.app, app))
         guard !output.json else {
             Output.current.write(JSONText.safe(answer.json))

@@ -17,6 +17,7 @@ package struct ConfigCommand: AsyncParsableCommand {
             EXIT CODES
               0   shown
               2   relayd is not running, or cannot be asked
+              3   relayd refused
               64  the command line was not understood
             """)
 

@@ -17,6 +17,7 @@ package struct DashboardCommand: AsyncParsableCommand {
               0   printed
               1   the dashboard is not served; the reason is on standard error
               2   relayd is not running, or cannot be asked
+              3   you may not
               64  the command line was not understood
             """)
 

@@ -32,6 +32,10 @@ package struct DisconnectCommand: AsyncParsableCommand {
 
     package init() {}
 
+    package func validate() throws {
+        try Names.check(app: app)
+    }
+
     package func run() async throws {
         try await socket.client().changeAndTell(
             output, "POST", Routes.path(Routes.disconnect, app), ReasonRequest(reason: reason))

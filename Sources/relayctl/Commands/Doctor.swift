@@ -19,6 +19,7 @@ package struct DoctorCommand: AsyncParsableCommand {
               0   nothing is broken
               1   something in the chain is broken
               2   relayd is not running, or cannot be asked
+              3   relayd refused
               64  the command line was not understood
             """)
 

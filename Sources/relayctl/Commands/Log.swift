@@ -69,6 +69,9 @@ package struct LogCommand: ParsableCommand {
     package init() {}
 
     package func validate() throws {
+        try Names.check(apps: app)
+        try Names.check(functions: rpc)
+        try Names.check([unit], "--unit", example: "a service such as relayd or relayd@left")
         if let number, number < 0 {
             throw ValidationError("--number is \(number); expected 0 or more")
         }

@@ -13,7 +13,7 @@ package struct LogLevelCommand: AsyncParsableCommand {
             EXAMPLES
               relayctl log-level
               relayctl log-level debug
-              relayctl log-level --function '!OnVehicleData'
+              relayctl log-level --rpc '!OnVehicleData'
               relayctl log-level info --everything
 
             EXIT CODES
@@ -38,7 +38,7 @@ package struct LogLevelCommand: AsyncParsableCommand {
     @Option(
         parsing: .singleValue,
         help: "Only this function, or with ! all but this one; may be repeated.")
-    package var function: [String] = []
+    package var rpc: [String] = []
 
     @Option(parsing: .singleValue, help: "Only this service; may be repeated.")
     package var service: [String] = []
@@ -52,7 +52,10 @@ package struct LogLevelCommand: AsyncParsableCommand {
     package init() {}
 
     package func validate() throws {
-        if everything, !(app + function + service).isEmpty {
+        try Names.check(apps: app)
+        try Names.check(functions: rpc)
+        try Names.check([level].compactMap(\.self), "<level>", example: "a level such as info")
+        if everything, !(app + rpc + service).isEmpty {
             throw ValidationError(
                 "--everything lifts the filters; give it or the filters, not both")
         }
@@ -62,7 +65,7 @@ package struct LogLevelCommand: AsyncParsableCommand {
         func filter(_ words: [String]) -> [String]? { words.isEmpty && !everything ? nil : words }
         let wanted = LogSettings(
             level: level, traffic: traffic.map { $0 == .on }, apps: filter(app),
-            functions: filter(function), services: filter(service))
+            functions: filter(rpc), services: filter(service))
         let client = try socket.client()
         let answer =
             wanted == LogSettings()

@@ -16,7 +16,8 @@ package struct PermissionsCommand: AsyncParsableCommand {
             EXIT CODES
               0   yes
               1   no, or the head unit has not said yet
-              2   there is no such app or RPC, or relayd cannot be asked
+              2   relayd is not running, or cannot be asked
+              3   there is no such app or RPC
               64  the command line was not understood
             """)
 
@@ -31,8 +32,13 @@ package struct PermissionsCommand: AsyncParsableCommand {
 
     package init() {}
 
+    package func validate() throws {
+        try Names.check(app: app)
+        try Names.check([rpc], "<rpc>", example: "the name of a function such as Show")
+    }
+
     package func run() async throws {
-        let answer = try await socket.client().askAboutApp(
+        let answer = try await socket.client().ask(
             PermissionAnswer.self, Routes.path(Routes.permission, app, rpc))
         if output.json {
             Output.current.write(JSONText.safe(answer.json))

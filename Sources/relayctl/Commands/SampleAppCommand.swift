@@ -61,7 +61,7 @@ package struct SampleAppCommand: AsyncParsableCommand {
             outcome = try await Self.run(
                 configuration, host: endpoint.host, port: endpoint.port, isJSON: json)
         } catch {
-            fail("cannot connect to \(connect): \(error)")
+            fail("cannot connect to \(connect): \(ConnectFailure(error))")
             write(
                 "is relayd running? `relayctl status` tells; start it with `relayd`",
                 to: STDERR_FILENO)

@@ -23,6 +23,7 @@ package struct ShowCommand: AsyncParsableCommand {
               0   the message is shown
               1   relayd does not keep it: it is too old, or did not happen yet
               2   relayd is not running, or cannot be asked
+              3   relayd refused
               64  the command line was not understood
             """)
 

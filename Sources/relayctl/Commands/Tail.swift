@@ -26,6 +26,7 @@ package struct TailCommand: AsyncParsableCommand {
             EXIT CODES
               0   nobody reads any more, or --once and all is shown
               2   relayd is not running, or cannot be asked
+              3   relayd keeps no messages (limits.ring is 0), or refused
               64  the command line was not understood
             """)
 
@@ -97,6 +98,8 @@ package struct TailCommand: AsyncParsableCommand {
     private static let pause = Duration.milliseconds(500)
 
     package func validate() throws {
+        try Names.check(apps: app)
+        try Names.check(functions: rpc)
         if let number, number < 0 {
             throw ValidationError("-n is \(number); expected 0 or more")
         }

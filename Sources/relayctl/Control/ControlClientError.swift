@@ -1,8 +1,8 @@
-import ControlAPI
+package import ControlAPI
 import Glibc
 import NIOCore
 
-/// Why relayd could not be asked. All of them end relayctl with `ExitStatus.notRunning`.
+/// Why relayd could not be asked, or said no.
 package enum ControlClientError: Error, Equatable, CustomStringConvertible {
     /// Nobody answers at any of the places.
     case notRunning([Finding])
@@ -29,6 +29,8 @@ package enum ControlClientError: Error, Equatable, CustomStringConvertible {
         case absent
         /// A socket file nobody listens on.
         case abandoned
+        /// A file or directory.
+        case notSocket
         /// This user may not connect; what to do about it.
         case notPermitted(remedy: String)
         case other(String)
@@ -59,6 +61,9 @@ package enum ControlClientError: Error, Equatable, CustomStringConvertible {
             the program that answers on \(path) is not relayd: \(found); check the path given \
             with --socket or \(ControlSocket.environmentVariable)
             """
+        // relayd of this very version knows what it was asked; its own words are all there is.
+        case .refused(_, _, _, Self.sameVersion, let message):
+            message
         case .refused(let path, let route, let status, let server, let message):
             """
             \(SafeText.clean(server)) on \(path) answered \(route) with \(status): \(message)\
@@ -72,9 +77,19 @@ package enum ControlClientError: Error, Equatable, CustomStringConvertible {
         }
     }
 
+    private static let sameVersion = "relayd/\(Version.current)"
+
     private static func versions(_ server: String) -> String {
-        guard server != "relayd/\(Version.current)" else { return "" }
+        guard server != sameVersion else { return "" }
         return "; this is relayctl \(Version.current): use the one that came with that relayd"
+    }
+
+    /// What relayctl ends with.
+    package var exitStatus: ExitStatus {
+        switch self {
+        case .notRunning, .timedOut, .notRelayd, .notUnderstood: .notRunning
+        case .refused: .refused
+        }
     }
 
     /// Somebody else could ask.
@@ -107,6 +122,7 @@ extension ControlClientError.Problem {
         switch self {
         case .absent: "does not exist"
         case .abandoned: "nobody answers (left behind by a relayd that was killed)"
+        case .notSocket: "is no socket; expected relayd's, such as /run/relayd/relayd.sock"
         case .notPermitted: "permission denied"
         case .other(let problem): problem
         }
@@ -121,13 +137,18 @@ extension ControlClientError.Finding {
             case let error as IOError:
                 switch error.errnoCode {
                 case ENOENT, ENOTDIR: .absent
-                case ECONNREFUSED: .abandoned
+                case ECONNREFUSED: Self.isSocket(path) ? .abandoned : .notSocket
                 case EACCES, EPERM: .notPermitted(remedy: SocketPermissions(path).remedy)
                 case let code: .other(String(cString: strerror(code)))
                 }
             case ChannelError.connectTimeout: .other("nobody took the connection in time")
             default: .other("\(error)")
             }
+    }
+
+    private static func isSocket(_ path: String) -> Bool {
+        var info = stat()
+        return stat(path, &info) == 0 && info.st_mode & S_IFMT == S_IFSOCK
     }
 }
 

@@ -9,11 +9,16 @@ package enum SafeText {
     package static let maximumScalars = 256
 
     /// Removes escape sequences whole, then every other control or invisible formatting
-    /// character; line breaks and tabs become spaces.
+    /// character; line breaks and tabs become spaces. What is longer ends in "…".
     package static func clean(_ text: String) -> String {
         var kept = String.UnicodeScalarView()
         var scalars = text.unicodeScalars.makeIterator()
-        while let scalar = scalars.next(), kept.count < maximumScalars {
+        while let scalar = scalars.next() {
+            guard kept.count < maximumScalars else {
+                kept.removeLast()
+                kept.append("…")
+                break
+            }
             switch scalar.value {
             case 0x1B: skipEscapeSequence(&scalars)
             case 0x9B: skipControlSequence(&scalars)

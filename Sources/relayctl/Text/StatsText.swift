@@ -21,12 +21,13 @@ package struct StatsText: Sendable {
         lines += functions(stats)
         let others = stats.dropped.values.reduce(0, +)
         if others + stats.unanswered + stats.unseen > 0 {
-            lines += [
-                "",
-                "  \(Units.count(others, "frame")) not forwarded, "
-                    + "\(Units.count(stats.unanswered, "request")) unanswered, "
-                    + "\(Units.count(stats.unseen, "frame")) not counted here",
-            ]
+            let sentence =
+                "\(Units.count(others, "frame")) not forwarded, "
+                + "\(Units.count(stats.unanswered, "request")) unanswered, "
+                + "\(Units.count(stats.unseen, "frame")) not counted here"
+            var words = Paragraph.words(sentence, used: 2, width: width, indent: 2)
+            words[0] = "  " + words[0]
+            lines += [""] + words
         }
         return lines.prefix(rows).map { $0 + "\n" }.joined()
     }

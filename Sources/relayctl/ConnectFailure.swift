@@ -1,0 +1,33 @@
+// Why a TCP connection could not be made, in words. Used by `relayctl sample-app`.
+
+import Glibc
+import NIOCore
+import NIOPosix
+
+/// An error of NIO's for people.
+package struct ConnectFailure: CustomStringConvertible {
+    package let description: String
+
+    package init(_ error: any Error) {
+        description =
+            switch error {
+            case let error as NIOConnectionError: Self.text(error)
+            case let error as IOError: Self.text(code: error.errnoCode)
+            case ChannelError.connectTimeout: "nobody answered in time"
+            default: "\(error)"
+            }
+    }
+
+    /// The first address that was tried tells enough; without one the name was not found.
+    private static func text(_ error: NIOConnectionError) -> String {
+        guard let first = error.connectionErrors.first else {
+            return "there is no host \"\(SafeText.clean(error.host))\""
+        }
+        return ConnectFailure(first.error).description
+    }
+
+    private static func text(code: Int32) -> String {
+        let words = String(cString: strerror(code))
+        return words.prefix(1).lowercased() + words.dropFirst()
+    }
+}

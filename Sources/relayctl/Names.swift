@@ -1,0 +1,27 @@
+// What people type to name an app, an RPC, a unit. Used by the commands that take such a name.
+
+import ArgumentParser
+
+enum Names {
+    /// Refuses names that are empty: `relayctl app "$APP"` with nothing in APP means no app at all,
+    /// not all of them.
+    ///
+    /// - Throws: `ValidationError`.
+    static func check(_ names: [String], _ what: String, example: String) throws {
+        guard names.contains(where: { $0.allSatisfy(\.isWhitespace) }) else { return }
+        throw ValidationError("\(what) is empty; expected \(example)")
+    }
+
+    static func check(app: String) throws {
+        try check(
+            [app], "<app>", example: "a name, an app ID or a number as relayctl apps has them")
+    }
+
+    static func check(apps: [String]) throws {
+        try check(apps, "--app", example: "a name, app ID or number as relayctl apps has them")
+    }
+
+    static func check(functions: [String]) throws {
+        try check(functions, "--rpc", example: "the name of a function such as Show")
+    }
+}
