@@ -25,7 +25,7 @@ package enum Spelling {
     }
 
     /// How many letters have to be added, removed, replaced, or swapped with their neighbour.
-    static func distance(_ first: String, _ second: String) -> Int {
+    package static func distance(_ first: String, _ second: String) -> Int {
         var rows = Rows()
         return distance(Array(first.utf8), Array(second.utf8), &rows)
     }

@@ -202,32 +202,6 @@ struct ControlCommandTests {
         }
     }
 
-    @Test("bugreport writes one private file without a session's secrets, and not over another")
-    func bugReport() async throws {
-        try await Relayd.run(accessory: "sim:") { relayd in
-            let app = try await relayd.connectApp()
-            try await app.send(.startService())
-            #expect(try await app.next().controlType == .startServiceACK)
-            let file = relayd.directory.file("report.tar.gz")
-            let report = try await relayd.relayctl("bugreport", "--file", file)
-            #expect(report.ending == .exited(0), "\(report.errors)")
-            let attributes = try FileManager.default.attributesOfItem(atPath: file)
-            #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600)
-            let text = try await ChildProcess.run(
-                "/bin/sh", ["-c", "tar -xOzf \"$1\"", "sh", file],
-                environment: Program.environment())
-            #expect(text.ending == .exited(0))
-            for words in [
-                "relayctl \(Version.current)", "\"schema\"", "StartService", "[redacted]",
-            ] {
-                #expect(text.output.contains(words), "\(words)")
-            }
-            #expect(!text.output.contains("hash 0x"))
-            #expect(try await relayd.relayctl("bugreport", "--file", file).ending == .exited(3))
-            await app.close()
-        }
-    }
-
     @Test("reload without a change says so; the configuration tells its places")
     func configuration() async throws {
         try await Relayd.run(accessory: "sim:") { relayd in

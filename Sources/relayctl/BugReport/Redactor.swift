@@ -1,64 +1,126 @@
-// Takes out of a report what is nobody's business: by name of JSON members, and by form in text.
-// Used by `relayctl bugreport`.
+// Takes out of a report what is nobody's business: by name of JSON members here, by form of what
+// stands in texts in `Redactor+Text.swift`. Used by `relayctl bugreport`.
+
+import DidYouMean
 
 /// Replaces values and counts them.
 package struct Redactor: Sendable {
-    /// Members whose value is taken out, whatever it is; upper and lower case do not matter. Vehicle
-    /// identity and place, session secrets, phone and people (MOBILE_API; SDL protocol spec,
-    /// "StartServiceACK").
+    /// Members whose value is taken out, whatever it is; upper and lower case, "_" and "-" do not
+    /// matter. Vehicle identity and place, session secrets, phone, people, and raw bytes, which may
+    /// be any of them (MOBILE_API; SDL protocol spec, "StartServiceACK").
     package static let members: Set<String> = [
         "vin", "gps", "latitudedegrees", "longitudedegrees", "latitude", "longitude", "location",
-        "locationname", "locationdescription", "addresslines", "address_lines", "hashid", "hash_id",
-        "hash", "authtoken", "auth_token", "token", "phonenumber", "number", "devicename",
-        "deviceinfo", "carrier", "macaddress", "email", "waypoints",
+        "locationname", "locationdescription", "addresslines", "locationdetails", "hashid", "hash",
+        "authtoken", "token", "phonenumber", "number", "devicename", "deviceinfo", "carrier",
+        "macaddress", "email", "waypoints", "firstbytes", "serial",
     ]
 
     package static let mark = "[redacted]"
+    static let markBytes = Array(mark.utf8)
 
     /// Values taken out so far.
-    package private(set) var count = 0
+    package internal(set) var count = 0
 
     package init() {}
 
-    /// JSON, also several objects one after the other, with the values of `members` replaced.
+    /// Names that were compared before: a report has the same ones again and again.
+    private var compared: [String: Bool] = [:]
+    /// An app may use any names; from here on they are compared anew.
+    private static let maximumCompared = 10_000
+
+    private mutating func isSensitive(_ name: String) -> Bool {
+        if let known = compared[name] { return known }
+        let isSensitive = Self.isSensitive(name)
+        if compared.count < Self.maximumCompared { compared[name] = isSensitive }
+        return isSensitive
+    }
+
+    /// Shorter names have too many neighbours that mean something else.
+    private static let shortestMisspelt = 5
+    /// From this length on two slips are one name still.
+    private static let longName = 9
+    /// Longer names are none of `members`, slips or not.
+    private static let longestName = 40
+
+    /// Whether it is one of `members` or nearly so: an app that misspells "number" has somebody's
+    /// number in "nmber".
+    static func isSensitive(_ name: String) -> Bool {
+        guard name.utf8.count <= longestName else { return false }
+        let plain = name.lowercased().filter { $0 != "_" && $0 != "-" }
+        if members.contains(plain) { return true }
+        guard plain.utf8.count >= shortestMisspelt else { return false }
+        return members.contains { member in
+            guard member.utf8.count >= shortestMisspelt else { return false }
+            let slips = min(member.utf8.count, plain.utf8.count) >= longName ? 2 : 1
+            return Spelling.distance(plain, member) <= slips
+        }
+    }
+
+    // MARK: JSON
+
+    /// JSON, also several objects one after the other, with the values of `members` replaced, and
+    /// in all other strings what `text` replaces.
     package mutating func json(_ text: String) -> String {
         let bytes = Array(text.utf8)
         var result: [UInt8] = []
+        result.reserveCapacity(bytes.count)
         var index = 0
+        var depth = 0
+        // Objects, by depth, that have said {"name": "vin", …: their "value" is one.
+        var named: Set<Int> = []
+        var member = ""
         while index < bytes.count {
-            guard bytes[index] == UInt8(ascii: "\"") else {
-                result.append(bytes[index])
+            let byte = bytes[index]
+            guard byte == UInt8(ascii: "\"") else {
+                if byte == UInt8(ascii: "{") {
+                    depth += 1
+                    named.remove(depth)
+                } else if byte == UInt8(ascii: "}") {
+                    depth -= 1
+                }
+                result.append(byte)
                 index += 1
                 continue
             }
             let end = Self.endOfString(bytes, from: index)
-            result += bytes[index..<end]
-            let name = String(decoding: bytes[index..<end].dropFirst().dropLast(), as: UTF8.self)
-            index = end
+            let content = Self.content(bytes, index..<end)
             let colon = Self.skipBlanks(bytes, from: end)
-            guard colon < bytes.count, bytes[colon] == UInt8(ascii: ":"),
-                Self.members.contains(name.lowercased())
-            else { continue }
-            index = Self.endOfValue(bytes, from: Self.skipBlanks(bytes, from: colon + 1))
+            guard colon < bytes.count, bytes[colon] == UInt8(ascii: ":") else {
+                result.append(byte)
+                appendText(bytes[content], of: member, to: &result)
+                result += bytes[content.upperBound..<end]
+                index = end
+                continue
+            }
+            result += bytes[index..<end]
+            member = String(decoding: bytes[content], as: UTF8.self)
+            index = end
+            let start = Self.skipBlanks(bytes, from: colon + 1)
+            let stop = Self.endOfValue(bytes, from: start)
+            let value = bytes[start..<stop]
+            if member == "name" {
+                let name = String(decoding: value.dropFirst().dropLast(), as: UTF8.self)
+                if isSensitive(name) { named.insert(depth) }
+            }
+            let isSecret =
+                isSensitive(member) || member == "value" && named.contains(depth)
+            guard isSecret, !Self.isFlag(value) else { continue }
             result += Array(": \"\(Self.mark)\"".utf8)
             count += 1
+            index = stop
         }
-        return self.text(String(decoding: result, as: UTF8.self))
+        return String(decoding: result, as: UTF8.self)
     }
 
-    /// Text with what looks like a VIN, a session's hash or a position replaced.
-    package mutating func text(_ text: String) -> String {
-        var text = text
-        for pattern in [
-            #/\b(?=[A-Z]*[0-9])(?=[0-9]*[A-Z])[A-HJ-NPR-Z0-9]{17}\b/#, #/\bhash 0x[0-9a-f]+/#,
-            #/(?i:latitude|longitude)[A-Za-z]*[" :=]+-?[0-9]+\.[0-9]+/#,
-        ] {
-            let found = text.ranges(of: pattern).count
-            guard found > 0 else { continue }
-            count += found
-            text = text.replacing(pattern, with: Self.mark)
-        }
-        return text
+    /// Between the quotes; the second one may be missing.
+    private static func content(_ bytes: [UInt8], _ range: Range<Int>) -> Range<Int> {
+        let isClosed = range.count > 1 && bytes[range.upperBound - 1] == UInt8(ascii: "\"")
+        return range.lowerBound + 1..<(isClosed ? range.upperBound - 1 : range.upperBound)
+    }
+
+    /// true and false tell of nobody.
+    private static func isFlag(_ value: ArraySlice<UInt8>) -> Bool {
+        value.elementsEqual("true".utf8) || value.elementsEqual("false".utf8)
     }
 
     // MARK: Where things end; broken JSON ends with the text

@@ -1,3 +1,4 @@
+import AccessoryLinks
 package import ArgumentParser
 import ControlAPI
 import Glibc
@@ -8,10 +9,11 @@ package struct BugReportCommand: AsyncParsableCommand {
         commandName: "bugreport",
         abstract: "Write one file with what somebody needs who helps you.",
         discussion: """
-            Versions, configuration, status, advice, events, counts, the latest messages and, where
-            you may read it, the journal. VIN, positions, hash IDs, tokens, phone numbers and names
-            of devices are taken out; names of apps and texts they show are not. The file is yours
-            alone (mode 0600): look through it before you send it.
+            Versions, configuration, status, what doctor and usb say, advice, events, counts, what is
+            known of each app, the latest messages and, where you may read it, the journal. VIN,
+            positions, hash IDs, tokens, phone numbers, names of devices, serial numbers and raw bytes
+            are taken out; names of apps and texts they show are not. The file is yours alone (mode
+            0600): look through it before you send it.
 
             EXAMPLES
               relayctl bugreport
@@ -19,8 +21,8 @@ package struct BugReportCommand: AsyncParsableCommand {
 
             EXIT CODES
               0   written
-              2   relayd is not running, or cannot be asked; versions and journal are written
-              3   the file cannot be written
+              2   relayd is not running, or cannot be asked; what can be had is written
+              3   the file cannot be written, or relayd refused
               64  the command line was not understood
             """)
 
@@ -48,6 +50,11 @@ package struct BugReportCommand: AsyncParsableCommand {
         ("events.json", Routes.events + "?limit=1000"),
         ("messages.json", Routes.messages + "?limit=1000&format=both"),
     ]
+    /// Apps whose facts are written: more than a bench has.
+    private static let maximumApps = 32
+    /// Lines of the journal, without the name of this machine.
+    private static let journal =
+        "journalctl -u relayd -n 2000 --no-pager --no-hostname -o short-iso 2>&1"
 
     package func run() async throws {
         let now = Timestamp.now
@@ -56,33 +63,77 @@ package struct BugReportCommand: AsyncParsableCommand {
         guard let archive = Archive(path) else {
             throw Self.failed("\(path) cannot be written: \(String(cString: strerror(errno)))")
         }
-        var redactor = Redactor()
-        var tar = TarFile()
-        var contents: [String] = []
-        func add(_ name: String, _ text: String) {
-            tar.add(
-                "relayd-bugreport/" + name, text, time: Int(now.millisecondsSince1970 / 1000))
-            contents.append(name)
-        }
-        var exit = ExitStatus.ok
-        add("versions.txt", Self.versions)
+        var pages = Pages(time: Int(now.millisecondsSince1970 / 1000))
         let client = try socket.client()
-        for (name, route) in Self.pages {
+        var problem: ControlClientError?
+        var relayd = ""
+        do throws(ControlClientError) {
+            let status = try await client.status().snapshot
+            relayd = "\(status.relayd.version) runs (pid \(status.relayd.pid))"
+            for (name, route) in Self.pages {
+                try await pages.ask(client, name, route)
+            }
+            for app in status.apps.prefix(Self.maximumApps) {
+                let route = Routes.path(Routes.app, "\(app.id)")
+                try await pages.ask(client, "app-\(app.id).json", route)
+            }
+        } catch {
+            problem = error
+            relayd = "not asked, see relayd.txt"
+            pages.add("relayd.txt", text: "\(error)\n")
+        }
+        pages.add("versions.txt", text: Versions.text(relayd: relayd))
+        let diagnosis = await DoctorCommand.examine(client, config: nil).diagnosis
+        pages.add("doctor.txt", text: diagnosis.text(width: 100, style: .plain))
+        do throws(LinkProblem) {
+            let survey = try USBCommand.survey(for: nil)
+            let json = (try? APICoding.encode(survey.document)) ?? []
+            pages.add("usb.json", json: String(decoding: json, as: UTF8.self))
+        } catch {
+            pages.add("usb.json", text: "\(error)\n")
+        }
+        let journal = CommandOutput.of(Self.journal) ?? "journalctl cannot be run\n"
+        pages.add("journal.txt", text: journal)
+        guard archive.write(pages.tar.bytes) else {
+            throw Self.failed("gzip could not write \(path)")
+        }
+        tell(Report(file: path, contents: pages.names, redacted: pages.redactor.count))
+        if let problem { throw problem }
+    }
+
+    /// What goes into the archive, redacted.
+    private struct Pages {
+        let time: Int
+        var tar = TarFile()
+        var redactor = Redactor()
+        var names: [String] = []
+
+        init(time: Int) { self.time = time }
+
+        mutating func add(_ name: String, text: String) {
+            put(name, redactor.text(text))
+        }
+
+        mutating func add(_ name: String, json: String) {
+            put(name, redactor.json(json))
+        }
+
+        private mutating func put(_ name: String, _ text: String) {
+            tar.add("relayd-bugreport/" + name, text, time: time)
+            names.append(name)
+        }
+
+        /// A refusal is worth a page as well: an app may leave meanwhile.
+        mutating func ask(
+            _ client: ControlClient, _ name: String, _ route: String
+        ) async throws(ControlClientError) {
             do throws(ControlClientError) {
                 let body = try await client.get(route).answer.body
-                add(name, redactor.json(String(decoding: body, as: UTF8.self)))
+                add(name, json: String(decoding: body, as: UTF8.self))
             } catch .refused(_, _, _, _, let message) {
-                add(name, redactor.text(message + "\n"))
-            } catch {
-                add("relayd.txt", "\(error)\n")
-                exit = .notRunning
-                break
+                add(name, text: message + "\n")
             }
         }
-        add("journal.txt", redactor.text(Archive.journal))
-        guard archive.write(tar.bytes) else { throw Self.failed("gzip could not write \(path)") }
-        tell(Report(file: path, contents: contents, redacted: redactor.count))
-        if exit != .ok { throw ExitCode(exit.rawValue) }
     }
 
     private func tell(_ report: Report) {
@@ -103,55 +154,5 @@ package struct BugReportCommand: AsyncParsableCommand {
     private static func failed(_ problem: String) -> ExitCode {
         Output.current.write("relayctl: \(SafeText.line(problem))\n", to: .error)
         return ExitCode(ExitStatus.refused.rawValue)
-    }
-
-    private static var versions: String {
-        var system = utsname()
-        uname(&system)
-        func text(_ bytes: some Any) -> String {
-            withUnsafeBytes(of: bytes) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-        }
-        return """
-            relayctl \(Version.current)
-            \(text(system.sysname)) \(text(system.release)) \(text(system.machine))
-
-            """
-    }
-}
-
-/// The file on disk: made new, for nobody else's eyes, compressed by gzip(1).
-private struct Archive {
-    /// How the path gets into the shell's line: as a variable, so that no character in it means
-    /// anything.
-    private static let variable = "RELAYCTL_BUGREPORT"
-
-    /// Nil with `errno` set when the file is there already or cannot be made.
-    init?(_ path: String) {
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { return nil }
-        close(descriptor)
-        setenv(Self.variable, path, 1)
-    }
-
-    func write(_ bytes: [UInt8]) -> Bool {
-        guard let gzip = popen("exec gzip -n >\"$\(Self.variable)\"", "w") else { return false }
-        let written = fwrite(bytes, 1, bytes.count, gzip)
-        return pclose(gzip) == 0 && written == bytes.count
-    }
-
-    /// The latest lines of relayd's unit, or why there are none.
-    static var journal: String {
-        let command = "journalctl -u relayd -n 2000 --no-pager -o short-iso 2>&1"
-        guard let pipe = popen(command, "r") else { return "journalctl cannot be run\n" }
-        defer { pclose(pipe) }
-        var bytes: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 65_536)
-        // 2000 lines are far below; a bound all the same.
-        while bytes.count < 16 << 20 {
-            let count = fread(&buffer, 1, buffer.count, pipe)
-            guard count > 0 else { break }
-            bytes += buffer[..<count]
-        }
-        return String(decoding: bytes, as: UTF8.self)
     }
 }

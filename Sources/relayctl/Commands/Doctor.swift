@@ -36,24 +36,7 @@ package struct DoctorCommand: AsyncParsableCommand {
     package init() {}
 
     package func run() async throws {
-        let client = try socket.client()
-        var diagnosis: Diagnosis
-        var exit = ExitStatus.ok
-        do throws(ControlClientError) {
-            let (found, _) = try await client.get(Routes.index)
-            let status = try await client.status().snapshot
-            let advice = try await client.ask(AdviceList.self, Routes.advice).value
-            let options = try await client.ask(ConfigReport.self, Routes.config).value.options
-            diagnosis = Diagnosis(
-                status, advice: advice.advice, socket: found.path,
-                configuration: (config ?? Self.file(of: options)).flatMap(ConfigurationCheck.run),
-                firewall: Firewall.active())
-            if diagnosis.broken != nil { exit = .notConnected }
-        } catch {
-            diagnosis = Diagnosis(
-                unreachable: error, configuration: ConfigurationCheck.run(file: config))
-            exit = .notRunning
-        }
+        let (diagnosis, exit) = await Self.examine(try socket.client(), config: config)
         if output.json {
             let json = String(decoding: try APICoding.encode(diagnosis), as: UTF8.self)
             Output.current.write(JSONText.safe(json))
@@ -63,6 +46,29 @@ package struct DoctorCommand: AsyncParsableCommand {
                 diagnosis.text(width: Output.current.size().columns, style: style))
         }
         if exit != .ok { throw ExitCode(exit.rawValue) }
+    }
+
+    /// Looks at the whole chain; `relayctl bugreport` asks as well.
+    ///
+    /// - Parameter config: The file to check instead of relayd's own.
+    static func examine(
+        _ client: ControlClient, config: String?
+    ) async -> (diagnosis: Diagnosis, exit: ExitStatus) {
+        do throws(ControlClientError) {
+            let (found, _) = try await client.get(Routes.index)
+            let status = try await client.status().snapshot
+            let advice = try await client.ask(AdviceList.self, Routes.advice).value
+            let options = try await client.ask(ConfigReport.self, Routes.config).value.options
+            let diagnosis = Diagnosis(
+                status, advice: advice.advice, socket: found.path,
+                configuration: (config ?? Self.file(of: options)).flatMap(ConfigurationCheck.run),
+                firewall: Firewall.active())
+            return (diagnosis, diagnosis.broken == nil ? .ok : .notConnected)
+        } catch {
+            let configuration = ConfigurationCheck.run(file: config)
+            let diagnosis = Diagnosis(unreachable: error, configuration: configuration)
+            return (diagnosis, error.exitStatus)
+        }
     }
 
     /// The file relayd has read, as the places of its options tell: "/etc/relayd/relayd.yaml:12:3".

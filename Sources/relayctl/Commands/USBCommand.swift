@@ -39,17 +39,14 @@ package struct USBCommand: ParsableCommand {
     }
 
     package func run() throws {
-        let devices: [USBDeviceDescription]
+        let survey: USBSurvey
+        let selector = try selector()
         do throws(LinkProblem) {
-            devices = try USBContext().list()
+            survey = try Self.survey(for: selector)
         } catch {
             Output.current.write("relayctl: \(SafeText.clean("\(error)"))\n", to: .error)
             throw ExitCode(ExitStatus.notConnected.rawValue)
         }
-        let survey = USBSurvey(
-            devices: devices, selector: try selector(),
-            mayOpen: { USBAccessRule.mayOpen($0) },
-            rule: { USBAccessRule.line(vendor: $0.vendor, product: $0.product) })
         let current = Output.current
         if output.json {
             let bytes = try APICoding.encode(survey.document)
@@ -60,6 +57,14 @@ package struct USBCommand: ParsableCommand {
             current.write(text.render(survey))
         }
         if !survey.isReady { throw ExitCode(ExitStatus.notConnected.rawValue) }
+    }
+
+    /// What is plugged in at this moment; `relayctl bugreport` asks as well.
+    static func survey(for selector: USBSelector?) throws(LinkProblem) -> USBSurvey {
+        USBSurvey(
+            devices: try USBContext().list(), selector: selector,
+            mayOpen: { USBAccessRule.mayOpen($0) },
+            rule: { USBAccessRule.line(vendor: $0.vendor, product: $0.product) })
     }
 
     private func selector() throws -> USBSelector? {
