@@ -10,13 +10,13 @@ import Testing
 struct CommandWalkTests {
     /// How each command is called when all goes well, in an order in which it does; and how it ends
     /// where no relayd runs.
-    private struct Walk {
+    struct Walk {
         var name: String
         var arguments: [String] = []
         var alone: Int32 = 2
     }
 
-    private static func walks(port: Int, directory: TemporaryDirectory) -> [Walk] {
+    static func walks(port: Int, directory: TemporaryDirectory) -> [Walk] {
         let report = directory.file("report-\(UUID()).tar.gz")
         let second = ["--name", "Second", "--app-id", "second"]
         return [
@@ -53,7 +53,7 @@ struct CommandWalkTests {
     }
 
     /// The codes under EXIT CODES of a command's help.
-    private static func documentedCodes(_ help: String) -> Set<Int32> {
+    static func documentedCodes(_ help: String) -> Set<Int32> {
         guard let list = help.firstRange(of: "\nEXIT CODES\n") else { return [] }
         let lines = help[list.upperBound...].split(
             separator: "\n", omittingEmptySubsequences: false

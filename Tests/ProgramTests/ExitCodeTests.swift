@@ -1,0 +1,190 @@
+// Every exit code that the help of a command promises, brought about with the built programs. What
+// ends with 0, without relayd, and with a wrong option is in `CommandWalkTests`.
+
+import ControlAPI
+import Foundation
+import Glibc
+import NIOCore
+import NIOPosix
+import RelayTesting
+import Testing
+
+@Suite("relayctl's exit codes", .serialized)
+struct ExitCodeTests {
+    /// How a command ends, and what it says then.
+    private struct Row {
+        var arguments: [String]
+        var code: Int32
+        var words: String
+    }
+
+    /// Against a relayd that waits for its head unit, with one app that is not registered.
+    private static let waiting = [
+        Row(arguments: ["status"], code: 1, words: "nothing listens on 127.0.0.1"),
+        Row(arguments: ["doctor"], code: 1, words: "✗ head unit"),
+        Row(arguments: ["dashboard"], code: 1, words: "dashboard"),
+        Row(arguments: ["show", "99999"], code: 1, words: "99999"),
+        Row(arguments: ["permissions", "1", "Show"], code: 1, words: "Show"),
+        Row(arguments: ["app", "nosuch"], code: 3, words: "there is no app \"nosuch\""),
+        Row(arguments: ["permissions", "nosuch", "Show"], code: 3, words: "there is no app"),
+        Row(arguments: ["permissions", "1", "Shw"], code: 3, words: "Shw"),
+        Row(arguments: ["disconnect", "nosuch"], code: 3, words: "there is no app \"nosuch\""),
+        Row(arguments: ["log-level", "loud"], code: 3, words: "expected one of error"),
+        Row(arguments: ["tail", "--rpc", "Shw"], code: 64, words: "relayctl tail --help"),
+        Row(arguments: ["tail", "--type", "x"], code: 64, words: "relayctl tail --help"),
+    ]
+
+    /// Without relayd.
+    private static let alone = [
+        Row(arguments: ["usb", "usb:ffff:fffe"], code: 1, words: "ffff:fffe"),
+        Row(arguments: ["log"], code: 1, words: "journalctl cannot be run"),
+        Row(
+            arguments: ["sample-app", "--connect", "127.0.0.1:1"], code: 1,
+            words: "cannot connect to 127.0.0.1:1: connection refused"),
+        Row(arguments: ["app", ""], code: 64, words: "<app> is empty"),
+        Row(arguments: ["permissions", "", "Show"], code: 64, words: "<app> is empty"),
+        Row(arguments: ["permissions", "1", ""], code: 64, words: "<rpc> is empty"),
+        Row(arguments: ["disconnect", ""], code: 64, words: "<app> is empty"),
+    ]
+
+    /// Against a relayd that refuses everything.
+    private static let refused = [
+        ["status"], ["apps"], ["app", "1"], ["stats"], ["config"], ["dashboard"], ["api"],
+        ["tail"], ["show", "1"], ["doctor"], ["advice"], ["permissions", "1", "Show"],
+        ["log-level", "debug"], ["reload"], ["disconnect", "1"], ["reopen"], ["server", "off"],
+    ].map { Row(arguments: $0, code: 3, words: "not today") }
+
+    private static func check(_ rows: [Row], _ environment: [String: String]) async throws {
+        for row in rows {
+            let done = try await Program.relayctl.run(row.arguments, environment: environment)
+            let said = "\(row.arguments): \(done.output)\n\(done.errors)"
+            #expect(done.ending == .exited(row.code), "\(said)")
+            #expect((done.output + done.errors).contains(row.words), "\(said)")
+        }
+    }
+
+    @Test("every code that a command's help names is in these tables or in the walk")
+    func complete() async throws {
+        try await TemporaryDirectory.run { directory in
+            let rows = Self.waiting + Self.alone + Self.refused
+            for walk in CommandWalkTests.walks(port: 1, directory: directory) {
+                var seen: Set<Int32> = [0, walk.alone, 64]
+                for row in rows where row.arguments[0] == walk.name { seen.insert(row.code) }
+                if walk.name == "status" { seen.insert(74) }
+                if walk.name == "bugreport" { seen.insert(3) }
+                let help = try await Program.relayctl.run([walk.name, "--help"]).output
+                #expect(seen == CommandWalkTests.documentedCodes(help), "\(walk.name)")
+            }
+        }
+    }
+
+    @Test("where the head unit is missing, and where there is no such app, function or message")
+    func waiting() async throws {
+        try await UnusedPort.run { port in
+            try await Relayd.run(accessory: "tcp:127.0.0.1:\(port)") { relayd in
+                let app = try await relayd.connectApp()
+                try await relayd.until("connected, and without head unit") {
+                    $0.apps.count == 1 && $0.accessory.reason != nil
+                }
+                try await Self.check(
+                    Self.waiting, [ControlSocket.environmentVariable: relayd.controlSocket])
+                await app.close()
+            }
+        }
+    }
+
+    @Test("without relayd, without journalctl, and with empty arguments") func alone() async throws
+    {
+        try await TemporaryDirectory.run { directory in
+            try await Self.check(
+                Self.alone,
+                [
+                    ControlSocket.environmentVariable: directory.file("nobody.sock"),
+                    "PATH": directory.path,
+                ])
+        }
+    }
+
+    @Test("a relayd that refuses is another code than one that is not there")
+    func refusals() async throws {
+        try await TemporaryDirectory.run { directory in
+            let path = directory.file("c.sock")
+            let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .childChannelInitializer { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        try channel.pipeline.syncOperations.addHandler(Refusing())
+                    }
+                }
+                .bind(unixDomainSocketPath: path).get()
+            try await Self.check(Self.refused, [ControlSocket.environmentVariable: path])
+            try await server.close()
+        }
+    }
+
+    @Test(
+        "who may look but not change anything hears so from every command that changes something",
+        .enabled(if: geteuid() == 0, "only root can become somebody else"))
+    func otherUser() async throws {
+        let config = Relayd.quickGoodbyes + "control:\n  mode: \"0666\"\n"
+        try await Relayd.run(accessory: "sim:", config: config) { relayd in
+            chmod(relayd.directory.path, 0o755)
+            // Where the program lies may be closed to others.
+            let program = relayd.directory.file("relayctl")
+            try FileManager.default.copyItem(atPath: Program.relayctl.path(), toPath: program)
+            chmod(program, 0o755)
+            let app = try await relayd.connectApp()
+            try await relayd.until("connected") { $0.apps.count == 1 }
+            for arguments in [
+                ["reopen"], ["reload"], ["server", "off"], ["log-level", "debug"],
+                ["disconnect", "1"], ["dashboard"], ["status"],
+            ] {
+                let done = try await ChildProcess.run(
+                    "/usr/bin/setpriv",
+                    ["--reuid", "65534", "--regid", "65534", "--clear-groups", program]
+                        + arguments + ["--socket", relayd.controlSocket],
+                    environment: Program.environment())
+                guard arguments != ["status"] else {
+                    #expect(done.ending == .exited(0), "\(done.errors)")
+                    continue
+                }
+                #expect(done.ending == .exited(3), "\(arguments): \(done.errors)")
+                #expect(done.errors.hasPrefix("relayctl: ") && done.output.isEmpty, "\(arguments)")
+                #expect(!done.errors.contains("answered"), "\(arguments): \(done.errors)")
+            }
+            #expect(try await relayd.status().apps.count == 1)
+            await app.close()
+        }
+    }
+
+    @Test("what cannot be written to a full disk is no success") func fullDisk() async throws {
+        try await Relayd.run(accessory: "sim:") { relayd in
+            try await relayd.until("open") { $0.accessory.state == .open }
+            let done = try await ChildProcess.run(
+                "/bin/sh",
+                [
+                    "-c", "exec \"$0\" status --socket \"$1\" >/dev/full", Program.relayctl.path(),
+                    relayd.controlSocket,
+                ], environment: Program.environment())
+            #expect(done.ending == .exited(74))
+            #expect(
+                done.errors
+                    == "relayctl: the output cannot be written: No space left on device")
+        }
+    }
+
+    /// Answers whatever is asked as relayd does that does not want to.
+    private final class Refusing: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            let body = #"{"error":{"code":"forbidden","message":"not today"}}"#
+            let answer = """
+                HTTP/1.1 403 Forbidden\r\nServer: relayd/\(Version.current)\r\n\
+                Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\
+                Connection: close\r\n\r\n\(body)
+                """
+            let buffer = ByteBuffer(string: answer)
+            context.writeAndFlush(NIOAny(buffer), promise: nil)
+        }
+    }
+}
