@@ -4,7 +4,7 @@
 package struct JournalQuery: Sendable, Equatable {
     /// The service, or a pattern of services.
     package var unit = "relayd.service"
-    /// App names, app IDs, or connections as "#1".
+    /// App names, app IDs, or connections as "#1" or "1".
     package var apps: [String] = []
     package var functions: [String] = []
     /// Only answers that were not successful.
@@ -39,7 +39,9 @@ package struct JournalQuery: Sendable, Equatable {
 
     /// The matches that select apps, one group for each field.
     private static func appMatches(_ apps: [String]) -> [[String]] {
-        let connections = apps.filter { $0.hasPrefix("#") }
+        let connections = apps.compactMap { app in
+            app.hasPrefix("#") ? app : UInt64(app).map { "#\($0)" }
+        }
         let names = apps.filter { !$0.hasPrefix("#") }
         return [
             names.map { "SDL_APP=\($0)" }, names.map { "SDL_APP_ID=\($0)" },

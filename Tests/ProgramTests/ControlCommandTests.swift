@@ -128,6 +128,11 @@ struct ControlCommandTests {
             _ = try await relayd.process.errors.wait(for: "a message of level debug") { lines in
                 lines.first { $0.contains("app connected") }
             }
+            let numbered = try await relayd.relayctl("log-level", "--app", "1")
+            #expect(numbered.output.contains("Apps       1\n") && numbered.errors.isEmpty)
+            let unknown = try await relayd.relayctl("log-level", "--app", "nosuch")
+            #expect(unknown.ending == .exited(0))
+            #expect(unknown.errors.contains("no app is called \"nosuch\" so far; #1"))
             await app.close()
             let wrong = try await relayd.relayctl("log-level", "loud")
             #expect(wrong.ending == .exited(3) && wrong.errors.contains("expected one of error"))

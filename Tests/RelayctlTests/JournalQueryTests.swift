@@ -34,6 +34,13 @@ struct JournalQueryTests {
                 """))
     }
 
+    @Test("a plain number is a connection's, unless an app has it for name or ID")
+    func number() throws {
+        #expect(
+            try command("--app", "3").hasSuffix(
+                " SDL_APP=3 + SDL_APP_ID=3 + 'SDL_CONNECTION=#3'"))
+    }
+
     @Test("time, count, following, JSON and the instance go through")
     func options() throws {
         #expect(

@@ -141,7 +141,8 @@ import relayctl
         "filters choose",
         arguments: [
             (["-n", "2"], [9, 10]), (["-n", "0"], []), (["--all", "-n", "4"], [7, 8, 9, 10]),
-            (["--app", "Maps"], [9, 10]), (["--rpc", "putfile"], [5, 6, 10]),
+            (["--app", "Maps"], [9, 10]), (["--app", "2"], [9, 10]), (["--app", "m-2"], [9, 10]),
+            (["--rpc", "putfile"], [5, 6, 10]),
             (["--rpc", "!Show", "--rpc", "!PutFile", "--type", "request"], [1, 9]),
             (["--type", "notification"], [7]), (["--failed"], [3, 4, 10]),
             (["--slower-than", "200ms"], [6]), (["--slower-than", "0.005s"], [2, 4, 6]),
@@ -177,6 +178,15 @@ import relayctl
         let result = try await run(["tail", "--once"] + options)
         #expect(result.code == 64 && result.out.isEmpty && result.error.contains(message))
         #expect(!result.error.contains("<subcommand>"), "it is about tail: \(result.error)")
+    }
+
+    @Test("a name nobody has is told, and what comes under it is waited for")
+    func unknownApp() async throws {
+        let result = try await run(["tail", "--once", "--app", "Mpas", "--app", "Music"])
+        #expect(result.code == 0)
+        #expect(
+            result.error == "relayctl: no app is called \"Mpas\" so far; no app is connected\n")
+        #expect(result.out.contains("Music"))
     }
 
     @Test("no relayd ends with 2, and one that keeps nothing with 3") func failures() async throws {

@@ -8,8 +8,10 @@ package import SDLProtocol
 /// What an entry does not have it cannot fail: link events pass every filter but the priority.
 /// When functions are chosen by name, though, only RPCs and events are shown.
 package struct TrafficFilter: Hashable, Sendable {
-    /// App names, app IDs, or connections as "#1"; case does not matter.
+    /// App names, app IDs, or connections as "#1" or "1"; case does not matter.
     package private(set) var apps: Set<String>
+    /// The connections among them.
+    private var connections: Set<AppID>
     package var services: Set<ServiceType>
     package var minimumPriority: TrafficPriority
     private var shownFunctions: Set<FunctionID> = []
@@ -22,6 +24,9 @@ package struct TrafficFilter: Hashable, Sendable {
         minimumPriority: TrafficPriority = .debug
     ) throws(TrafficFilterError) {
         self.apps = Set(apps.map { $0.lowercased() })
+        connections = Set(
+            apps.compactMap { UInt64($0.hasPrefix("#") ? $0.dropFirst() : $0[...]) }
+                .map(AppID.init))
         self.services = services
         self.minimumPriority = minimumPriority
         for text in functions {
@@ -45,6 +50,7 @@ package struct TrafficFilter: Hashable, Sendable {
 
     private init() {
         apps = []
+        connections = []
         services = []
         minimumPriority = .debug
     }
@@ -57,7 +63,7 @@ package struct TrafficFilter: Hashable, Sendable {
 
     private func acceptsApp(of entry: TrafficEntry) -> Bool {
         guard !apps.isEmpty, let app = entry.app else { return true }
-        return apps.contains(app.description)
+        return connections.contains(app)
             || entry.appName.map { apps.contains($0.lowercased()) } ?? false
             || entry.registeredAppID.map { apps.contains($0.lowercased()) } ?? false
     }

@@ -30,7 +30,7 @@ package struct LogCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Only this app: its name, app ID or connection (#1). Repeatable.", valueName: "app"))
+            "Only this app: its name, app ID or number. Repeatable.", valueName: "app"))
     package var app: [String] = []
 
     @Option(help: ArgumentHelp("Only this function. Repeatable.", valueName: "function"))

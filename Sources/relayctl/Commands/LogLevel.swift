@@ -32,7 +32,8 @@ package struct LogLevelCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Whether traffic is logged: on or off.", valueName: "on|off"))
     package var traffic: ServerCommand.Wanted?
 
-    @Option(parsing: .singleValue, help: "Only this app; may be repeated.")
+    @Option(
+        parsing: .singleValue, help: "Only this app: its name, app ID or number; may be repeated.")
     package var app: [String] = []
 
     @Option(
@@ -72,6 +73,7 @@ package struct LogLevelCommand: AsyncParsableCommand {
             ? try await client.ask(LogSettings.self, Routes.log)
             : try await client.change(LogSettings.self, "PUT", Routes.log, wanted)
         Output.current.write(output.json ? JSONText.safe(answer.json) : Self.text(answer.value))
+        await client.tellUnknown(apps: app)
     }
 
     private static func text(_ settings: LogSettings) -> String {

@@ -21,7 +21,8 @@ package struct TailCommand: AsyncParsableCommand {
               relayctl tail --slower-than 200ms --since 10m --once
               relayctl tail --json | jq 'select(.function == "PutFile") | .bulkBytes'
 
-            Notes about the stream itself, such as messages missed, go to standard error.
+            Notes about the stream itself, such as messages missed or an app that nobody knows, go to \
+            standard error.
 
             EXIT CODES
               0   nobody reads any more, or --once and all is shown
@@ -32,7 +33,7 @@ package struct TailCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Only this app: its name, app ID or connection (#1). Repeatable.", valueName: "app"))
+            "Only this app: its name, app ID or number. Repeatable.", valueName: "app"))
     package var app: [String] = []
 
     @Option(
@@ -112,8 +113,10 @@ package struct TailCommand: AsyncParsableCommand {
 
     package func run() async throws {
         let output = Output.current
+        let client = try socket.client()
+        await client.tellUnknown(apps: app)
         var tail = TailFollower(
-            client: try socket.client(), output: output, form: form, hasNumbers: numbers,
+            client: client, output: output, form: form, hasNumbers: numbers,
             style: output.style(self.output.color), filters: try filters(), beginning: try start(),
             isFollowing: !once, pause: { try await Task.sleep(for: Self.pause) })
         output.endWithReader()

@@ -39,7 +39,7 @@ import Testing
 
     @Test(
         "an app is chosen by name, app ID or connection",
-        arguments: ["Maps", "maps", "M-2", "#2"])
+        arguments: ["Maps", "maps", "M-2", "#2", "2"])
     func byApp(app: String) throws {
         // What happens before an app registers can only be found by its connection.
         #expect(
