@@ -12,9 +12,9 @@ package struct AccessoryStatus: Codable, Sendable, Equatable {
     package let since: Timestamp
     /// Why it is not open. Left out while it is open, and before the first try.
     package let reason: AccessoryReason?
-    /// How often relayd tried to open it.
+    /// Tries that failed since it was open last, or since relayd started; 0 while it is open.
     package let attempts: Int
-    /// How often that succeeded.
+    /// How often it was opened since relayd started.
     package let openedCount: Int
     /// Make and model as the head unit gave them in its StartServiceACK, e.g. "SDL Core (Generic)".
     package let name: String?

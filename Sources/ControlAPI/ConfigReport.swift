@@ -4,10 +4,37 @@
 package struct ConfigReport: Codable, Sendable, Equatable {
     /// Version of the JSON layout: 1.
     package var schema = 1
+    /// The file that was read, with its whole path; left out when relayd runs without one.
+    package var file: String?
+    /// What RPCs are compared with; left out when they are not.
+    package var specification: SpecificationReport?
     /// Every option there is, in the order of the file that is shipped.
     package var options: [ConfigOptionReport]
 
-    package init(options: [ConfigOptionReport]) { self.options = options }
+    package init(
+        options: [ConfigOptionReport], file: String? = nil,
+        specification: SpecificationReport? = nil
+    ) {
+        self.options = options
+        self.file = file
+        self.specification = specification
+    }
+}
+
+/// The RPC specification in force.
+package struct SpecificationReport: Codable, Sendable, Equatable {
+    /// Its version, e.g. "8.0.0".
+    package var version: String
+    /// The file it is from; left out for the one that is built in.
+    package var file: String?
+    /// Why the file that `rpc_spec` names is not used; left out when it is, or none is named.
+    package var problem: String?
+
+    package init(version: String, file: String? = nil, problem: String? = nil) {
+        self.version = version
+        self.file = file
+        self.problem = problem
+    }
 }
 
 /// One option.

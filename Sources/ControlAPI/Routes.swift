@@ -36,6 +36,7 @@ package enum Routes {
     package static let server = "/v1/server"
     package static let log = "/v1/log"
     package static let config = "/v1/config"
+    package static let devices = "/v1/devices"
     package static let stats = "/v1/stats"
     package static let events = "/v1/events"
     package static let eventStream = "/v1/events/stream"
@@ -88,6 +89,9 @@ package enum Routes {
         Route(
             method: "GET", path: config,
             summary: "the configuration in force, and where each value is from"),
+        Route(
+            method: "GET", path: devices,
+            summary: "USB devices and ttys as relayd sees them; none is opened"),
         Route(method: "GET", path: metrics, summary: "metrics in the Prometheus text format"),
         Route(
             method: "GET", path: log, summary: "what is logged: level, traffic and its filters"),

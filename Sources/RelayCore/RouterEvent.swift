@@ -71,8 +71,8 @@ extension CloseReason: CustomStringConvertible {
             "no head unit came within \(waited.seconds) s"
         case .foreignFrame(let session): "used session \(session), which is not its own"
         case .shutdown: "relayd stops"
-        case .byOperator(nil): "disconnected by relayctl"
-        case .byOperator(.some(let reason)): "disconnected by relayctl: \(reason)"
+        case .byOperator(nil): "disconnected through the control API"
+        case .byOperator(.some(let reason)): "disconnected through the control API: \(reason)"
         case .serverOff: "the server was switched off (relayctl server on switches it on)"
         }
     }

@@ -7,8 +7,8 @@ import Glibc
 /// What was checked, in order, up to the first thing that is broken.
 package struct Diagnosis: Codable, Sendable, Equatable {
     package struct Check: Codable, Sendable, Equatable {
-        /// "permission", "configuration", "daemon", "head unit", "port", "app", "registration" or
-        /// "advice".
+        /// "permission", "configuration", "specification", "daemon", "head unit", "port", "app",
+        /// "registration" or "advice".
         package var name: String
         /// "ok", "hint" or "broken".
         package var state: String
@@ -61,10 +61,12 @@ package struct Diagnosis: Codable, Sendable, Equatable {
 
     /// - Parameters:
     ///   - configuration: what relayd says to the file it has read, if it can be had.
+    ///   - specification: what relayd compares RPCs with.
     ///   - firewall: Name of the firewall that runs here, if any is known to.
     package init(
         _ status: StatusSnapshot, advice: [AdviceReport], socket: String,
-        configuration: ConfigurationCheck? = nil, firewall: String? = nil
+        configuration: ConfigurationCheck? = nil, specification: SpecificationReport? = nil,
+        firewall: String? = nil
     ) {
         ok("daemon", "relayd \(status.relayd.version) runs (pid \(status.relayd.pid)) on \(socket)")
         if let configuration, configuration.isGood {
@@ -75,6 +77,13 @@ package struct Diagnosis: Codable, Sendable, Equatable {
                 "configuration",
                 "relayd runs with what it has read before; it would not start again:"
                     + " \(configuration.text)", "correct it, then: relayctl reload")
+        }
+        if let specification, let problem = specification.problem {
+            hint(
+                "specification",
+                "relayd compares RPCs with its built-in specification \(specification.version),"
+                    + " not with the one rpc_spec names: \(problem)",
+                "correct the file or rpc_spec, then restart relayd")
         }
         guard checkHeadUnit(status.accessory) else { return }
         guard checkPort(status.server, firewall) else { return }

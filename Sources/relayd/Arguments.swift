@@ -165,12 +165,12 @@ package struct Arguments: ParsableArguments {
         defaultFile: String = Config.defaultFile
     ) throws(ConfigErrors) -> EffectiveConfig {
         var builder = ConfigBuilder(validateAccessory: validateAccessory)
-        if let file = configFile(environment: environment, defaultFile: defaultFile) {
-            builder.add(file: file)
-        }
+        let file = configFile(environment: environment, defaultFile: defaultFile)
+        if let file { builder.add(file: file) }
         builder.add(environment: environment)
         builder.add(flags: self)
-        return EffectiveConfig(try builder.finish(), origins: builder.origins)
+        return EffectiveConfig(
+            try builder.finish(), origins: builder.origins, file: file.map(ConfigFile.wholePath))
     }
 
     /// What `--check-config` prints, and the exit status to leave with.

@@ -67,9 +67,12 @@ struct Daemon {
         }
         try await relay.onLimit { events.add($0, $1) }
         let accessory = AccessoryMonitor(kind: address.scheme, address: config.accessory)
+        let crowd = ControlCrowd { events.addCrowd(count: $0) }
+        let specification = SpecificationFile.inForce(config, logger: logger)
         let reporter = StatusReporter(
             relay: relay, accessory: accessory, facts: facts, advisor: advisor,
-            outputs: outputs, effective: effective)
+            outputs: outputs, effective: effective, specification: specification.report,
+            crowd: crowd)
         let systemd = SystemdNotifier(logger: Logger(label: "systemd")) {
             // A sign of life only counts when the relay's own loop turns.
             (try? await loop.submit {}.get()) != nil
@@ -140,12 +143,13 @@ struct Daemon {
             actions: actions(
                 relay: relay, link: link, server: server, reloader: reloader, events: events),
             log: log, dashboard: Dashboard(config.dashboard, logger: Logger(label: "dashboard")),
-            eventLoopGroup: LoopExecutor.shared.loop, logger: Logger(label: "control"))
+            crowd: crowd, eventLoopGroup: LoopExecutor.shared.loop, logger: Logger(label: "control")
+        )
         let addresses = try await server.start()
 
         let observer = TrafficObserver(
             limits: config.messageLimits,
-            validator: SpecificationFile.validator(config, logger: logger),
+            validator: specification.validator,
             consumers: [advisor, statusLine, ring, statistics, events, log])
 
         try await announce(addresses, control: control, inherited: inherited, logger: logger)
@@ -201,7 +205,7 @@ struct Daemon {
                 // First by the hub, so that apps and log hear the reason; the link may be open again
                 // by itself before the supervisor is asked.
                 let now = ContinuousClock.now
-                let why = "reopened by relayctl" + (reason.map { ": \($0)" } ?? "")
+                let why = "reopened through the control API" + (reason.map { ": \($0)" } ?? "")
                 try await relay.reopenLink(reason: why)
                 link.reopen(askedAt: now)
                 events.add(.control, "the link is \(why)")

@@ -1,5 +1,6 @@
 // Loads the RPC specification a user named, at start; called by `Daemon`, and by --check-config.
 
+import ControlAPI
 import Logging
 import SDLProtocol
 
@@ -26,11 +27,39 @@ enum SpecificationFile {
         }
     }
 
-    /// What RPCs are compared with; nil when the user wants none of it. A file that is no
-    /// specification is no reason not to relay: the built-in one is kept, and the log says why.
-    static func validator(_ config: Config, logger: Logger) -> RPCValidator? {
-        guard config.rpcValidation else { return nil }
-        guard !config.rpcSpec.isEmpty else { return .builtIn }
+    /// What RPCs are compared with, and what to tell of it.
+    struct InForce: Sendable {
+        /// Nil when the user wants RPCs compared with nothing.
+        let validator: RPCValidator?
+        let report: SpecificationReport?
+
+        static let off = InForce(validator: nil, report: nil)
+
+        private init(validator: RPCValidator?, report: SpecificationReport?) {
+            self.validator = validator
+            self.report = report
+        }
+
+        /// The one that came with relayd, instead of a file with that problem.
+        static func builtIn(insteadOf problem: String? = nil) -> InForce {
+            InForce(
+                validator: .builtIn,
+                report: SpecificationReport(
+                    version: "\(RPCCatalogue.builtIn.version)", problem: problem))
+        }
+
+        init(_ catalogue: RPCCatalogue, file: String) {
+            validator = RPCValidator(catalogue)
+            report = SpecificationReport(
+                version: "\(catalogue.version)", file: ConfigFile.wholePath(file))
+        }
+    }
+
+    /// A file that is no specification is no reason not to relay: the built-in one is kept, and the
+    /// log says why.
+    static func inForce(_ config: Config, logger: Logger) -> InForce {
+        guard config.rpcValidation else { return .off }
+        guard !config.rpcSpec.isEmpty else { return .builtIn() }
         do throws(Failure) {
             let catalogue = try catalogue(at: config.rpcSpec)
             logger.info(
@@ -39,14 +68,14 @@ enum SpecificationFile {
                 \(catalogue.functions.count) messages, \(catalogue.structs.count) structs, \
                 \(catalogue.enums.count) enumerations
                 """)
-            return RPCValidator(catalogue)
+            return InForce(catalogue, file: config.rpcSpec)
         } catch {
             logger.error(
                 """
                 rpc_spec: \(error); using the built-in RPC specification \
                 \(RPCCatalogue.builtIn.version)
                 """)
-            return .builtIn
+            return .builtIn(insteadOf: "\(error)")
         }
     }
 }

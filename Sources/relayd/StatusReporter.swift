@@ -15,13 +15,16 @@ final class StatusReporter: Sendable {
     private let advisor: TrafficAdvisor
     private let outputs: LogOutputs
     private let effective: Mutex<EffectiveConfig>
+    private let specification: SpecificationReport?
+    private let crowd: ControlCrowd
     private let startedAt = Timestamp.now
     private let started = ContinuousClock.now
     private let server = Mutex(ServerCondition.listening([], isInherited: false))
 
     init(
         relay: Relay, accessory: AccessoryMonitor, facts: SessionFacts, advisor: TrafficAdvisor,
-        outputs: LogOutputs, effective: EffectiveConfig
+        outputs: LogOutputs, effective: EffectiveConfig, specification: SpecificationReport?,
+        crowd: ControlCrowd
     ) {
         self.advisor = advisor
         self.relay = relay
@@ -29,6 +32,8 @@ final class StatusReporter: Sendable {
         self.facts = facts
         self.outputs = outputs
         self.effective = Mutex(effective)
+        self.specification = specification
+        self.crowd = crowd
     }
 
     func changed(to condition: ServerCondition) {
@@ -40,7 +45,11 @@ final class StatusReporter: Sendable {
     }
 
     /// Every option in force, and where its value is from.
-    var configuration: ConfigReport { effective.withLock { $0 }.report }
+    var configuration: ConfigReport {
+        var report = effective.withLock { $0 }.report
+        report.specification = specification
+        return report
+    }
 
     func snapshot() async throws -> StatusSnapshot {
         let hub = try await relay.snapshot()
@@ -62,7 +71,7 @@ final class StatusReporter: Sendable {
             log: LogStatus(
                 droppedBatches: hub.missedBatches,
                 droppedLines: outputs.traffic.counters.missed),
-            limitsHit: limits(hub))
+            limitsHit: limits(hub) + (crowd.hits.map { [$0] } ?? []))
     }
 
     private func accessoryStatus(_ link: RelaySnapshot.Link) -> AccessoryStatus {

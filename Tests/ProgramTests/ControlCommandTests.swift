@@ -61,7 +61,8 @@ struct ControlCommandTests {
                 #expect(try await headUnit.next().controlType == .endService)
                 let status = try await relayd.until("left") { !$0.recentDepartures.isEmpty }
                 #expect(
-                    status.recentDepartures[0].reason == "disconnected by relayctl: makes room")
+                    status.recentDepartures[0].reason
+                        == "disconnected through the control API: makes room")
                 _ = try await relayd.process.errors.wait(for: "the log of who did it") { lines in
                     lines.first {
                         $0.contains("POST /v1/apps/1/disconnect by uid \(getuid()) pid ")
@@ -181,6 +182,39 @@ struct ControlCommandTests {
             #expect(after.ending == .exited(1), "for lack of an app only")
             #expect(after.output.contains("! configuration"), "\(after.output)")
             #expect(after.output.contains("\(file):1:1: accesory"))
+        }
+    }
+
+    @Test("doctor checks the file of a relayd that was started with a relative path, and rpc_spec")
+    func doctorRelativePath() async throws {
+        try await TemporaryDirectory.run { directory in
+            let spec = try directory.write("<interface/>", to: "spec.xml")
+            // No option is set in it, so no option says where it is.
+            try directory.write("# nothing\n", to: "relative.yaml")
+            let process = try await ChildProcess.start(
+                "/bin/sh",
+                [
+                    "-c", "cd \"$1\" && shift && exec \"$@\"", "sh", directory.path,
+                    try Program.relayd.path(), "--config", "relative.yaml", "--accessory", "sim:",
+                    "--listen", "127.0.0.1:0", "--control-socket", directory.file("relayd.sock"),
+                ], environment: Program.environment())
+            try await Relayd.run(process, in: directory) { relayd in
+                let config = try await relayd.relayctl("config", "--json")
+                let file = directory.file("relative.yaml")
+                #expect(config.output.contains("\"file\" : \"\(file)\""), "\(config.output)")
+                let before = try await relayd.relayctl("doctor")
+                #expect(before.output.contains("✓ configuration"), "\(before.output)")
+                try directory.write("accesory: sim\n", to: "relative.yaml")
+                let after = try await relayd.relayctl("doctor")
+                #expect(after.output.contains("! configuration"), "\(after.output)")
+                #expect(after.output.contains("\(file):1:1: accesory"))
+            }
+            try await Relayd.run(accessory: "sim:", config: "rpc_spec: \(spec)\n") { relayd in
+                let doctor = try await relayd.relayctl("doctor")
+                #expect(doctor.output.contains("! specification"), "\(doctor.output)")
+                let config = try await relayd.relayctl("config")
+                #expect(config.output.contains("rpc_spec is not used: \(spec):1:"))
+            }
         }
     }
 

@@ -31,7 +31,7 @@ struct DisconnectTests {
             #expect(try await headUnit.next() == proof)
             try await bench.until { $0.departures.count == 1 }
             let reason = try await bench.relay.snapshot().departures[0].reason
-            #expect("\(reason)" == "disconnected by relayctl: makes room")
+            #expect("\(reason)" == "disconnected through the control API: makes room")
             let again = try await bench.relay.disconnect(id, because: .byOperator(nil))
             #expect(!again)
         }

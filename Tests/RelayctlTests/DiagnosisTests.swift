@@ -68,6 +68,21 @@ import relayctl
         #expect(found.checks[1].remedy == "correct it, then: relayctl reload")
     }
 
+    @Test("a specification that was not taken is a hint, with what is used instead")
+    func specification() {
+        let refused = SpecificationReport(version: "8.0.0", problem: "/s.xml:2: <struct>: no name")
+        let found = Diagnosis(
+            Samples.snapshot(apps: [Samples.registeredApp]), advice: [], socket: "/x",
+            specification: refused)
+        #expect(found.broken == nil && states(found)[1] == "specification hint")
+        #expect(found.checks[1].text.contains("built-in specification 8.0.0"))
+        #expect(found.checks[1].text.contains("/s.xml:2: <struct>: no name"))
+        let fine = Diagnosis(
+            Samples.snapshot(), advice: [], socket: "/x",
+            specification: SpecificationReport(version: "3.2.1", file: "/s.xml"))
+        #expect(!states(fine).contains { $0.hasPrefix("specification") })
+    }
+
     @Test("a socket that is closed to the user is a matter of permission, with who may")
     func permission() {
         let closed = ControlClientError.notRunning([

@@ -178,6 +178,26 @@ import relayd
         #expect(access(test.path, F_OK) != 0)
     }
 
+    @Test("when all places are taken, that is counted, and whoever comes then is served later")
+    func full() async throws {
+        let (hits, hit) = AsyncStream.makeStream(of: Int.self)
+        let crowd = ControlCrowd { hit.yield($0) }
+        try await ControlTestServer.with(crowd: crowd) { test in
+            #expect(crowd.hits == nil)
+            let clients = try (0..<ControlSocket.maximumConnections).map { _ in
+                try test.connect()
+            }
+            var first = hits.makeAsyncIterator()
+            #expect(await first.next() == 1)
+            let found = try #require(crowd.hits)
+            #expect(found.name == "control.connections" && found.limit == 64 && found.count == 1)
+            async let late = test.get(Routes.health)
+            for client in clients { close(client) }
+            let answer = try await late
+            #expect(answer.hasPrefix("HTTP/1.1 200"))
+        }
+    }
+
     @Test("clients that come while the server is cancelled do no harm") func crowd() async throws {
         for _ in 0..<20 {
             let test = try ControlTestServer()

@@ -54,15 +54,17 @@ struct ControlTestServer {
         mode: UInt16 = 0o660, group: String? = nil,
         messages: MessageHandlers = Self.messages, actions: ControlActions = .none,
         log: LogControl = .none, events: EventRing = EventRing(instance: "e"),
-        reports: ReportHandlers? = nil, dashboard: Dashboard? = nil, logger: Logger = Self.quiet,
+        reports: ReportHandlers? = nil, dashboard: Dashboard? = nil,
+        devices: DeviceHandlers = DeviceHandlers(), crowd: ControlCrowd = ControlCrowd(),
+        on loops: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
+        logger: Logger = Self.quiet,
         status: @escaping @Sendable () async throws -> StatusSnapshot = { Self.snapshot }
     ) throws -> ControlServer {
         try ControlServer(
             configuration: .init(socketPath: path, mode: mode, group: group), status: status,
             messages: messages, events: EventHandlers(ring: events), reports: reports,
-            actions: actions, log: log, dashboard: dashboard,
-            eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
-            logger: logger)
+            actions: actions, log: log, devices: devices, dashboard: dashboard, crowd: crowd,
+            eventLoopGroup: loops, logger: logger)
     }
 
     /// Runs a server around `body`, then stops it as the daemon does.
@@ -70,14 +72,17 @@ struct ControlTestServer {
         answering status: StatusSnapshot = snapshot, failing error: (any Error)? = nil,
         messages: MessageHandlers = Self.messages, actions: ControlActions = .none,
         log: LogControl = .none, events: EventRing = EventRing(instance: "e"),
-        reports: ReportHandlers? = nil, dashboard: Dashboard? = nil, logger: Logger = Self.quiet,
+        reports: ReportHandlers? = nil, dashboard: Dashboard? = nil,
+        devices: DeviceHandlers = DeviceHandlers(), crowd: ControlCrowd = ControlCrowd(),
+        on loops: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
+        logger: Logger = Self.quiet,
         _ body: (ControlTestServer) async throws -> Void
     ) async throws {
         let test = try ControlTestServer()
         defer { test.cleanUp() }
         let server = try test.make(
             messages: messages, actions: actions, log: log, events: events, reports: reports,
-            dashboard: dashboard, logger: logger,
+            dashboard: dashboard, devices: devices, crowd: crowd, on: loops, logger: logger,
             status: {
                 if let error { throw error }
                 return status

@@ -1,5 +1,6 @@
 import ArgumentParser
 import ControlAPI
+import Foundation
 import RelayTesting
 import Testing
 import relayd
@@ -16,6 +17,7 @@ import relayd
             let report = try arguments.effective(
                 environment: ["RELAYD_LISTEN": "127.0.0.1:1,[::1]:2"]
             ).report
+            #expect(report.file == file)
             #expect(report.options.map(\.path) == ConfigSchema().options.map(\.path))
             for (path, value, builtIn, origin, place) in [
                 ("apps.hold_timeout", "2m", "1m", "file", "\(file):2:17"),
@@ -36,5 +38,16 @@ import relayd
                 #expect(report.options.first { $0.path == path } == expected)
             }
         }
+    }
+
+    @Test("a file named from where relayd was started has its whole path for everybody else")
+    func wholePath() throws {
+        let here = FileManager.default.currentDirectoryPath
+        #expect(ConfigFile.wholePath("/etc/relayd/relayd.yaml") == "/etc/relayd/relayd.yaml")
+        #expect(ConfigFile.wholePath("lab/relayd.yaml") == "\(here)/lab/relayd.yaml")
+        #expect(ConfigFile.wholePath("./relayd.yaml") == "\(here)/relayd.yaml")
+        #expect(ConfigFile.wholePath("../relayd.yaml") == "\(here)/../relayd.yaml")
+        let none = try Arguments.parse([]).effective(environment: [:], defaultFile: "/nowhere")
+        #expect(none.report.file == nil)
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import ControlAPI
 import Foundation
 import Logging
 import SDLProtocol
@@ -14,17 +15,18 @@ import Testing
         .deletingLastPathComponent().deletingLastPathComponent()
         .appending(path: "Fixtures/sample-spec.xml").path
 
-    private func validator(_ path: String) -> (RPCValidator?, [String]) {
+    private func inForce(_ path: String) -> (SpecificationFile.InForce, [String]) {
         let lines = LogLines()
         var config = Config()
         config.rpcSpec = path
-        return (SpecificationFile.validator(config, logger: lines.logger), lines.all)
+        return (SpecificationFile.inForce(config, logger: lines.logger), lines.all)
     }
 
     @Test("a specification is used instead of the built-in one, and the log says which")
     func isUsed() {
-        let (validator, lines) = validator(sample)
-        #expect(validator?.catalogue.version == RPCVersion(major: 3, minor: 2, patch: 1))
+        let (found, lines) = inForce(sample)
+        #expect(found.report == SpecificationReport(version: "3.2.1", file: sample))
+        #expect(found.validator?.catalogue.version == RPCVersion(major: 3, minor: 2, patch: 1))
         #expect(
             lines == [
                 "info RPC specification 3.2.1 from \(sample): 3 messages, 1 structs, 2 enumerations"
@@ -35,10 +37,12 @@ import Testing
     func builtIn() {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         var config = Config()
-        #expect(
-            SpecificationFile.validator(config, logger: logger)?.catalogue == RPCCatalogue.builtIn)
+        let builtIn = SpecificationFile.inForce(config, logger: logger)
+        #expect(builtIn.validator?.catalogue == RPCCatalogue.builtIn)
+        #expect(builtIn.report == SpecificationReport(version: "8.0.0"))
         config.rpcValidation = false
-        #expect(SpecificationFile.validator(config, logger: logger) == nil)
+        let off = SpecificationFile.inForce(config, logger: logger)
+        #expect(off.validator == nil && off.report == nil)
     }
 
     @Test("a file that is none is named with line and reason, and the built-in one is kept")
@@ -47,21 +51,25 @@ import Testing
             let path = directory + "/spec.xml"
             try "<interface version=\"9.0\">\n<struct/>\n</interface>".write(
                 toFile: path, atomically: true, encoding: .utf8)
-            let (kept, lines) = validator(path)
-            #expect(kept?.catalogue == RPCCatalogue.builtIn)
+            let (kept, lines) = inForce(path)
+            #expect(kept.validator?.catalogue == RPCCatalogue.builtIn)
+            #expect(
+                kept.report
+                    == SpecificationReport(
+                        version: "8.0.0", problem: "\(path):2: <struct>: no name"))
             #expect(
                 lines == [
                     "error rpc_spec: \(path):2: <struct>: no name; using the built-in RPC "
                         + "specification 8.0.0"
                 ])
-            let (_, missing) = validator(directory + "/none.xml")
+            let (_, missing) = inForce(directory + "/none.xml")
             #expect(
                 missing == [
                     "error rpc_spec: \(directory)/none.xml: cannot be read: No such file or "
                         + "directory; check the path, or leave it out to run with the built-in "
                         + "specification; using the built-in RPC specification 8.0.0"
                 ])
-            let (_, directories) = validator(directory)
+            let (_, directories) = inForce(directory)
             #expect(directories.first?.contains("not a regular file; name an XML file") == true)
         }
     }

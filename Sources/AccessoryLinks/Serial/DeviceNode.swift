@@ -216,7 +216,8 @@ extension DeviceNode {
         return nil
     }
 
-    private static func entries(of directory: String) -> [String] {
+    /// Names in a directory; none when it cannot be read.
+    static func entries(of directory: String) -> [String] {
         guard let stream = opendir(directory) else { return [] }
         defer { closedir(stream) }
         var names: [String] = []

@@ -105,27 +105,28 @@ package struct USBSurvey: Sendable {
 // MARK: - JSON
 
 extension USBSurvey {
-    /// The document of `relayctl usb --json`; fields are only ever added.
-    package struct Document: Encodable, Sendable {
-        package struct Device: Encodable, Sendable {
-            let id: String
-            let port: String
-            let node: String
-            let name: String?
-            let manufacturer: String?
-            let serial: String?
-            let address: String
+    /// The document of `relayctl usb --json`, and part of the answer to `GET /v1/devices`; `API.md`
+    /// has its fields, which are only ever added to.
+    package struct Document: Codable, Sendable {
+        package struct Device: Codable, Sendable {
+            package let id: String
+            package let port: String
+            package let node: String
+            package let name: String?
+            package let manufacturer: String?
+            package let serial: String?
+            package let address: String
             /// `opens`, `switches`, `ambiguous` or `no`.
-            let use: String
+            package let use: String
             /// Why not.
-            let reason: String?
-            let interface: Int?
-            let alternate: Int?
-            let endpointIn: String?
-            let endpointOut: String?
-            let driver: String?
-            let mayOpen: Bool
-            let udevRule: String?
+            package let reason: String?
+            package let interface: Int?
+            package let alternate: Int?
+            package let endpointIn: String?
+            package let endpointOut: String?
+            package let driver: String?
+            package let mayOpen: Bool
+            package let udevRule: String?
 
             enum CodingKeys: String, CodingKey {
                 case id, port, node, name, manufacturer, serial, address, use, reason
@@ -137,14 +138,17 @@ extension USBSurvey {
             }
         }
 
-        let devices: [Device]
-        let problem: String?
-        let remedy: String?
+        /// Version of the JSON layout: 1.
+        package let schema: Int
+        package let devices: [Device]
+        package let problem: String?
+        package let remedy: String?
     }
 
     package var document: Document {
         Document(
-            devices: rows.map { $0.json }, problem: problem?.message, remedy: problem?.remedy)
+            schema: 1, devices: rows.map { $0.json }, problem: problem?.message,
+            remedy: problem?.remedy)
     }
 }
 

@@ -35,6 +35,7 @@ package struct ConfigCommand: AsyncParsableCommand {
             Output.current.write(JSONText.safe(answer.json))
             return
         }
+        defer { Self.tellProblem(of: answer.value.specification) }
         let options = answer.value.options.filter { all || $0.origin != .builtIn }
         guard !options.isEmpty else {
             Output.current.write("every option is at its default; --all shows them\n")
@@ -55,5 +56,15 @@ package struct ConfigCommand: AsyncParsableCommand {
             ])
         let lines = table.lines(Output.current.style(output.color))
         Output.current.write(lines.map { $0 + "\n" }.joined())
+    }
+
+    /// An option may be in force, and what it names not.
+    private static func tellProblem(of specification: SpecificationReport?) {
+        guard let specification, let problem = specification.problem else { return }
+        let text =
+            "rpc_spec is not used: \(SafeText.line(problem)); RPCs are compared with the built-in "
+            + "specification \(SafeText.clean(specification.version))"
+        let lines = Paragraph.words(text, used: 0, width: Output.current.size().columns, indent: 2)
+        Output.current.write("\n" + lines.map { $0 + "\n" }.joined())
     }
 }

@@ -58,10 +58,11 @@ package struct DoctorCommand: AsyncParsableCommand {
             let (found, _) = try await client.get(Routes.index)
             let status = try await client.status().snapshot
             let advice = try await client.ask(AdviceList.self, Routes.advice).value
-            let options = try await client.ask(ConfigReport.self, Routes.config).value.options
+            let running = try await client.ask(ConfigReport.self, Routes.config).value
             let diagnosis = Diagnosis(
                 status, advice: advice.advice, socket: found.path,
-                configuration: (config ?? Self.file(of: options)).flatMap(ConfigurationCheck.run),
+                configuration: (config ?? running.file).flatMap(ConfigurationCheck.run),
+                specification: running.specification,
                 firewall: Firewall.active())
             return (diagnosis, diagnosis.broken == nil ? .ok : .notConnected)
         } catch {
@@ -69,15 +70,5 @@ package struct DoctorCommand: AsyncParsableCommand {
             let diagnosis = Diagnosis(unreachable: error, configuration: configuration)
             return (diagnosis, error.exitStatus)
         }
-    }
-
-    /// The file relayd has read, as the places of its options tell: "/etc/relayd/relayd.yaml:12:3".
-    private static func file(of options: [ConfigOptionReport]) -> String? {
-        let place = options.first { $0.origin == .file }?.place
-        // A relative path is one in relayd's directory, not in ours.
-        guard let parts = place?.split(separator: ":"), parts.count > 2,
-            let place, place.hasPrefix("/")
-        else { return nil }
-        return parts.dropLast(2).joined(separator: ":")
     }
 }

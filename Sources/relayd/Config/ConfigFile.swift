@@ -74,6 +74,15 @@ package enum ConfigFile {
         return stat(path, &status) == 0 || errno != ENOENT
     }
 
+    /// The path as everybody can use it, whatever directory they are in.
+    package static func wholePath(_ path: String) -> String {
+        guard !path.hasPrefix("/"), let directory = getcwd(nil, 0) else { return path }
+        defer { free(directory) }
+        let base = String(cString: directory)
+        let rest = path.hasPrefix("./") ? String(path.dropFirst(2)) : path
+        return base.hasSuffix("/") ? base + rest : base + "/" + rest
+    }
+
     /// The bytes of the file.
     package static func read(
         _ path: String, as kind: Kind = .configuration

@@ -8,10 +8,15 @@ package struct EffectiveConfig: Sendable {
     package var config: Config
     /// Where each option that was set was set last.
     package var origins: [String: ConfigOrigin]
+    /// The file that was read, with its whole path, if there was one.
+    package var file: String?
 
-    package init(_ config: Config, origins: [String: ConfigOrigin] = [:]) {
+    package init(
+        _ config: Config, origins: [String: ConfigOrigin] = [:], file: String? = nil
+    ) {
         self.config = config
         self.origins = origins
+        self.file = file
     }
 
     /// Every option with its value and its origin.
@@ -23,7 +28,7 @@ package struct EffectiveConfig: Sendable {
                 return ConfigOptionReport(
                     path: option.path, value: option.text(config), builtIn: option.text(builtIn),
                     origin: origin?.kind ?? .builtIn, place: origin?.place)
-            })
+            }, file: file)
     }
 }
 

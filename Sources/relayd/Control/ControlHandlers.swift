@@ -15,6 +15,7 @@ struct ControlHandlers: Sendable {
     let events: EventHandlers
     let reports: ReportHandlers
     let writes: WriteHandlers
+    let devices: DeviceHandlers
     let dashboard: Dashboard
 
     /// Connects every entry of `Routes.all` to its function.
@@ -27,6 +28,7 @@ struct ControlHandlers: Sendable {
         events.addRoutes(to: router)
         reports.addRoutes(to: router)
         writes.addRoutes(to: router)
+        devices.addRoutes(to: router)
         dashboard.addRoutes(to: router)
     }
 

@@ -23,6 +23,7 @@ package struct ControlServer: Service {
     private let listener: ControlListener
     private let dashboard: Dashboard
     private let responder: ControlResponder
+    private let crowd: ControlCrowd
     private let eventLoopGroup: any EventLoopGroup
     private let logger: Logger
 
@@ -37,7 +38,9 @@ package struct ControlServer: Service {
     ///   - reports: counts and configuration; nothing, when not given.
     ///   - actions: what clients may do.
     ///   - log: what clients may change of the log.
+    ///   - devices: what is plugged in.
     ///   - dashboard: where browsers may ask as well; nowhere, when not given.
+    ///   - crowd: counts how often there was no room for a client.
     /// - Throws: `ControlListenerError` or `ControlSocketError`, written for people.
     package init(
         configuration: Configuration, inherited: CInt? = nil,
@@ -46,7 +49,8 @@ package struct ControlServer: Service {
         messages: MessageHandlers = MessageHandlers(ring: MessageRing(maximumBytes: 0)),
         events: EventHandlers = EventHandlers(ring: EventRing(instance: "0")),
         reports: ReportHandlers? = nil, actions: ControlActions = .none, log: LogControl = .none,
-        dashboard: @autoclosure () -> Dashboard? = nil,
+        devices: DeviceHandlers = DeviceHandlers(), dashboard: @autoclosure () -> Dashboard? = nil,
+        crowd: ControlCrowd = ControlCrowd(),
         eventLoopGroup: any EventLoopGroup, logger: Logger
     ) throws {
         self.listener =
@@ -56,12 +60,13 @@ package struct ControlServer: Service {
             } ?? ControlListener(configuration)
         // A second relayd has stopped by now, and does not complain about the port as well.
         self.dashboard = dashboard() ?? .off
+        self.crowd = crowd
         self.eventLoopGroup = eventLoopGroup
         self.logger = logger
         let handlers = ControlHandlers(
             status: status, apps: apps ?? AppHandlers(knowingNothingBut: status),
             messages: messages, events: events, reports: reports ?? ReportHandlers(status: status),
-            writes: WriteHandlers(status: status, actions: actions, log: log),
+            writes: WriteHandlers(status: status, actions: actions, log: log), devices: devices,
             dashboard: self.dashboard)
         self.responder = ControlResponder(handlers)
     }
@@ -117,7 +122,7 @@ package struct ControlServer: Service {
     private func accept(
         on descriptor: NIOBSDSocket.Handle, _ http: HTTP1Channel
     ) async throws -> NIOAsyncChannel<AcceptedClient, Never> {
-        let logger = logger
+        let (logger, crowd) = (logger, crowd)
         return try await ServerBootstrap(group: eventLoopGroup)
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -127,8 +132,8 @@ package struct ControlServer: Service {
                         })
                     try channel.pipeline.syncOperations.addHandler(
                         AvailableConnectionsChannelHandler(
-                            delegate: MaximumAvailableConnections(
-                                ControlLimits.connections, logger: logger)))
+                            delegate: ControlPlaces(
+                                ControlSocket.maximumConnections, crowd: crowd, logger: logger)))
                 }
             }
             // A client may shut its sending side after the request, as `nc -N` does.
@@ -247,9 +252,6 @@ private final class AcceptedClient: Sendable {
 /// What one client of the control socket may cost. Everybody who may connect is trusted to look,
 /// not to be bug-free; none of this touches the relay's own loop.
 enum ControlLimits {
-    /// Connections open at once; more wait in the kernel's queue. A dashboard and a few scripts
-    /// need under ten.
-    static let connections = 64
     /// Time a connection may sit without a complete request.
     static let idle = TimeAmount.seconds(10)
     /// Time a client may leave an answer unread once buffers are full.

@@ -134,9 +134,17 @@ extension EventRing {
 
     /// A limit that was hit for the first time, or 2, 4, 8, … times.
     func add(_ limit: RelayLimit, _ hits: LimitHits) {
-        let count = Int(clamping: hits.count)
+        addLimit(limit.rawValue, count: Int(clamping: hits.count), at: hits.lastAt ?? .now())
+    }
+
+    /// All places of the control API were taken, for the first time, or 2, 4, 8, … times.
+    func addCrowd(count: Int) {
+        addLimit(ControlCrowd.limitName, count: count, at: .now())
+    }
+
+    private func addLimit(_ name: String, count: Int, at time: WallTime) {
         add(
-            .limit, "limit \(limit.rawValue) was hit, \(count) time\(count == 1 ? "" : "s") so far",
-            at: hits.lastAt ?? .now(), code: limit.rawValue, count: count)
+            .limit, "limit \(name) was hit, \(count) time\(count == 1 ? "" : "s") so far", at: time,
+            code: name, count: count)
     }
 }

@@ -34,7 +34,8 @@ package struct ReloadPlan: Sendable {
         from running: EffectiveConfig, to wanted: EffectiveConfig,
         options: [ConfigOption] = ConfigSchema().options
     ) {
-        var effective = EffectiveConfig(running.config, origins: wanted.origins)
+        var effective = EffectiveConfig(
+            running.config, origins: wanted.origins, file: wanted.file)
         var applied: [String] = []
         var needingRestart: [String] = []
         for option in options where !option.isEqual(running.config, wanted.config) {

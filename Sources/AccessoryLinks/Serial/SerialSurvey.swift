@@ -1,0 +1,115 @@
+import Glibc
+
+/// The ttys that have a device behind them, as values: part of the answer to `GET /v1/devices`.
+/// None is opened: what is told stands in /sys and in the modes of the nodes.
+package struct SerialSurvey: Sendable {
+    package struct Device: Codable, Hashable, Sendable {
+        /// The node, such as "/dev/ttyUSB0"; another one each time it is plugged in.
+        package let node: String
+        /// The name udev made for it, which stays.
+        package let link: String?
+        /// The address that opens it.
+        package let address: String
+        /// The kernel's driver.
+        package let driver: String?
+        /// Of a USB device: what it calls itself, its vendor and product, and its port.
+        package let name: String?
+        package let usbID: String?
+        package let usbPort: String?
+        /// Whether this process may open it.
+        package let mayOpen: Bool
+        /// Why not, and what to do.
+        package let reason: String?
+        package let remedy: String?
+
+        enum CodingKeys: String, CodingKey {
+            case node, link, address, driver, name
+            case usbID = "usb_id"
+            case usbPort = "usb_port"
+            case mayOpen = "may_open"
+            case reason, remedy
+        }
+    }
+
+    package let devices: [Device]
+
+    /// Looks around.
+    ///
+    /// - Parameter root: where the file system begins; tests have their own.
+    package init(in root: String = "") {
+        let links = Self.links(in: root)
+        devices = DeviceNode.entries(of: root + "/sys/class/tty").sorted().compactMap { name in
+            Self.device(name, links, in: root)
+        }
+    }
+
+    private static func device(
+        _ name: String, _ links: [String: String], in root: String
+    ) -> Device? {
+        let folder = "\(root)/sys/class/tty/\(name)"
+        let isBluetooth = name.hasPrefix("rfcomm")
+        let hardware = FilePath.resolved("\(folder)/device")
+        // Consoles, and UARTs that the kernel only makes room for (type 0: PORT_UNKNOWN).
+        guard hardware != nil || isBluetooth, SystemFile.line("\(folder)/type") != "0" else {
+            return nil
+        }
+        // Where a node's name has a directory in it, /sys has "!".
+        let node = "/dev/" + name.split(separator: "!").joined(separator: "/")
+        let link = FilePath.resolved(root + node).flatMap { links[$0] }
+        let usb = hardware.flatMap { usbDevice(above: $0) }
+        let problem: LinkProblem? =
+            access(root + node, R_OK | W_OK) == 0
+            ? nil : DeviceNode(root + node).problem(opening: errno)
+        return Device(
+            node: node, link: link, address: "\(isBluetooth ? "rfcomm" : "serial"):\(link ?? node)",
+            driver: SystemFile.linkName("\(folder)/device/driver"),
+            name: usb.flatMap { SystemFile.line("\($0)/product") },
+            usbID: usb.flatMap { folder in
+                SystemFile.line("\(folder)/idVendor").flatMap { vendor in
+                    SystemFile.line("\(folder)/idProduct").map { "\(vendor):\($0)" }
+                }
+            },
+            usbPort: usb.flatMap { $0.split(separator: "/").last.map { String($0) } },
+            mayOpen: problem == nil, reason: problem?.message, remedy: problem?.remedy)
+    }
+
+    /// Names under /dev/serial/by-id, by the node they lead to.
+    private static func links(in root: String) -> [String: String] {
+        var links: [String: String] = [:]
+        for name in DeviceNode.entries(of: root + "/dev/serial/by-id").sorted() {
+            // What an address cannot say as it is.
+            let isPlain = name.utf8.allSatisfy {
+                $0 > 0x20 && $0 < 0x7F && ![0x23, 0x25, 0x26, 0x3F].contains($0)
+            }
+            let path = "/dev/serial/by-id/\(name)"
+            guard isPlain, let node = FilePath.resolved(root + path), links[node] == nil else {
+                continue
+            }
+            links[node] = path
+        }
+        return links
+    }
+
+    /// A tty of USB lies some levels below its device: tty, port of the adapter, interface, device.
+    private static func usbDevice(above path: String) -> String? {
+        var parts = path.split(separator: "/")
+        for _ in 0..<levelsToUSBDevice {
+            let folder = "/" + parts.joined(separator: "/")
+            if SystemFile.line("\(folder)/idVendor") != nil { return folder }
+            guard parts.popLast() != nil else { return nil }
+        }
+        return nil
+    }
+
+    private static let levelsToUSBDevice = 4
+}
+
+/// Paths as the file system sees them.
+private enum FilePath {
+    /// Without symbolic links; nil when there is nothing.
+    static func resolved(_ path: String) -> String? {
+        guard let resolved = realpath(path, nil) else { return nil }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+}

@@ -1,0 +1,64 @@
+// Answers what is plugged in, as relayd itself sees it: its user, its groups, its sandbox.
+// `ControlHandlers` adds the route.
+
+package import AccessoryLinks
+import ControlAPI
+import Hummingbird
+
+/// The answer to `GET /v1/devices`.
+package struct DeviceList: Codable, Sendable {
+    /// Version of the JSON layout: 1.
+    package var schema = 1
+    /// USB devices, hubs of the computer itself left out.
+    package var usb: [USBSurvey.Document.Device]
+    /// Ttys with a device behind them.
+    package var serial: [SerialSurvey.Device]
+    /// Why USB devices cannot be listed, and what to do.
+    package var problem: String?
+    package var remedy: String?
+
+    package init(
+        usb: [USBSurvey.Document.Device] = [], serial: [SerialSurvey.Device] = [],
+        problem: LinkProblem? = nil
+    ) {
+        self.usb = usb
+        self.serial = serial
+        self.problem = problem?.message
+        self.remedy = problem?.remedy
+    }
+
+    /// Looks around; blocks, but opens no device.
+    package static func survey() -> DeviceList {
+        let serial = SerialSurvey().devices
+        do throws(LinkProblem) {
+            let found = USBSurvey(
+                devices: try USBContext().list(), selector: nil,
+                mayOpen: { USBAccessRule.mayOpen($0) },
+                rule: { USBAccessRule.line(vendor: $0.vendor, product: $0.product) })
+            return DeviceList(usb: found.document.devices, serial: serial)
+        } catch {
+            return DeviceList(serial: serial, problem: error)
+        }
+    }
+}
+
+/// The part of the control API that looks at the machine.
+package struct DeviceHandlers: Sendable {
+    private let survey: @Sendable () -> DeviceList
+
+    package init(survey: @escaping @Sendable () -> DeviceList = { .survey() }) {
+        self.survey = survey
+    }
+
+    /// One survey after the other, beside all event loops. There from the first one on.
+    private static let thread = SerialThread()
+
+    func addRoutes(to router: Router<BasicRequestContext>) {
+        router.get(RouterPath(Routes.devices)) { [survey] _, _ in
+            try Response.json(
+                await withCheckedContinuation { (found: CheckedContinuation<DeviceList, Never>) in
+                    Self.thread.async { found.resume(returning: survey()) }
+                })
+        }
+    }
+}
