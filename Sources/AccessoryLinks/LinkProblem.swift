@@ -11,23 +11,23 @@ package struct LinkProblem: Error, Hashable, Sendable, CustomStringConvertible {
         /// Somebody else has the device open.
         case busy
         /// The permissions of the node keep relayd out.
-        case permissionDenied
+        case permissionDenied = "permission_denied"
         /// Nobody listens there, or the peer said no.
         case refused
         /// No answer in time.
-        case timedOut
+        case timedOut = "timed_out"
         /// No route, or a host name that nobody knows.
         case unreachable
         /// The path exists but is no tty.
-        case notATerminal
+        case notATerminal = "not_a_terminal"
         /// The driver cannot do what the options ask for.
         case unsupported
         /// The device went away while the link was open.
         case vanished
         /// The other end closed the link.
-        case closedByPeer
+        case closedByPeer = "closed_by_peer"
         /// relayd itself closed the link.
-        case closedHere
+        case closedHere = "closed_here"
         /// Everything else; the message names the system's error.
         case other
     }

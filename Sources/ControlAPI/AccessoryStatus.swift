@@ -83,7 +83,7 @@ package struct AccessoryState: OpenValue {
 
 /// Why the accessory is not open, and what a person can do about it.
 package struct AccessoryReason: Codable, Sendable, Equatable {
-    /// A word for programs, e.g. "not_found", "busy", "permission_denied", "refused", "hung_up".
+    /// A word for programs, e.g. "absent", "busy", "permission_denied", "refused", "vanished".
     package let code: String
     /// What happened, e.g. "/dev/ttyUSB0: no such device".
     package let message: String

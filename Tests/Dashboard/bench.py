@@ -173,8 +173,8 @@ class Flood:
     def message(number, stamp):
         """Requests and responses by turns, every thousandth of them refused."""
         start = f'{{"n":{number},"time":"{stamp}","kind":'
-        place = ('"app":"#1","appName":"Flood","appID":"flood","session":1,"service":"rpc",'
-                 f'"bytes":180,"function":"Show","functionID":13,"correlationID":{number // 2},')
+        place = ('"app":"#1","app_name":"Flood","app_id":"flood","session":1,"service":"rpc",'
+                 f'"bytes":180,"function":"Show","function_id":13,"correlation_id":{number // 2},')
         if number % 2:
             return (f'{start}"request","priority":"info",{place}"from":"app","params":{{"mainField1":'
                     f'"Track {number}","mainField2":"A flood of text to be shown","mainField3":'
@@ -183,6 +183,6 @@ class Flood:
         result = "REJECTED" if failed else "SUCCESS"
         priority = "warning" if failed else "info"
         return (f'{start}"response","priority":"{priority}",{place}"from":"accessory","success":'
-                f'{"false" if failed else "true"},"resultCode":"{result}","latencyMS":'
+                f'{"false" if failed else "true"},"result_code":"{result}","latency_ms":'
                 f'{number % 50}.125,"request":{number - 1},"params":{{"success":true,'
-                f'"resultCode":"{result}"}}}}\n')
+                f'"result_code":"{result}"}}}}\n')

@@ -30,7 +30,7 @@ struct CaptureReplayTests {
     /// The log's lines up to the one that tells of the app's end.
     private func lines(of relayd: Relayd) async throws -> [String] {
         try await relayd.process.output.wait(for: "the end of the app's connection") { lines in
-            let end = lines.firstIndex { $0.contains("app closed") || $0.contains("appClosed") }
+            let end = lines.firstIndex { $0.contains("app closed") || $0.contains("app_left") }
             return end.map { Array(lines[...$0]) }
         }
     }

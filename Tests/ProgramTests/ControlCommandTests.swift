@@ -113,7 +113,7 @@ struct ControlCommandTests {
                 try await relayd.until("open again") { $0.accessory.openedCount == 2 }
                 let answer = try await ControlRequest.get(Routes.events, at: relayd.controlSocket)
                 let list = try APICoding.decode(EventList.self, from: answer.body)
-                #expect(list.events.contains { $0.text.contains("relayctl: new firmware") })
+                #expect(list.events.contains { $0.text.contains("control API: new firmware") })
             }
         }
     }

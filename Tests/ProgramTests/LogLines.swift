@@ -15,7 +15,7 @@ enum LogLines {
     static func comparable(json line: String) throws -> NSDictionary {
         let object = try JSONSerialization.jsonObject(with: Data(line.utf8))
         var keys = object as? [String: Any] ?? [:]
-        for key in ["time", "latencyMS", "peer", "address"] { keys[key] = nil }
+        for key in ["time", "latency_ms", "peer", "address"] { keys[key] = nil }
         return keys as NSDictionary
     }
 }

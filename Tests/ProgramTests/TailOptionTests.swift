@@ -21,7 +21,14 @@ struct TailOptionTests {
         var event: String?
         var function: String?
         var resultCode: String?
-        var latencyMS: Double?
+        var latencyMilliseconds: Double?
+
+        enum CodingKeys: String, CodingKey {
+            case n, time, kind, priority, app, service, event, function
+            case appName = "app_name"
+            case resultCode = "result_code"
+            case latencyMilliseconds = "latency_ms"
+        }
 
         var isBad: Bool { priority == "warning" || priority == "error" }
     }
@@ -53,7 +60,7 @@ struct TailOptionTests {
         let deadline = NIODeadline.now() + FramePeer.patience
         while true {
             let all = try await messages(relayd, ["--all", "-n", "100000"])
-            if all.count(where: { $0.event == "appClosed" }) == 2 { return all }
+            if all.count(where: { $0.event == "app_left" }) == 2 { return all }
             try #require(NIODeadline.now() < deadline, "\(all.suffix(5))")
             // Leaves the processor to relayd.
             try await Task.sleep(for: .milliseconds(20))
@@ -87,15 +94,15 @@ struct TailOptionTests {
 
     private func filters(_ relayd: Relayd, _ all: [Message]) async throws {
         let middle = all[all.count / 2].time
-        // What concerns the link is shown whatever app, function or service is asked for.
         let filters: [(options: [String], accepts: (Message) -> Bool)] = [
-            (["--app", "Sample"], { $0.app == nil || $0.appName == "Sample" }),
-            (["--app", "wrong-id"], { $0.app == nil || $0.appName == "Wrong" }),
-            (["--app", "#1"], { $0.app == nil || $0.app == "#1" }),
-            (["--rpc", "PutFile"], { $0.kind == "event" || $0.function == "PutFile" }),
+            (["--app", "Sample"], { $0.appName == "Sample" }),
+            (["--app", "wrong-id"], { $0.appName == "Wrong" }),
+            (["--app", "#1"], { $0.app == "#1" }),
+            (["--app", "1"], { $0.app == "#1" }),
+            (["--rpc", "PutFile"], { $0.function == "PutFile" }),
             (
                 ["--rpc", "show", "--rpc", "Alert"],
-                { $0.kind == "event" || ["Show", "Alert"].contains($0.function) }
+                { ["Show", "Alert"].contains($0.function) }
             ),
             (
                 ["--rpc", "!Show", "--type", "request"],
@@ -105,9 +112,9 @@ struct TailOptionTests {
                 ["--type", "notification", "--type", "event"],
                 { ["notification", "event"].contains($0.kind) }
             ),
-            (["--service", "bulk"], { $0.service == nil || $0.service == "bulk" }),
+            (["--service", "bulk"], { $0.service == "bulk" }),
             (["--failed"], \.isBad),
-            (["--slower-than", "2s"], { $0.latencyMS ?? 0 >= 2000 }),
+            (["--slower-than", "2s"], { $0.latencyMilliseconds ?? 0 >= 2000 }),
             (["--since", middle], { $0.time >= middle }),
             (
                 ["--app", "Wrong", "--failed", "--type", "response"],

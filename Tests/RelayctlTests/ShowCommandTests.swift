@@ -86,8 +86,8 @@ import relayctl
     @Test("parameters that are wrong are marked, newer fields shown by name") func problems() throws
     {
         let json = """
-            {"message":{"n":1,"time":"2026-11-21T10:31:07.500000Z","kind":"request",\
-            "function":"Show","correlationID":4,"novelty":{"a":1},"params":{"alignment":"MIDDLE"},\
+            {"message":{"n":1,"time":"2026-11-21T10:31:07.500Z","kind":"request",\
+            "function":"Show","correlation_id":4,"novelty":{"a":1},"params":{"alignment":"MIDDLE"},\
             "problems":[{"rule":"enum","path":"alignment","message":"no such value"}]}}
             """
         #expect(

@@ -76,7 +76,7 @@ import relayctl
         let message = """
             {"n":7,"kind":"request","params":{"alignment":"MIDDLE","softButtons":[{"type":"TEXT"}]},\
             "problems":[{"rule":"unknownValue","severity":"error","path":"alignment",\
-            "message":"unknown value"},{"rule":"missingMandatory","severity":"error",\
+            "message":"unknown value"},{"rule":"missing_mandatory","severity":"error",\
             "path":"softButtons[0].softButtonID","message":"mandatory parameter is missing"}],\
             "text":"the line"}\n
             """
@@ -141,8 +141,8 @@ import relayctl
         "filters choose",
         arguments: [
             (["-n", "2"], [9, 10]), (["-n", "0"], []), (["--all", "-n", "4"], [7, 8, 9, 10]),
-            (["--app", "Maps"], [9, 10]), (["--app", "2"], [9, 10]), (["--app", "m-2"], [9, 10]),
-            (["--rpc", "putfile"], [5, 6, 10]),
+            (["--app", "Maps"], [9]), (["--app", "2"], [9]), (["--app", "m-2"], [9]),
+            (["--rpc", "putfile"], [5, 6]),
             (["--rpc", "!Show", "--rpc", "!PutFile", "--type", "request"], [1, 9]),
             (["--type", "notification"], [7]), (["--failed"], [3, 4, 10]),
             (["--slower-than", "200ms"], [6]), (["--slower-than", "0.005s"], [2, 4, 6]),

@@ -91,7 +91,7 @@ extension LineBuilder {
             append(ascii: "}")
         case .document(let document): append(json: document)
         case .unreadable(let bytes, _):
-            append("{\"firstBytes\":\"")
+            append("{\"first_bytes\":\"")
             append(hexBytes: bytes, separated: false)
             append("\"}")
         }

@@ -15,7 +15,7 @@ package struct MessageFormatter: Sendable {
 
     private let content: Content
     private var text: TrafficTextFormat
-    private var json = TrafficJSONFormat()
+    private var json = TrafficJSONFormat(time: .milliseconds)
     private var textLine: LineBuilder
     private var line = LineBuilder()
 

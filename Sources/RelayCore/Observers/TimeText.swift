@@ -55,10 +55,22 @@ struct LocalTimeText: Sendable {
     }
 }
 
-/// RFC 3339 in UTC with microseconds: 2026-11-21T10:31:07.123456Z.
+/// RFC 3339 in UTC: 2026-11-21T10:31:07.123456Z.
 struct UTCTimeText: Sendable {
+    enum Precision: Sendable {
+        /// As relayd's own messages in the same log have it.
+        case microseconds
+        /// As the rest of the control API has it.
+        case milliseconds
+    }
+
+    let precision: Precision
     private var day = Int64.min
     private var date: (year: Int64, month: UInt64, day: UInt64) = (1970, 1, 1)
+
+    init(_ precision: Precision) {
+        self.precision = precision
+    }
 
     mutating func append(_ time: WallTime, to line: inout LineBuilder) {
         let (seconds, nanoseconds) = time.parts
@@ -79,7 +91,10 @@ struct UTCTimeText: Sendable {
         line.append(ascii: ":")
         line.append(ofDay % 60, digits: 2)
         line.append(ascii: ".")
-        line.append(nanoseconds / 1000, digits: 6)
+        switch precision {
+        case .microseconds: line.append(nanoseconds / 1000, digits: 6)
+        case .milliseconds: line.append(nanoseconds / 1_000_000, digits: 3)
+        }
         line.append(ascii: "Z")
     }
 

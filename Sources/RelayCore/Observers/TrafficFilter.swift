@@ -5,13 +5,18 @@ package import SDLProtocol
 
 /// Chooses entries by app, function, service and priority; everything empty lets all pass.
 ///
-/// What an entry does not have it cannot fail: link events pass every filter but the priority.
-/// When functions are chosen by name, though, only RPCs and events are shown.
+/// In a log what an entry does not have it cannot fail: link events pass every filter but the
+/// priority, because without them the rest makes no sense. When functions are chosen by name, though,
+/// only RPCs and events are shown. Who looks back asks for what was chosen and nothing else
+/// (`isStrict`).
 package struct TrafficFilter: Hashable, Sendable {
     /// App names, app IDs, or connections as "#1" or "1"; case does not matter.
     package private(set) var apps: Set<String>
     /// The connections among them.
     private var connections: Set<AppID>
+    /// Whether an entry that has no app, no service or no function fails a choice of those. Only
+    /// that frames were missed always passes: nobody knows what they were.
+    package var isStrict = false
     package var services: Set<ServiceType>
     package var minimumPriority: TrafficPriority
     private var shownFunctions: Set<FunctionID> = []
@@ -57,12 +62,16 @@ package struct TrafficFilter: Hashable, Sendable {
 
     package func accepts(_ entry: TrafficEntry) -> Bool {
         guard entry.priority >= minimumPriority else { return false }
-        guard services.isEmpty || entry.service.map(services.contains) ?? true else { return false }
+        if case .event(.missed) = entry.content { return true }
+        guard services.isEmpty || entry.service.map(services.contains) ?? !isStrict else {
+            return false
+        }
         return acceptsApp(of: entry) && acceptsFunction(of: entry)
     }
 
     private func acceptsApp(of entry: TrafficEntry) -> Bool {
-        guard !apps.isEmpty, let app = entry.app else { return true }
+        guard !apps.isEmpty else { return true }
+        guard let app = entry.app else { return !isStrict }
         return connections.contains(app)
             || entry.appName.map { apps.contains($0.lowercased()) } ?? false
             || entry.registeredAppID.map { apps.contains($0.lowercased()) } ?? false
@@ -81,7 +90,7 @@ package struct TrafficFilter: Hashable, Sendable {
             guard let rpc = dropped.rpc else { return shownFunctions.isEmpty }
             functions = [rpc.functionID]
         case .event(.unanswered(let request, _)): functions = [request.functionID]
-        case .event: return true
+        case .event: return !isStrict || shownFunctions.isEmpty
         case .control, .stream, .security, .encrypted: return shownFunctions.isEmpty
         }
         return functions.allSatisfy { !hiddenFunctions.contains($0) }

@@ -2,48 +2,52 @@
 // ones may be added. Absent means unknown or not applicable, never null.
 //
 // always        n           number of the entry, from 1
-//               time        RFC 3339, UTC, microseconds
+//               time        RFC 3339, UTC; microseconds in the log, milliseconds in the API
 //               kind        request, response, notification, control, stream, security,
 //                           encrypted, undecodable, dropped, event
 //               priority    debug, info, warning, error
 // where         app         the app's connection: "#1"
-//               appName     as it registered
-//               appID       as it registered
+//               app_name    as it registered
+//               app_id      as it registered
 //               session     0 while there is none
 //               service     control, rpc, audio, video, bulk
 //               from        app or accessory
 //               bytes       payload, without frame headers
 //               frames      when more than one
-//               fate        amended or byRelay, when not simply forwarded
-// RPCs          function, functionID, correlationID
-//               success, resultCode, info       responses
-//               latencyMS, request              responses; n of the request
+//               fate        amended or by_relay, when not simply forwarded
+// RPCs          function, function_id, correlation_id
+//               success, result_code, info      responses
+//               latency_ms, request             responses; n of the request
 //               unasked                         true: a response nobody waits for
 //               replaces                        requests; n of the one whose ID it took
-//               bulkBytes                       size only, never bytes
-//               bulkKind                        where it can be told: "PNG 70×70", "PCM 16 kHz 16 bit"
-//               crcMatches                      of PutFile with crc: whether the data has it
+//               bulk_bytes                      size only, never bytes
+//               bulk_kind                       where it can be told: "PNG 70×70", "PCM 16 kHz 16 bit"
+//               crc_matches                     of PutFile with crc: whether the data has it
 //               params                          as it travelled, without whitespace
-//               paramsTruncated                 true: too long, params left out
+//               params_truncated                true: too long, params left out
 //               problem                         assembled, but not as announced
 //               problems                        what the specification has against it: objects
 //                                               with rule, severity (note, warning, error), path
-//                                               (of the parameter, "" = all), message, didYouMean
-// control       control (the frame's name), protocolVersion (of its header), protected, payload:
+//                                               (of the parameter, "" = all), message, did_you_mean
+// control       control (the frame's name), protocol_version (of its header), protected, payload:
 //               its keys as they travelled, authToken blanked out
-// stream        totalFrames, totalBytes, durationMS, encrypted, final
-// security      query, errorCode
-// undecodable   reason, function, firstBytes (hex)
+// stream        total_frames, total_bytes, duration_ms, encrypted, final
+// security      query, error_code
+// undecodable   reason, function, first_bytes (hex)
 // dropped       reason, function or frame
-// event         event: appConnected, appClosed, linkOpened, linkClosed, missed; with peer,
-//               reason or address. unanswered: function, correlationID, request, waitedMS;
-//               unansweredStart: waitedMS; noticed: reason
+// event         event: app_connected, app_left, link_opened, link_closed, missed; with peer,
+//               reason or address. unanswered: function, correlation_id, request, waited_ms;
+//               unanswered_start: waited_ms; notice: reason
 
 import NIOCore
 import SDLProtocol
 
 struct TrafficJSONFormat: Sendable {
-    private var time = UTCTimeText()
+    private var time: UTCTimeText
+
+    init(time precision: UTCTimeText.Precision) {
+        time = UTCTimeText(precision)
+    }
 
     /// Appends the object of `entry`, without a line end.
     mutating func append(_ entry: TrafficEntry, to line: inout LineBuilder) {
@@ -78,8 +82,8 @@ struct TrafficJSONFormat: Sendable {
             line.append(app.rawValue)
             line.append(ascii: "\"")
         }
-        if let name = entry.appName { line.append(key: "appName", string: name) }
-        if let appID = entry.registeredAppID { line.append(key: "appID", string: appID) }
+        if let name = entry.appName { line.append(key: "app_name", string: name) }
+        if let appID = entry.registeredAppID { line.append(key: "app_id", string: appID) }
         if let session = entry.sessionID { line.append(key: "session", number: session) }
         if let service = entry.service { line.append(key: "service", string: service.name) }
         if let direction = entry.direction {
@@ -90,35 +94,37 @@ struct TrafficJSONFormat: Sendable {
         switch entry.fate {
         case .forwarded, .dropped: break
         case .amended: line.append(",\"fate\":\"amended\"")
-        case .byRelay: line.append(",\"fate\":\"byRelay\"")
+        case .byRelay: line.append(",\"fate\":\"by_relay\"")
         }
     }
 
     private func append(_ rpc: RPCEntry, to line: inout LineBuilder) {
         let message = rpc.message
         line.append(key: "function", string: message.functionName)
-        line.append(key: "functionID", number: message.functionID.rawValue)
+        line.append(key: "function_id", number: message.functionID.rawValue)
         if let correlationID = message.correlationID {
-            line.append(key: "correlationID", number: correlationID)
+            line.append(key: "correlation_id", number: correlationID)
         }
         if let outcome = rpc.outcome {
             line.append(key: "success", bool: outcome.success)
-            line.append(key: "resultCode", string: outcome.resultCode)
+            line.append(key: "result_code", string: outcome.resultCode)
             if let info = message.parameters.string("info") {
                 line.append(key: "info", string: info)
             }
         }
         if let latency = rpc.latency {
-            line.append(key: "latencyMS", milliseconds: latency)
+            line.append(key: "latency_ms", milliseconds: latency)
         }
         if let request = rpc.request { line.append(key: "request", number: request.number) }
         if let replaced = rpc.replaced { line.append(key: "replaces", number: replaced.number) }
         if rpc.isUnasked { line.append(key: "unasked", bool: true) }
-        if message.bulkBytes > 0 { line.append(key: "bulkBytes", number: message.bulkBytes) }
-        if let name = rpc.bulk?.name { line.append(key: "bulkKind", string: name) }
-        if let isRight = rpc.bulk?.isChecksumRight { line.append(key: "crcMatches", bool: isRight) }
+        if message.bulkBytes > 0 { line.append(key: "bulk_bytes", number: message.bulkBytes) }
+        if let name = rpc.bulk?.name { line.append(key: "bulk_kind", string: name) }
+        if let isRight = rpc.bulk?.isChecksumRight {
+            line.append(key: "crc_matches", bool: isRight)
+        }
         if message.isTruncated {
-            line.append(key: "paramsTruncated", bool: true)
+            line.append(key: "params_truncated", bool: true)
         } else {
             line.append(",\"params\":")
             line.append(compacted: message.parameters)
@@ -136,7 +142,7 @@ struct TrafficJSONFormat: Sendable {
             line.append(key: "severity", string: problem.severity.name)
             line.append(key: "path", string: problem.path)
             line.append(key: "message", string: problem.description)
-            if let hint = problem.hint { line.append(key: "didYouMean", string: hint) }
+            if let hint = problem.hint { line.append(key: "did_you_mean", string: hint) }
             line.append(ascii: "}")
         }
         line.append(ascii: "]")
@@ -144,7 +150,7 @@ struct TrafficJSONFormat: Sendable {
 
     private func append(_ control: ControlEntry, to line: inout LineBuilder) {
         line.append(key: "control", string: control.type.name)
-        line.append(key: "protocolVersion", number: control.version)
+        line.append(key: "protocol_version", number: control.version)
         if control.isProtected { line.append(key: "protected", bool: true) }
         guard control.payload != .none else { return }
         line.append(",\"payload\":")
@@ -152,9 +158,9 @@ struct TrafficJSONFormat: Sendable {
     }
 
     private func append(_ summary: StreamSummary, to line: inout LineBuilder) {
-        line.append(key: "totalFrames", number: summary.totalFrames)
-        line.append(key: "totalBytes", number: summary.totalBytes)
-        line.append(key: "durationMS", milliseconds: summary.duration)
+        line.append(key: "total_frames", number: summary.totalFrames)
+        line.append(key: "total_bytes", number: summary.totalBytes)
+        line.append(key: "duration_ms", milliseconds: summary.duration)
         if summary.isEncrypted { line.append(key: "encrypted", bool: true) }
         if summary.isFinal { line.append(key: "final", bool: true) }
     }
@@ -165,7 +171,7 @@ struct TrafficJSONFormat: Sendable {
         case .sendInternalError: line.append(key: "query", string: "SendInternalError")
         case .invalid, nil: break
         }
-        if let code = query.errorCode { line.append(key: "errorCode", number: code) }
+        if let code = query.errorCode { line.append(key: "error_code", number: code) }
     }
 
     private func append(_ undecodable: UndecodableEntry, to line: inout LineBuilder) {
@@ -174,7 +180,7 @@ struct TrafficJSONFormat: Sendable {
             line.append(
                 key: "function", string: FunctionID(rawValue: header.functionID).description)
         }
-        line.append(",\"firstBytes\":\"")
+        line.append(",\"first_bytes\":\"")
         line.append(hexBytes: undecodable.firstBytes, separated: false)
         line.append(ascii: "\"")
     }
@@ -191,32 +197,32 @@ struct TrafficJSONFormat: Sendable {
     private func append(_ event: EventEntry, to line: inout LineBuilder) {
         switch event {
         case .appConnected(let peer):
-            line.append(",\"event\":\"appConnected\"")
+            line.append(",\"event\":\"app_connected\"")
             line.append(key: "peer", string: peer)
         case .appClosed(let reason):
-            line.append(",\"event\":\"appClosed\"")
+            line.append(",\"event\":\"app_left\"")
             line.append(key: "reason", string: reason)
         case .linkOpened(let address):
-            line.append(",\"event\":\"linkOpened\"")
+            line.append(",\"event\":\"link_opened\"")
             line.append(key: "address", string: address)
         case .linkClosed(let reason):
-            line.append(",\"event\":\"linkClosed\"")
+            line.append(",\"event\":\"link_closed\"")
             line.append(key: "reason", string: reason)
         case .missed(let frames, let bytes):
             line.append(",\"event\":\"missed\"")
-            line.append(key: "missedFrames", number: frames)
-            line.append(key: "missedBytes", number: bytes)
+            line.append(key: "missed_frames", number: frames)
+            line.append(key: "missed_bytes", number: bytes)
         case .unanswered(let request, let waited):
             line.append(",\"event\":\"unanswered\"")
             line.append(key: "function", string: request.functionID.description)
-            line.append(key: "correlationID", number: request.correlationID)
+            line.append(key: "correlation_id", number: request.correlationID)
             line.append(key: "request", number: request.number)
-            line.append(key: "waitedMS", milliseconds: waited)
+            line.append(key: "waited_ms", milliseconds: waited)
         case .unansweredStart(let waited):
-            line.append(",\"event\":\"unansweredStart\"")
-            line.append(key: "waitedMS", milliseconds: waited)
+            line.append(",\"event\":\"unanswered_start\"")
+            line.append(key: "waited_ms", milliseconds: waited)
         case .noticed(let notice):
-            line.append(",\"event\":\"noticed\"")
+            line.append(",\"event\":\"notice\"")
             line.append(key: "reason", string: notice.description)
         }
     }

@@ -72,7 +72,7 @@ package actor TrafficLog: TrafficConsumer {
 package struct TrafficFormatter: Sendable {
     private let configuration: TrafficLog.Configuration
     private var text: TrafficTextFormat
-    private var json = TrafficJSONFormat()
+    private var json = TrafficJSONFormat(time: .microseconds)
     private var line: LineBuilder
 
     package init(_ configuration: TrafficLog.Configuration) {

@@ -3,28 +3,28 @@
 /// What an RPC may do wrong. The raw values appear in JSON lines and are stable.
 package enum ValidationRule: String, Hashable, Sendable, CaseIterable {
     /// A mandatory parameter is not there.
-    case missingMandatory
+    case missingMandatory = "missing_mandatory"
     /// The specification knows no such parameter.
-    case unknownParameter
-    case wrongType
+    case unknownParameter = "unknown_parameter"
+    case wrongType = "wrong_type"
     /// A number outside of its bounds.
-    case outOfRange
-    case tooLong
-    case tooShort
+    case outOfRange = "out_of_range"
+    case tooLong = "too_long"
+    case tooShort = "too_short"
     /// More elements in an array than allowed.
-    case tooManyElements
-    case tooFewElements
+    case tooManyElements = "too_many_elements"
+    case tooFewElements = "too_few_elements"
     /// A word that its enumeration does not have.
-    case unknownValue
+    case unknownValue = "unknown_value"
     /// Exists, but not in the version of the RPC specification that app and head unit agreed on.
-    case newerThanNegotiated
+    case newerThanNegotiated = "newer_than_negotiated"
     /// Existed, but no longer in the version they agreed on.
     case removed
     case deprecated
     /// The specification has no such request, response or notification.
-    case unknownFunction
+    case unknownFunction = "unknown_function"
     /// The parameters are not a JSON object.
-    case notAnObject
+    case notAnObject = "not_an_object"
     /// `success` and `resultCode` of a response say the opposite of each other.
     case contradiction
 }

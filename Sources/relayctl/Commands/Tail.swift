@@ -19,7 +19,7 @@ package struct TailCommand: AsyncParsableCommand {
               relayctl tail --rpc Show --rpc Alert -v
               relayctl tail --rpc '!OnVehicleData' --type request --type notification
               relayctl tail --slower-than 200ms --since 10m --once
-              relayctl tail --json | jq 'select(.function == "PutFile") | .bulkBytes'
+              relayctl tail --json | jq 'select(.function == "PutFile") | .bulk_bytes'
 
             Notes about the stream itself, such as messages missed or an app that nobody knows, go to \
             standard error.
@@ -33,7 +33,7 @@ package struct TailCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Only this app: its name, app ID or number. Repeatable.", valueName: "app"))
+            "Only this app: its name, app ID or number (1 or #1). Repeatable.", valueName: "app"))
     package var app: [String] = []
 
     @Option(

@@ -13,9 +13,9 @@ package struct MessageText: Sendable {
     private static let valueColumn = 13
     /// Keys that have a line of their own below; the rest is shown by its name.
     private static let known: Set<String> = [
-        "n", "time", "kind", "priority", "app", "appName", "appID", "session", "service", "from",
-        "bytes", "frames", "function", "functionID", "correlationID", "success", "resultCode",
-        "info", "latencyMS", "request", "bulkBytes", "bulkKind", "params", "payload", "problems",
+        "n", "time", "kind", "priority", "app", "app_name", "app_id", "session", "service", "from",
+        "bytes", "frames", "function", "function_id", "correlation_id", "success", "result_code",
+        "info", "latency_ms", "request", "bulk_bytes", "bulk_kind", "params", "payload", "problems",
         "text",
     ]
 
@@ -53,9 +53,9 @@ package struct MessageText: Sendable {
     private func place(_ message: JSONObject) -> [String] {
         var lines: [String] = []
         if let app = message.string("app") {
-            let appID = message.string("appID").map { ", app ID \(SafeText.clean($0))" } ?? ""
+            let appID = message.string("app_id").map { ", app ID \(SafeText.clean($0))" } ?? ""
             let connection = "connection \(SafeText.clean(app))\(appID)"
-            let name = message.string("appName").map(SafeText.clean)
+            let name = message.string("app_name").map(SafeText.clean)
             lines += line("App", name.map { "\($0)  (\(connection))" } ?? connection)
         }
         var places: [String] = []
@@ -87,12 +87,12 @@ package struct MessageText: Sendable {
         _ message: JSONObject, request: JSONObject?, response: JSONObject?
     ) -> [String] {
         if let number = message.integer("request") {
-            let latency = message.double("latencyMS").map { ", \(Self.latency($0)) before" } ?? ""
+            let latency = message.double("latency_ms").map { ", \(Self.latency($0)) before" } ?? ""
             let isKept = request == nil ? ", not kept any more" : ""
             return line("Answers", "message \(number)\(latency)\(isKept)")
         }
         if let response {
-            let latency = response.double("latencyMS").map { " after \(Self.latency($0))" } ?? ""
+            let latency = response.double("latency_ms").map { " after \(Self.latency($0))" } ?? ""
             return line(
                 "Answer", "message \(response.integer("n") ?? 0)\(latency): ", result(response),
                 look(response))
@@ -134,15 +134,15 @@ package struct MessageText: Sendable {
     // MARK: Pieces
 
     private func title(_ function: String, _ message: JSONObject) -> String {
-        let correlation = message.integer("correlationID").map { " #\($0)" } ?? ""
+        let correlation = message.integer("correlation_id").map { " #\($0)" } ?? ""
         let hasCorrelation = message.string("kind") != "notification"
-        let number = message.integer("functionID").map { "  (function \($0))" } ?? ""
+        let number = message.integer("function_id").map { "  (function \($0))" } ?? ""
         return SafeText.clean(function) + (hasCorrelation ? correlation : "") + number
     }
 
     private func result(_ message: JSONObject) -> String {
         let isGood = message.bool("success") ?? true
-        let code = message.string("resultCode").map(SafeText.clean) ?? ""
+        let code = message.string("result_code").map(SafeText.clean) ?? ""
         return (code.isEmpty ? (isGood ? "success" : "failed") : code) + (isGood ? "" : "!")
     }
 
@@ -152,7 +152,7 @@ package struct MessageText: Sendable {
         case "request": return .blue
         case "notification": return .cyan
         case "response":
-            let code = message.string("resultCode")
+            let code = message.string("result_code")
             if message.bool("success") ?? false { return code == "SUCCESS" ? .green : .yellow }
             return code == "ABORTED" || code == "TIMED_OUT" ? .yellow : .red
         default: return nil

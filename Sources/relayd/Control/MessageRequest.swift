@@ -88,6 +88,7 @@ struct MessageRequest: Sendable {
         do {
             filter.traffic = try TrafficFilter(
                 apps: apps, functions: functions, services: services, minimumPriority: priority)
+            filter.traffic.isStrict = true
         } catch {
             throw Problem(message: "\(error)")
         }

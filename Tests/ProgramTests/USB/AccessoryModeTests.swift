@@ -91,7 +91,7 @@ struct AccessoryModeTests {
     @Test("a phone that never comes back is told as that, and opened when it is late")
     func late() async throws {
         try await USBBench.run(Self.address, before: ["aoa leave", "plug 1-1 phone P1"]) { bench in
-            #expect(try await bench.untilWaiting("has not returned").code == "timedOut")
+            #expect(try await bench.untilWaiting("has not returned").code == "timed_out")
             try bench.usb.tell("plug 1-1 accessory P1")
             _ = try await bench.connect()
         }

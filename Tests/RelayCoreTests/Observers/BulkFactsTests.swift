@@ -63,8 +63,8 @@ import Testing
         #expect(try #require(talk.lastLine).contains("  \(expected)  "))
         let kind = expected.split(separator: " B").dropFirst().first.map { $0.dropFirst() }
         let object = try #require(talk.lines(TrafficLog.Configuration(format: .json)).last)
-        #expect(object.contains("bulkKind") == (kind != nil))
-        if let kind { #expect(object.contains(#""bulkKind":"\#(kind)""#)) }
+        #expect(object.contains("bulk_kind") == (kind != nil))
+        if let kind { #expect(object.contains(#""bulk_kind":"\#(kind)""#)) }
     }
 
     @Test("a message that was cut at the assembler's limit still says what it is")

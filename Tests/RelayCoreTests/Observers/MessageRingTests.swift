@@ -123,7 +123,7 @@ import Testing
         var formatter = MessageFormatter(.json)
         var line = ByteBuffer()
         formatter.append(try #require(ring.message(2)), to: &line)
-        #expect(String(buffer: line).contains(#""paramsTruncated":true"#))
+        #expect(String(buffer: line).contains(#""params_truncated":true"#))
     }
 
     @Test("what a head unit tells every app is kept once") func sharedDocuments() throws {

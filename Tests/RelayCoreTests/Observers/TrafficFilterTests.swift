@@ -90,4 +90,33 @@ import Testing
         }
         #expect(far?.didYouMean == nil)
     }
+
+    @Test("who looks back gets what was chosen, without what happened to link and apps")
+    func strict() throws {
+        func strictly(_ filter: TrafficFilter) -> [String] {
+            var filter = filter
+            filter.isStrict = true
+            return shown(filter)
+        }
+        #expect(
+            strictly(try TrafficFilter(functions: ["show"])) == ["request Show", "response Show"])
+        #expect(strictly(try TrafficFilter(services: [.bulk])) == ["request PutFile"])
+        // That an app came or went is about the app; that the link is closed is not.
+        #expect(
+            strictly(try TrafficFilter(apps: ["Maps"])) == [
+                "request RegisterAppInterface", "Heartbeat",
+            ])
+        #expect(strictly(try TrafficFilter(apps: ["1"])).count { $0 == "event" } == 1)
+        let everything = try TrafficFilter(functions: ["!Show"])
+        #expect(strictly(everything) == shown(everything), "leaving out one chooses no other")
+    }
+
+    @Test("that frames went by unseen is shown whatever is asked for") func missed() throws {
+        var talk = Dialogue()
+        talk.opens()
+        talk.receive(.missed(frames: 3, bytes: 30))
+        var filter = try TrafficFilter(apps: ["Maps"], functions: ["Show"], services: [.bulk])
+        filter.isStrict = true
+        #expect(talk.entries.filter(filter.accepts).count == 1)
+    }
 }

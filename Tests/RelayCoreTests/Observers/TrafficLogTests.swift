@@ -139,13 +139,13 @@ import Testing
         let lines = talk.lines(TrafficLog.Configuration(format: .json))
         let request = """
             {"n":7,"time":"2026-11-21T10:31:07.500000Z","kind":"request","priority":"info",\
-            "app":"#1","appName":"Relay Test","appID":"relay-test","session":1,"service":"bulk",\
-            "from":"app","bytes":58,"function":"PutFile","functionID":32,"correlationID":9,\
-            "bulkBytes":3,"params":{"syncFileName":"a\\u0022b","offset":0}}
+            "app":"#1","app_name":"Relay Test","app_id":"relay-test","session":1,"service":"bulk",\
+            "from":"app","bytes":58,"function":"PutFile","function_id":32,"correlation_id":9,\
+            "bulk_bytes":3,"params":{"syncFileName":"a\\u0022b","offset":0}}
             """
         #expect(lines[lines.count - 2] == request)
         let response = """
-            "success":true,"resultCode":"SUCCESS","info":"ok","latencyMS":8.000,"request":7
+            "success":true,"result_code":"SUCCESS","info":"ok","latency_ms":8.000,"request":7
             """
         #expect(lines.last?.contains(response) == true)
         for line in lines {

@@ -69,9 +69,9 @@ import Testing
         let json = try #require(talk.lines(TrafficLog.Configuration(format: .json)).last)
         #expect(
             json.hasSuffix(
-                #","problems":[{"rule":"unknownParameter","severity":"error","path":"mainFeld1","#
+                #","problems":[{"rule":"unknown_parameter","severity":"error","path":"mainFeld1","#
                     + #""message":"unknown parameter mainFeld1, did you mean mainField1?","#
-                    + #""didYouMean":"mainField1"},{"rule":"unknownParameter","#
+                    + #""did_you_mean":"mainField1"},{"rule":"unknown_parameter","#
                     + #""severity":"warning","path":"zoo","message":"unknown parameter zoo"}]}"#))
         _ = try JSONSerialization.jsonObject(with: Data(json.utf8))
     }
@@ -133,7 +133,7 @@ import Testing
         talk.request(.show, 4, "[]")
         #expect(talk.entries.last?.validation.map(\.rule) == [.notAnObject])
         let json = try #require(talk.lines(TrafficLog.Configuration(format: .json)).last)
-        #expect(json.contains(#""problems":[{"rule":"notAnObject""#))
+        #expect(json.contains(#""problems":[{"rule":"not_an_object""#))
     }
 
     @Test("without a validator nothing is judged")

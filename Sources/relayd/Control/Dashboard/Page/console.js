@@ -352,14 +352,14 @@ class Row {
     this.wasAnswered = isAnswered;
     const [arrow, direction] = ARROWS[message.from] ?? ['·', ''];
     setText(this.time, message.at ? clock(new Date(message.at)) : '');
-    setText(this.app, message.appName ?? message.app ?? '');
+    setText(this.app, message.app_name ?? message.app ?? '');
     setText(this.arrow, arrow);
     this.arrow.title = direction;
     setText(this.kind, MARKS[message.kind] ?? '');
     setText(this.name, `${isFailed(message) ? '▲ ' : ''}${title(message)}`);
-    setText(this.id, message.correlationID && message.kind !== 'notification' ? `#${message.correlationID}` : '');
+    setText(this.id, message.correlation_id && message.kind !== 'notification' ? `#${message.correlation_id}` : '');
     setText(this.outline, outline(message));
-    const latency = message.latencyMS ?? (message.kind === 'request' ? message.partner?.latencyMS : undefined);
+    const latency = message.latency_ms ?? (message.kind === 'request' ? message.partner?.latency_ms : undefined);
     setText(this.latency, latency === undefined ? '' : milliseconds(latency));
     this.latency.classList.toggle('slow-one', isSlow(message, latency));
     this.latency.classList.toggle('of-partner', message.kind === 'request');

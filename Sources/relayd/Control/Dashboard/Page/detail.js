@@ -51,7 +51,7 @@ export class Detail {
     this.root.replaceChildren(
       h('header', {},
         h('h3', { class: `c-${colour(message)}` }, h('span', { text: title(message) }),
-          message.correlationID && message.kind !== 'notification' ? h('span', { class: 'id', text: ` #${message.correlationID}` }) : null),
+          message.correlation_id && message.kind !== 'notification' ? h('span', { class: 'id', text: ` #${message.correlation_id}` }) : null),
         h('button', { type: 'button', class: 'plain icon', text: '✕', 'aria-label': 'Close (Esc)', onclick: () => {
           this.close();
           this.onClose();
@@ -62,7 +62,7 @@ export class Detail {
         h('p', { class: 'quiet' }, h('code', { text: `relayctl explain ${one.code}` })))),
       problems.length > 0 ? h('ul', { class: 'problems' }, problems.map((one) => h('li', { class: `severity-${one.severity}` },
         one.path ? h('code', { text: one.path }) : null, ` ${told(one)}`,
-        one.didYouMean ? h('span', { text: `; did you mean ${one.didYouMean}?` }) : null))) : '',
+        one.did_you_mean ? h('span', { text: `; did you mean ${one.did_you_mean}?` }) : null))) : '',
       this.json(facts, problems),
       other ? this.partner(message, other) : '',
       h('p', { class: 'quiet' }, h('code', { text: `relayctl show ${message.n}` })));
@@ -72,12 +72,12 @@ export class Detail {
     const from = { app: 'app → head unit', accessory: 'head unit → app' }[message.from];
     return [
       `message ${message.n}`, clock(new Date(message.at)), message.kind, from,
-      message.appName ? `${message.appName} (${message.app})` : message.app,
+      message.app_name ? `${message.app_name} (${message.app})` : message.app,
       message.session ? `session ${message.session}` : '',
       message.bytes ? bytes(message.bytes) + (message.frames ? ` in ${message.frames} frames` : '') : '',
       bulk ? `${bytes(bulk.bytes)} of data${bulk.kind ? ` (${bulk.kind})` : ''}` : '',
-      facts.latencyMS !== undefined ? `after ${milliseconds(facts.latencyMS)}` : '',
-      { amended: 'changed by relayd', byRelay: 'written by relayd' }[facts.fate],
+      facts.latency_ms !== undefined ? `after ${milliseconds(facts.latency_ms)}` : '',
+      { amended: 'changed by relayd', by_relay: 'written by relayd' }[facts.fate],
       message.info ? `“${message.info}”` : '',
     ].filter(Boolean).join(' · ');
   }
@@ -85,7 +85,7 @@ export class Detail {
   partner(message, other) {
     const isRequest = message.kind === 'request';
     const words = isRequest
-      ? `Answer: ${other.resultCode ?? ''} after ${milliseconds(other.latencyMS ?? 0)}`
+      ? `Answer: ${other.result_code ?? ''} after ${milliseconds(other.latency_ms ?? 0)}`
       : 'The request';
     return h('details', { class: 'more', open: true },
       h('summary', { text: words }),
@@ -96,9 +96,9 @@ export class Detail {
   /** Parameters, or what else there is besides what the line above says. */
   json(facts, problems) {
     const shown = facts.params ?? facts.payload;
-    if (facts.paramsTruncated) return h('p', { class: 'quiet', text: 'The parameters are too long to be kept.' });
+    if (facts.params_truncated) return h('p', { class: 'quiet', text: 'The parameters are too long to be kept.' });
     if (shown === undefined) {
-      const { n, time, kind, priority, app, appName, appID, line, ...rest } = facts;
+      const { n, time, kind, priority, app, app_name, app_id, line, ...rest } = facts;
       return h('pre', { class: 'json', tabindex: '0' }, printed(rest, []));
     }
     return h('pre', { class: 'json', tabindex: '0', 'aria-label': 'JSON' }, printed(shown, problems));

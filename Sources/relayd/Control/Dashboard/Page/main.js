@@ -45,7 +45,7 @@ let lastReceived = { at: performance.now(), count: 0 };
 function deliver(messages) {
   if (messages.length > 0) {
     for (const message of messages) {
-      if (message.kind === 'response' && message.latencyMS !== undefined) history.latency(message);
+      if (message.kind === 'response' && message.latency_ms !== undefined) history.latency(message);
     }
     store.add(messages);
   }

@@ -43,12 +43,12 @@ export class History {
     const place = at < current.at - 2 ? this.#past(at) : current;
     if (!place) return;
     place.answers += 1;
-    place.slowest = Math.max(place.slowest, message.latencyMS);
-    const dot = { ms: message.latencyMS, isFailure: message.success === false };
+    place.slowest = Math.max(place.slowest, message.latency_ms);
+    const dot = { ms: message.latency_ms, isFailure: message.success === false };
     if (place.dots.length < DOTS) place.dots.push(dot);
     // A new one takes the place of an old one ever more rarely: all have the same chance.
     else if (dot.isFailure || Math.random() * place.answers < DOTS) place.dots[place.answers % DOTS] = dot;
-    this.latest.push(message.latencyMS);
+    this.latest.push(message.latency_ms);
     if (this.latest.length > 200) this.latest.splice(0, 100);
   }
 

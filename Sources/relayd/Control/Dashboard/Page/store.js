@@ -69,7 +69,7 @@ export class Store {
         message.partner = request;
       }
     }
-    if (message.app) this.apps.set(message.app, message.appName ?? this.apps.get(message.app));
+    if (message.app) this.apps.set(message.app, message.app_name ?? this.apps.get(message.app));
     if (message.function) this.functions.add(message.function);
     if (this.isPaused) this.unseen += 1;
     else if (this.filter.passes(message)) this.shown.push(message);
@@ -150,7 +150,7 @@ export class Filter {
     if (this.app && message.app !== this.app) return false;
     if (!this.kinds.has(RPC_KINDS.has(message.kind) ? message.kind : 'other')) return false;
     if (this.failed && !isFailed(message)) return false;
-    if (this.slowerThan && !(message.latencyMS >= this.slowerThan)) return false;
+    if (this.slowerThan && !(message.latency_ms >= this.slowerThan)) return false;
     if (this.wanted.length > 0 || this.unwanted.length > 0) {
       const name = (message.function ?? message.control ?? '').toLowerCase();
       if (this.unwanted.some((one) => one && name === one)) return false;
@@ -183,8 +183,8 @@ export function colour(message) {
     case 'notification': return 'notification';
     case 'restart': return 'restart';
     case 'response':
-      if (message.success) return message.resultCode === 'SUCCESS' ? 'success' : 'warning';
-      return ['ABORTED', 'TIMED_OUT'].includes(message.resultCode) ? 'warning' : 'failure';
+      if (message.success) return message.result_code === 'SUCCESS' ? 'success' : 'warning';
+      return ['ABORTED', 'TIMED_OUT'].includes(message.result_code) ? 'warning' : 'failure';
     default:
       if (message.priority === 'error') return 'failure';
       return message.priority === 'warning' ? 'warning' : 'other';

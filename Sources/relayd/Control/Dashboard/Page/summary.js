@@ -19,14 +19,14 @@ export function title(message) {
 }
 
 const EVENTS = {
-  appConnected: 'app connected',
-  appClosed: 'app closed',
-  linkOpened: 'head unit connected',
-  linkClosed: 'head unit lost',
+  app_connected: 'app connected',
+  app_left: 'app closed',
+  link_opened: 'head unit connected',
+  link_closed: 'head unit lost',
   missed: 'log missed frames',
   unanswered: 'no answer',
-  unansweredStart: 'no answer to StartService',
-  noticed: 'notice',
+  unanswered_start: 'no answer to StartService',
+  notice: 'notice',
 };
 
 /** Made once for each message that is looked at. */
@@ -40,13 +40,13 @@ function describe(message) {
     case 'request':
     case 'notification': return [describeParameters(message), bulk(message)].filter(Boolean).join('  ');
     case 'response':
-      return [message.resultCode ?? '', message.info ? `“${message.info}”` : '', describeParameters(message)]
+      return [message.result_code ?? '', message.info ? `“${message.info}”` : '', describeParameters(message)]
         .filter(Boolean).join('  ');
     case 'control':
       return [`${message.service ?? ''} ${message.session ? `session ${message.session}` : ''}`.trim(),
         flat(whole(message).payload)].filter(Boolean).join('  ');
     case 'stream':
-      return `${many(message.totalFrames, 'frame')}, ${bytes(message.totalBytes)} in ${milliseconds(message.durationMS)}`
+      return `${many(message.total_frames, 'frame')}, ${bytes(message.total_bytes)} in ${milliseconds(message.duration_ms)}`
         + (message.final ? ', ended' : '');
     case 'event': return describeEvent(message);
     case 'restart': return 'relayd was started again; numbers begin anew';
@@ -56,20 +56,20 @@ function describe(message) {
 
 function describeEvent(message) {
   switch (message.event) {
-    case 'missed': return `${many(message.missedFrames, 'frame')}, ${bytes(message.missedBytes)}; they were forwarded`;
-    case 'unanswered': return `${message.function} #${message.correlationID}, for ${milliseconds(message.waitedMS)}`;
-    case 'unansweredStart': return `for ${milliseconds(message.waitedMS)}`;
+    case 'missed': return `${many(message.missed_frames, 'frame')}, ${bytes(message.missed_bytes)}; they were forwarded`;
+    case 'unanswered': return `${message.function} #${message.correlation_id}, for ${milliseconds(message.waited_ms)}`;
+    case 'unanswered_start': return `for ${milliseconds(message.waited_ms)}`;
     default: return message.peer ?? message.address ?? message.reason ?? '';
   }
 }
 
 function bulk(message) {
-  return message.bulkBytes ? `+ ${bytes(message.bulkBytes)} of data` : '';
+  return message.bulk_bytes ? `+ ${bytes(message.bulk_bytes)} of data` : '';
 }
 
 function describeParameters(message) {
   const parameters = whole(message).params;
-  if (message.paramsTruncated) return 'parameters too long to be kept';
+  if (message.params_truncated) return 'parameters too long to be kept';
   if (!parameters) return '';
   if (message.kind === 'response') {
     const { success, resultCode, info, ...rest } = parameters;
