@@ -1,85 +1,12 @@
 // Sources/ControlAPI/API.md against the built relayd: each of its examples is run, and each answer
-// compared with its tables, both ways.
+// compared with its tables, both ways. `APITypesTests` compares the tables with the types.
 
 import ControlAPI
 import Foundation
+import NIOCore
 import RelayTesting
+import SDLProtocol
 import Testing
-
-/// The document, as far as a program can read it.
-private struct APIDocument {
-    struct Field {
-        let name: String
-        let type: String
-        var isOptional: Bool { type.hasSuffix("?") }
-    }
-
-    struct Section {
-        /// "GET /v1/status", or a type's name.
-        let title: String
-        var answers: String?
-        var example: String?
-        var fields: [Field] = []
-    }
-
-    let sections: [Section]
-
-    init() throws {
-        let root = URL(filePath: #filePath).deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent()
-        let text = try String(
-            contentsOf: root.appending(path: "Sources/ControlAPI/API.md"), encoding: .utf8)
-        var sections: [Section] = []
-        for part in text.components(separatedBy: "\n### ").dropFirst() {
-            let lines = part.components(separatedBy: "\n")
-            var section = Section(title: lines[0])
-            for line in lines.dropFirst() {
-                if line.hasPrefix("Answers: ") { section.answers = String(line.dropFirst(9)) }
-                if line.hasPrefix("curl ") { section.example = line }
-                if let row = line.wholeMatch(of: #/\| `([a-z_]+)` \| ([^|]+) \| (.+) \|/#) {
-                    section.fields.append(Field(name: String(row.1), type: String(row.2)))
-                }
-            }
-            sections.append(section)
-        }
-        self.sections = sections
-    }
-
-    var routes: [Section] { sections.filter { $0.title.contains(" /") } }
-
-    /// What differs between `json` and the table of `type`.
-    func differences(_ json: Any, _ type: String, at path: String = "") -> [String] {
-        let type = type.hasSuffix("?") ? String(type.dropLast()) : type
-        if type.hasPrefix("[") {
-            guard let list = json as? [Any] else { return ["\(path) is no list"] }
-            let element = String(type.dropFirst().dropLast())
-            return list.flatMap { differences($0, element, at: path + "[]") }
-        }
-        switch type {
-        case "text": return json is String ? [] : ["\(path) is no text"]
-        case "number", "boolean": return json is NSNumber ? [] : ["\(path) is no \(type)"]
-        case "time":
-            return (json as? String).flatMap { Timestamp($0) } == nil ? ["\(path) is no time"] : []
-        case "{text: number}": return json is [String: Int] ? [] : ["\(path) is no \(type)"]
-        default: break
-        }
-        guard let section = sections.first(where: { $0.title == type }) else {
-            return ["there is no type \(type), of \(path)"]
-        }
-        guard let object = json as? [String: Any] else { return ["\(path) is no object"] }
-        let known = Set(section.fields.map(\.name))
-        var found = object.keys.filter { !known.contains($0) }.sorted()
-            .map { "\(path).\($0) is not documented in \(type)" }
-        for field in section.fields {
-            if let value = object[field.name] {
-                found += differences(value, field.type, at: "\(path).\(field.name)")
-            } else if !field.isOptional {
-                found.append("\(path).\(field.name) of \(type) is documented, but not there")
-            }
-        }
-        return found
-    }
-}
 
 @Suite("The document of the control API", .serialized)
 struct APIDocumentTests {
@@ -90,53 +17,210 @@ struct APIDocumentTests {
         #expect(documented.count == served.count)
     }
 
-    @Test("every example works, and answers what the tables say") func examples() async throws {
+    @Test("every route has an example and says what it answers") func isComplete() throws {
+        for route in try APIDocument().routes {
+            #expect(route.example != nil && route.answers != nil, "\(route.title)")
+        }
+    }
+
+    // MARK: Examples
+
+    /// Types that no example can show: bodies, and what is not plugged in everywhere.
+    private static let notAnswered: Set<String> = [
+        "ReasonRequest", "ServerRequest", "USBDevice", "SerialDevice", "USBUse", "Fate",
+    ]
+
+    @Test("every example works, answers what its table says, and no table is left unused")
+    func examples() async throws {
         let document = try APIDocument()
-        try await Relayd.run(accessory: "sim:") { relayd in
+        var seen: Set<String> = []
+        let config = Relayd.quickGoodbyes + "apps:\n  maximum: 2\n"
+        try await Relayd.run(accessory: "sim:", config: config) { relayd in
             try await relayd.until("open") { $0.accessory.state == .open }
-            func run(_ example: String) async throws -> Data {
-                let curl = try await ChildProcess.run(
-                    "/bin/sh", ["-c", example],
-                    environment: Program.environment(["SOCKET": relayd.controlSocket]))
-                #expect(curl.ending == .exited(0), "\(example)")
-                return Data(curl.output.utf8)
-            }
-            // Answers about an app need one.
-            let app = try await relayd.connectApp()
-            try await relayd.until("connected") { $0.apps.count == 1 }
+            let app = try await busyApp(relayd)
             for route in document.routes {
-                guard let example = route.example else { continue }
+                let example = try #require(route.example)
                 if route.title.hasPrefix("PUT /v1/server") {
                     // Else there is nothing to switch on.
                     _ = try await relayd.relayctl("server", "off")
                 }
-                let answer = try await run(example)
-                guard let type = route.answers else {
-                    #expect(!answer.isEmpty, "\(example)")
-                    continue
-                }
-                let json = try JSONSerialization.jsonObject(with: answer)
-                #expect(document.differences(json, type) == [], "\(example)")
+                let answer = try await run(example, relayd)
+                #expect(answer.status == 200, "\(example): \(answer.body)")
+                let found = try differences(
+                    answer, try #require(route.answers), document, seen: &seen)
+                #expect(found == [], "\(example)")
             }
-            let error = try await run("curl -s --unix-socket \"$SOCKET\" http://relayd/v1/apps/99")
-            let json = try JSONSerialization.jsonObject(with: error)
-            #expect(document.differences(json, "APIError") == [])
+            try await others(relayd, document, seen: &seen)
             await app.close()
         }
+        try await absentHeadUnit(document, seen: &seen)
+        let unused = Set(document.types.map(\.title)).subtracting(seen)
+        #expect(unused.subtracting(Self.notAnswered) == [], "no answer had one of these")
     }
+
+    private struct Answer {
+        var body: String
+        var status: Int
+        var contentType: String
+    }
+
+    private func run(_ example: String, _ relayd: Relayd) async throws -> Answer {
+        let curl = try await ChildProcess.run(
+            "/bin/sh", ["-c", example + " -w '\\n%{http_code} %{content_type}'"],
+            environment: Program.environment(["SOCKET": relayd.controlSocket]))
+        #expect(curl.ending == .exited(0), "\(example)")
+        let end = try #require(curl.output.lastIndex(of: "\n"))
+        let words = curl.output[end...].dropFirst().split(separator: " ", maxSplits: 1)
+        return Answer(
+            body: String(curl.output[..<end]), status: Int(words.first ?? "") ?? 0,
+            contentType: words.dropFirst().first.map { String($0) } ?? "")
+    }
+
+    private func differences(
+        _ answer: Answer, _ type: String, _ document: APIDocument, seen: inout Set<String>
+    ) throws -> [String] {
+        if type.contains("/") {
+            return answer.contentType.hasPrefix(type) && !answer.body.isEmpty
+                ? [] : ["it is \(answer.contentType), not \(type)"]
+        }
+        if type.hasPrefix("lines of ") {
+            return try document.differences(
+                inLines: answer.body, String(type.dropFirst(9)), seen: &seen)
+        }
+        let json = try JSONSerialization.jsonObject(with: Data(answer.body.utf8))
+        return document.differences(json, type, seen: &seen)
+    }
+
+    /// What the examples do not ask for: errors, a file's message, relayctl's own document.
+    private func others(
+        _ relayd: Relayd, _ document: APIDocument, seen: inout Set<String>
+    ) async throws {
+        func ask(_ path: String, _ type: String, status: Int = 200) async throws -> String {
+            let answer = try await run(
+                "curl -s --unix-socket \"$SOCKET\" 'http://relayd\(path)'", relayd)
+            #expect(answer.status == status, "\(path): \(answer.body)")
+            #expect(try differences(answer, type, document, seen: &seen) == [], "\(path)")
+            return answer.body
+        }
+        _ = try await ask("/v1/apps/99", "APIError", status: 404)
+        let files = try await ask(
+            "/v1/messages?function=PutFile&type=request&service=bulk", "MessageList")
+        let number = try #require(files.firstMatch(of: #/"n":(\d+)/#)?.1)
+        let file = try await ask("/v1/messages/\(number)", "MessageDetail")
+        #expect(file.contains("\"bulk\":{"))
+        _ = try await ask("/v1/messages?format=both&limit=1", "MessageList")
+        let usb = try await relayd.relayctl("usb", "--json")
+        let survey = try JSONSerialization.jsonObject(with: Data(usb.output.utf8))
+        #expect(document.differences(survey, "USBSurvey", seen: &seen) == [])
+    }
+
+    private func absentHeadUnit(_ document: APIDocument, seen: inout Set<String>) async throws {
+        var found: Set<String> = []
+        try await Relayd.run(accessory: "serial:/nowhere/tty") { relayd in
+            try await relayd.until("waiting") { $0.accessory.state == .waiting }
+            for (path, status) in [(Routes.status, 200), (Routes.health, 503)] {
+                let answer = try await run(
+                    "curl -s --unix-socket \"$SOCKET\" 'http://relayd\(path)'", relayd)
+                #expect(answer.status == status)
+                let type = path == Routes.status ? "StatusSnapshot" : "HealthReport"
+                #expect(try differences(answer, type, document, seen: &found) == [])
+            }
+        }
+        seen.formUnion(found)
+    }
+
+    // MARK: A bench with something of everything
+
+    /// App 1 registers, uploads, subscribes, has a menu, does something wrong and waits for an
+    /// answer. Another one leaves, and a third finds no room.
+    private func busyApp(_ relayd: Relayd) async throws -> FramePeer {
+        let app = try await relayd.connectApp()
+        let session = try await app.startSession().sessionID
+        try await app.register("Busy", session: session)
+        let requests: [(FunctionID, String)] = [
+            (.addSubMenu, #"{"menuID":1,"menuName":"More"}"#),
+            (.addCommand, #"{"cmdID":2,"menuParams":{"menuName":"Go"},"vrCommands":["go"]}"#),
+            (
+                .createInteractionChoiceSet,
+                #"{"interactionChoiceSetID":3,"choiceSet":[{"choiceID":1,"menuName":"One"}]}"#
+            ),
+            (.subscribeButton, #"{"buttonName":"OK"}"#),
+            (.subscribeVehicleData, #"{"speed":true}"#),
+            (.putFile, #"{"syncFileName":"lost"}"#),
+            (.show, #"{"mainField1":"Hi","alignment":"MIDDLE"}"#),
+            (
+                .performAudioPassThru,
+                #"{"samplingRate":"8KHZ","maxDuration":1000000,"bitsPerSample":"8_BIT","#
+                    + #""audioType":"PCM"}"#
+            ),
+        ]
+        for (number, (function, json)) in requests.enumerated() {
+            try await app.send(
+                .rpc(
+                    session: session, .request, function, correlation: Int32(number + 10),
+                    json: json))
+        }
+        try await app.send(
+            .rpc(
+                version: 5, service: .bulk, sessionID: session, messageID: 30, type: .request,
+                functionID: FunctionID.putFile.rawValue, correlationID: 30,
+                json: #"{"syncFileName":"icon","fileType":"GRAPHIC_PNG"}"#,
+                bulk: TrafficFeed.image))
+        let second = try await relayd.connectApp()
+        try await relayd.until("two apps") { $0.apps.count == 2 }
+        let third = try await relayd.connectApp()
+        try await relayd.until("no room") { !$0.limitsHit.isEmpty }
+        await third.close()
+        await second.close()
+        try await relayd.until("one app") { $0.apps.count == 1 && !$0.recentDepartures.isEmpty }
+        try await untilBusy(relayd)
+        return app
+    }
+
+    /// All of it has been seen and answered.
+    private func untilBusy(_ relayd: Relayd) async throws {
+        let deadline = NIODeadline.now() + FramePeer.patience
+        while true {
+            let answer = try await ControlRequest.get("/v1/apps/1", at: relayd.controlSocket)
+            let report = try APICoding.decode(AppReport.self, from: answer.body)
+            let menu = report.menu
+            if report.registration?.answeredAt != nil, !report.hmi.isEmpty,
+                !report.permissions.isEmpty, !report.files.files.isEmpty,
+                !report.subscriptions.vehicleData.isEmpty, !menu.commands.isEmpty,
+                !menu.subMenus.isEmpty, !menu.choiceSets.isEmpty, !report.services.isEmpty,
+                !report.pending.isEmpty, !report.advice.isEmpty
+            {
+                return
+            }
+            try #require(NIODeadline.now() < deadline, "\(report)")
+            // Leaves the processor to relayd.
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
+    // MARK: The comparison itself
 
     @Test("a field that is missing, unknown or of another type would be found") func differences()
         throws
     {
         let document = try APIDocument()
+        var seen: Set<String> = []
+        func found(_ json: [String: Any], _ type: String = "ActionReport") -> [String] {
+            document.differences(json, type, seen: &seen)
+        }
         let good: [String: Any] = ["schema": 1, "summary": "done"]
-        #expect(document.differences(good, "ActionReport") == [])
-        #expect(document.differences(["schema": 1], "ActionReport").count == 1)
-        #expect(document.differences(["schema": "1", "summary": ""], "ActionReport").count == 1)
-        let more = good.merging(["extra": 1]) { $1 }
+        #expect(found(good) == [])
+        #expect(found(["schema": 1]).count == 1)
+        #expect(found(["schema": "1", "summary": ""]).count == 1)
+        #expect(found(["schema": true, "summary": ""]) == [".schema is no number"])
         #expect(
-            document.differences(more, "ActionReport") == [
+            found(good.merging(["extra": 1]) { $1 }) == [
                 ".extra is not documented in ActionReport"
             ])
+        #expect(
+            found(["health": "splendid", "summary": ""], "HealthReport") == [
+                ".health is splendid, which Health does not have"
+            ])
+        #expect(seen == ["ActionReport", "HealthReport", "Health"])
     }
 }

@@ -1,0 +1,114 @@
+// The tables of Sources/ControlAPI/API.md against the types behind the answers: every field that is
+// documented exists, every one that exists is documented, and lists of words are complete.
+
+import AccessoryLinks
+import ControlAPI
+import Foundation
+import Logging
+import RelayCore
+import RelayTesting
+import SDLProtocol
+import Testing
+import relayd
+
+@Suite("The document of the control API and its types")
+struct APITypesTests {
+    /// A type that is written and read by its fields.
+    private struct Kind: Sendable, CustomTestStringConvertible {
+        let name: String
+        /// Decodes and encodes again; the number of stored properties comes with it.
+        let roundTrip: @Sendable (Data) throws -> (json: Data, properties: Int)
+
+        init<Value: Codable & SendableMetatype>(_ name: String? = nil, _ type: Value.Type) {
+            self.name = name ?? "\(type)"
+            roundTrip = { data in
+                let value = try JSONDecoder().decode(Value.self, from: data)
+                return (try JSONEncoder().encode(value), Mirror(reflecting: value).children.count)
+            }
+        }
+
+        var testDescription: String { name }
+    }
+
+    private static let kinds = [
+        Kind(nil, ActionReport.self), Kind(nil, AccessoryReason.self),
+        Kind(nil, AccessoryStatus.self), Kind(nil, AdviceList.self), Kind(nil, AdviceReport.self),
+        Kind(nil, APIError.self), Kind(nil, AppDeparture.self), Kind(nil, AppList.self),
+        Kind(nil, AppReport.self), Kind(nil, AppStatus.self), Kind(nil, CapabilityReport.self),
+        Kind(nil, ChoiceSetReport.self), Kind(nil, CommandReport.self),
+        Kind(nil, ConfigOptionReport.self), Kind(nil, ConfigReport.self),
+        Kind(nil, DashboardReport.self), Kind(nil, DeviceList.self),
+        Kind("Error", APIError.Detail.self), Kind(nil, EventList.self), Kind(nil, FileReport.self),
+        Kind(nil, FilesReport.self), Kind(nil, FunctionReport.self),
+        Kind(nil, HealthReport.self), Kind(nil, HMIStatusReport.self), Kind(nil, LaneReport.self),
+        Kind(nil, ControlAPI.LimitHit.self), Kind(nil, LinkStatus.self),
+        Kind(nil, LogSettings.self),
+        Kind(nil, LogStatus.self), Kind(nil, MenuReport.self), Kind(nil, MessageStreamNote.self),
+        Kind(nil, PendingReport.self), Kind(nil, PermissionAnswer.self),
+        Kind(nil, PermissionReport.self), Kind(nil, ReasonRequest.self),
+        Kind(nil, RegistrationReport.self), Kind(nil, RelaydStatus.self),
+        Kind(nil, RelayEvent.self), Kind(nil, ReloadReport.self), Kind(nil, Route.self),
+        Kind(nil, RouteList.self), Kind("SerialDevice", SerialSurvey.Device.self),
+        Kind(nil, ServerRequest.self), Kind(nil, ServerStatus.self), Kind(nil, ServiceReport.self),
+        Kind(nil, SpecificationReport.self), Kind(nil, StatsReport.self),
+        Kind(nil, StatusSnapshot.self), Kind(nil, SubMenuReport.self),
+        Kind(nil, SubscriptionsReport.self), Kind("USBDevice", USBSurvey.Document.Device.self),
+        Kind("USBSurvey", USBSurvey.Document.self), Kind(nil, VehicleDatumReport.self),
+    ]
+
+    /// Written by hand into the buffer, and compared with answers by `APIDocumentTests`.
+    private static let written: Set<String> = [
+        "BulkReport", "Message", "MessageDetail", "MessageList", "Problem",
+    ]
+
+    @Test("every table of fields is one of a type") func tables() throws {
+        let documented = try APIDocument().types.filter { $0.words.isEmpty }.map(\.title)
+        #expect(Set(documented) == Set(Self.kinds.map(\.name)).union(Self.written))
+        #expect(documented.count == Set(documented).count)
+    }
+
+    @Test("a type has the fields of its table, all of them and no other", arguments: kinds)
+    private func fields(kind: Kind) throws {
+        let document = try APIDocument()
+        let table = try #require(document[kind.name])
+        let sample = try JSONSerialization.data(withJSONObject: document.sample(of: kind.name))
+        let (json, properties) = try kind.roundTrip(sample)
+        let object = try #require(JSONSerialization.jsonObject(with: json) as? [String: Any])
+        #expect(Set(object.keys) == Set(table.fields.map(\.name)))
+        #expect(properties == table.fields.count)
+        // What the table calls optional may be missing, and nothing else.
+        for field in table.fields {
+            var less = try #require(document.sample(of: kind.name) as? [String: Any])
+            less[field.name] = nil
+            let data = try JSONSerialization.data(withJSONObject: less)
+            let isRead = (try? kind.roundTrip(data)) != nil
+            #expect(isRead == field.isOptional, "\(field.name)")
+        }
+    }
+
+    // MARK: Words
+
+    @Test("lists of words are complete") func words() throws {
+        let document = try APIDocument()
+        let expected: [(String, [String])] = [
+            ("AccessoryReasonCode", LinkProblem.Code.allCases.map(\.rawValue)),
+            ("LimitName", RelayLimit.allCases.map(\.rawValue) + [ControlCrowd.limitName]),
+            ("LogLevel", Config.Log.levels.map(\.rawValue)),
+            ("MessageKind", MessageFilter.allKinds),
+            ("Priority", TrafficPriority.allCases.map(\.name)),
+            ("Service", ServiceType.allCases.map(\.name)),
+            ("ValidationRule", ValidationRule.allCases.map(\.rawValue)),
+        ]
+        for (name, words) in expected {
+            #expect(Set(try #require(document[name]).words) == Set(words), "\(name)")
+        }
+    }
+
+    @Test("the query of messages is told with every key") func query() throws {
+        let document = try APIDocument()
+        let list = try #require(document["GET /v1/messages"]).query
+        let stream = try #require(document["GET /v1/messages/stream"]).query
+        #expect(Set(list + stream) == Set(MessageQueryKey.allCases.map(\.rawValue)))
+        #expect(stream == ["last", "follow"])
+    }
+}
