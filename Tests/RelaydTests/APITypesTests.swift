@@ -13,6 +13,9 @@ import relayd
 
 @Suite("The document of the control API and its types")
 struct APITypesTests {
+    /// Read once: there are many types.
+    private static let document = Result { try APIDocument() }
+
     /// A type that is written and read by its fields.
     private struct Kind: Sendable, CustomTestStringConvertible {
         let name: String
@@ -62,14 +65,14 @@ struct APITypesTests {
     ]
 
     @Test("every table of fields is one of a type") func tables() throws {
-        let documented = try APIDocument().types.filter { $0.words.isEmpty }.map(\.title)
+        let documented = try Self.document.get().types.filter { $0.words.isEmpty }.map(\.title)
         #expect(Set(documented) == Set(Self.kinds.map(\.name)).union(Self.written))
         #expect(documented.count == Set(documented).count)
     }
 
     @Test("a type has the fields of its table, all of them and no other", arguments: kinds)
     private func fields(kind: Kind) throws {
-        let document = try APIDocument()
+        let document = try Self.document.get()
         let table = try #require(document[kind.name])
         let sample = try JSONSerialization.data(withJSONObject: document.sample(of: kind.name))
         let (json, properties) = try kind.roundTrip(sample)
@@ -86,10 +89,27 @@ struct APITypesTests {
         }
     }
 
+    @Test("what is written by hand has the keys of its tables, also those that rarely occur")
+    func writtenKeys() throws {
+        let document = try Self.document.get()
+        let source = try String(
+            contentsOf: URL(filePath: #filePath).deletingLastPathComponent()
+                .deletingLastPathComponent().deletingLastPathComponent()
+                .appending(path: "Sources/RelayCore/Observers/TrafficJSONFormat.swift"),
+            encoding: .utf8)
+        let helper = source.matches(of: #/key: "([a-z_]+)"/#).map { String($0.1) }
+        let literal = source.matches(of: #/\\"([a-z_]+)\\":/#).map { String($0.1) }
+        let documented = ["Message", "Problem"].flatMap { document[$0]?.fields.map(\.name) ?? [] }
+        // The text log's line is added by `MessageFormatter`.
+        #expect(Set(helper + literal) == Set(documented).subtracting(["text"]))
+        let events = source.matches(of: #/\\"event\\":\\"([a-z_]+)/#).map { String($0.1) }
+        #expect(Set(events) == Set(document["MessageEvent"]?.words ?? []))
+    }
+
     // MARK: Words
 
     @Test("lists of words are complete") func words() throws {
-        let document = try APIDocument()
+        let document = try Self.document.get()
         let expected: [(String, [String])] = [
             ("AccessoryReasonCode", LinkProblem.Code.allCases.map(\.rawValue)),
             ("LimitName", RelayLimit.allCases.map(\.rawValue) + [ControlCrowd.limitName]),
@@ -105,7 +125,7 @@ struct APITypesTests {
     }
 
     @Test("the query of messages is told with every key") func query() throws {
-        let document = try APIDocument()
+        let document = try Self.document.get()
         let list = try #require(document["GET /v1/messages"]).query
         let stream = try #require(document["GET /v1/messages/stream"]).query
         #expect(Set(list + stream) == Set(MessageQueryKey.allCases.map(\.rawValue)))
