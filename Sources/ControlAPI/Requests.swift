@@ -37,7 +37,7 @@ package struct LogSettings: ControlBody, Equatable {
     package var level: String?
     /// Whether decoded traffic is logged.
     package var traffic: Bool?
-    /// Only traffic of these apps (name, app ID or "#connection"); empty = all.
+    /// Only traffic of these apps (name, app ID, "1" or "#1"); empty = all.
     package var apps: [String]?
     /// Only these functions, with "!" in front all but these; empty = all.
     package var functions: [String]?

@@ -55,7 +55,7 @@ package struct Arguments: ParsableArguments {
     @Option(
         parsing: .singleValue,
         help: ArgumentHelp(
-            "Log only this app's traffic (name, app ID or #connection); may be repeated.",
+            "Log only this app's traffic (name, app ID or number); may be repeated.",
             valueName: "app"))
     package var logApp: [String] = []
 

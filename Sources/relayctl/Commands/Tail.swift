@@ -12,7 +12,8 @@ package struct TailCommand: AsyncParsableCommand {
             green, warnings, aborted and timed out requests yellow, failures red, notifications \
             cyan. It begins with the last 10 messages and goes on until ^C, also while relayd is \
             restarted. 'relayctl show N' prints one message whole; --numbers shows which N that is, \
-            and --json has it as "n".
+            and --json has it as "n". What has no app, function or service, such as the link's coming \
+            and going, is left out when one is chosen.
 
             EXAMPLES
               relayctl tail --app "Music" --failed
