@@ -55,6 +55,12 @@ package struct ConfigurationCheck: Sendable, Equatable {
         return ConfigurationCheck(isGood: status == 0, lines: lines)
     }
 
+    /// What the relayd beside this relayctl, or in PATH, calls its version; nil when there is none.
+    static var relaydVersion: String? {
+        setenv(programVariable, program, 1)
+        return CommandOutput.of("exec 2>/dev/null; exec \"$\(programVariable)\" --version")
+    }
+
     private static func isForbidden(_ path: String) -> Bool {
         access(path, R_OK) != 0 && errno == EACCES
     }

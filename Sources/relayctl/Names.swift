@@ -1,4 +1,5 @@
-// What people type to name an app, an RPC, a unit. Used by the commands that take such a name.
+// What people type to name an app, an RPC, a unit, a file. Used by the commands that take such a
+// name.
 
 import ArgumentParser
 

@@ -124,7 +124,8 @@ struct BugReportTests {
                 "versions.txt", "doctor.txt", "usb.json", "app-1.json", "messages.json",
                 "journal.txt", "relayctl \(Version.current)\n",
                 "relayd \(Version.current) runs (pid \(relayd.process.pid))",
-                "RPC specification 8.0.0", "\nlibusb 1.", "\nLinux ", "✓ daemon", "\"devices\"",
+                "relayd installed \(Version.current)\n", "RPC specification 8.0.0", "\nlibusb 1.",
+                "\nLinux ", "✓ daemon", "\"devices\"",
                 "StartService",
             ] {
                 #expect(text.contains(words), "\(words)")

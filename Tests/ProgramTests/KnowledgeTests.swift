@@ -127,7 +127,7 @@ struct KnowledgeTests {
                 let never = try await relayd.relayctl("permissions", "m-1", "Alert")
                 #expect(never.ending == .exited(1) && never.output.contains("no"))
                 let unknown = try await relayd.relayctl("permissions", "Music", "Shw")
-                #expect(unknown.ending == .exited(2) && unknown.errors.contains("Show"))
+                #expect(unknown.ending == .exited(3) && unknown.errors.contains("Show"))
                 await app.close()
             }
         }

@@ -49,7 +49,8 @@ import relayctl
             "message":"function 0x270f, service 0x07, byte 0x5a at byte 1234567",\
             "text":"10:31:07.042  Music  →  request   Show #1234567890  \\"Hello\\"  1234567 B  8 ms",\
             "place":"/etc/relayd/relayd.yaml:12:3","bytes":12345678901,"uuid":"0a1b-22cc",\
-            "info":"retry after 5000 ms","numbers":3,"spoken":["a"],"detail":"x","region":"EU"}
+            "info":"retry after 5000 ms","value":"67108864","default":"10000000","numbers":3,\
+            "spoken":["a"],"detail":"x","region":"EU"}
             """
         var redactor = Redactor()
         // Near "number": its value is not kept, which is the price.

@@ -13,12 +13,18 @@ extension Redactor {
         }.joined(separator: "\n")
     }
 
+    /// Members whose strings are digits without being a phone's: IDs, and the options of relayd's
+    /// configuration.
+    private static func isNumeric(_ member: String) -> Bool {
+        member.lowercased().contains("id") || ["value", "default"].contains(member)
+    }
+
     /// - Parameter member: Name of the member whose value it is; nil when it is a line of text.
     mutating func appendText(
         _ bytes: ArraySlice<UInt8>, of member: String?, to result: inout [UInt8]
     ) {
         let scan = TextScan(Array(bytes))
-        if let member, !member.lowercased().contains("id"), scan.isPhoneNumber {
+        if let member, scan.isPhoneNumber, !Self.isNumeric(member) {
             result += Self.markBytes
             count += 1
             return

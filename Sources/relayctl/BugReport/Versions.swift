@@ -11,12 +11,12 @@ enum Versions {
     /// - Parameter relayd: What is known of the relayd that runs, or why nothing is.
     static func text(relayd: String) -> String {
         let specification = RPCCatalogue.builtIn
-        let installed = CommandOutput.of("relayd --version 2>/dev/null").map(firstLine) ?? ""
+        let installed = ConfigurationCheck.relaydVersion.map(firstLine) ?? ""
         let systemd = CommandOutput.of("systemctl --version 2>/dev/null").map(firstLine) ?? ""
         return """
             relayctl \(Version.current)
             relayd \(relayd)
-            relayd in PATH \(installed.isEmpty ? "none" : installed)
+            relayd installed \(installed.isEmpty ? "none" : installed)
             RPC specification \(specification.version) \(specification.date), built in
             libusb \(USBLibrary.version)
             \(systemd.isEmpty ? "systemd none" : systemd)

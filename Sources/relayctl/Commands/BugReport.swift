@@ -37,6 +37,10 @@ package struct BugReportCommand: AsyncParsableCommand {
 
     package init() {}
 
+    package func validate() throws {
+        try Names.check([file].compactMap(\.self), "--file", example: "the path of a new file")
+    }
+
     private struct Report: Codable {
         var file: String
         var contents: [String]

@@ -35,6 +35,10 @@ package struct DoctorCommand: AsyncParsableCommand {
 
     package init() {}
 
+    package func validate() throws {
+        try Names.check([config].compactMap(\.self), "--config", example: "the path of a file")
+    }
+
     package func run() async throws {
         let (diagnosis, exit) = await Self.examine(try socket.client(), config: config)
         if output.json {
