@@ -35,6 +35,9 @@ package protocol AccessoryTransport: Sendable {
     /// Whether bytes can be lost or invented on the way, so that the hub has to resynchronise.
     var losesBytes: Bool { get }
 
+    /// What it knows of its links beyond their bytes; nil for one that knows nothing more.
+    var details: LinkDetails? { get }
+
     /// Opens the accessory once. The channel lives on `loop`, has `configure`'s handlers in its
     /// pipeline and is active. On failure nothing stays open.
     func open(
@@ -59,6 +62,7 @@ package protocol DevicePresence: Sendable {
 
 extension AccessoryTransport {
     package var deviceNode: String? { nil }
+    package var details: LinkDetails? { nil }
 
     package func watch(
         on loop: any EventLoop, onChange: @escaping @Sendable () -> Void

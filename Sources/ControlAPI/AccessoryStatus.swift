@@ -30,6 +30,14 @@ package struct AccessoryStatus: Codable, Sendable, Equatable {
     package let garbageBytes: Int
     /// What the bytes look like when they are not SDL, e.g. "this looks like an OpenXC stream".
     package let hint: String?
+    /// The device that is open as it describes itself, e.g. "OpenXC Vehicle Interface at port 1-2,
+    /// firmware 8.2.1 (default)". Left out where the transport cannot tell.
+    package var device: String?
+    /// Bytes that had been read from the accessory and were lost because a link ended. Left out
+    /// where the transport cannot tell.
+    package var lostBytesIn: Int?
+    /// Bytes that were on their way to the accessory when a link ended.
+    package var lostBytesOut: Int?
 
     package init(
         kind: String, address: String, state: AccessoryState, since: Timestamp,
@@ -62,7 +70,9 @@ package struct AccessoryStatus: Codable, Sendable, Equatable {
         case framesOut = "frames_out"
         case bytesOut = "bytes_out"
         case garbageBytes = "garbage_bytes"
-        case hint
+        case hint, device
+        case lostBytesIn = "lost_bytes_in"
+        case lostBytesOut = "lost_bytes_out"
     }
 }
 

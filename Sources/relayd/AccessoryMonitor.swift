@@ -11,6 +11,8 @@ final class AccessoryMonitor: Sendable {
         var since = Timestamp.now
         var kind: String
         var address: String
+        /// What transports know of their links, the present one's last.
+        var details: [LinkDetails] = []
     }
 
     private let state: Mutex<State>
@@ -22,9 +24,26 @@ final class AccessoryMonitor: Sendable {
     var kind: String { state.withLock(\.kind) }
     var address: String { state.withLock(\.address) }
 
-    /// Another accessory from here on.
+    /// Another accessory from here on; what was lost on the way to earlier ones stays counted.
     func moved(toKind kind: String, address: String) {
-        state.withLock { $0 = State(kind: kind, address: address) }
+        state.withLock { $0 = State(kind: kind, address: address, details: $0.details) }
+    }
+
+    /// A transport is about to be used.
+    func uses(_ details: LinkDetails?) {
+        guard let details else { return }
+        state.withLock { $0.details.append(details) }
+    }
+
+    /// The open device in words, and the bytes lost in flight each way; nil where no transport
+    /// knows.
+    var details: (device: String?, lostBytesIn: Int?, lostBytesOut: Int?) {
+        let all = state.withLock { $0.details }.map(\.values)
+        guard !all.isEmpty else { return (nil, nil, nil) }
+        return (
+            all.lazy.compactMap(\.device).last, all.reduce(0) { $0 + $1.lostBytesIn },
+            all.reduce(0) { $0 + $1.lostBytesOut }
+        )
     }
 
     func changed(to link: AccessoryLinks.LinkState) {

@@ -79,8 +79,10 @@ struct Daemon {
         }
         let statusLine = StatusLine(reporter: reporter, systemd: systemd)
         let makeSupervisor: @Sendable (AccessoryAddress) throws -> LinkSupervisor = { address in
-            LinkSupervisor(
-                transport: try TransportCatalog.transport(for: address), address: address,
+            let transport = try TransportCatalog.transport(for: address)
+            accessory.uses(transport.details)
+            return LinkSupervisor(
+                transport: transport, address: address,
                 loop: loop, logger: Logger(label: "link"),
                 configure: { channel in
                     relay.configureLink(channel, kernelBytes: LinkOutputQueue.gauge(of: channel))

@@ -79,13 +79,15 @@ final class StatusReporter: Sendable {
         let headUnit = facts.headUnit()
         let name = [headUnit.make ?? link.make, headUnit.model ?? link.model]
             .compactMap { $0 }.joined(separator: " ")
-        return AccessoryStatus(
+        var status = AccessoryStatus(
             kind: accessory.kind, address: accessory.address, state: now.state, since: now.since,
             reason: now.reason, attempts: now.attempts, openedCount: link.openedCount,
             name: name.isEmpty ? nil : name, framesIn: Int(link.counters.framesIn),
             bytesIn: Int(link.counters.bytesIn), framesOut: Int(link.counters.framesOut),
             bytesOut: Int(link.counters.bytesOut), garbageBytes: Int(link.garbageBytes),
             hint: link.recognised?.adviceOnLink)
+        (status.device, status.lostBytesIn, status.lostBytesOut) = accessory.details
+        return status
     }
 
     private func linkStatus(_ hub: RelaySnapshot) -> LinkStatus {

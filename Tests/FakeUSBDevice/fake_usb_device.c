@@ -7,10 +7,13 @@
  * CONTROL_SOCKET, a line per command, answered by "ok" or "error …":
  *
  *     bridge PORT            every claim connects the bulk endpoints to 127.0.0.1:PORT
- *     plug PORT KIND SERIAL  KIND is openxc, phone or board; SERIAL "-" is none; PORT as in 1-2
+ *     plug PORT KIND SERIAL  KIND is openxc, openxc5 (the endpoints of firmware up to 5), phone,
+ *                            accessory, board or stick; SERIAL "-" is none; PORT as in 1-2
  *     unplug PORT
  *     aoa MODE               what phones do when told to start: accessory, ignore, leave, same;
  *                            or unsupported: they know no accessory mode
+ *     openxc FIRMWARE        what OpenXC interfaces answer to control requests: 5, 6, 7 (in JSON),
+ *                            7p (in protobuf); none: they refuse them; mute: they never answer
  *     stall in|out COUNT     the next transfer stalls, and again after each of COUNT clear-halts
  *     short COUNT            the next transfer to the device takes only COUNT bytes
  *     fail in|out|overflow   the next transfer fails as by a bad cable, or by babble
@@ -20,6 +23,8 @@
  *     busy yes|no            the interface is claimed by another program
  *     driver NAME|-          the interface has this kernel driver
  *     count                  answered by "ok" and the transfers so far
+ *     moved                  answered by "ok" and the bytes that transfers moved: from the devices,
+ *                            to them
  *
  * How libusb waits: it polls the usbfs node until it is writable, then reaps. The node is a FIFO
  * whose one-page buffer is kept full while nothing can be reaped and emptied when something can.
@@ -31,6 +36,7 @@
 #include <linux/usbdevice_fs.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -51,10 +57,12 @@ typedef struct {
     char port[16], serial[32];
     guint16 vendor, product;
     int number;
+    gboolean is_old;
     char node[64];
     gboolean present, claimed, node_is_full;
     int fifo, bridge;
-    GQueue incoming, outgoing, done;
+    GQueue incoming, outgoing, unanswered, done;
+    GString *answers; /* go to the host before anything from the bridge */
     gboolean halted[2]; /* in, out */
     UMockdevIoctlBase *handler;
 } Device;
@@ -65,12 +73,14 @@ static GMutex lock; /* umockdev's thread and ours */
 static UMockdevTestbed *bed;
 static int last_number, bridge_port, wake[2];
 static long finished; /* transfers */
+static long moved_in, moved_out; /* bytes of bulk transfers */
 static int stalls[2] = {-1, -1}, short_bytes = -1, fail_next[2];
 static gboolean is_held, is_busy;
 /* What is behind a transfer taken in part waits until the host has noticed and taken it back. */
 static gboolean is_cut;
 static Urb *unnoticed;
-static char driver[32], detached[32], aoa_mode[16] = "accessory";
+static char driver[32], detached[32], aoa_mode[16] = "accessory", firmware[8] = "none";
+static volatile sig_atomic_t must_end;
 static Device *returning; /* to be back in accessory mode at this time */
 static gint64 returns_at;
 
@@ -104,6 +114,8 @@ static void finish(Device *device, Urb *urb, int status, int bytes) {
     urb->urb->status = status;
     urb->urb->actual_length = bytes;
     finished++;
+    if (urb->urb->type == USBDEVFS_URB_TYPE_BULK)
+        *(urb->urb->endpoint & 0x80 ? &moved_in : &moved_out) += bytes;
     g_queue_push_tail(&device->done, urb);
     set_ready(device);
 }
@@ -140,6 +152,13 @@ static void pump(Device *device) {
     while (!g_queue_is_empty(&device->incoming)) {
         if (fails(device, &device->incoming, 0)) continue;
         Urb *urb = g_queue_peek_head(&device->incoming);
+        int answered = MIN((int)device->answers->len, urb->urb->buffer_length);
+        if (answered > 0) {
+            memcpy(urb->buffer->data, device->answers->str, answered);
+            g_string_erase(device->answers, 0, answered);
+            finish(device, g_queue_pop_head(&device->incoming), 0, answered);
+            continue;
+        }
         if (device->bridge < 0) break;
         ssize_t bytes =
             recv(device->bridge, urb->buffer->data, urb->urb->buffer_length, MSG_DONTWAIT);
@@ -189,14 +208,17 @@ static void connect_bridge(Device *device) {
 
 /* Device and configuration descriptors as /sys keeps them; returns hexadecimal digits. */
 static char *descriptors(const Device *device) {
-    gboolean is_openxc = device->vendor == 0x1bc4, is_board = device->vendor == 0x2341;
-    guint8 class = is_board ? 0x0a : 0xff, subclass = is_board ? 0 : 0xff;
+    gboolean is_openxc = device->vendor == 0x1bc4 && !device->is_old;
+    guint8 class = 0xff, subclass = 0xff, protocol = 0;
+    if (device->vendor == 0x2341) class = 0x0a, subclass = 0;               /* CDC data */
+    if (device->vendor == 0x04e8) class = 0x06, subclass = 1, protocol = 1; /* PTP */
+    if (device->vendor == 0x0781) class = 0x08, subclass = 6, protocol = 0x50; /* storage */
     guint8 in = is_openxc ? 0x82 : 0x81, out = is_openxc ? 0x05 : 0x02;
     guint8 bytes[] = {
         18, 1, 0, 2, 0, 0, 0, 64, device->vendor & 255, device->vendor >> 8,
         device->product & 255, device->product >> 8, 0, 1, 1, 2, device->serial[0] ? 3 : 0, 1,
         9, 2, 39, 0, 1, 1, 0, 0x80, 50,
-        9, 4, 0, 0, 3, class, subclass, 0, 0,
+        9, 4, 0, 0, 3, class, subclass, protocol, 0,
         7, 5, in, 2, 0, 2, 0, 7, 5, out, 2, 0, 2, 0, 7, 5, 0x8b, 2, 0, 2, 0,
     };
     GString *hex = g_string_new(NULL);
@@ -221,6 +243,8 @@ static void plug(Device *device) {
     if (device->fifo < 0 || fcntl(device->fifo, F_SETPIPE_SZ, 4096) < 0) g_error("FIFO");
     device->node_is_full = FALSE;
     device->bridge = -1;
+    if (!device->answers) device->answers = g_string_new(NULL);
+    g_string_truncate(device->answers, 0);
     device->halted[0] = device->halted[1] = FALSE;
     device->handler = umockdev_ioctl_base_new();
     g_signal_connect(device->handler, "handle-ioctl", G_CALLBACK(on_ioctl), device);
@@ -239,6 +263,12 @@ static void plug(Device *device) {
         device->product,
         device->vendor == 0x1bc4 ? "OpenXC Vehicle Interface" : "Fake Phone", hex);
     if (device->serial[0]) g_string_append_printf(text, "A: serial=%s\\n\n", device->serial);
+    /* The interface, with the driver it had when it was plugged in. */
+    g_string_append_printf(
+        text, "\nP: /devices/usb1/%s/%s:1.0\nE: SUBSYSTEM=usb\nE: DEVTYPE=usb_interface\n",
+        device->port, device->port);
+    if (driver[0])
+        g_string_append_printf(text, "L: driver=../../../../bus/usb/drivers/%s\n", driver);
     g_mutex_lock(&lock);
     device->present = TRUE;
     set_ready(device);
@@ -257,8 +287,8 @@ static void free_urb(gpointer data) {
 }
 
 static void shut_down_transfers(Device *device) {
-    GQueue *queues[] = {&device->incoming, &device->outgoing};
-    for (int i = 0; i < 2; i++)
+    GQueue *queues[] = {&device->incoming, &device->outgoing, &device->unanswered};
+    for (int i = 0; i < 3; i++)
         for (Urb *urb; (urb = g_queue_pop_head(queues[i]));)
             finish(device, urb, -ESHUTDOWN, urb->moved);
 }
@@ -278,7 +308,9 @@ static void unplug(Device *device) {
     }
     g_mutex_unlock(&lock);
     g_autofree char *path = g_strdup_printf("/sys/devices/usb1/%s", device->port);
+    g_autofree char *interface = g_strdup_printf("%s/%s:1.0", path, device->port);
     umockdev_testbed_uevent(bed, path, "remove");
+    umockdev_testbed_remove_device(bed, interface);
     umockdev_testbed_remove_device(bed, path);
     umockdev_testbed_detach_ioctl(bed, device->node, NULL);
     say("unplugged %s", device->port);
@@ -292,8 +324,43 @@ static void unplug(Device *device) {
 
 /* ---- requests of libusb -------------------------------------------------------------- */
 
+/* An OpenXC interface's answers to vendor requests, by firmware: bytes moved, or an error. */
+static int openxc_control(Device *device, const guint8 *setup, guint8 *data, int length) {
+    say("openxc request 0x%02x 0x%02x %d", setup[0], setup[1], length);
+    gboolean asks = setup[0] == 0xc0, is_command = setup[0] == 0x40 && setup[1] == 0x83;
+    if (asks && setup[1] == 0x80 && strcmp(firmware, "5") == 0)
+        return snprintf((char *)data, length, "5.3.1 (fake)") + 1;
+    if (asks && setup[1] == 0x80 && strcmp(firmware, "6") == 0)
+        return snprintf((char *)data, length, "6.0.3 (fake)") + 1;
+    if (asks && setup[1] == 0x82 && strcmp(firmware, "6") == 0)
+        return snprintf((char *)data, length, "0012F3000006") + 1;
+    gboolean asks_version = memmem(data, length, "version", 7) != NULL;
+    if (is_command && strcmp(firmware, "7") == 0) {
+        /* A command that is not in the format in force is thrown away. */
+        if (data[0] == '{')
+            g_string_append_printf(
+                device->answers, "{\"command_response\":\"%s\",\"message\":\"%s\",\"status\":true}",
+                asks_version ? "version" : "device_id",
+                asks_version ? "8.2.1 (fake)" : "0012F3000007");
+        if (data[0] == '{') g_string_append_c(device->answers, 0);
+        return length;
+    }
+    if (is_command && strcmp(firmware, "7p") == 0) {
+        static const guint8 version[] = {6, 8, 4, 0x2a, 2, 8, 1}, id[] = {6, 8, 4, 0x2a, 2, 8, 2};
+        const char *answer = NULL;
+        if (length == 7 && memcmp(data, version, 7) == 0)
+            answer = "\x16\x08\x05\x32\x12\x08\x01\x12\x0c" "8.2.1 (fake)" "\x18\x01";
+        if (length == 7 && memcmp(data, id, 7) == 0)
+            answer = "\x16\x08\x05\x32\x12\x08\x02\x12\x0c" "0012F3000008" "\x18\x01";
+        if (answer) g_string_append(device->answers, answer);
+        return length;
+    }
+    return -EPIPE;
+}
+
 /* Android Open Accessory, the phone's side: bytes moved, or an error. */
 static int control(Device *device, const guint8 *setup, guint8 *data, int length) {
+    if (device->vendor == 0x1bc4) return openxc_control(device, setup, data, length);
     gboolean knows_aoa = device->vendor == 0x04e8 && strcmp(aoa_mode, "unsupported") != 0;
     if (!knows_aoa) return -EPIPE;
     if (setup[0] == 0xc0 && setup[1] == 51 && length >= 2) {
@@ -326,8 +393,13 @@ static int submit(Device *device, UMockdevIoctlData *argument) {
         urb->argument, G_STRUCT_OFFSET(struct usbdevfs_urb, buffer), urb->urb->buffer_length, NULL);
     if (urb->urb->type == USBDEVFS_URB_TYPE_CONTROL) {
         guint8 *setup = urb->buffer->data;
+        if (device->vendor == 0x1bc4 && strcmp(firmware, "mute") == 0) {
+            g_queue_push_tail(&device->unanswered, urb);
+            return 0;
+        }
         int moved = control(device, setup, setup + 8, setup[6] | setup[7] << 8);
         finish(device, urb, moved < 0 ? moved : 0, moved < 0 ? 0 : moved);
+        wake_up();
         return 0;
     }
     g_queue_push_tail(urb->urb->endpoint & 0x80 ? &device->incoming : &device->outgoing, urb);
@@ -340,8 +412,8 @@ static int submit(Device *device, UMockdevIoctlData *argument) {
 }
 
 static int discard(Device *device, gulong address) {
-    GQueue *queues[] = {&device->incoming, &device->outgoing};
-    for (int i = 0; i < 2; i++)
+    GQueue *queues[] = {&device->incoming, &device->outgoing, &device->unanswered};
+    for (int i = 0; i < 3; i++)
         for (GList *link = queues[i]->head; link; link = link->next) {
             Urb *urb = link->data;
             if (urb->argument->client_addr != address) continue;
@@ -484,10 +556,12 @@ static const char *plug_new(const char *port, const char *kind, const char *seri
     if (!device || at(port)) return "no room, or there is one already";
     g_strlcpy(device->port, port, sizeof device->port);
     g_strlcpy(device->serial, strcmp(serial, "-") == 0 ? "" : serial, sizeof device->serial);
-    if (strcmp(kind, "openxc") == 0) device->vendor = 0x1bc4, device->product = 1;
+    device->is_old = strcmp(kind, "openxc5") == 0;
+    if (strcmp(kind, "openxc") == 0 || device->is_old) device->vendor = 0x1bc4, device->product = 1;
     else if (strcmp(kind, "phone") == 0) device->vendor = 0x04e8, device->product = 0x6860;
     else if (strcmp(kind, "accessory") == 0) device->vendor = 0x18d1, device->product = 0x2d00;
     else if (strcmp(kind, "board") == 0) device->vendor = 0x2341, device->product = 0x43;
+    else if (strcmp(kind, "stick") == 0) device->vendor = 0x0781, device->product = 0x5567;
     else return "unknown kind";
     plug(device);
     return NULL;
@@ -511,6 +585,7 @@ static const char *obey(char *line) {
     const char *problem = NULL;
     if (strcmp(word[0], "bridge") == 0) bridge_port = atoi(word[1]);
     else if (strcmp(word[0], "aoa") == 0) g_strlcpy(aoa_mode, word[1], sizeof aoa_mode);
+    else if (strcmp(word[0], "openxc") == 0) g_strlcpy(firmware, word[1], sizeof firmware);
     else if (strcmp(word[0], "stall") == 0) stalls[direction] = atoi(word[2]);
     else if (strcmp(word[0], "short") == 0) short_bytes = atoi(word[1]);
     else if (strcmp(word[0], "fail") == 0)
@@ -541,6 +616,7 @@ static void come_back(void) {
 
 static void serve(int listener) {
     int client = -1;
+    pid_t parent = getppid();
     char line[256];
     size_t filled = 0;
     for (;;) {
@@ -560,7 +636,10 @@ static void serve(int listener) {
         }
         gint64 rest = returning ? (returns_at - g_get_monotonic_time()) / 1000 + 1 : -1;
         g_mutex_unlock(&lock);
+        /* Whoever has started it may be gone before it has connected. */
+        if (!returning && client < 0) rest = 1000;
         poll(polled, 3 + MAXIMUM_DEVICES, returning && rest < 0 ? 0 : (int)rest);
+        if (must_end || (client < 0 && getppid() != parent)) return;
 
         char bytes[64];
         while (read(wake[0], bytes, sizeof bytes) > 0) {}
@@ -584,6 +663,10 @@ static void serve(int listener) {
                 g_mutex_lock(&lock);
                 dprintf(client, "ok %ld\n", finished);
                 g_mutex_unlock(&lock);
+            } else if (strcmp(copy, "moved") == 0) {
+                g_mutex_lock(&lock);
+                dprintf(client, "ok %ld %ld\n", moved_in, moved_out);
+                g_mutex_unlock(&lock);
             } else {
                 const char *problem = obey(copy);
                 dprintf(client, problem ? "error %s\n" : "ok\n", problem);
@@ -592,6 +675,13 @@ static void serve(int listener) {
             memmove(line, end + 1, filled + 1);
         }
     }
+}
+
+/* Ends as when the test is over, so that what umockdev has made in /tmp is removed. */
+static void on_signal(int number) {
+    (void)number;
+    must_end = 1;
+    wake_up();
 }
 
 int main(int argc, char **argv) {
@@ -607,6 +697,9 @@ int main(int argc, char **argv) {
         perror(argv[1]);
         return 1;
     }
+    signal(SIGTERM, on_signal);
+    signal(SIGINT, on_signal);
+    signal(SIGPIPE, SIG_IGN);
     bed = umockdev_testbed_new();
     for (int i = 0; i < MAXIMUM_DEVICES; i++) devices[i].fifo = devices[i].bridge = -1;
     g_autofree char *root = umockdev_testbed_get_root_dir(bed);

@@ -54,8 +54,8 @@ import relayctl
                   2-4.1  2341:0043  Board                     B1      usb:2341:0043  opens interface \
                 1, in 0x82, out 0x05
 
-                Port 2-4.1: the kernel's cdc_acm driver has interface 1; add detach=yes, or open its \
-                tty as serial:
+                Port 2-4.1: the kernel's cdc_acm driver has interface 1; open it as \
+                serial:/dev/ttyACM0 or the like, or add ?detach=yes to take it from the driver
 
                 """)
     }
@@ -87,8 +87,44 @@ import relayctl
                 ENV{ID_MM_DEVICE_IGNORE}="1"
 
                 """))
+        #expect(text(refused).contains("\n/etc/udev/rules.d/71-relayd-local.rules, run "))
         // A rule for what would not be opened anyway helps nobody.
         #expect(refused.rows[1].rule == nil)
+    }
+
+    @Test("a phone is told how it is switched, and a memory stick is not offered")
+    func hints() throws {
+        let phone = USBDeviceDescription(
+            bus: 1, number: 7, ports: [2], vendor: 0x04E8, product: 0x6860,
+            interfaces: [
+                .init(number: 0, classCode: 6, subclass: 1, endpoints: Self.bulkPair)
+            ])
+        let stick = USBDeviceDescription(
+            bus: 1, number: 8, ports: [3], vendor: 0x0781, product: 0x5567,
+            interfaces: [
+                .init(number: 0, classCode: 8, endpoints: Self.bulkPair, driver: "usb-storage")
+            ])
+        let all = try survey([phone, stick])
+        #expect(
+            text(all).hasSuffix(
+                """
+
+                Port 1-2: if it is an Android phone, relayd switches it to accessory mode as \
+                usb:04e8:6860?aoa=switch
+
+                """))
+        #expect(
+            all.rows.map(\.use) == [
+                .no(
+                    "interface 0 is pictures and files (PTP or MTP); "
+                        + "interface=0 would open it all the same"),
+                .no("interface 0 is mass storage; interface=0 would open it all the same"),
+            ])
+        let named = text(try survey([phone, stick], "usb:0781:5567?interface=0"))
+        #expect(
+            named.contains(
+                "driver has interface 0; add ?detach=yes to take it from the driver\n"))
+        #expect(try survey([phone], "usb:04e8:6860?aoa=switch").rows.map(\.hint) == [nil])
     }
 
     @Test("JSON has every field under its documented name")

@@ -176,8 +176,7 @@ extension DeviceNode {
     private func busy() -> LinkProblem {
         guard let holder = findHolder() else {
             return LinkProblem(
-                .busy, "\(path) is in use by another program",
-                remedy: "find it with: sudo fuser -v \(path)")
+                .busy, "\(path) is in use by another program", remedy: Self.remedyForUnknown(path))
         }
         let remedy =
             switch holder.name {
@@ -195,25 +194,33 @@ extension DeviceNode {
     }
 
     /// The first process other than ours with the device open. Without root only our user's
-    /// processes can be looked into; then nil is normal. (We are passed over because our own
-    /// failed attempt may still be open.)
+    /// processes can be looked into, and under relayd's unit only they are seen at all
+    /// (ProtectProc=invisible); then nil is normal, and `sudo fuser` is the remedy. (We are passed
+    /// over because our own failed attempt may still be open.)
     func findHolder() -> Holder? {
         var info = stat()
         guard stat(path, &info) == 0 else { return nil }
-        let device = info.st_rdev
+        let (device, node) = (info.st_rdev, (info.st_dev, info.st_ino))
+        let isDevice = info.st_mode & S_IFMT == S_IFCHR
         for entry in Self.entries(of: "/proc") {
             guard let processID = pid_t(entry), processID != getpid() else { continue }
             let folder = "/proc/\(processID)/fd"
             let holdsIt = Self.entries(of: folder).contains { descriptor in
                 var open = stat()
-                return stat("\(folder)/\(descriptor)", &open) == 0
-                    && open.st_mode & S_IFMT == S_IFCHR && open.st_rdev == device
+                guard stat("\(folder)/\(descriptor)", &open) == 0 else { return false }
+                // Through another node it is the same device.
+                return (open.st_dev, open.st_ino) == node
+                    || isDevice && open.st_mode & S_IFMT == S_IFCHR && open.st_rdev == device
             }
             if holdsIt {
                 return Holder(processID: processID, name: Self.processName(processID))
             }
         }
         return nil
+    }
+
+    static func remedyForUnknown(_ path: String) -> String {
+        "find it with: sudo fuser -v \(path) (relayd sees its own user's programs only)"
     }
 
     /// Names in a directory; none when it cannot be read.

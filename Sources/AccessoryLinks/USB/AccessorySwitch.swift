@@ -2,29 +2,8 @@
 /// leaves the bus and comes back at the same port as another device (Android's AOA documentation).
 /// Decisions only; `USBPumpThread` sends the requests and watches the bus.
 struct AccessorySwitch {
-    /// One control request on endpoint 0.
-    struct Request: Hashable {
-        /// bmRequestType: 0xC0 vendor, device, to the host; 0x40 to the device.
-        var type: UInt8
-        var request: UInt8
-        var index: UInt16 = 0
-        var data: [UInt8] = []
-        /// Bytes to send, or to accept.
-        var length: UInt16
-    }
-
-    enum Reply: Hashable {
-        case done([UInt8])
-        /// The phone does not know the request.
-        case stalled
-        case timedOut
-        /// The phone has left the bus.
-        case gone
-        case failed(String)
-    }
-
     enum Step: Hashable {
-        case send(Request)
+        case send(USBControlRequest)
         /// Watch the port; the phone has `reappearLimit` from now.
         case awaitReturn
         /// Nothing new to do.
@@ -33,9 +12,6 @@ struct AccessorySwitch {
         case open(USBDeviceDescription)
         case fail(LinkProblem, isFinal: Bool)
     }
-
-    /// Milliseconds for one control request: phones answer within some ten.
-    static let requestLimitMilliseconds: UInt32 = 1000
 
     /// Phones take 0.5 to 2 s to come back. A phone that takes longer is opened all the same when
     /// it appears; this is only when the status says that it is late.
@@ -66,11 +42,12 @@ struct AccessorySwitch {
     }
 
     func start() -> Step {
-        .send(Request(type: 0xC0, request: AndroidAccessory.Request.getProtocol, length: 2))
+        .send(
+            USBControlRequest(type: 0xC0, request: AndroidAccessory.Request.getProtocol, length: 2))
     }
 
     /// The request under way has ended.
-    mutating func ended(_ reply: Reply) -> Step {
+    mutating func ended(_ reply: USBControlReply) -> Step {
         switch (state, reply) {
         case (.askingProtocol, .done(let bytes)):
             let version = bytes.count == 2 ? UInt16(bytes[0]) | UInt16(bytes[1]) << 8 : 0
@@ -81,7 +58,8 @@ struct AccessorySwitch {
         case (.sending(let index), .done):
             if index + 1 < strings.count { return send(string: index + 1) }
             state = .starting
-            return .send(Request(type: 0x40, request: AndroidAccessory.Request.start, length: 0))
+            return .send(
+                USBControlRequest(type: 0x40, request: AndroidAccessory.Request.start, length: 0))
         case (.sending(let index), .stalled):
             return unsupported("it refused string \(index)")
         case (.starting, .stalled):
@@ -107,7 +85,7 @@ struct AccessorySwitch {
     mutating func appeared(_ device: USBDeviceDescription) -> Step {
         guard case .awaitingReturn = state, device.portPath == phone.portPath else { return .stay }
         state = .over
-        if USBSelector.isInAccessoryMode(device) { return .open(device) }
+        if device.isInAccessoryMode { return .open(device) }
         let isAudio =
             device.vendor == AndroidAccessory.vendor
             && AndroidAccessory.audioOnlyProducts.contains(device.product)
@@ -141,7 +119,7 @@ struct AccessorySwitch {
         state = .sending(index)
         let data = Array(strings[index].utf8) + [0]
         return .send(
-            Request(
+            USBControlRequest(
                 type: 0x40, request: AndroidAccessory.Request.sendString, index: UInt16(index),
                 data: data, length: UInt16(data.count)))
     }
@@ -158,7 +136,7 @@ struct AccessorySwitch {
             isFinal: true)
     }
 
-    private mutating func broken(_ reply: Reply) -> Step {
+    private mutating func broken(_ reply: USBControlReply) -> Step {
         state = .over
         switch reply {
         case .gone:

@@ -213,16 +213,18 @@ extension USBContext {
             guard let interface = configuration.pointee.interface?[index] else { continue }
             for setting in 0..<Int(interface.num_altsetting) {
                 guard let found = interface.altsetting?[setting] else { continue }
-                let driver = SystemFile.linkName(
-                    "\(folder):\(value).\(found.bInterfaceNumber)/driver")
-                description.interfaces.append(Self.interface(found, driver: driver))
+                let own = "\(folder):\(value).\(found.bInterfaceNumber)"
+                description.interfaces.append(
+                    Self.interface(
+                        found, driver: SystemFile.linkName("\(own)/driver"),
+                        name: SystemFile.line("\(own)/interface")))
             }
         }
         return description
     }
 
     private static func interface(
-        _ descriptor: libusb_interface_descriptor, driver: String?
+        _ descriptor: libusb_interface_descriptor, driver: String?, name: String?
     ) -> USBDeviceDescription.Interface {
         let endpoints = (0..<Int(descriptor.bNumEndpoints)).compactMap { index in
             descriptor.endpoint.map { list in
@@ -238,7 +240,7 @@ extension USBContext {
             classCode: descriptor.bInterfaceClass, subclass: descriptor.bInterfaceSubClass,
             protocolCode: descriptor.bInterfaceProtocol, endpoints: endpoints,
             // usbfs is what programs such as relayd itself have.
-            driver: driver == "usbfs" ? nil : driver)
+            driver: driver == "usbfs" ? nil : driver, name: name)
     }
 }
 

@@ -12,10 +12,13 @@ package struct USBDeviceDescription: Hashable, Sendable {
         package var endpoints: [Endpoint]
         /// The kernel driver that holds the interface, such as `cdc_acm`.
         package var driver: String?
+        /// iInterface as the kernel read it, such as `MTP`.
+        package var name: String?
 
         package init(
             number: UInt8, alternate: UInt8 = 0, classCode: UInt8, subclass: UInt8 = 0,
-            protocolCode: UInt8 = 0, endpoints: [Endpoint], driver: String? = nil
+            protocolCode: UInt8 = 0, endpoints: [Endpoint], driver: String? = nil,
+            name: String? = nil
         ) {
             self.number = number
             self.alternate = alternate
@@ -24,6 +27,7 @@ package struct USBDeviceDescription: Hashable, Sendable {
             self.protocolCode = protocolCode
             self.endpoints = endpoints
             self.driver = driver
+            self.name = name
         }
     }
 

@@ -55,9 +55,13 @@ final class USBLink {
     private var handle: USBHandle?
     private let pipes: USBPipes
     private let sendsZeroLengthPackets: Bool
-    private let end: USBLinkEnd
+    let end: USBLinkEnd
     /// Called when the device turns out to be gone, before the hub hears of it.
     var onVanished: () -> Void = {}
+    /// Told what the device has said of itself; nothing may be known.
+    var onIdentity: (OpenXCInquiry.Identity) -> Void = { _ in }
+    /// Runs beside the bytes, which it only looks at; on OpenXC interfaces.
+    private var inquiry: USBInquiry?
     private var inbound: USBInbound<USBTransfer>
     private var outbound: USBOutbound<USBTransfer>
     private var transfers: [USBTransfer] = []
@@ -71,6 +75,8 @@ final class USBLink {
     /// The hub does not read any more.
     private var hubIsDeaf = false
     private var undeliveredBytes = 0
+    /// From the hub, in all.
+    private var takenBytes = 0
 
     /// Takes over an open device whose interface is claimed; bytes flow at once.
     init?(
@@ -98,6 +104,18 @@ final class USBLink {
         inbound = USBInbound(endpoint: pipes.endpointIn, transfers: incoming)
         outbound = USBOutbound(endpoint: pipes.endpointOut, transfers: outgoing)
         submitInbound()
+        if selector.device == .openXC {
+            inquiry = USBInquiry(endpointIn: pipes.endpointIn) { [unowned self] transfer, request in
+                withHandle { transfer.submitControl($0, request) }
+            } onEnd: { [unowned self] identity in
+                onIdentity(identity)
+            }
+        }
+    }
+
+    /// Asks the device what it is, if it is of a kind that can tell.
+    func startInquiry() {
+        inquiry?.start()
     }
 
     var hasEnded: Bool { if case .ended = phase { true } else { false } }
@@ -117,13 +135,19 @@ final class USBLink {
     /// When `advance` is to be called at the latest.
     var deadline: ContinuousClock.Instant? {
         switch phase {
-        case .flowing, .ended: nil
+        case .flowing: inquiry?.deadline
+        case .ended: nil
         case .draining(let until), .cancelling(let until), .lingering(let until): until
         }
     }
 
     /// POLLRDHUP, which Glibc keeps for _GNU_SOURCE.
     private static let peerFinished: Int16 = 0x2000
+
+    /// Whether the kernel has nothing of the link's.
+    private var isQuiet: Bool {
+        inbound.isQuiet && outbound.isQuiet && inquiry?.isQuiet != false
+    }
 
     private var isMoving: Bool {
         switch phase {
@@ -147,6 +171,7 @@ final class USBLink {
             deliver()
             submitInbound()
             fill()
+            inquiry?.advance(at: now)
         }
         switch phase {
         case .flowing where hubHasFinished:
@@ -155,7 +180,7 @@ final class USBLink {
         case .draining:
             finishDraining(at: now)
         case .cancelling(let until):
-            guard inbound.isQuiet && outbound.isQuiet || now >= until else { return }
+            guard isQuiet || now >= until else { return }
             lingerOrFinish(at: now)
         case .lingering(let until) where now >= until || fault == .vanished:
             finish()
@@ -178,6 +203,10 @@ final class USBLink {
     // MARK: Device → hub
 
     private func returnedInbound(_ transfer: USBTransfer) {
+        if let inquiry, inquiry.isListening {
+            inquiry.received(
+                UnsafeRawBufferPointer(rebasing: transfer.buffer[..<transfer.actualBytes]))
+        }
         follow(
             inbound.returned(transfer, transfer.outcome, bytes: transfer.actualBytes),
             endpoint: pipes.endpointIn)
@@ -227,6 +256,7 @@ final class USBLink {
             let count = recv(
                 socket, transfer.buffer.baseAddress, Self.transferBytes, CInt(MSG_DONTWAIT))
             if count > 0 {
+                takenBytes += count
                 outbound.filled(count)
                 submitOutbound(transfer, 0..<count)
             } else if count == 0 {
@@ -311,6 +341,7 @@ final class USBLink {
     private func cancelAll(at now: ContinuousClock.Instant) {
         phase = .cancelling(until: now + Self.cancelLimit)
         for transfer in inbound.underWay + outbound.underWay { transfer.cancel() }
+        inquiry?.cancel()
     }
 
     private func lingerOrFinish(at now: ContinuousClock.Instant) {
@@ -330,23 +361,20 @@ final class USBLink {
         handle = nil
         if fault == .vanished { onVanished() }
         undeliveredBytes += inbound.dropFilled()
-        // What the hub has sent meanwhile is lost too. Left unread it would reset the connection
-        // and take with it what the hub has not read.
+        end.set(
+            USBLinkEnd.Report(
+                fault: fault, device: device, takenBytes: takenBytes,
+                unsentBytes: outbound.unsentBytes, undeliveredBytes: undeliveredBytes))
+        // What the hub has sent meanwhile is lost too, which its end of the socket pair counts.
+        // Left unread it would reset the connection and take with it what the hub has not read.
+        // From here on the hub may hear of the end.
         shutdown(socket, CInt(SHUT_RD))
-        var unread = 0
         withUnsafeTemporaryAllocation(byteCount: Self.transferBytes, alignment: 1) { buffer in
             while true {
                 let count = recv(
                     socket, buffer.baseAddress, buffer.count, CInt(MSG_DONTWAIT))
                 if count <= 0 { break }
-                unread += count
             }
-        }
-        if let fault {
-            end.set(
-                USBProblem.ended(
-                    fault, device, unsent: outbound.unsentBytes + unread,
-                    undelivered: undeliveredBytes))
         }
         socket = -1
         ownedSocket = nil

@@ -1,14 +1,35 @@
 import NIOCore
 import Synchronization
 
-/// Why the pump ended a link: written by its thread before it closes its end of the socket pair,
+/// How the pump ended a link: written by its thread before it closes its end of the socket pair,
 /// read by the channel's handler after that.
 final class USBLinkEnd: Sendable {
-    private let problem = Mutex<LinkProblem?>(nil)
+    struct Report: Sendable {
+        /// Nil when the hub has ended it.
+        var fault: USBFault?
+        var device: USBDeviceDescription
+        /// Bytes that the pump took from the hub.
+        var takenBytes: Int
+        /// Those of them that are not known to have reached the device.
+        var unsentBytes: Int
+        /// Bytes from the device that the hub did not take.
+        var undeliveredBytes: Int
+    }
 
-    var reason: LinkProblem? { problem.withLock { $0 } }
+    /// Gets what becomes known of the link.
+    let details: LinkDetails
+    private let state = Mutex<Report?>(nil)
 
-    func set(_ reason: LinkProblem) { problem.withLock { $0 = reason } }
+    init(_ details: LinkDetails) {
+        self.details = details
+    }
+
+    var report: Report? { state.withLock { $0 } }
+
+    func set(_ report: Report) {
+        details.ended(lostIn: report.undeliveredBytes, lostOut: report.unsentBytes)
+        state.withLock { $0 = report }
+    }
 }
 
 /// First in the pipeline of a USB link's channel. Puts the pump's reason in front of the bare end
@@ -23,27 +44,37 @@ final class USBLinkHandler: ChannelDuplexHandler {
     static let closeLimit: TimeAmount = .seconds(3)
 
     private let end: USBLinkEnd
-    private var hasTold = false
+    /// Written to the channel, whether or not it has reached the pump.
+    private var handedOverBytes = 0
     private var isClosing = false
 
     init(end: USBLinkEnd) {
         self.end = end
     }
 
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        handedOverBytes += unwrapOutboundIn(data).readableBytes
+        context.write(data, promise: promise)
+    }
+
+    /// The pump closes its end only after it has said why, and the channel is inactive next.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        guard let reason = end.reason else { return context.fireErrorCaught(error) }
-        tell(reason, context)
+        if end.report == nil { context.fireErrorCaught(error) }
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        if let reason = end.reason { tell(reason, context) }
+        if let report = end.report {
+            // What was on its way to the pump is lost too.
+            let onTheWay = max(0, handedOverBytes - report.takenBytes)
+            end.details.lost(out: onTheWay)
+            if let fault = report.fault {
+                context.fireErrorCaught(
+                    USBProblem.ended(
+                        fault, report.device, unsent: report.unsentBytes + onTheWay,
+                        undelivered: report.undeliveredBytes))
+            }
+        }
         context.fireChannelInactive()
-    }
-
-    private func tell(_ reason: LinkProblem, _ context: ChannelHandlerContext) {
-        guard !hasTold else { return }
-        hasTold = true
-        context.fireErrorCaught(reason)
     }
 
     /// Half-closes: the pump sees the end of what we sent, drains it, lets the device go and

@@ -15,6 +15,8 @@ final class USBOpening {
     private(set) var deadline: ContinuousClock.Instant?
     /// The port whose phone is being switched.
     let switchingPort: String?
+    /// What comes back there is the phone.
+    private var claims = AccessoryClaims()
     private let context: USBContext
     private var machine: AccessorySwitch?
     private var handle: USBHandle?
@@ -30,19 +32,20 @@ final class USBOpening {
         self.request = request
         self.context = context
         switchingPort = phone?.portPath
+        if let phone { claims.switches(phone) }
     }
 
     // MARK: Opening at once
 
     static func open(
-        _ description: USBDeviceDescription, _ pipes: USBPipes, _ selector: USBSelector,
+        _ description: USBDeviceDescription, _ pipes: USBPipes, _ request: USBMailbox.OpenRequest,
         _ context: USBContext
     ) throws(LinkProblem) -> (link: USBLink, opened: USBOpened) {
         guard let device = context.device(description) else {
             throw USBProblem.opening(description, LIBUSB_ERROR_NO_DEVICE.rawValue)
         }
         var handle = try USBHandle(device, description)
-        try handle.claim(pipes, of: description, for: selector)
+        try handle.claim(pipes, of: description, for: request.selector)
         var ends: (CInt, CInt) = (-1, -1)
         let made = withUnsafeMutableBytes(of: &ends) { bytes in
             socketpair(
@@ -51,10 +54,10 @@ final class USBOpening {
         }
         guard made == 0 else { throw .system("a socket pair could not be made", errno: errno) }
         let hubEnd = OwnedDescriptor(ends.0)
-        let end = USBLinkEnd()
+        let end = USBLinkEnd(request.details)
         guard
             let link = USBLink(
-                handle, device: description, pipes: pipes, selector: selector,
+                handle, device: description, pipes: pipes, selector: request.selector,
                 socket: OwnedDescriptor(ends.1), end: end)
         else { throw USBProblem.library(LIBUSB_ERROR_NO_MEM.rawValue) }
         return (link, USBOpened(socket: hubEnd.release(), end: end))
@@ -124,11 +127,11 @@ final class USBOpening {
 
     private func open(_ device: USBDeviceDescription) -> Progress {
         do throws(LinkProblem) {
-            guard case .opens(let pipes) = request.selector.verdict(on: device) else {
+            guard case .opens(let pipes) = request.selector.verdict(on: device, claims) else {
                 // A serial number in the address that the phone has in one mode only.
                 throw try notTheOne(device)
             }
-            let (link, opened) = try Self.open(device, pipes, request.selector, context)
+            let (link, opened) = try Self.open(device, pipes, request, context)
             return .opened(link, opened)
         } catch {
             return .failed(error, refusesPort: nil, isFinal: false)
@@ -136,8 +139,8 @@ final class USBOpening {
     }
 
     private func notTheOne(_ device: USBDeviceDescription) throws(LinkProblem) -> LinkProblem {
-        guard case .other(let reason) = request.selector.verdict(on: device) else {
-            _ = try request.selector.choose(among: [device])
+        guard case .other(let reason) = request.selector.verdict(on: device, claims) else {
+            _ = try request.selector.choose(among: [device], claims)
             return LinkProblem(.unsupported, "\(device.placeAndName) cannot be opened")
         }
         return LinkProblem(

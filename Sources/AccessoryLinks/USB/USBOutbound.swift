@@ -87,8 +87,9 @@ struct USBOutbound<Transfer: Equatable> {
         return needsClearHalt ? .clearHalt : .resume
     }
 
+    /// What has been sent whole is done; one that failed stays, as it has not been sent.
     private mutating func collect() {
-        while let entry = order.takeReturned() {
+        while order.entries.first?.outcome == .completed, let entry = order.takeReturned() {
             loads.removeFirst()
             free.append(entry.transfer)
         }

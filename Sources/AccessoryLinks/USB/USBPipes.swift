@@ -19,8 +19,9 @@ package struct USBPipes: Hashable, Sendable {
     }
 
     /// The first bulk pair within one interface that the address allows. Interfaces for
-    /// accessories (class FF, subclass FF) go first, other vendor-specific ones next: an
-    /// accessory's comes before its adb interface, and a printer's before nothing.
+    /// accessories (class FF, subclass FF) go first, other vendor-specific ones next. Interfaces
+    /// that are known to be something else, a memory stick's for example, are opened only when the
+    /// address names them or one of their endpoints.
     package static func choose(
         of device: USBDeviceDescription, for selector: USBSelector
     ) throws(Missing) -> USBPipes {
@@ -30,19 +31,18 @@ package struct USBPipes: Hashable, Sendable {
                 && selector.alternate.map { $0 == interface.alternate } != false
         }
         guard !allowed.isEmpty else { throw noInterface(of: device, selector) }
-        try requireBulk(selector.endpointIn, in: allowed)
-        try requireBulk(selector.endpointOut, in: allowed)
+        let wanted = selector.endpoints(of: device)
+        try requireBulk(wanted.in, in: allowed)
+        try requireBulk(wanted.out, in: allowed)
 
         var best: (rank: Int, interface: USBDeviceDescription.Interface, in: UInt8, out: UInt8)?
-        for interface in allowed {
+        for interface in allowed where selector.namesInterface || interface.otherPurpose == nil {
             let bulk = interface.endpoints.filter { $0.kind == .bulk }
             let input = bulk.first {
-                $0.isIn
-                    && selector.endpointIn.map { [address = $0.address] in $0 == address } != false
+                $0.isIn && wanted.in.map { [address = $0.address] in $0 == address } != false
             }
             let output = bulk.first {
-                !$0.isIn
-                    && selector.endpointOut.map { [address = $0.address] in $0 == address } != false
+                !$0.isIn && wanted.out.map { [address = $0.address] in $0 == address } != false
             }
             guard let input, let output else { continue }
             let rank = rank(of: interface)
@@ -50,7 +50,7 @@ package struct USBPipes: Hashable, Sendable {
                 best = (rank, interface, input.address, output.address)
             }
         }
-        guard let best else { throw noPair(allowed, selector) }
+        guard let best else { throw noPair(allowed, wanted) }
         let settings = device.interfaces.count { $0.number == best.interface.number }
         return USBPipes(
             interface: best.interface.number, alternate: best.interface.alternate,
@@ -105,16 +105,37 @@ extension USBPipes {
     }
 
     private static func noPair(
-        _ interfaces: [USBDeviceDescription.Interface], _ selector: USBSelector
+        _ interfaces: [USBDeviceDescription.Interface], _ wanted: (in: UInt8?, out: UInt8?)
     ) -> Missing {
-        if let input = selector.endpointIn, let output = selector.endpointOut {
+        if let input = wanted.in, let output = wanted.out {
             return Missing(
                 reason: "endpoints \(USBText.byte(input)) and \(USBText.byte(output)) "
                     + "belong to different interfaces; expected one interface with both")
+        }
+        if let other = interfaces.first(where: { $0.otherPurpose != nil && $0.hasBulkPair }),
+            let purpose = other.otherPurpose
+        {
+            return Missing(
+                reason: "interface \(other.number) is \(purpose); "
+                    + "interface=\(other.number) would open it all the same")
         }
         let classes = interfaces.map { "\($0.number) class \(USBText.byte($0.classCode))" }
         return Missing(
             reason: "none of its interfaces has a bulk endpoint each way "
                 + "(interface \(classes.joined(separator: ", ")))")
+    }
+}
+
+extension USBSelector {
+    /// Whether the address says more than which device: what it allows is what is meant.
+    fileprivate var namesInterface: Bool {
+        interface != nil || endpointIn != nil || endpointOut != nil
+    }
+}
+
+extension USBDeviceDescription.Interface {
+    fileprivate var hasBulkPair: Bool {
+        let bulk = endpoints.filter { $0.kind == .bulk }
+        return bulk.contains(where: \.isIn) && bulk.contains { !$0.isIn }
     }
 }

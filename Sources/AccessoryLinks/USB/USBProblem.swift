@@ -38,14 +38,11 @@ enum USBProblem {
     static func heldByDriver(
         _ driver: String?, _ device: USBDeviceDescription, interface: UInt8, address: String
     ) -> LinkProblem {
-        let isSerial = driver == "cdc_acm" || driver?.hasSuffix("serial") == true
-        let separator = address.contains("?") ? "&" : "?"
-        let detach = "add \(separator)detach=yes to take it from the driver"
         return LinkProblem(
             .busy,
             "interface \(interface) of \(device.placeAndName) is in use by the kernel's "
                 + "\(driver ?? "own") driver",
-            remedy: isSerial ? "open it as serial:/dev/ttyACM0 or the like, or \(detach)" : detach)
+            remedy: USBDriver.remedy(driver, address: address))
     }
 
     /// The open link ended.
@@ -113,7 +110,7 @@ extension USBProblem {
             .permissionDenied,
             "\(device.nodePath) (\(device.placeAndName)) may not be opened by user "
                 + "\(DeviceNode.userName(geteuid()))",
-            remedy: "put this line into /etc/udev/rules.d/70-relayd.rules, run 'sudo udevadm "
+            remedy: "put this line into \(USBAccessRule.file), run 'sudo udevadm "
                 + "control --reload' and plug the device in again: "
                 + USBAccessRule.line(vendor: device.vendor, product: device.product))
     }
@@ -122,7 +119,7 @@ extension USBProblem {
         guard let holder = DeviceNode(device.nodePath).findHolder() else {
             return LinkProblem(
                 .busy, "\(device.placeAndName) is in use by another program",
-                remedy: "find it with: sudo fuser -v \(device.nodePath)")
+                remedy: DeviceNode.remedyForUnknown(device.nodePath))
         }
         return LinkProblem(
             .busy,
@@ -134,6 +131,11 @@ extension USBProblem {
 
 /// The line of a udev rule that lets relayd open a device.
 package enum USBAccessRule {
+    /// Where a person puts it. Not the name of the file relayd brings, 70-relayd.rules: udev would
+    /// read this one instead of it, and a phone would be refused as soon as it is in accessory
+    /// mode. Before 73, which is where the desktop's udev rules look for `uaccess`.
+    package static let file = "/etc/udev/rules.d/71-relayd-local.rules"
+
     /// For the group of relayd's service if there is one, else for this process's own; and for
     /// whoever sits at the machine.
     package static func line(vendor: UInt16, product: UInt16) -> String {

@@ -6,7 +6,13 @@ import Synchronization
 /// thread starts with the first request and ends with this object. `USBTransport` has one.
 final class USBPump: Sendable {
     private let mailbox = USBMailbox()
+    private let details: LinkDetails
     private let isRunning = Mutex(false)
+
+    /// - Parameter details: gets what becomes known of the links.
+    init(_ details: LinkDetails) {
+        self.details = details
+    }
 
     deinit {
         mailbox.post(.stop)
@@ -22,7 +28,7 @@ final class USBPump: Sendable {
             await withCheckedContinuation { continuation in
                 mailbox.post(
                     .open(
-                        .init(ticket: ticket, selector: selector) {
+                        .init(ticket: ticket, selector: selector, details: details) {
                             continuation.resume(returning: $0)
                         }))
             }
@@ -83,6 +89,8 @@ final class USBMailbox: Sendable {
     struct OpenRequest: Sendable {
         let ticket: Ticket
         let selector: USBSelector
+        /// Gets what becomes known of the link.
+        let details: LinkDetails
         let reply: @Sendable (Result<USBOpened, LinkProblem>) -> Void
     }
 
@@ -137,15 +145,20 @@ final class USBBoard: Sendable {
         var devices: [USBDeviceDescription] = []
         /// Ports whose phone cannot be switched, and why; until it is unplugged.
         var refusals: [String: LinkProblem] = [:]
+        var claims = AccessoryClaims()
         var watchers: [ObjectIdentifier: @Sendable () -> Void] = [:]
     }
 
     private let state = Mutex(State())
 
-    func publish(_ devices: [USBDeviceDescription], refusals: [String: LinkProblem]) {
+    func publish(
+        _ devices: [USBDeviceDescription], refusals: [String: LinkProblem],
+        claims: AccessoryClaims
+    ) {
         let watchers = state.withLock { state in
             state.devices = devices
             state.refusals = refusals
+            state.claims = claims
             return Array(state.watchers.values)
         }
         for watcher in watchers { watcher() }
@@ -153,9 +166,10 @@ final class USBBoard: Sendable {
 
     /// Why opening is not worth a try; nil when it is.
     func obstacle(_ selector: USBSelector) -> LinkProblem? {
-        let (devices, refusals) = state.withLock { ($0.devices, $0.refusals) }
+        let (devices, refusals, claims) = state.withLock { ($0.devices, $0.refusals, $0.claims) }
         do throws(LinkProblem) {
-            if case .switchToAccessory(let phone) = try selector.choose(among: devices) {
+            let choice = try selector.choose(among: devices, claims)
+            if case .switchToAccessory(let phone) = choice {
                 return refusals[phone.portPath]
             }
             return nil

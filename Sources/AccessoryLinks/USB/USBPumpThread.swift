@@ -1,5 +1,6 @@
 import CLibUSB
 import Glibc
+import Logging
 
 /// The thread that speaks to libusb, and what it knows: polls libusb's descriptors, the socket of
 /// the open link and the mailbox, all in one place, and sleeps in between.
@@ -7,6 +8,8 @@ final class USBPumpThread {
     /// Attempts to switch one phone before it is left alone until it is plugged in again: each one
     /// makes it leave the bus.
     static let maximumSwitchAttempts = 3
+
+    private static let logger = Logger(label: "link")
 
     private let mailbox: USBMailbox
     private var context: USBContext?
@@ -16,6 +19,7 @@ final class USBPumpThread {
     private var waiting: USBMailbox.OpenRequest?
     private var switchAttempts: [String: Int] = [:]
     private var refusals: [String: LinkProblem] = [:]
+    private var claims = AccessoryClaims()
     private var mustStop = false
     /// The mailbox has something.
     private var isCalled = true
@@ -123,6 +127,7 @@ final class USBPumpThread {
         let context = try USBContext()
         try context.watch()
         self.context = context
+        claims = AccessoryClaims(among: context.present)
         followBus()
         return context
     }
@@ -135,6 +140,7 @@ final class USBPumpThread {
         guard !events.isEmpty else { return }
         for event in events {
             opening?.saw(event)
+            if case .arrived(let device) = event { claims.appeared(device) }
             if case .left(let device) = event {
                 if let link, link.device.bus == device.bus, link.device.number == device.number {
                     link.deviceLeft()
@@ -149,7 +155,7 @@ final class USBPumpThread {
     }
 
     private func publish() {
-        mailbox.board.publish(context?.present ?? [], refusals: refusals)
+        mailbox.board.publish(context?.present ?? [], refusals: refusals, claims: claims)
     }
 
     // MARK: The link
@@ -168,15 +174,14 @@ final class USBPumpThread {
     private func open(_ request: USBMailbox.OpenRequest) {
         do throws(LinkProblem) {
             let context = try ready()
-            switch try request.selector.choose(among: context.present) {
+            switch try request.selector.choose(among: context.present, claims) {
             case .open(let device, let pipes):
-                let (link, opened) = try USBOpening.open(device, pipes, request.selector, context)
-                adopt(link)
-                request.reply(.success(opened))
+                try open(device, pipes, request, context)
             case .switchToAccessory(let phone):
                 if let refusal = refusals[phone.portPath] { throw refusal }
                 let opening = USBOpening(request, context, phone: phone)
                 try opening.startSwitching(phone)
+                claims.switches(phone)
                 switchAttempts[phone.portPath, default: 0] += 1
                 self.opening = opening
             }
@@ -185,8 +190,34 @@ final class USBPumpThread {
         }
     }
 
+    private func open(
+        _ device: USBDeviceDescription, _ pipes: USBPipes, _ request: USBMailbox.OpenRequest,
+        _ context: USBContext
+    ) throws(LinkProblem) {
+        do throws(LinkProblem) {
+            let (link, opened) = try USBOpening.open(device, pipes, request, context)
+            adopt(link)
+            request.reply(.success(opened))
+        } catch {
+            guard let problem = request.selector.heldByAnother(device, error, claims) else {
+                throw error
+            }
+            claims.isHeldByAnother(device)
+            publish()
+            throw problem
+        }
+    }
+
     private func adopt(_ link: USBLink) {
         self.link = link
+        link.end.details.opened(link.device.placeAndName)
+        link.onIdentity = {
+            [details = link.end.details, name = link.device.placeAndName] identity in
+            guard let words = identity.text else { return }
+            details.learnt(words)
+            Self.logger.info("\(name): \(words)")
+        }
+        link.startInquiry()
         // So that nobody tries to open it once more.
         link.onVanished = { [unowned self, unowned link] in
             context?.doubt(link.device)
@@ -205,6 +236,7 @@ final class USBPumpThread {
             opening.request.reply(.success(opened))
         case .failed(let problem, let port, let isFinal):
             self.opening = nil
+            if isFinal, let port { claims.refused(port: port) }
             // Unplugged meanwhile, it deserves a fresh start.
             if let port, context?.present.contains(where: { $0.portPath == port }) == true,
                 isFinal || switchAttempts[port, default: 0] >= Self.maximumSwitchAttempts

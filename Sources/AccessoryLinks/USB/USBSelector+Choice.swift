@@ -18,9 +18,13 @@ extension USBSelector {
         case switchToAccessory(USBDeviceDescription)
     }
 
-    package func verdict(on device: USBDeviceDescription) -> Verdict {
-        if let reason = mismatch(device) { return .other(reason) }
-        if switchesToAccessory, !Self.isInAccessoryMode(device) { return .switches }
+    /// - Parameter claims: nil to judge as a relayd that starts now.
+    package func verdict(
+        on device: USBDeviceDescription, _ claims: AccessoryClaims? = nil
+    ) -> Verdict {
+        let claims = claims ?? AccessoryClaims(among: [device])
+        if let reason = mismatch(device, claims) { return .other(reason) }
+        if switchesToAccessory, !device.isInAccessoryMode { return .switches }
         do throws(USBPipes.Missing) {
             return .opens(try USBPipes.choose(of: device, for: self))
         } catch {
@@ -30,41 +34,47 @@ extension USBSelector {
 
     /// The one device to open.
     ///
+    /// - Parameter claims: nil to choose as a relayd that starts now.
     /// - Throws: `.absent`, `.ambiguous` or `.unsupported`.
-    package func choose(among devices: [USBDeviceDescription]) throws(LinkProblem) -> Choice {
-        var candidates = devices.filter { mismatch($0) == nil }
+    package func choose(
+        among devices: [USBDeviceDescription], _ claims: AccessoryClaims? = nil
+    ) throws(LinkProblem) -> Choice {
+        let claims = claims ?? AccessoryClaims(among: devices)
+        var candidates = devices.filter { mismatch($0, claims) == nil }
         if switchesToAccessory {
-            // The phone itself, before a phone in accessory mode that may be another one.
-            let phones = candidates.filter { !Self.isInAccessoryMode($0) }
-            if !phones.isEmpty { candidates = phones }
+            // The phone that relayd has switched; else one that is still to be switched, before one
+            // in accessory mode that may be another one.
+            let own = candidates.filter { $0.isInAccessoryMode && claims.claim(on: $0) == .own }
+            let phones = candidates.filter { !$0.isInAccessoryMode }
+            if let better = [own, phones].first(where: { !$0.isEmpty }) { candidates = better }
         }
         guard let device = candidates.first else { throw absent(among: devices) }
         guard candidates.count == 1 else { throw ambiguous(candidates) }
-        switch verdict(on: device) {
+        switch verdict(on: device, claims) {
         case .opens(let pipes): return .open(device, pipes)
         case .switches: return .switchToAccessory(device)
         case .unusable(let reason), .other(let reason):
             throw LinkProblem(
                 .unsupported, "\(device.placeAndName) cannot be the head unit: \(reason)",
-                remedy: "run relayctl usb '\(address)' to see what it has, and correct the address")
+                remedy: device.looksLikePhone && !switchesToAccessory
+                    ? "if it is an Android phone, add \(separator)aoa=switch to the accessory address"
+                    : "run relayctl usb '\(address)' to see what it has, and correct the address")
         }
     }
 
-    package static func isInAccessoryMode(_ device: USBDeviceDescription) -> Bool {
-        device.vendor == AndroidAccessory.vendor
-            && AndroidAccessory.products.contains(device.product)
-    }
-
     /// Why this is another device; nil when it is the one.
-    private func mismatch(_ device: USBDeviceDescription) -> String? {
+    private func mismatch(_ device: USBDeviceDescription, _ claims: AccessoryClaims) -> String? {
         if let identifier {
             let isNamed =
                 device.vendor == identifier.vendor && device.product == identifier.product
-            guard isNamed || switchesToAccessory && Self.isInAccessoryMode(device) else {
+            guard isNamed || switchesToAccessory && device.isInAccessoryMode else {
                 return "another device than "
                     + USBText.identifier(identifier.vendor, identifier.product)
             }
-        } else if !Self.isInAccessoryMode(device) {
+            if !isNamed, isAnyOfItsKind, claims.claim(on: device) == .none {
+                return "in accessory mode, but this relayd has not switched it"
+            }
+        } else if !device.isInAccessoryMode {
             let isAudio =
                 device.vendor == AndroidAccessory.vendor
                 && AndroidAccessory.audioOnlyProducts.contains(device.product)
@@ -77,6 +87,15 @@ extension USBSelector {
         if let portPath, device.portPath != portPath { return "it is at port \(device.portPath)" }
         return nil
     }
+
+    /// Whether the address tells devices of one kind apart.
+    private var isAnyOfItsKind: Bool { serial == nil && portPath == nil }
+}
+
+extension USBDeviceDescription {
+    package var isInAccessoryMode: Bool {
+        vendor == AndroidAccessory.vendor && AndroidAccessory.products.contains(product)
+    }
 }
 
 // MARK: - Problems
@@ -86,7 +105,7 @@ extension USBSelector {
         // The same model with another serial number or at another port is what people want to know.
         let sameKind = devices.filter { device in
             identifier.map { device.vendor == $0.vendor && device.product == $0.product }
-                ?? Self.isInAccessoryMode(device)
+                ?? device.isInAccessoryMode
         }
         if let other = sameKind.first {
             let wanted = [serial.map { "serial=\($0)" }, portPath.map { "bus=\($0)" }]
@@ -97,6 +116,14 @@ extension USBSelector {
             return LinkProblem(
                 .absent, "no USB device \(name) with \(wanted) is plugged in; one is at \(found)",
                 remedy: "plug it in there, or correct the accessory address")
+        }
+        if switchesToAccessory, let stray = devices.first(where: \.isInAccessoryMode) {
+            return LinkProblem(
+                .absent,
+                "no USB device \(name) is plugged in; the phone in accessory mode at port "
+                    + "\(stray.portPath) was not switched by this relayd",
+                remedy: "plug the phone in; if it is that one, plug it in again, or add "
+                    + "\(separator)bus=\(stray.portPath) to the accessory address")
         }
         switch device {
         case .accessoryMode:
@@ -110,13 +137,26 @@ extension USBSelector {
         }
     }
 
+    /// A device in accessory mode that relayd took for its phone because it was there before is
+    /// another program's. Nil when `problem` says something else, or the address names the device.
+    package func heldByAnother(
+        _ device: USBDeviceDescription, _ problem: LinkProblem, _ claims: AccessoryClaims
+    ) -> LinkProblem? {
+        guard problem.code == .busy, switchesToAccessory, isAnyOfItsKind,
+            device.isInAccessoryMode, claims.claim(on: device) == .found
+        else { return nil }
+        return LinkProblem(
+            .busy, "\(problem.message), and this relayd has not switched it to accessory mode",
+            remedy: "if it is the phone for this relayd, end that program and plug it in again, or "
+                + "add \(separator)bus=\(device.portPath) to the accessory address")
+    }
+
     private func ambiguous(_ candidates: [USBDeviceDescription]) -> LinkProblem {
         let places = candidates.map { device in
             "at port \(device.portPath) with "
                 + (device.serial.map { "serial number \($0)" } ?? "no serial number")
         }
         let serials = Set(candidates.compactMap(\.serial))
-        let separator = address.contains("?") ? "&" : "?"
         let remedy =
             if serials.count == candidates.count, let first = candidates[0].serial {
                 "add \(separator)serial=\(first) (or the other's) to the accessory address"
@@ -129,6 +169,9 @@ extension USBSelector {
             "\(candidates.count) USB devices fit \(name): \(places.joined(separator: ", "))",
             remedy: remedy)
     }
+
+    /// In front of an option that is added to the address.
+    package var separator: String { address.contains("?") ? "&" : "?" }
 
     /// The device as the address names it: `1bc4:0001`.
     private var name: String {

@@ -45,10 +45,8 @@ package struct USBSelector: Hashable, Sendable {
         portPath = try Self.parsePortPath(address)
         interface = try Self.number(address, "interface")
         alternate = try Self.number(address, "alt")
-        endpointIn =
-            try Self.endpoint(address, "in", isIn: true) ?? Self.openXCEndpoints(device)?.in
-        endpointOut =
-            try Self.endpoint(address, "out", isIn: false) ?? Self.openXCEndpoints(device)?.out
+        endpointIn = try Self.endpoint(address, "in", isIn: true)
+        endpointOut = try Self.endpoint(address, "out", isIn: false)
         detachesDriver = try Self.flag(address, "detach") ?? false
         zeroLengthPackets = try Self.flag(address, "zlp")
         try readAccessoryOptions(address)
@@ -76,8 +74,22 @@ package struct USBSelector: Hashable, Sendable {
         vendor: UInt16(0x1BC4), product: UInt16(0x0001), in: UInt8(0x82), out: UInt8(0x05)
     )
 
-    private static func openXCEndpoints(_ device: Device) -> (in: UInt8, out: UInt8)? {
-        device == .openXC ? (openXC.in, openXC.out) : nil
+    /// OpenXC firmware up to 5.
+    static let oldOpenXC = (in: UInt8(0x81), out: UInt8(0x02))
+
+    /// The endpoints that are meant on this device: those of the address, and for `usb:openxc` the
+    /// ones its firmware has. Nil for any.
+    package func endpoints(of found: USBDeviceDescription) -> (in: UInt8?, out: UInt8?) {
+        guard device == .openXC else { return (endpointIn, endpointOut) }
+        let offered = Set(
+            found.interfaces.flatMap(\.endpoints).filter { $0.kind == .bulk }.map(\.address))
+        let isOld =
+            !offered.contains(Self.openXC.in) && offered.contains(Self.oldOpenXC.in)
+            && offered.contains(Self.oldOpenXC.out)
+        return (
+            endpointIn ?? (isOld ? Self.oldOpenXC.in : Self.openXC.in),
+            endpointOut ?? (isOld ? Self.oldOpenXC.out : Self.openXC.out)
+        )
     }
 }
 

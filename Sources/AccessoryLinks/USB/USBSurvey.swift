@@ -20,6 +20,8 @@ package struct USBSurvey: Sendable {
         package let mayOpen: Bool
         /// The line of a udev rule that would let it be opened; only when it would be of use.
         package let rule: String?
+        /// What may be meant with it instead, one sentence; only where no address was asked for.
+        package let hint: String?
     }
 
     package let rows: [Row]
@@ -52,7 +54,8 @@ package struct USBSurvey: Sendable {
             let isOfUse = if case .no = use { false } else { true }
             return Row(
                 device: device, address: address, use: use, mayOpen: mayOpen,
-                rule: isOfUse && !mayOpen ? rule(device) : nil)
+                rule: isOfUse && !mayOpen ? rule(device) : nil,
+                hint: selector == nil ? Self.hint(device, address) : nil)
         }
         if problem == nil, selector != nil, let row = rows.first(where: { $0.rule != nil }) {
             problem = LinkProblem(
@@ -76,6 +79,13 @@ package struct USBSurvey: Sendable {
         }
     }
 
+    private static func hint(_ device: USBDeviceDescription, _ address: String) -> String? {
+        guard device.looksLikePhone else { return nil }
+        let separator = address.contains("?") ? "&" : "?"
+        return "if it is an Android phone, relayd switches it to accessory mode as "
+            + "\(address)\(separator)aoa=switch"
+    }
+
     private static func selector(_ address: String) -> USBSelector? {
         try? USBSelector(AccessoryAddress(address))
     }
@@ -84,10 +94,10 @@ package struct USBSurvey: Sendable {
     static func address(
         of device: USBDeviceDescription, among devices: [USBDeviceDescription]
     ) -> String {
-        let isAccessory = USBSelector.isInAccessoryMode(device)
+        let isAccessory = device.isInAccessoryMode
         let alike = devices.filter {
             isAccessory
-                ? USBSelector.isInAccessoryMode($0) : $0.identifier == device.identifier
+                ? $0.isInAccessoryMode : $0.identifier == device.identifier
         }
         let name =
             isAccessory
@@ -127,10 +137,11 @@ extension USBSurvey {
             package let driver: String?
             package let mayOpen: Bool
             package let udevRule: String?
+            package let hint: String?
 
             enum CodingKeys: String, CodingKey {
                 case id, port, node, name, manufacturer, serial, address, use, reason
-                case interface, alternate, driver
+                case interface, alternate, driver, hint
                 case endpointIn = "endpoint_in"
                 case endpointOut = "endpoint_out"
                 case mayOpen = "may_open"
@@ -170,6 +181,6 @@ extension USBSurvey.Row {
             alternate: pipes.map { Int($0.alternate) },
             endpointIn: pipes.map { USBText.byte($0.endpointIn) },
             endpointOut: pipes.map { USBText.byte($0.endpointOut) }, driver: pipes?.driver,
-            mayOpen: mayOpen, udevRule: rule)
+            mayOpen: mayOpen, udevRule: rule, hint: hint)
     }
 }

@@ -42,7 +42,7 @@ final class USBTransfer: Equatable {
     }
 
     /// A control transfer; its setup packet takes the first 8 bytes of the buffer.
-    func submitControl(_ handle: borrowing USBHandle, _ request: AccessorySwitch.Request) -> CInt {
+    func submitControl(_ handle: borrowing USBHandle, _ request: USBControlRequest) -> CInt {
         let setup: [UInt8] = [
             request.type, request.request, 0, 0, UInt8(request.index & 0xFF),
             UInt8(request.index >> 8), UInt8(request.length & 0xFF), UInt8(request.length >> 8),
@@ -50,7 +50,7 @@ final class USBTransfer: Equatable {
         buffer.copyBytes(from: setup + request.data)
         prepare(
             handle, 0, LIBUSB_TRANSFER_TYPE_CONTROL, 0..<Self.setupBytes + Int(request.length),
-            milliseconds: AccessorySwitch.requestLimitMilliseconds)
+            milliseconds: USBControlRequest.limitMilliseconds)
         return libusb_submit_transfer(pointer)
     }
 
@@ -75,7 +75,7 @@ final class USBTransfer: Equatable {
     }
 
     /// What a control transfer brought; its data follow the setup packet.
-    var controlReply: AccessorySwitch.Reply {
+    var controlReply: USBControlReply {
         switch status {
         case LIBUSB_TRANSFER_COMPLETED:
             .done(Array(buffer[Self.setupBytes..<Self.setupBytes + actualBytes]))

@@ -11,10 +11,14 @@ package struct USBTransport: AccessoryTransport {
     package static let summary = "a USB device with bulk endpoints; relayctl usb lists them"
 
     package let selector: USBSelector
-    private let pump = USBPump()
+    package let details: LinkDetails?
+    private let pump: USBPump
 
     package init(_ address: AccessoryAddress) throws(AddressError) {
         selector = try USBSelector(address)
+        let details = LinkDetails()
+        self.details = details
+        pump = USBPump(details)
     }
 
     /// USB itself loses nothing, but the device may have been opened in the middle of a stream.

@@ -72,10 +72,17 @@ package struct StatusText: Sendable {
             let tries = accessory.attempts > 1 ? " (tried \(accessory.attempts) times)" : ""
             lines += explanation(reason.message + tries, look: look, remedy: reason.remedy)
         }
+        if let device = accessory.device { lines += words(device, indent: Self.stateColumn) }
         if let hint = accessory.hint { lines += explanation(hint, look: .yellow) }
         if accessory.garbageBytes > 0 {
             lines += explanation(
                 "\(Units.bytes(accessory.garbageBytes)) of garbage skipped", look: .yellow)
+        }
+        let (lostIn, lostOut) = (accessory.lostBytesIn ?? 0, accessory.lostBytesOut ?? 0)
+        if lostIn + lostOut > 0 {
+            lines += words(
+                "lost when the link ended: \(Units.bytes(lostOut)) for the head unit, "
+                    + "\(Units.bytes(lostIn)) from it", indent: Self.stateColumn)
         }
         return lines
     }

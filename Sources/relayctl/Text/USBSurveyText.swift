@@ -36,19 +36,23 @@ package struct USBSurveyText: Sendable {
                     "",
                     "\(row.device.nodePath) (port \(row.device.portPath)) may not be opened by "
                         + "this user. As root, put this line into",
-                    "/etc/udev/rules.d/70-relayd.rules, run 'udevadm control --reload' and plug "
+                    "\(USBAccessRule.file), run 'udevadm control --reload' and plug "
                         + "the device in again:", "", rule,
                 ]
             }
             if case .opens(let pipes) = row.use, let driver = pipes.driver {
-                lines += [
-                    "",
-                    "Port \(row.device.portPath): the kernel's \(SafeText.clean(driver)) driver has "
-                        + "interface \(pipes.interface); add detach=yes, or open its tty as serial:",
-                ]
+                lines += note(
+                    row,
+                    "the kernel's \(driver) driver has interface \(pipes.interface); "
+                        + USBDriver.remedy(driver, address: row.address))
             }
+            if let hint = row.hint { lines += note(row, hint) }
         }
         return lines.map { $0 + "\n" }.joined() + problem(survey)
+    }
+
+    private func note(_ row: USBSurvey.Row, _ words: String) -> [String] {
+        ["", "Port \(row.device.portPath): \(SafeText.clean(words))"]
     }
 
     private func problem(_ survey: USBSurvey) -> String {

@@ -46,7 +46,7 @@ struct AccessorySwitchTests {
 
     @Test("a phone that leaves in the middle of its answer to start is awaited all the same")
     func leavesEarly() {
-        for reply in [AccessorySwitch.Reply.gone, .timedOut, .failed("no")] {
+        for reply in [USBControlReply.gone, .timedOut, .failed("no")] {
             var aoa = AccessorySwitch(phone: phone, identity: .init())
             _ = aoa.ended(.done([2, 0]))
             for _ in 0..<6 { _ = aoa.ended(.done([])) }
@@ -57,7 +57,7 @@ struct AccessorySwitchTests {
 
     @Test("a device that knows no accessory mode is asked once and not again")
     func unsupported() {
-        for reply in [AccessorySwitch.Reply.stalled, .done([0, 0]), .done([])] {
+        for reply in [USBControlReply.stalled, .done([0, 0]), .done([])] {
             var aoa = AccessorySwitch(phone: phone, identity: .init())
             guard case .fail(let problem, isFinal: true) = aoa.ended(reply) else {
                 Issue.record("no final failure after \(reply)")
@@ -80,7 +80,7 @@ struct AccessorySwitchTests {
 
     @Test("silence, unplugging and broken transfers are told apart")
     func broken() {
-        let expected: [(AccessorySwitch.Reply, LinkProblem.Code)] = [
+        let expected: [(USBControlReply, LinkProblem.Code)] = [
             (.timedOut, .timedOut), (.gone, .vanished), (.failed("input/output error"), .other),
         ]
         for (reply, code) in expected {

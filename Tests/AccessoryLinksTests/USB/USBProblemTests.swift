@@ -1,4 +1,5 @@
 import CLibUSB
+import Foundation
 import Testing
 
 @testable import AccessoryLinks
@@ -18,6 +19,21 @@ struct USBProblemTests {
         let rule = USBAccessRule.line(vendor: 0x1BC4, product: 1)
         #expect(problem.remedy?.hasSuffix(": \(rule)") == true)
         #expect(rule.contains(#"ATTR{idVendor}=="1bc4", ATTR{idProduct}=="0001", MODE="0660""#))
+    }
+
+    @Test("the line goes into a file that does not stand in for the one relayd brings")
+    func ruleFile() throws {
+        let name = try #require(USBAccessRule.file.split(separator: "/").last)
+        let remedy = USBProblem.opening(device, LIBUSB_ERROR_ACCESS.rawValue).remedy
+        #expect(remedy?.contains("into \(USBAccessRule.file),") == true)
+        let brought = URL(filePath: #filePath).deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appending(path: "systemd").path
+        let files = try FileManager.default.contentsOfDirectory(atPath: brought)
+        #expect(files.contains("70-relayd.rules"))
+        #expect(!files.contains(String(name)))
+        // uaccess is looked for in 73-seat-late.rules.
+        #expect(name > "70-relayd.rules" && name < "73-seat-late.rules")
     }
 
     @Test("each way of not being opened has its code and a remedy")
@@ -44,6 +60,30 @@ struct USBProblemTests {
                 == "interface 1 of 2341:0043 at port 2-4 is in use by the kernel's cdc_acm driver; "
                 + "open it as serial:/dev/ttyACM0 or the like, or add &detach=yes to take it from "
                 + "the driver")
+    }
+
+    @Test("the drivers that make ttys are told from those that do not")
+    func drivers() {
+        for name in ["cdc_acm", "ftdi_sio", "cp210x", "pl2303", "ch341", "keyspan_serial"] {
+            #expect(USBDriver.remedy(name, address: "usb:1:1").hasPrefix("open it as serial:"))
+        }
+        for name in ["usb-storage", "usblp", nil] {
+            #expect(
+                USBDriver.remedy(name, address: "usb:1:1")
+                    == "add ?detach=yes to take it from the driver")
+        }
+    }
+
+    @Test("a holder that cannot be seen is to be looked for as root")
+    func unknownHolder() {
+        // No such node, so nobody has it open.
+        let absent = device.with { $0.bus = 255 }
+        let problem = USBProblem.opening(absent, LIBUSB_ERROR_BUSY.rawValue)
+        #expect(
+            problem.description
+                == "OpenXC Vehicle Interface at port 255-1 is in use by another program; find it "
+                + "with: sudo fuser -v /dev/bus/usb/255/005 (relayd sees its own user's programs "
+                + "only)")
     }
 
     @Test("the end of a link says what was lost, each way")

@@ -10,13 +10,20 @@ struct USBSelectorTests {
         }
     }
 
-    @Test("openxc brings its endpoints, which options may change")
+    @Test("openxc has the endpoints of its firmware, which options may change")
     func openXC() throws {
         let plain = try selector("usb:openxc")
         #expect(plain.device == .openXC)
-        #expect(plain.endpointIn == 0x82 && plain.endpointOut == 0x05)
-        let old = try selector("usb:openxc?in=0x81&out=2")
-        #expect(old.endpointIn == 0x81 && old.endpointOut == 0x02)
+        #expect(plain.endpoints(of: .openXC()) == (0x82, 0x05))
+        let firmware5 = USBDevice.openXC().with {
+            $0.interfaces[0].endpoints = [.bulk(0x81), .bulk(0x02)]
+        }
+        #expect(plain.endpoints(of: firmware5) == (0x81, 0x02))
+        let pipes = try USBPipes.choose(of: firmware5, for: plain)
+        #expect(pipes.endpointIn == 0x81 && pipes.endpointOut == 0x02)
+        let named = try selector("usb:openxc?in=0x8b")
+        #expect(named.endpoints(of: .openXC()) == (0x8B, 0x05))
+        #expect(try selector("usb:1bc4:0001").endpoints(of: .openXC()) == (nil, nil))
     }
 
     @Test("options say which device, which interface and how to speak to it")
@@ -166,7 +173,7 @@ struct USBChoiceTests {
         }
         #expect(
             problem?.remedy == "add &serial=PHONE1 (or the other's) to the accessory address")
-        let choice = try selector("usb:04e8:6860?serial=PHONE2").choose(among: two)
+        let choice = try selector("usb:04e8:6860?serial=PHONE2&interface=1").choose(among: two)
         guard case .open(let found, _) = choice else { throw LinkProblem(.other, "\(choice)") }
         #expect(found.ports == [4])
     }
@@ -257,9 +264,49 @@ struct USBPipesTests {
 
     @Test("vendor-specific interfaces go first, an accessory's before adb")
     func preference() throws {
-        #expect(try pipes(.phone()).interface == 1)
         #expect(try pipes(.accessory()).interface == 1)
+        let both = USBDevice.board.with {
+            $0.interfaces.append(
+                .init(number: 2, classCode: 0xFF, endpoints: [.bulk(0x86), .bulk(0x06)]))
+        }
+        #expect(try pipes(both).interface == 2)
+    }
+
+    @Test("what is something else is opened only when the address names it")
+    func otherPurposes() throws {
+        let stick = USBDevice.mouse.with {
+            $0.interfaces = [
+                .init(
+                    number: 0, classCode: 8, subclass: 6, protocolCode: 0x50,
+                    endpoints: [.bulk(0x81), .bulk(0x02)], driver: "usb-storage")
+            ]
+        }
+        #expect(
+            throws: USBPipes.Missing(
+                reason: "interface 0 is mass storage; interface=0 would open it all the same")
+        ) {
+            try pipes(stick)
+        }
+        #expect(try pipes(stick, "?interface=0").endpointIn == 0x81)
+        #expect(try pipes(stick, "?out=2").endpointIn == 0x81)
+        // Neither its pictures nor its adb.
+        #expect(throws: USBPipes.Missing.self) { try pipes(.phone()) }
         #expect(try pipes(.phone(), "?interface=0").endpointIn == 0x81)
+        let oldMTP = USBDevice.accessory().with { $0.interfaces[1].name = "MTP" }
+        #expect(throws: USBPipes.Missing.self) { try pipes(oldMTP) }
+    }
+
+    @Test("a phone that is not to be switched is told how it would be")
+    func phoneAsItIs() throws {
+        let problem = #expect(throws: LinkProblem.self) {
+            try selector("usb:04e8:6860?bus=1-2.3").choose(among: [.phone()])
+        }
+        #expect(problem?.code == .unsupported)
+        #expect(
+            problem?.remedy
+                == "if it is an Android phone, add &aoa=switch to the accessory address")
+        #expect(USBDevice.phone().looksLikePhone && !USBDevice.accessory().looksLikePhone)
+        #expect(!USBDevice.board.looksLikePhone && !USBDevice.openXC().looksLikePhone)
     }
 
     @Test("an interface that has its endpoints in another setting is put into that setting")

@@ -163,6 +163,14 @@ struct USBOutboundTests {
             outbound.returned("a", .stalled, bytes: 0) == .fail(.stalled(endpoint: 0x05)))
     }
 
+    @Test("one that failed counts as unsent, though one before it has come back well after it")
+    func failedBehindCompleted() {
+        var outbound = filled([10, 20])
+        #expect(outbound.returned("b", .failed, bytes: 0) == .fail(.failed(endpoint: 0x05)))
+        #expect(outbound.returned("a", .completed, bytes: 10) == .go)
+        #expect(outbound.unsentBytes == 20)
+    }
+
     @Test("unsent bytes are known when the device goes")
     func gone() {
         var outbound = filled()

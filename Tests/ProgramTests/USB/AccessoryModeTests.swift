@@ -51,6 +51,34 @@ struct AccessoryModeTests {
         }
     }
 
+    @Test("a phone in accessory mode that relayd has not switched is somebody else's")
+    func somebodyElses() async throws {
+        let words = "was not switched by this relayd"
+        // It comes in accessory mode while relayd watches.
+        try await USBBench.run(Self.address) { bench in
+            try await bench.untilWaiting("is plugged in")
+            try bench.usb.tell("plug 1-3 accessory LEFT")
+            #expect(try await bench.untilWaiting(words).code == "absent")
+            try bench.usb.tell("plug 1-1 phone P1")
+            _ = try await bench.connect()
+            let claimed = bench.usb.process.output.all.filter { $0.hasPrefix("claimed") }
+            #expect(claimed == ["claimed 1-1"])
+        }
+        // It is there before, and another program has it, which ends after that.
+        try await USBBench.run(Self.address, before: ["busy yes", "plug 1-3 accessory LEFT"]) {
+            bench in
+            let reason = try await bench.untilWaiting("this relayd has not switched it")
+            #expect(reason.code == "busy")
+            #expect(reason.text.contains("is in use by relayd-fake-usb (process "))
+            #expect(reason.text.contains("or add &bus=1-3 to the accessory address"))
+            try bench.usb.tell("busy no")
+            try bench.usb.tell("plug 1-1 phone P1")
+            _ = try await bench.connect()
+            let claimed = bench.usb.process.output.all.filter { $0.hasPrefix("claimed") }
+            #expect(claimed == ["claimed 1-1"])
+        }
+    }
+
     @Test("a phone that is not named is left alone")
     func leftAlone() async throws {
         try await USBBench.run("usb:openxc", before: ["plug 1-1 phone P1"]) { bench in

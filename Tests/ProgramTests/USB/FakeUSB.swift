@@ -74,8 +74,18 @@ struct FakeUSB {
     /// What a program needs to see the fake devices instead of this machine's.
     var environment: [String: String] { ["LD_PRELOAD": Self.preload, "UMOCKDEV_DIR": testbed] }
 
+    /// Bytes that transfers have moved so far, from all devices and to them.
+    func moved() throws -> (in: Int, out: Int) {
+        let numbers = try tell("moved").split(separator: " ").compactMap { Int($0) }
+        guard numbers.count == 2 else { throw NotBuilt(description: "moved: \(numbers)") }
+        return (numbers[0], numbers[1])
+    }
+
     /// Gives an order; done when this returns.
-    func tell(_ command: String) throws {
+    ///
+    /// - Returns: what is said behind "ok".
+    @discardableResult
+    func tell(_ command: String) throws -> Substring {
         let line = Array((command + "\n").utf8)
         guard write(control, line, line.count) == line.count else {
             throw SystemFailure("\(command) could not be told")
@@ -89,7 +99,8 @@ struct FakeUSB {
             answer.append(byte)
         }
         let text = String(decoding: answer.dropLast(), as: UTF8.self)
-        guard text == "ok" else { throw NotBuilt(description: "\(command): \(text)") }
+        guard text.hasPrefix("ok") else { throw NotBuilt(description: "\(command): \(text)") }
+        return text.dropFirst(2)
     }
 
     private static func connect(to path: String) throws -> CInt {
@@ -140,6 +151,14 @@ struct USBBench {
         let app = try await relayd.connectApp()
         try await headUnit.start(session, for: app)
         return (headUnit, app)
+    }
+
+    /// What crossed the link is what the devices moved and what was lost, to the byte.
+    func expectAllBytesCounted() async throws {
+        let moved = try usb.moved()
+        let accessory = try await relayd.status().accessory
+        #expect(accessory.bytesIn + (accessory.lostBytesIn ?? 0) == moved.in)
+        #expect(accessory.bytesOut == moved.out + (accessory.lostBytesOut ?? 0))
     }
 
     /// The reason in the status, once it contains the text.

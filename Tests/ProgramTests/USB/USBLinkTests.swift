@@ -123,10 +123,52 @@ struct USBLinkTests {
             #expect(reason.code == "vanished")
             #expect(
                 reason.text.contains("went away; lost: \(frame.wire.readableBytes) bytes for it"))
+            let status = try await bench.relayd.status()
+            #expect(status.accessory.lostBytesOut == frame.wire.readableBytes)
+            #expect(status.accessory.lostBytesIn == 0)
+            try await bench.expectAllBytesCounted()
             try bench.usb.tell("hold no")
             try bench.usb.tell("plug 1-1 openxc -")
             let (again, newApp) = try await bench.connect()
             try await again.checkBothWays(newApp, session: 1)
+        }
+    }
+
+    @Test("unplugged while the hub does not read: what had come from the device is counted too")
+    func unplugWhileHeld() async throws {
+        let config = Relayd.quickGoodbyes + "apps:\n  when_slow: hold\n"
+        try await USBBench.run("usb:openxc", before: Self.plugOpenXC, config: config) { bench in
+            let headUnit = try await bench.accessory.nextLink()
+            let app = try await FramePeer.connect(port: bench.relayd.port, readsByItself: false)
+            try await app.send(.startService())
+            try await headUnit.grant(session: 1)
+            // More than all buffers on the way hold together, so that the device waits in the end.
+            let flood = Task {
+                while !Task.isCancelled {
+                    try await headUnit.send(.data(session: 1, bytes: 60_000))
+                }
+            }
+            defer { flood.cancel() }
+            var (moved, quietLooks) = (0, 0)
+            while moved < 1 << 20 || quietLooks < 5 {
+                try await Task.sleep(for: .milliseconds(200))
+                let now = try bench.usb.moved().in
+                quietLooks = now == moved ? quietLooks + 1 : 0
+                moved = now
+            }
+            try bench.usb.tell("unplug 1-1")
+            let reason = try await bench.untilWaiting(" bytes from it")
+            let status = try await bench.relayd.status()
+            let lost = try #require(status.accessory.lostBytesIn)
+            #expect(lost > 0 && reason.text.contains("lost: \(lost) bytes from it"))
+            #expect(lost <= 4 * 16_384)
+            try await bench.expectAllBytesCounted()
+            let text = try await bench.relayd.relayctl("status").output
+            #expect(text.contains("lost when the link ended: 0 B for the head unit, "))
+            let metrics = try await ControlRequest.get("/metrics", at: bench.relayd.controlSocket)
+            #expect(
+                String(decoding: metrics.body, as: UTF8.self)
+                    .contains(#"relayd_link_lost_bytes_total{from="accessory"} \#(lost)"# + "\n"))
         }
     }
 
@@ -223,7 +265,9 @@ struct USBLinkTests {
     @Test("a device that somebody else has is waited for, and the somebody is named")
     func busy() async throws {
         try await USBBench.run("usb:openxc", before: ["busy yes"] + Self.plugOpenXC) { bench in
-            #expect(try await bench.untilWaiting("is in use by another program").code == "busy")
+            // Its node is open in the process that plays the kernel.
+            let holder = "is in use by relayd-fake-usb (process \(bench.usb.process.pid)); "
+            #expect(try await bench.untilWaiting(holder + "close that program").code == "busy")
             try bench.usb.tell("driver ftdi_sio")
             let driver = try await bench.untilWaiting("driver")
             #expect(driver.text.contains("add ?detach=yes to take it from the driver"))
@@ -310,7 +354,10 @@ extension USBLinkTests {
                 try await Program.relayctl.run(["usb"] + arguments, environment: usb.environment)
             }
             #expect(try await relayctl().output == "No USB devices are plugged in.")
-            for command in ["plug 1-1 openxc -", "plug 1-2 phone P1", "plug 1-3 board B1"] {
+            for command in [
+                "plug 1-1 openxc -", "plug 1-2 phone P1", "driver cdc_acm", "plug 1-3 board B1",
+                "driver -", "plug 1-4 stick S1",
+            ] {
                 try usb.tell(command)
             }
             let all = try await relayctl()
@@ -319,6 +366,9 @@ extension USBLinkTests {
                 "1-1   1bc4:0001  OpenXC Vehicle Interface  –       usb:openxc     opens interface 0",
                 "1-2   04e8:6860  Fake Phone                P1      usb:04e8:6860",
                 "in 0x82, out 0x05",
+                "Port 1-2: if it is an Android phone, relayd switches it to accessory mode as "
+                    + "usb:04e8:6860?aoa=switch",
+                "Port 1-3: the kernel's cdc_acm driver has interface 0; open it as serial:",
             ] {
                 #expect(all.output.contains(words), "\(all.output)")
             }

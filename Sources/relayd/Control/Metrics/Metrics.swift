@@ -78,6 +78,11 @@ struct Metrics {
             "relayd_link_garbage_bytes_total", .counter,
             "Bytes of the head unit that belonged to no frame.", [Sample(accessory.garbageBytes)])
         page.family(
+            "relayd_link_lost_bytes_total", .counter,
+            "Bytes that were in flight when a link ended, on links that can tell.",
+            [("accessory", accessory.lostBytesIn), ("app", accessory.lostBytesOut)]
+                .compactMap { sender, bytes in bytes.map { Sample($0, ("from", sender)) } })
+        page.family(
             "relayd_link_queue_bytes", .gauge, "Bytes of apps that wait for the link.",
             [Sample(status.link.queueBytes ?? 0)])
         page.family(

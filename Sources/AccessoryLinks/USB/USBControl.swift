@@ -1,0 +1,24 @@
+/// One control request on endpoint 0 and its end, in plain values: what `AccessorySwitch` and
+/// `OpenXCInquiry` decide on and `USBTransfer` carries out.
+struct USBControlRequest: Hashable {
+    /// Milliseconds for one request: devices answer within some ten.
+    static let limitMilliseconds: UInt32 = 1000
+
+    /// bmRequestType: 0xC0 vendor, device, to the host; 0x40 to the device.
+    var type: UInt8
+    var request: UInt8
+    var index: UInt16 = 0
+    var data: [UInt8] = []
+    /// Bytes to send, or to accept.
+    var length: UInt16
+}
+
+enum USBControlReply: Hashable {
+    case done([UInt8])
+    /// The device does not know the request.
+    case stalled
+    case timedOut
+    /// The device has left the bus.
+    case gone
+    case failed(String)
+}
