@@ -55,6 +55,13 @@ final class FakeUSB {
         return count
     }
 
+    /// Bytes that transfers have moved so far, from the device and to it.
+    func moved() throws -> (in: Int, out: Int) {
+        let numbers = try tell("moved").split(separator: " ").compactMap { Int($0) }
+        guard numbers.count == 2 else { throw BenchmarkError("moved: \(numbers)") }
+        return (numbers[0], numbers[1])
+    }
+
     /// Gives an order; done when this returns.
     ///
     /// - Returns: what is said behind "ok".
