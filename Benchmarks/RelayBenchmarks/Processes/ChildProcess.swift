@@ -41,6 +41,15 @@ final class ChildProcess {
         posix_spawn_file_actions_addopen(&actions, 1, output, writing, 0o600)
         posix_spawn_file_actions_addopen(&actions, 2, errors, writing, 0o600)
 
+        // Threads of Swift's pool block signals, and what they start would never see a SIGTERM.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+
         var variables = environment
         for variable in Self.inheritedVariables {
             if let value = getenv(variable) { variables[variable] = String(cString: value) }
@@ -50,7 +59,7 @@ final class ChildProcess {
         defer { for pointer in argumentPointers + variablePointers { free(pointer) } }
         var child = pid_t()
         let result = posix_spawnp(
-            &child, path, &actions, nil, &argumentPointers, &variablePointers)
+            &child, path, &actions, &attributes, &argumentPointers, &variablePointers)
         guard result == 0 else {
             throw BenchmarkError("cannot start \(path): \(String(cString: strerror(result)))")
         }
