@@ -127,6 +127,24 @@ import relayctl
         #expect(try survey([phone], "usb:04e8:6860?aoa=switch").rows.map(\.hint) == [nil])
     }
 
+    @Test("a running relayd's accessory is pointed out")
+    func configured() throws {
+        func survey(_ devices: [USBDeviceDescription]) throws -> USBSurvey {
+            USBSurvey(
+                devices: devices, selector: nil,
+                accessory: try USBSelector(AccessoryAddress("usb:openxc")),
+                mayOpen: { _ in true }, rule: { _ in "" })
+        }
+        #expect(
+            text(try survey([Self.mouse, Self.openXC(port: 3)])).hasSuffix(
+                "\n\nrelayd is set to usb:openxc, which is the device at port 1-3.\n"))
+        #expect(
+            text(try survey([Self.mouse])).hasSuffix(
+                "\n\nrelayd is set to usb:openxc, which none of these is; "
+                    + "relayctl usb 'usb:openxc' says why not.\n"))
+        #expect(try survey([Self.mouse]).isReady)
+    }
+
     @Test("JSON has every field under its documented name")
     func json() throws {
         let bytes = try APICoding.encode(survey([Self.board], "usb:openxc").document)

@@ -16,6 +16,12 @@ extension USBSelector {
     package enum Choice: Hashable, Sendable {
         case open(USBDeviceDescription, USBPipes)
         case switchToAccessory(USBDeviceDescription)
+
+        package var device: USBDeviceDescription {
+            switch self {
+            case .open(let device, _), .switchToAccessory(let device): device
+            }
+        }
     }
 
     /// - Parameter claims: nil to judge as a relayd that starts now.

@@ -25,15 +25,18 @@ package struct USBSurvey: Sendable {
     }
 
     package let rows: [Row]
+    /// What a running relayd is set to, and the port of the device that is meant; nil for none.
+    package let accessory: (address: String, port: String?)?
     /// Why the address that was asked for cannot be opened; nil when it can, or was not given.
     package let problem: LinkProblem?
 
     /// - Parameters:
     ///   - selector: nil to judge every device by an address of its own.
+    ///   - accessory: what a running relayd is set to.
     ///   - mayOpen: asks the file system.
     ///   - rule: the udev rule for a device.
     package init(
-        devices: [USBDeviceDescription], selector: USBSelector?,
+        devices: [USBDeviceDescription], selector: USBSelector?, accessory: USBSelector? = nil,
         mayOpen: (USBDeviceDescription) -> Bool, rule: (USBDeviceDescription) -> String
     ) {
         // Root hubs are the computer's own.
@@ -45,6 +48,10 @@ package struct USBSurvey: Sendable {
             } catch {
                 problem = error
             }
+        }
+        self.accessory = accessory.map { accessory in
+            let choice = try? accessory.choose(among: devices)
+            return (accessory.address, choice?.device.portPath)
         }
         let isAmbiguous = problem?.code == .ambiguous
         rows = devices.map { device in
@@ -154,12 +161,20 @@ extension USBSurvey {
         package let devices: [Device]
         package let problem: String?
         package let remedy: String?
+        /// What a running relayd is set to, and where that is plugged in.
+        package let accessory: String?
+        package let accessoryPort: String?
+
+        enum CodingKeys: String, CodingKey {
+            case schema, devices, problem, remedy, accessory
+            case accessoryPort = "accessory_port"
+        }
     }
 
     package var document: Document {
         Document(
             schema: 1, devices: rows.map { $0.json }, problem: problem?.message,
-            remedy: problem?.remedy)
+            remedy: problem?.remedy, accessory: accessory?.address, accessoryPort: accessory?.port)
     }
 }
 

@@ -3,7 +3,7 @@ package import ArgumentParser
 import ControlAPI
 
 /// `relayctl usb`: what is plugged in, and what relayd would make of it.
-package struct USBCommand: ParsableCommand {
+package struct USBCommand: AsyncParsableCommand {
     package static let configuration = CommandConfiguration(
         commandName: "usb",
         abstract: "List USB devices, and what relayd would open for an address.",
@@ -12,7 +12,8 @@ package struct USBCommand: ParsableCommand {
             the kernel has read from the devices already.
 
             Without an address every device is listed with the address that opens it, and why \
-            relayd cannot open it where that is so. With an address the device it means is marked, \
+            relayd cannot open it where that is so; if a relayd runs, which of them it is set to. \
+            With an address the device it means is marked, \
             and the others have the reason why not. Where a device may not be opened, the udev \
             rule that would allow it is printed.
 
@@ -31,6 +32,7 @@ package struct USBCommand: ParsableCommand {
     package var address: String?
 
     @OptionGroup package var output: OutputOptions
+    @OptionGroup package var socket: SocketOptions
 
     package init() {}
 
@@ -38,11 +40,12 @@ package struct USBCommand: ParsableCommand {
         _ = try selector()
     }
 
-    package func run() throws {
+    package func run() async throws {
         let survey: USBSurvey
         let selector = try selector()
+        let accessory = await accessory()
         do throws(LinkProblem) {
-            survey = try Self.survey(for: selector)
+            survey = try Self.survey(for: selector, accessory: accessory)
         } catch {
             Output.current.write("relayctl: \(SafeText.clean("\(error)"))\n", to: .error)
             throw ExitCode(ExitStatus.notConnected.rawValue)
@@ -60,11 +63,23 @@ package struct USBCommand: ParsableCommand {
     }
 
     /// What is plugged in at this moment; `relayctl bugreport` asks as well.
-    static func survey(for selector: USBSelector?) throws(LinkProblem) -> USBSurvey {
+    ///
+    /// - Parameter accessory: What a running relayd is set to.
+    static func survey(
+        for selector: USBSelector?, accessory: USBSelector? = nil
+    ) throws(LinkProblem) -> USBSurvey {
         USBSurvey(
-            devices: try USBContext().list(), selector: selector,
+            devices: try USBContext().list(), selector: selector, accessory: accessory,
             mayOpen: { USBAccessRule.mayOpen($0) },
             rule: { USBAccessRule.line(vendor: $0.vendor, product: $0.product) })
+    }
+
+    /// What a running relayd is set to, if that is on USB; nobody has to run for this command.
+    private func accessory() async -> USBSelector? {
+        guard address == nil, let status = try? await socket.client().status().snapshot.accessory,
+            status.kind == USBTransport.scheme
+        else { return nil }
+        return try? USBSelector(AccessoryAddress(status.address))
     }
 
     private func selector() throws -> USBSelector? {

@@ -13,7 +13,8 @@ package struct USBSurveyText: Sendable {
 
     package func render(_ survey: USBSurvey) -> String {
         guard !survey.rows.isEmpty else {
-            return "No USB devices are plugged in.\n" + problem(survey)
+            return (["No USB devices are plugged in."] + accessory(survey))
+                .map { $0 + "\n" }.joined() + problem(survey)
         }
         let rows = survey.rows
         let table = Table([
@@ -48,7 +49,19 @@ package struct USBSurveyText: Sendable {
             }
             if let hint = row.hint { lines += note(row, hint) }
         }
+        lines += accessory(survey)
         return lines.map { $0 + "\n" }.joined() + problem(survey)
+    }
+
+    private func accessory(_ survey: USBSurvey) -> [String] {
+        guard let (address, port) = survey.accessory else { return [] }
+        let shown = SafeText.clean(address)
+        return [
+            "",
+            port.map { "relayd is set to \(shown), which is the device at port \($0)." }
+                ?? "relayd is set to \(shown), which none of these is; relayctl usb '\(shown)' "
+                + "says why not.",
+        ]
     }
 
     private func note(_ row: USBSurvey.Row, _ words: String) -> [String] {

@@ -31,6 +31,11 @@ struct USBLinkTests {
             }
             let status = try await bench.relayd.status()
             #expect(status.accessory.kind == "usb")
+            let listing = try await Program.relayctl.run(
+                ["usb", "--socket", bench.relayd.controlSocket], environment: bench.usb.environment)
+            #expect(
+                listing.output.hasSuffix(
+                    "relayd is set to usb:openxc, which is the device at port 1-1."))
             #expect(status.accessory.state == .open)
             #expect(status.accessory.garbageBytes == 0)
         }
