@@ -13,8 +13,8 @@ struct AccessorySwitch {
         case fail(LinkProblem, isFinal: Bool)
     }
 
-    /// Phones take 0.5 to 2 s to come back. A phone that takes longer is opened all the same when
-    /// it appears; this is only when the status says that it is late.
+    /// Hosts wait for a few seconds. A phone that takes longer is opened all the same when it
+    /// appears; this is only when the status says that it is late.
     static let reappearLimit: Duration = .seconds(5)
 
     private enum State {
