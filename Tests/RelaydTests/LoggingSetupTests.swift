@@ -1,4 +1,5 @@
 import Glibc
+import RelayTesting
 import Testing
 import relayd
 
@@ -13,12 +14,6 @@ struct LoggingSetupTests {
         try #require(pipe(&first) == 0 && pipe(&second) == 0)
         defer { for descriptor in first + second { close(descriptor) } }
         try body(first[1], second[1])
-    }
-
-    private static func stream(_ descriptor: Int32) -> String {
-        var status = stat()
-        fstat(descriptor, &status)
-        return "\(status.st_dev):\(status.st_ino)"
     }
 
     @Test("without systemd, lines go to the two standard streams, without colour in a pipe")
@@ -37,7 +32,7 @@ struct LoggingSetupTests {
     func journal() throws {
         try Self.withStreams { output, error in
             let outputs = LoggingSetup.outputs(
-                for: Config.Log(), environment: ["JOURNAL_STREAM": Self.stream(error)],
+                for: Config.Log(), environment: ["JOURNAL_STREAM": FileIdentity.name(of: error)],
                 standardOutput: output, standardError: error)
             #expect(outputs.messages.isJournal)
             #expect(!outputs.traffic.isJournal)
@@ -51,7 +46,9 @@ struct LoggingSetupTests {
                 #expect(!Journal.isStream(error, environment: ["JOURNAL_STREAM": stream]))
             }
             #expect(!Journal.isStream(-1, environment: ["JOURNAL_STREAM": "1:1"]))
-            #expect(Journal.isStream(output, environment: ["JOURNAL_STREAM": Self.stream(output)]))
+            #expect(
+                Journal.isStream(
+                    output, environment: ["JOURNAL_STREAM": FileIdentity.name(of: output)]))
         }
     }
 

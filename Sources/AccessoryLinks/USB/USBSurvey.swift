@@ -119,6 +119,18 @@ package struct USBSurvey: Sendable {
     }
 }
 
+extension USBSurvey {
+    /// What is plugged in at this moment. Blocks, but opens no device.
+    package static func now(
+        selector: USBSelector? = nil, accessory: USBSelector? = nil
+    ) throws(LinkProblem) -> USBSurvey {
+        USBSurvey(
+            devices: try USBContext().list(), selector: selector, accessory: accessory,
+            mayOpen: { USBAccessRule.mayOpen($0) },
+            rule: { USBAccessRule.line(vendor: $0.vendor, product: $0.product) })
+    }
+}
+
 // MARK: - JSON
 
 extension USBSurvey {

@@ -90,7 +90,7 @@ package struct BugReportCommand: AsyncParsableCommand {
         let diagnosis = await DoctorCommand.examine(client, config: nil).diagnosis
         pages.add("doctor.txt", text: diagnosis.text(width: 100, style: .plain))
         do throws(LinkProblem) {
-            let survey = try USBCommand.survey(for: nil)
+            let survey = try USBSurvey.now()
             let json = (try? APICoding.encode(survey.document)) ?? []
             pages.add("usb.json", json: String(decoding: json, as: UTF8.self))
         } catch {

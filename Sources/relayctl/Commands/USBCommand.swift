@@ -45,7 +45,7 @@ package struct USBCommand: AsyncParsableCommand {
         let selector = try selector()
         let accessory = await accessory()
         do throws(LinkProblem) {
-            survey = try Self.survey(for: selector, accessory: accessory)
+            survey = try USBSurvey.now(selector: selector, accessory: accessory)
         } catch {
             Output.current.write("relayctl: \(SafeText.clean("\(error)"))\n", to: .error)
             throw ExitCode(ExitStatus.notConnected.rawValue)
@@ -60,18 +60,6 @@ package struct USBCommand: AsyncParsableCommand {
             current.write(text.render(survey))
         }
         if !survey.isReady { throw ExitCode(ExitStatus.notConnected.rawValue) }
-    }
-
-    /// What is plugged in at this moment; `relayctl bugreport` asks as well.
-    ///
-    /// - Parameter accessory: What a running relayd is set to.
-    static func survey(
-        for selector: USBSelector?, accessory: USBSelector? = nil
-    ) throws(LinkProblem) -> USBSurvey {
-        USBSurvey(
-            devices: try USBContext().list(), selector: selector, accessory: accessory,
-            mayOpen: { USBAccessRule.mayOpen($0) },
-            rule: { USBAccessRule.line(vendor: $0.vendor, product: $0.product) })
     }
 
     /// What a running relayd is set to, if that is on USB; nobody has to run for this command.

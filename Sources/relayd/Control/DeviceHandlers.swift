@@ -31,11 +31,7 @@ package struct DeviceList: Codable, Sendable {
     package static func survey() -> DeviceList {
         let serial = SerialSurvey().devices
         do throws(LinkProblem) {
-            let found = USBSurvey(
-                devices: try USBContext().list(), selector: nil,
-                mayOpen: { USBAccessRule.mayOpen($0) },
-                rule: { USBAccessRule.line(vendor: $0.vendor, product: $0.product) })
-            return DeviceList(usb: found.document.devices, serial: serial)
+            return DeviceList(usb: try USBSurvey.now().document.devices, serial: serial)
         } catch {
             return DeviceList(serial: serial, problem: error)
         }
