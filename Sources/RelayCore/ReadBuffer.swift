@@ -10,9 +10,6 @@ enum ReadBuffer {
     /// A channel keeps one buffer for each read that it may make in a row; with one, a connection
     /// that streams costs no more memory than with NIO's four buffers of 64 KB.
     static let readsInRow: UInt = 1
-    /// A tty hands out 4 KB at a time, whatever is asked for; what so many reads bring is written to
-    /// an app at once. Their buffers are as small as the reads.
-    static let readsInRowOfTTY: UInt = 16
 
     static var allocator: AdaptiveRecvByteBufferAllocator {
         AdaptiveRecvByteBufferAllocator(minimum: 64, initial: 2048, maximum: maximumBytes)
@@ -22,11 +19,6 @@ enum ReadBuffer {
     static func adopt(_ channel: any Channel) {
         guard let options = channel.syncOptions else { return }
         try? options.setOption(.recvAllocator, value: allocator)
-        let isSocket =
-            (try? channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(
-                of: NIOBSDSocket.Handle.self
-            ) { _ in true }) ?? false
-        try? options.setOption(
-            .maxMessagesPerRead, value: isSocket ? readsInRow : readsInRowOfTTY)
+        try? options.setOption(.maxMessagesPerRead, value: readsInRow)
     }
 }

@@ -81,8 +81,8 @@ int relay_pty_open(int *master, char *path, size_t size);
  * (posix_spawn_file_actions_addclosefrom_np, a GNU extension). */
 int relay_spawn_close_from(void *actions, int fd);
 
-/* Asks for turns of so many nanoseconds on a processor, 100,000 at least, for the calling thread: it
- * gets them sooner, and gives way sooner (sched_setattr, Linux 6.12; older ones take no notice). */
+/* Asks for slices of so many nanoseconds of a processor for the calling thread, from 100,000 to
+ * 100,000,000 (sched_setattr, Linux 6.12; older ones take no notice). */
 int relay_thread_set_slice(uint64_t nanoseconds);
 
 #endif
