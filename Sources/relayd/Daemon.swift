@@ -44,8 +44,8 @@ struct Daemon {
         // shares another, so that it cannot get in the way.
         let relayGroup = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let loop = relayGroup.next()
-        loop.execute { ThreadScheduling.stepForward() }
-        // Not before: a thread begins as nice as the one that starts it.
+        loop.execute { ThreadScheduling.relay() }
+        // Not before: the relay's thread would have begun as nice.
         LoopExecutor.shared.loop.execute { ThreadScheduling.standBack() }
         let logger = Logger(label: "relayd")
         OpenFiles.raiseLimit()

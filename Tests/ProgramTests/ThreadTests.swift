@@ -7,19 +7,19 @@ import Testing
 
 @Suite("The built relayd's threads")
 struct ThreadTests {
-    @Test("what relays gives way to nobody, what decodes and logs gives way to it")
+    @Test("what relays gives way a little, what decodes and logs gives way to it")
     func niceness() async throws {
         try await Relayd.run(accessory: "sim:") { relayd in
             try await relayd.until("the link is open") { $0.accessory.state == .open }
             let threads = try Self.threads(of: relayd.process.pid)
             let own = try #require(threads["relayd"]?.first, "as nice as it was started")
-            #expect(threads["NIO-ELT"] == [own])
+            #expect(threads["NIO-ELT"] == [min(own + 5, 19)])
             #expect(threads["NIO-SGLTN"] == [min(own + 10, 19)])
         }
     }
 
     @Test(
-        "what moves bytes to and from USB gives way to nobody either",
+        "what moves bytes to and from USB is no nicer than what relays",
         .enabled("needs umockdev: apt-get install umockdev libumockdev-dev") {
             await FakeUSB.isAvailable.value
         })
@@ -30,7 +30,7 @@ struct ThreadTests {
             let own = try #require(all["relayd"]?.first, "as nice as it was started")
             // libusb's own threads among them; they are called as the one that started them.
             let threads = all["NIO-ELT"] ?? []
-            #expect(threads.count >= 2 && threads.allSatisfy { $0 == own }, "\(threads)")
+            #expect(threads.count >= 2 && threads.allSatisfy { $0 == min(own + 5, 19) }, "\(threads)")
         }
     }
 
