@@ -34,8 +34,8 @@ enum ThreadScheduling {
     }
 
     private static func beNicer(by steps: CInt) {
-        // On Linux 0 is the calling thread, here and below.
-        let own = getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0)
-        _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, own + steps)
+        // On Linux these name threads: the main thread, and 0 the calling one.
+        let started = getpriority(__priority_which_t(PRIO_PROCESS.rawValue), id_t(getpid()))
+        _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, started + steps)
     }
 }

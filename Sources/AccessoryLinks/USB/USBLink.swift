@@ -12,10 +12,10 @@ final class USBLink {
     /// must be, and what Android's accessory driver moves at once.
     ///
     /// Measured on the fake device (RelayBenchmarks usb), where a transfer costs its caller some
-    /// 50 µs: four of 4, 16, 64 KiB move 3–10, 36, 115 MB/s. Still not 64 KiB: a kernel takes a
-    /// tenth of that for a transfer; a device that sends 16 KiB without an empty packet behind them
-    /// and waits for the answer, as head units let it, would wait for ever; and what is under way
-    /// to a slow device cannot be overtaken by a control frame.
+    /// 50 µs: four of 4, 16, 64 KiB move 3–10, 36, 115 MB/s. Still not 64 KiB: a device that sends
+    /// 16 KiB without an empty packet behind them and waits for the answer, as head units let it,
+    /// would wait for ever; and what is under way to a slow device cannot be overtaken by a control
+    /// frame.
     static let transferBytes = 16_384
 
     /// Under way at once towards the host. One is being written to the socket while the others
