@@ -21,8 +21,8 @@ struct SoakTests {
             let rest = try await soak.run(appPort: relayd.port, for: .seconds(6))
             let after = try await descriptors(of: relayd, expected: before)
 
-            #expect(first.faults == [])
-            #expect(rest.faults == [])
+            #expect(first.faults == [:], "\(first.faultExamples)")
+            #expect(rest.faults == [:], "\(rest.faultExamples)")
             // A soak in which nothing happens would find nothing.
             #expect(rest.lives > Self.apps)
             #expect(rest.replugs > 0)

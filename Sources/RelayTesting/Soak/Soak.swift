@@ -32,9 +32,21 @@ package struct SoakTally: Sendable {
     package var endings: [String: Int] = [:]
     /// Lives whose every frame is known to have arrived.
     package var wholeLives = 0
-    /// What must not happen, in a sentence each; the first ones.
-    package var faults: [String] = []
-    package var faultCount = 0
+    /// What must not happen: how often it did, by kind.
+    package var faults: [SoakFault: Int] = [:]
+    /// The first ones of each kind, in a sentence each.
+    package var faultExamples: [String] = []
+}
+
+/// What must not happen in a soak. Kinds are told apart so that a flood of one hides no other.
+package enum SoakFault: String, Hashable, Sendable {
+    case wrongFrame = "a frame with wrong bytes, of another app, or out of order"
+    case missingFrames = "frames of an orderly life missing"
+    case garbage = "bytes that are no frame"
+    case wrongSession = "a session that is none, or of another app"
+    case closedByRelay = "closed by the relay"
+    case couldNotConnect = "could not connect"
+    case hung = "hung"
 }
 
 /// A soak that has been set up: its head unit listens.
@@ -102,7 +114,8 @@ final class SoakWorld {
 
     /// Nothing in a soak takes as long, however busy the machine.
     static let patience: TimeAmount = .seconds(60)
-    private static let faultsKept = 20
+    /// Of each kind.
+    private static let faultExamples = 5
 
     init(_ options: SoakOptions, loop: any EventLoop) {
         self.options = options
@@ -126,9 +139,9 @@ final class SoakWorld {
         loop.assumeIsolated().scheduleTask(in: delay, action)
     }
 
-    func fault(_ text: String) {
-        tally.faultCount += 1
-        if tally.faults.count < Self.faultsKept { tally.faults.append(text) }
+    func fault(_ kind: SoakFault, _ text: String) {
+        tally.faults[kind, default: 0] += 1
+        if tally.faults[kind, default: 0] <= Self.faultExamples { tally.faultExamples.append(text) }
     }
 
     private func planReplug() {
@@ -163,7 +176,8 @@ final class SoakWorld {
 
     private func compare(_ life: UInt32, sent: UInt32, received: UInt32) {
         guard sent == received else {
-            return fault("life \(life): the head unit got \(received) of \(sent) frames")
+            return fault(
+                .missingFrames, "life \(life): the head unit got \(received) of \(sent) frames")
         }
         tally.wholeLives += 1
     }
@@ -179,7 +193,7 @@ final class SoakWorld {
     private func awaitFarewells(until deadline: NIODeadline) {
         let left = headUnit?.openSessions ?? 0
         guard left > 0, NIODeadline.now() < deadline else {
-            if left > 0 { fault("\(left) sessions were never ended") }
+            if left > 0 { fault(.hung, "\(left) sessions were never ended") }
             done?.succeed(tally)
             done = nil
             return

@@ -50,7 +50,8 @@ final class SoakApp {
             .connect(host: "127.0.0.1", port: world.appPort)
             .assumeIsolated()
             .whenFailure { error in
-                self.world.fault("life \(life.number) could not connect: \(error)")
+                self.world.fault(
+                    .couldNotConnect, "life \(life.number) could not connect: \(error)")
                 life.isOver()
             }
         life.whenOver = {
@@ -109,7 +110,7 @@ final class SoakLife: ChannelInboundHandler {
         context.flush()
         world.after(SoakWorld.patience) { [weak self] in
             guard let self, self.context != nil else { return }
-            self.world.fault("life \(self.number) hangs: \(self.phase)")
+            self.world.fault(.hung, "life \(self.number) hangs: \(self.phase)")
             self.context?.close(promise: nil)
         }
     }
@@ -119,9 +120,12 @@ final class SoakLife: ChannelInboundHandler {
         let name: String
         if case .leaving = phase {
             name = ending.rawValue
-        } else {
+        } else if linkWasReplaced {
             name = "link lost"
-            if !linkWasReplaced { world.fault("life \(number) was closed by the relay: \(phase)") }
+        } else {
+            name = SoakFault.closedByRelay.rawValue
+            world.fault(
+                .closedByRelay, "life \(number) was closed by the relay: \(phase)")
         }
         world.tally.endings[name, default: 0] += 1
         isOver()
@@ -143,7 +147,8 @@ final class SoakLife: ChannelInboundHandler {
         do {
             while let frame = try decoder.next() { receive(frame) }
         } catch {
-            world.fault("life \(number) got garbage at byte \(decoder.offset): \(error)")
+            world.fault(
+                .garbage, "life \(number) got garbage at byte \(decoder.offset): \(error)")
             context.close(promise: nil)
         }
         context.flush()
@@ -163,9 +168,9 @@ final class SoakLife: ChannelInboundHandler {
             context?.close(promise: nil)
         case (.talking, nil), (.ending, nil), (.leaving, nil):
             if let problem = sink.check(frame) {
-                world.fault("life \(number), to the app: \(problem)")
+                world.fault(.wrongFrame, "life \(number), to the app: \(problem)")
             }
-        default: world.fault("life \(number) got \(frame) while \(phase)")
+        default: world.fault(.wrongFrame, "life \(number) got \(frame) while \(phase)")
         }
     }
 
@@ -189,7 +194,10 @@ final class SoakLife: ChannelInboundHandler {
         guard let header = RPCHeader(frame.payload),
             header.functionID == FunctionID.registerAppInterface.rawValue,
             header.correlationID == Int32(bitPattern: number)
-        else { return world.fault("life \(number) got \(frame) before it had registered") }
+        else {
+            return world.fault(
+                .wrongFrame, "life \(number) got \(frame) before it had registered")
+        }
         phase = .talking(steps: .random(in: 3...60, using: &random))
         planStep()
     }

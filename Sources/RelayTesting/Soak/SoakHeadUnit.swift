@@ -73,7 +73,7 @@ final class SoakHeadUnit: ChannelInboundHandler {
         do {
             while let frame = try decoder.next() { receive(frame) }
         } catch {
-            world.fault("the head unit got garbage at byte \(decoder.offset): \(error)")
+            world.fault(.garbage, "the head unit got garbage at byte \(decoder.offset): \(error)")
             context.close(promise: nil)
         }
     }
@@ -91,13 +91,14 @@ final class SoakHeadUnit: ChannelInboundHandler {
         case .startService: return grant()
         case .endService: return end(frame)
         case nil: break
-        default: return world.fault("the head unit got \(frame)")
+        default: return world.fault(.wrongFrame, "the head unit got \(frame)")
         }
         let id = frame.sessionID
         guard let session = sessions[id] else {
             let life = SoakRecord(in: frame)?.life
             let was = ended[id].map { "which life \($0) ended" } ?? "never granted on this link"
             return world.fault(
+                .wrongSession,
                 "the head unit got \(frame) of life \(life ?? 0) for a session \(was)")
         }
         world.tally.framesFromApps += 1
@@ -111,17 +112,18 @@ final class SoakHeadUnit: ChannelInboundHandler {
             }
         }
         guard var app = session.app else {
-            return world.fault("the head unit got \(frame) of an app that has not registered")
+            return world.fault(
+                .wrongSession, "the head unit got \(frame) of an app that has not registered")
         }
         if let problem = app.sink.check(frame) {
-            world.fault("life \(app.sink.life), to the head unit: \(problem)")
+            world.fault(.wrongFrame, "life \(app.sink.life), to the head unit: \(problem)")
         }
         sessions[id]?.app = app
     }
 
     private func grant() {
         guard let free = (1...255 as ClosedRange<UInt8>).first(where: { sessions[$0] == nil })
-        else { return world.fault("the head unit was asked for a 256th session") }
+        else { return world.fault(.wrongSession, "the head unit was asked for a 256th session") }
         grants += 1
         let hash = grants << 8 | UInt32(free)
         sessions[free] = Session(hash: hash)
@@ -130,10 +132,13 @@ final class SoakHeadUnit: ChannelInboundHandler {
 
     private func end(_ frame: Frame) {
         guard let session = sessions.removeValue(forKey: frame.sessionID) else {
-            return world.fault("the head unit was to end session \(frame.sessionID), which is none")
+            return world.fault(
+                .wrongSession, "the head unit was to end session \(frame.sessionID), which is none")
         }
         if ControlPayload(frame).hashID != session.hash {
-            world.fault("the head unit was to end session \(frame.sessionID) with a wrong hash")
+            world.fault(
+                .wrongSession,
+                "the head unit was to end session \(frame.sessionID) with a wrong hash")
         }
         ended[frame.sessionID] = session.app?.sink.life ?? 0
         if let app = session.app { world.sessionEnded(app.sink.life, received: app.sink.received) }
