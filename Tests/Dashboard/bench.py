@@ -108,14 +108,12 @@ class Relayd:
         return int(line.split()[1]) / 1024
 
 
-class Flood:
-    """Stands before a relayd and passes everything on but the messages: those are made here, so
-    many per second whatever the machine and the build can do."""
+class Front:
+    """Stands before a relayd and passes everything on; its children answer some of it themselves."""
 
-    def __init__(self, relayd, per_second):
-        flood = self
-        self.per_second = per_second
-        self.sent = 0
+    def __init__(self, relayd):
+        front = self
+        self.relayd = relayd
         self.ended = threading.Event()
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -123,22 +121,7 @@ class Flood:
                 pass
 
             def do_GET(self):
-                if self.path.startswith("/v1/messages/stream"):
-                    self.send_response(200)
-                    self.send_header("Content-Type", "application/x-ndjson")
-                    self.end_headers()
-                    flood.pour(self.wfile)
-                    return
-                connection = http.client.HTTPConnection("127.0.0.1", relayd.port, timeout=10)
-                accept = self.headers.get("Accept", "")
-                connection.request("GET", self.path, headers={"Accept": accept})
-                answer = connection.getresponse()
-                self.send_response(answer.status)
-                for name, value in answer.getheaders():
-                    self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(answer.read())
-                connection.close()
+                front.answer(self)
 
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
@@ -152,6 +135,63 @@ class Flood:
         self.ended.set()
         self.server.shutdown()
         self.server.server_close()
+
+    def answer(self, request):
+        connection = http.client.HTTPConnection("127.0.0.1", self.relayd.port, timeout=PATIENCE)
+        accept = request.headers.get("Accept", "")
+        connection.request("GET", request.path, headers={"Accept": accept})
+        answer = connection.getresponse()
+        is_stream = request.path.split("?")[0].endswith("/stream")
+        body = b"" if is_stream else self.edited(request.path, answer.read())
+        request.send_response(answer.status)
+        for name, value in answer.getheaders():
+            name = name.lower()
+            if name != "transfer-encoding":
+                request.send_header(name, str(len(body)) if name == "content-length" else value)
+        request.end_headers()
+        try:
+            request.wfile.write(body)
+            while is_stream and not self.ended.is_set() and (piece := answer.read1()):
+                request.wfile.write(piece)
+                request.wfile.flush()
+        except OSError:
+            pass
+        connection.close()
+
+    def edited(self, _path, body):
+        return body
+
+
+class Doctored(Front):
+    """Says more of the accessory than this relayd has to say."""
+
+    def __init__(self, relayd, **accessory):
+        self.accessory = accessory
+        super().__init__(relayd)
+
+    def edited(self, path, body):
+        if path != "/v1/status":
+            return body
+        status = json.loads(body)
+        status["accessory"].update(self.accessory)
+        return json.dumps(status).encode()
+
+
+class Flood(Front):
+    """Makes the messages itself: so many per second whatever the machine and the build can do."""
+
+    def __init__(self, relayd, per_second):
+        self.per_second = per_second
+        self.sent = 0
+        super().__init__(relayd)
+
+    def answer(self, request):
+        if not request.path.startswith("/v1/messages/stream"):
+            return super().answer(request)
+        request.send_response(200)
+        request.send_header("Content-Type", "application/x-ndjson")
+        request.end_headers()
+        return self.pour(request.wfile)
 
     def pour(self, file):
         stamp = time.strftime("%Y-%m-%dT%H:%M:%S.000000Z", time.gmtime())

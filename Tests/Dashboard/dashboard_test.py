@@ -15,7 +15,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from bench import Flood, Relayd  # noqa: E402
+from bench import Doctored, Flood, Relayd  # noqa: E402
 from browser import Browser  # noqa: E402
 from sdl import App  # noqa: E402
 
@@ -169,6 +169,14 @@ class DashboardTests(unittest.TestCase):
         page.until("and what to do", "/start sdl_core or the emulator/.test(document.querySelector('#issues').textContent)")
         page.until("the picture is broken where the chain is", "document.querySelector('#chain .node.state-broken') && document.querySelector('#chain .cross')")
         self.expect_clean(page, f"127.0.0.1:{relayd.port}")
+
+    def test_device_and_lost_bytes(self):
+        relayd = self.relayd()
+        facts = {"device": "OpenXC Vehicle Interface at port 1-2", "lost_bytes_in": 12_288, "lost_bytes_out": 7}
+        with Doctored(relayd, **facts) as front:
+            page = self.visit(front.url)
+            page.until("the device is in the picture", "/Vehicle Interface at port 1-2/.test(document.querySelector('#chain .node title')?.textContent)")
+            page.until("what was lost is told", "/7 bytes to the head unit and 12.288 from it were lost/.test(document.querySelector('#issues').textContent)")
 
     def test_survives_a_restart(self):
         relayd = self.relayd()

@@ -63,6 +63,7 @@ function describeUnit({ accessory, link }, flow) {
     title: accessory.name ?? 'Head unit',
     kind: accessory.kind,
     lines: [accessory.address, word],
+    device: accessory.device,
     state,
     edge: edge(state, flow.unit.out, flow.unit.in),
   };
@@ -150,7 +151,7 @@ function picture(width, height, label, parts) {
 function node(facts, { x, y, width }) {
   const room = Math.floor((width - 26) / CHARACTER);
   return s('g', { class: `node state-${facts.state}`, transform: `translate(${x} ${y})` },
-    s('title', { text: [facts.title, ...facts.lines].filter(Boolean).join('\n') }),
+    s('title', { text: [facts.title, ...facts.lines, facts.device].filter(Boolean).join('\n') }),
     s('rect', { class: 'box', width, height: NODE_HEIGHT, rx: 10 }),
     sign(facts.state),
     s('text', { class: 'name', x: 28, y: 20, text: cut(facts.title, Math.floor(room * 0.86) - 1) }),

@@ -232,6 +232,8 @@ function drawIssues(status, isLost) {
     if (link.paused) add('waiting', 'The head unit takes bytes too slowly; apps are held back');
     if (link.start_service_queue > 0) add('waiting', `${link.start_service_queue} StartService wait for their turn`);
     if (accessory.garbage_bytes > 0) add('waiting', `${count(accessory.garbage_bytes)} bytes from the head unit belonged to no frame`);
+    const [toUnit, toApps] = [accessory.lost_bytes_out ?? 0, accessory.lost_bytes_in ?? 0];
+    if (toUnit + toApps > 0) add('waiting', `${count(toUnit)} bytes to the head unit and ${count(toApps)} from it were lost with a link that ended`);
     for (const hit of status.limits_hit) add('waiting', `Limit ${hit.name} (${count(hit.limit)}) was hit ${count(hit.count)}×`, 'see config/relayd.yaml');
     if (log.dropped_batches > 0) add('waiting', `The log missed ${count(log.dropped_batches)} batches of frames; they were forwarded`);
   }
