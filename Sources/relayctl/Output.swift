@@ -19,7 +19,7 @@ package struct Output: Sendable {
     /// Whether the environment asks for no colours (NO_COLOR, TERM=dumb).
     package let prefersNoColor: Bool
     private let sink: @Sendable (Stream, String) -> Bool
-    private let watch: @Sendable () -> Void
+    private let begin: @Sendable () -> Void
 
     /// When nobody looks, lines are as long as they like: they end in files and pipes.
     package static let unlimitedColumns = 10_000
@@ -28,13 +28,13 @@ package struct Output: Sendable {
         isTerminal: Bool, prefersNoColor: Bool = false,
         size: @escaping @Sendable () -> (columns: Int, rows: Int),
         sink: @escaping @Sendable (Stream, String) -> Bool,
-        watch: @escaping @Sendable () -> Void = {}
+        follow: @escaping @Sendable () -> Void = {}
     ) {
         self.isTerminal = isTerminal
         self.prefersNoColor = prefersNoColor
         self.size = size
         self.sink = sink
-        self.watch = watch
+        begin = follow
     }
 
     @TaskLocal package static var current = Output.process
@@ -45,9 +45,10 @@ package struct Output: Sendable {
         sink(stream, text)
     }
 
-    /// From here on the process ends with its reader, also while there is nothing to write: `| head`
+    /// From here on the process shows what happens, for as long as somebody reads: it stands back
+    /// behind what it shows, and ends with its reader, also while there is nothing to write. `| head`
     /// would otherwise wait for the next line to be told that nobody wants it.
-    package func endWithReader() { watch() }
+    package func follow() { begin() }
 
     package func style(_ choice: ColorChoice) -> Style {
         switch choice {
@@ -85,7 +86,10 @@ extension Output {
         prefersNoColor: !variable("NO_COLOR").isEmpty || variable("TERM") == "dumb",
         size: { terminalSize() },
         sink: { stream, text in writeAll(text, to: stream.rawValue) },
-        watch: { DispatchQueue.global().async { exitWithReader() } })
+        follow: {
+            StandingBack.begin()
+            DispatchQueue.global().async { exitWithReader() }
+        })
 
     private static func variable(_ name: String) -> String {
         getenv(name).map { String(cString: $0) } ?? ""

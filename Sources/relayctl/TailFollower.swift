@@ -41,6 +41,8 @@ package struct TailFollower {
     /// The reader was told that relayd is gone.
     private var isAway = false
     private var hasEnough = false
+    /// Lines to be written next.
+    private var page = ""
 
     /// - Parameters:
     ///   - beginning: Key and value of the query that choose what of the past to begin with.
@@ -86,8 +88,8 @@ package struct TailFollower {
             self = reader
             hasEnough = enough
         }
-        try await client.lines(of: path) { line in
-            let goesOn = try reader.take(line)
+        try await client.lines(of: path) { lines in
+            let goesOn = try reader.take(lines)
             enough = !goesOn
             return goesOn
         }
@@ -113,8 +115,19 @@ package struct TailFollower {
 
     // MARK: Lines
 
-    /// False when nobody reads any more.
-    private mutating func take(_ line: ByteBuffer) throws -> Bool {
+    /// Lines that came together are written together. False when nobody reads any more.
+    private mutating func take(_ lines: [ByteBuffer]) throws -> Bool {
+        defer { page = "" }
+        do {
+            for line in lines { try take(line) }
+        } catch {
+            output.write(page)
+            throw error
+        }
+        return output.write(page)
+    }
+
+    private mutating func take(_ line: ByteBuffer) throws {
         let object: JSONObject
         do {
             object = try JSONObject(line)
@@ -124,16 +137,16 @@ package struct TailFollower {
                 problem: "a line is not JSON (\(error))")
         }
         guard let number = object.integer("n") else {
-            take(note: object)
-            return true
+            return take(note: object)
         }
         cursor = number
         guard form != .json else {
-            return output.write(JSONText.safe(String(buffer: line)) + "\n")
+            page += JSONText.safe(String(buffer: line)) + "\n"
+            return
         }
         let text = SafeText.line(object.string("text") ?? "", keepingColours: style.isOn)
         let front = hasNumbers ? style(.dim, "\(number)".padded(to: Self.numberColumns)) : ""
-        return output.write(([front + text] + details(object)).map { $0 + "\n" }.joined())
+        for line in [front + text] + details(object) { page += line + "\n" }
     }
 
     /// What stands under a line: parameters, or the payload of a control frame.
@@ -168,7 +181,10 @@ package struct TailFollower {
         instance = name
     }
 
-    private func note(_ text: String) {
+    /// Behind the lines that came before it.
+    private mutating func note(_ text: String) {
+        output.write(page)
+        page = ""
         output.write("relayctl: \(text)\n", to: .error)
     }
 }

@@ -2,6 +2,7 @@
 
 import ControlAPI
 import Foundation
+import Glibc
 import RelayTesting
 import Testing
 
@@ -15,6 +16,21 @@ struct ThreadTests {
             let own = try #require(threads["relayd"]?.first, "as nice as it was started")
             #expect(threads["NIO-ELT"] == [min(own + 5, 19)])
             #expect(threads["NIO-SGLTN"] == [min(own + 10, 19)])
+        }
+    }
+
+    @Test("what shows traffic gives way to it as well, and says nothing about that")
+    func tail() async throws {
+        try await Relayd.run(accessory: "sim:") { relayd in
+            let tail = try await Program.relayctl.start(["tail", "--socket", relayd.controlSocket])
+            defer { tail.signal(SIGKILL) }
+            try await tail.output.first(containing: "link opened")
+            let own = try Self.threads(of: relayd.process.pid)["relayd"]?.first
+            let nice = min(try #require(own) + 10, 19)
+            for (name, threads) in try Self.threads(of: tail.pid) {
+                #expect(threads.allSatisfy { $0 == nice }, "\(name): \(threads)")
+            }
+            #expect(tail.errors.all.isEmpty)
         }
     }
 

@@ -205,6 +205,23 @@ import relayctl
         #expect(other.text(.error).contains("is not relayd"))
         try await stranger.stop()
     }
+
+    @Test("what came together with a line that is no JSON is still shown") func broken()
+        async throws
+    {
+        let body = "{\"n\":1}\n{\"n\":2}\nnonsense\n"
+        let server = try await StubServer(
+            .answer(
+                "HTTP/1.1 200 OK\r\nServer: relayd/1\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
+                    + body))
+        let recorder = Recorder()
+        #expect(
+            await RelayCtl.execute(
+                ["tail", "--json", "--socket", server.path], output: recorder.output()) == 2)
+        #expect(recorder.text() == "{\"n\":1}\n{\"n\":2}\n")
+        #expect(recorder.text(.error).contains("a line is not JSON"))
+        try await server.stop()
+    }
 }
 
 @Suite struct TailFollowerTests {
@@ -223,13 +240,13 @@ import relayctl
         var output: Output {
             Output(
                 isTerminal: false, size: { (100, 40) },
-                sink: { [self] stream, line in
+                sink: { [self] stream, page in
                     text.withLock { text in
                         guard stream == .standard else {
-                            text.error.append(line)
+                            text.error.append(page)
                             return true
                         }
-                        text.out.append(line)
+                        text.out += page.split(separator: "\n").map { "\($0)\n" }
                         return text.out.count < enough
                     }
                 })

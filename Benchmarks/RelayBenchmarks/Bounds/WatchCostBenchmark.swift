@@ -11,6 +11,9 @@ enum WatchCostBenchmark: Benchmark {
 
     /// Frames of a wire, each with a correlation ID of its own.
     private static let variety = 16_384
+    /// Of about a second, for each that is asked for: what is to be seen is smaller than the
+    /// differences from one second to the next.
+    private static let rounds = 5
     /// A script that wants to know all the time.
     private static let pollSeconds = 0.1
 
@@ -42,10 +45,10 @@ enum WatchCostBenchmark: Benchmark {
                 course.lane, direction,
                 EverydayTraffic.wire(sender, session: course.lane.session, count: variety))
         }
-        let repetitions = setting.isQuick ? 4 : 24
+        let repetitions = setting.isQuick ? 4 : 64
         for flood in floods { _ = try flood.run(repetitions: 2) }
         var rounds = courses.map { _ in [FrameFlood.Result]() }
-        for _ in 0..<setting.rounds {
+        for _ in 0..<(setting.isQuick ? 1 : Self.rounds * setting.rounds) {
             for (index, flood) in floods.enumerated() {
                 rounds[index].append(try flood.run(repetitions: repetitions))
                 courses[index].settle()

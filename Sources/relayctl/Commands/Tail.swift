@@ -120,7 +120,7 @@ package struct TailCommand: AsyncParsableCommand {
             client: client, output: output, form: form, hasNumbers: numbers,
             style: output.style(self.output.color), filters: try filters(), beginning: try start(),
             isFollowing: !once, pause: { try await Task.sleep(for: Self.pause) })
-        output.endWithReader()
+        output.follow()
         do {
             try await tail.run()
         } catch let error as ControlClientError {

@@ -12,11 +12,12 @@ extension ControlClient {
     /// Lines wait while `body` works: relayd's connection fills up then, and relayd counts what
     /// this reader misses.
     ///
-    /// - Parameter body: Gets a line without its end; returns false to stop.
+    /// - Parameter body: Gets lines without their ends, those that came together in one call; returns
+    ///   false to stop.
     /// - Returns: When the answer ends, in whichever way, or `body` has had enough.
     /// - Throws: `ControlClientError`, or what `body` throws.
     package func lines(
-        of path: String, _ body: (ByteBuffer) async throws -> Bool
+        of path: String, _ body: ([ByteBuffer]) throws -> Bool
     ) async throws {
         var findings: [ControlClientError.Finding] = []
         for socket in sockets {
@@ -65,15 +66,15 @@ extension ControlClient {
 
     private func read(
         _ inbound: NIOAsyncChannelInboundStream<HTTPClientResponsePart>, from socketPath: String,
-        _ path: String, _ body: (ByteBuffer) async throws -> Bool
+        _ path: String, _ body: ([ByteBuffer]) throws -> Bool
     ) async throws {
         var answer = StreamedAnswer(socketPath: socketPath, path: path)
         do {
             for try await part in inbound {
                 try answer.receive(part)
-                while let line = answer.lines.next() {
-                    guard try await body(line) else { return }
-                }
+                var lines: [ByteBuffer] = []
+                while let line = answer.lines.next() { lines.append(line) }
+                guard try lines.isEmpty || body(lines) else { return }
                 // The other side may keep the connection open.
                 if case .end = part { return }
             }

@@ -25,6 +25,7 @@ package enum JSONText {
     /// below U+0020, but U+009B starts a terminal's control sequence all the same. Outside strings
     /// JSON is plain ASCII, so nothing else is touched.
     package static func safe(_ json: String) -> String {
+        if json.utf8.allSatisfy({ $0 < 0x7F }) { return json }
         var kept = ""
         for scalar in json.unicodeScalars {
             if scalar.value >= 0x7F, SafeText.isInvisible(scalar) || isSeparator(scalar) {

@@ -34,6 +34,8 @@ package enum SafeText {
     /// A whole line of relayd's, of any length, in which relayd has already made the text of apps
     /// harmless: what it may contain beside text are colours, and those only when asked for.
     package static func line(_ text: String, keepingColours: Bool = false) -> String {
+        // Most lines.
+        if text.unicodeScalars.allSatisfy(isHarmless) { return text }
         var kept = String.UnicodeScalarView()
         var scalars = text.unicodeScalars.makeIterator()
         while let scalar = scalars.next() {
@@ -72,8 +74,18 @@ package enum SafeText {
         return .init()
     }
 
+    private static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0x2028, 0x2029: false
+        case 0x200D: true
+        default: !isInvisible(scalar)
+        }
+    }
+
     /// Control characters, and format characters: writing direction, zero-width spaces, tags.
     static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
+        // Looking categories up would take longer than everything else that is done with a line.
+        if scalar.isASCII { return scalar.value < 0x20 || scalar.value == 0x7F }
         let category = scalar.properties.generalCategory
         return category == .control || category == .format
     }

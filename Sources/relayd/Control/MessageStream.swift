@@ -131,11 +131,12 @@ struct MessageStream: Sendable {
             if lines.isEmpty, isAtEnd, NIODeadline.now() - lastWrite >= pause.heartbeat {
                 lines.append(MessageStreamNote(next: Int(cursor)))
             }
+            // While there is more, only full pieces are written.
+            guard isAtEnd else { continue }
             if !lines.isEmpty {
                 try await lines.flush(to: &writer)
                 lastWrite = .now()
             }
-            guard isAtEnd else { continue }
             if isStopping { return }
             try await pause.wait(waiter, since: lastWrite) { [cursor] in
                 await ring.wait(waiter, after: cursor)
