@@ -418,6 +418,7 @@ static int discard(Device *device, gulong address) {
             Urb *urb = link->data;
             if (urb->argument->client_addr != address) continue;
             g_queue_delete_link(queues[i], link);
+            say("taken back %d of %d", urb->moved, urb->urb->buffer_length);
             finish(device, urb, -ENOENT, urb->moved);
             if (!unnoticed && g_queue_is_empty(&device->outgoing)) is_cut = FALSE;
             return 0;

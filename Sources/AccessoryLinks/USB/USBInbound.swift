@@ -1,3 +1,21 @@
+/// What a transfer from the device is submitted with.
+struct USBInboundRequest: Equatable {
+    /// Room for what comes: a multiple of every packet size, as towards the host it must be.
+    var bytes: Int
+    /// After which it comes back with what it has; 0 for never.
+    var milliseconds: UInt32
+
+    /// What a device's own driver moves at once: Android's accessory driver, and most others.
+    static let usual = USBInboundRequest(bytes: 16_384, milliseconds: 0)
+
+    /// For a device that has more and more: every transfer costs the same, whatever it moves.
+    ///
+    /// Not without a time: a device that sends 16 KiB without an empty packet behind them, as
+    /// head units let it, and waits for the answer would wait for ever. In that time four of them
+    /// are filled at 0.7 MB/s.
+    static let ofStream = USBInboundRequest(bytes: 32_768, milliseconds: 200)
+}
+
 /// The bytes from the device: which transfers are full and wait to be written to the socket, which
 /// are free to be submitted. Decisions only; `USBLink` carries them out.
 struct USBInbound<Transfer: Equatable> {
@@ -7,8 +25,16 @@ struct USBInbound<Transfer: Equatable> {
         var bytes: Range<Int>
     }
 
+    /// So many more full transfers than others, and the device streams; and as many again are counted,
+    /// so that some that are not full in between do not end it.
+    static var fullOnesOfStream: Int { 4 }
+    /// Full ones that a device needs to be taken for a stream again that was too slow.
+    static var penalty: Int { 256 }
+
     let endpoint: UInt8
     private var order: USBTransferOrder<Transfer>
+    /// Full transfers lately, less those that were not.
+    private var fullOnes = 0
     /// In the order of their bytes.
     private(set) var filled: [Filled] = []
     /// To be submitted again.
@@ -28,6 +54,9 @@ struct USBInbound<Transfer: Equatable> {
     var isQuiet: Bool { order.areAllBack }
     var underWay: [Transfer] { order.entries.filter { $0.outcome == nil }.map(\.transfer) }
     var filledBytes: Int { filled.reduce(0) { $0 + $1.bytes.count } }
+
+    /// How to submit the next one.
+    var request: USBInboundRequest { fullOnes < Self.fullOnesOfStream ? .usual : .ofStream }
 
     /// The next transfer to submit; nil when there is none, or while the endpoint recovers.
     mutating func takeIdle() -> Transfer? {
@@ -76,6 +105,15 @@ struct USBInbound<Transfer: Equatable> {
 
     private mutating func collect() {
         while let entry = order.takeReturned() {
+            switch entry.outcome {
+            case .completed where entry.bytes >= USBInboundRequest.usual.bytes:
+                fullOnes = min(fullOnes + 1, 2 * Self.fullOnesOfStream)
+            case .completed: fullOnes = max(fullOnes - 1, min(fullOnes, 0))
+            // In the middle of its bytes: a device too slow for this. Taking transfers back while
+            // they are filled is not what host controllers do best.
+            case .timedOut where entry.bytes > 0: fullOnes = -Self.penalty
+            default: fullOnes = min(fullOnes, 0)
+            }
             if entry.bytes > 0 {
                 filled.append(Filled(transfer: entry.transfer, bytes: 0..<entry.bytes))
             } else {

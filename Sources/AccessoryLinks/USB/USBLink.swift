@@ -8,21 +8,11 @@ import Glibc
 /// transfers: one towards the host is submitted again only when the socket took its bytes, one
 /// towards the device is filled straight from the socket; so a side that is slow stops the other.
 final class USBLink {
-    /// Bytes of one transfer: a multiple of every packet size, as bulk transfers towards the host
-    /// must be, and what Android's accessory driver moves at once.
-    ///
-    /// Measured on the fake device (RelayBenchmarks usb), where a transfer costs its caller some
-    /// 50 µs: four of 4, 16, 64 KiB move 3–10, 36, 115 MB/s. Still not 64 KiB: a device that sends
-    /// 16 KiB without an empty packet behind them and waits for the answer, as head units let it,
-    /// would wait for ever; and what is under way to a slow device cannot be overtaken by a control
-    /// frame.
-    static let transferBytes = 16_384
-
     /// Under way at once towards the host. One is being written to the socket while the others
-    /// keep the device sending. 1, 2, 4, 8 of 16 KiB: 27, 32, 37, 26 MB/s on the fake device.
+    /// keep the device sending. How large they are: `USBInboundRequest`.
     static let inboundTransfers = 4
 
-    /// Under way at once towards the device; 1, 2, 4, 8: 23, 34, 36, 35 MB/s.
+    /// Under way at once towards the device, together `USBOutbound.maximumBytesUnderWay` at most.
     static let outboundTransfers = 4
 
     /// How long a device may take for what is left when the hub has closed the link: goodbyes of
@@ -36,6 +26,9 @@ final class USBLink {
     /// An unplug often shows as failed transfers first; the news of it follows within this time,
     /// and then it is named as the reason.
     static let unplugGrace: Duration = .milliseconds(300)
+
+    private typealias Inbound = USBInbound<USBTransfer>
+    private typealias Outbound = USBOutbound<USBTransfer>
 
     private enum Phase {
         case flowing
@@ -62,8 +55,8 @@ final class USBLink {
     var onIdentity: (OpenXCInquiry.Identity) -> Void = { _ in }
     /// Runs beside the bytes, which it only looks at; on OpenXC interfaces.
     private var inquiry: USBInquiry?
-    private var inbound: USBInbound<USBTransfer>
-    private var outbound: USBOutbound<USBTransfer>
+    private var inbound: Inbound
+    private var outbound: Outbound
     private var transfers: [USBTransfer] = []
     private var phase = Phase.flowing
     /// Why the link ends; nil when the hub ends it.
@@ -90,19 +83,23 @@ final class USBLink {
         self.socket = socket.rawValue
         ownedSocket = consume socket
         self.handle = consume handle
-        inbound = USBInbound(endpoint: pipes.endpointIn, transfers: [])
-        outbound = USBOutbound(endpoint: pipes.endpointOut, transfers: [])
+        inbound = Inbound(endpoint: pipes.endpointIn, transfers: [])
+        outbound = Outbound(endpoint: pipes.endpointOut, transfers: [])
         // The link keeps the transfers, and is kept itself until all of them are back.
         let incoming = (0..<Self.inboundTransfers).compactMap { _ in
-            USBTransfer(capacity: Self.transferBytes) { [unowned self] in returnedInbound($0) }
+            USBTransfer(capacity: USBInboundRequest.ofStream.bytes) { [unowned self] in
+                returnedInbound($0)
+            }
         }
         let outgoing = (0..<Self.outboundTransfers).compactMap { _ in
-            USBTransfer(capacity: Self.transferBytes) { [unowned self] in returnedOutbound($0) }
+            USBTransfer(capacity: Outbound.maximumBytes) { [unowned self] in
+                returnedOutbound($0)
+            }
         }
         transfers = incoming + outgoing
         guard transfers.count == Self.inboundTransfers + Self.outboundTransfers else { return nil }
-        inbound = USBInbound(endpoint: pipes.endpointIn, transfers: incoming)
-        outbound = USBOutbound(endpoint: pipes.endpointOut, transfers: outgoing)
+        inbound = Inbound(endpoint: pipes.endpointIn, transfers: incoming)
+        outbound = Outbound(endpoint: pipes.endpointOut, transfers: outgoing)
         submitInbound()
         if selector.device == .openXC {
             inquiry = USBInquiry(endpointIn: pipes.endpointIn) { [unowned self] transfer, request in
@@ -231,10 +228,11 @@ final class USBLink {
 
     private func submitInbound() {
         while isMoving, !hubIsDeaf, let transfer = inbound.takeIdle() {
+            let request = inbound.request
             let code = withHandle {
                 transfer.submitBulk(
-                    $0, endpoint: pipes.endpointIn, bytes: 0..<Self.transferBytes,
-                    endsWithEmptyPacket: false)
+                    $0, endpoint: pipes.endpointIn, bytes: 0..<request.bytes,
+                    milliseconds: request.milliseconds)
             }
             guard code != 0 else { continue }
             _ = inbound.returned(transfer, .failed, bytes: 0)
@@ -254,7 +252,7 @@ final class USBLink {
     private func fill() {
         while isMoving, !hubIsDrained, outbound.canFill, let transfer = outbound.free.first {
             let count = recv(
-                socket, transfer.buffer.baseAddress, Self.transferBytes, CInt(MSG_DONTWAIT))
+                socket, transfer.buffer.baseAddress, outbound.room, CInt(MSG_DONTWAIT))
             if count > 0 {
                 takenBytes += count
                 outbound.filled(count)
@@ -369,7 +367,7 @@ final class USBLink {
         // Left unread it would reset the connection and take with it what the hub has not read.
         // From here on the hub may hear of the end.
         shutdown(socket, CInt(SHUT_RD))
-        withUnsafeTemporaryAllocation(byteCount: Self.transferBytes, alignment: 1) { buffer in
+        withUnsafeTemporaryAllocation(byteCount: Outbound.maximumBytes, alignment: 1) { buffer in
             while true {
                 let count = recv(
                     socket, buffer.baseAddress, buffer.count, CInt(MSG_DONTWAIT))

@@ -7,6 +7,12 @@ struct USBOutbound<Transfer: Equatable> {
         var bytes: Range<Int>
     }
 
+    /// Bytes of one transfer, and of all that are under way: those no control frame can overtake. Two
+    /// of 32 KiB move 1.6 times as much as four of 16 KiB where a transfer is dear, and small frames
+    /// still have four.
+    static var maximumBytes: Int { 32_768 }
+    static var maximumBytesUnderWay: Int { 65_536 }
+
     let endpoint: UInt8
     private var order: USBTransferOrder<Transfer>
     /// What each transfer under way is to send, in the same order.
@@ -28,7 +34,13 @@ struct USBOutbound<Transfer: Equatable> {
     /// Whether the kernel has none of the transfers.
     var isQuiet: Bool { order.areAllBack }
     var underWay: [Transfer] { order.entries.filter { $0.outcome == nil }.map(\.transfer) }
-    var canFill: Bool { !isRecovering && !free.isEmpty }
+    var canFill: Bool { !isRecovering && !free.isEmpty && room > 0 }
+
+    /// Bytes that the next transfer may take.
+    var room: Int {
+        let underWay = loads.reduce(0) { $0 + $1.bytes.count }
+        return min(Self.maximumBytes, Self.maximumBytesUnderWay - underWay)
+    }
 
     /// Bytes handed over that are not known to have arrived.
     var unsentBytes: Int {

@@ -31,11 +31,13 @@ final class USBTransfer: Equatable {
 
     /// A bulk transfer of these bytes of the buffer.
     ///
+    /// - Parameter milliseconds: after which it returns with what it has moved; 0 for never.
     /// - Returns: a LIBUSB_ERROR code, 0 when it is under way.
     func submitBulk(
-        _ handle: borrowing USBHandle, endpoint: UInt8, bytes: Range<Int>, endsWithEmptyPacket: Bool
+        _ handle: borrowing USBHandle, endpoint: UInt8, bytes: Range<Int>,
+        endsWithEmptyPacket: Bool = false, milliseconds: UInt32 = 0
     ) -> CInt {
-        prepare(handle, endpoint, LIBUSB_TRANSFER_TYPE_BULK, bytes, milliseconds: 0)
+        prepare(handle, endpoint, LIBUSB_TRANSFER_TYPE_BULK, bytes, milliseconds: milliseconds)
         pointer.pointee.flags =
             endsWithEmptyPacket ? UInt8(LIBUSB_TRANSFER_ADD_ZERO_PACKET.rawValue) : 0
         return libusb_submit_transfer(pointer)
@@ -66,6 +68,7 @@ final class USBTransfer: Equatable {
     var outcome: USBOutcome {
         switch status {
         case LIBUSB_TRANSFER_COMPLETED: .completed
+        case LIBUSB_TRANSFER_TIMED_OUT: .timedOut
         case LIBUSB_TRANSFER_STALL: .stalled
         case LIBUSB_TRANSFER_CANCELLED: .cancelled
         case LIBUSB_TRANSFER_NO_DEVICE: .gone

@@ -1,6 +1,8 @@
 /// How one transfer came back.
 enum USBOutcome: Hashable {
     case completed
+    /// Its time was over; what it moved until then counts.
+    case timedOut
     /// The endpoint has halted; it goes on after its halt is cleared.
     case stalled
     case cancelled
@@ -70,7 +72,7 @@ enum USBFault: Hashable {
 
     init?(_ outcome: USBOutcome, endpoint: UInt8) {
         switch outcome {
-        case .completed, .stalled: return nil
+        case .completed, .timedOut, .stalled: return nil
         case .cancelled: self = .interrupted
         case .gone: self = .vanished
         case .overflow: self = .overflow(endpoint: endpoint)

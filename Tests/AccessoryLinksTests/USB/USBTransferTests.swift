@@ -28,6 +28,60 @@ struct USBInboundTests {
         #expect(inbound.dropFilled() == 5)
     }
 
+    /// The transfer comes back with so much, which the socket takes at once, and goes again.
+    private func bring(
+        _ bytes: Int, _ inbound: inout USBInbound<String>, _ outcome: USBOutcome = .completed
+    ) {
+        let transfer = inbound.underWay[0]
+        #expect(inbound.returned(transfer, outcome, bytes: bytes) == .go)
+        if bytes > 0 { inbound.wrote(bytes) }
+        #expect(inbound.takeIdle() == transfer)
+    }
+
+    @Test("a device that has more and more is asked for more at once, but not for ever")
+    func streams() {
+        var inbound = started()
+        for _ in 1..<4 {
+            bring(16_384, &inbound)
+            #expect(inbound.request == .usual)
+        }
+        bring(16_384, &inbound)
+        #expect(inbound.request.bytes == 32_768 && inbound.request.milliseconds > 0)
+        // Not every one need be full.
+        for bytes in [32_768, 20_000, 700, 32_768] { bring(bytes, &inbound) }
+        #expect(inbound.request == .ofStream)
+        // Nothing more comes: what is asked for now has no end in time, as before.
+        bring(0, &inbound, .timedOut)
+        #expect(inbound.request == .usual)
+        #expect(inbound.filledBytes == 0)
+    }
+
+    @Test("small packets are no stream, however many")
+    func smallPackets() {
+        var inbound = started()
+        for bytes in 0..<1000 {
+            bring(bytes % 600, &inbound)
+            #expect(inbound.request == .usual)
+        }
+        for _ in 0..<4 { bring(16_384, &inbound) }
+        #expect(inbound.request == .ofStream, "it takes no longer than at the start")
+    }
+
+    @Test("bytes of a transfer whose time was over count, and its device is left in peace")
+    func timedOut() {
+        var inbound = started()
+        for _ in 0..<8 { bring(16_384, &inbound) }
+        #expect(inbound.returned("a", .completed, bytes: 32_768) == .go)
+        #expect(inbound.returned("b", .timedOut, bytes: 9000) == .go)
+        #expect(inbound.returned("c", .timedOut, bytes: 0) == .go)
+        #expect(inbound.filled.map(\.bytes.count) == [32_768, 9000])
+        inbound.wrote(32_768)
+        inbound.wrote(9000)
+        for _ in 0..<3 { _ = inbound.takeIdle() }
+        for _ in 0..<100 { bring(16_384, &inbound) }
+        #expect(inbound.request == .usual)
+    }
+
     @Test("an empty packet is no news")
     func empty() {
         var inbound = started()
@@ -111,6 +165,19 @@ struct USBOutboundTests {
         #expect(outbound.unsentBytes == 30)
         #expect(outbound.returned("c", .completed, bytes: 30) == .go)
         #expect(outbound.isEmpty && outbound.unsentBytes == 0)
+    }
+
+    @Test("what is under way at once is bounded, whatever the number of transfers")
+    func room() {
+        var outbound = USBOutbound(endpoint: 0x05, transfers: ["a", "b", "c", "d"])
+        #expect(outbound.room == 32_768)
+        outbound.filled(32_768)
+        outbound.filled(20_000)
+        #expect(outbound.canFill && outbound.room == 65_536 - 52_768)
+        outbound.filled(outbound.room)
+        #expect(!outbound.canFill && outbound.free == ["d"])
+        #expect(outbound.returned("a", .completed, bytes: 32_768) == .go)
+        #expect(outbound.canFill && outbound.room == 32_768)
     }
 
     @Test("a short transfer goes on at its offset, and those behind it follow")
