@@ -6,7 +6,7 @@ import Glibc
 /// then: what shows them gives way, and says which messages it missed.
 enum StandingBack {
     /// As nice(1) counts, from what relayctl was started with; what relayd's own decoding has.
-    private static let steps: CInt = 15
+    private static let steps: CInt = 10
 
     /// For all threads there are, and those that they start. Where the kernel does not allow it, all
     /// stays as it is.

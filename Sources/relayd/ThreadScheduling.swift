@@ -8,17 +8,14 @@ import Glibc
 /// as nice(1) does, from what relayd was started with; a thread begins as nice as the one that
 /// starts it.
 enum ThreadScheduling {
-    /// Apps and head units on this machine go first on a processor that is wanted by all: so they
-    /// finish writing, their frames are read in groups, and answers are not kept waiting. At 10, p99
-    /// of a round trip is what it is through socat, which does less; at 5 it is up to 1.8 times that,
-    /// at 0 of 64 B frames half as many are forwarded. It costs nothing while processors are free;
-    /// beside two programs that never rest round trips take as long as at 5. What runs in other
-    /// sessions or services does not count: the kernel divides processors among those first
-    /// (sched(7), "The autogroup feature").
-    private static let relaying: CInt = 10
+    /// Apps and head units on this machine get three times as much of a processor that is wanted by
+    /// all: so they finish writing, and their frames are read in groups. It costs nothing while
+    /// processors are free, and of 64 B frames it forwards about twice as many as at 0. At 10 an RPC
+    /// beside a flood of another app on this machine waits three times as long as at 5.
+    private static let relaying: CInt = 5
     /// When both want the processor, decoding and logging get a quarter of it. What they cannot look
     /// at in time they miss, and count; frames do not wait for them.
-    private static let observing: CInt = 15
+    private static let observing: CInt = 10
     /// In nanoseconds, the longest that Linux grants.
     ///
     /// A thread that runs keeps the processor until it has had its slice, 1.4 ms on two processors

@@ -14,8 +14,8 @@ struct ThreadTests {
             try await relayd.until("the link is open") { $0.accessory.state == .open }
             let threads = try Self.threads(of: relayd.process.pid)
             let own = try #require(threads["relayd"]?.first, "as nice as it was started")
-            #expect(threads["NIO-ELT"] == [min(own + 10, 19)])
-            #expect(threads["NIO-SGLTN"] == [min(own + 15, 19)])
+            #expect(threads["NIO-ELT"] == [min(own + 5, 19)])
+            #expect(threads["NIO-SGLTN"] == [min(own + 10, 19)])
         }
     }
 
@@ -32,7 +32,7 @@ struct ThreadTests {
             defer { tail.signal(SIGKILL) }
             try await tail.output.first(containing: "link opened")
             let own = try #require(tail.output.all.first.flatMap { CInt($0) })
-            let nice = min(own + 15, 19)
+            let nice = min(own + 10, 19)
             let threads = try Self.threads(of: tail.pid)
             // Not libdispatch's, which begin later, and which root may make less nice again.
             for name in ["relayctl", "NIO-SGLTN"] {
@@ -56,7 +56,7 @@ struct ThreadTests {
             // libusb's own threads among them; they are called as the one that started them.
             let threads = all["NIO-ELT"] ?? []
             #expect(threads.count >= 2, "\(threads)")
-            #expect(threads.allSatisfy { $0 == min(own + 10, 19) }, "\(threads)")
+            #expect(threads.allSatisfy { $0 == min(own + 5, 19) }, "\(threads)")
         }
     }
 

@@ -8,8 +8,8 @@ struct USBOutbound<Transfer: Equatable> {
     }
 
     /// Bytes of one transfer, and of all that are under way: those no control frame can overtake. Two
-    /// of 32 KiB move 1.6 times as much as four of 16 KiB where a transfer is dear, and small frames
-    /// still have four.
+    /// of 32 KiB move almost twice as much as four of 16 KiB where a transfer is dear, and small
+    /// frames still have four.
     static var maximumBytes: Int { 32_768 }
     static var maximumBytesUnderWay: Int { 65_536 }
 
