@@ -5,7 +5,7 @@ struct USBInboundRequest: Equatable {
     /// After which it comes back with what it has; 0 for never.
     var milliseconds: UInt32
 
-    /// What a device's own driver moves at once: Android's accessory driver, and most others.
+    /// What Android's accessory driver moves at once.
     static let usual = USBInboundRequest(bytes: 16_384, milliseconds: 0)
 
     /// For a device that has more and more: every transfer costs the same, whatever it moves.
@@ -109,8 +109,8 @@ struct USBInbound<Transfer: Equatable> {
             case .completed where entry.bytes >= USBInboundRequest.usual.bytes:
                 fullOnes = min(fullOnes + 1, 2 * Self.fullOnesOfStream)
             case .completed: fullOnes = max(fullOnes - 1, min(fullOnes, 0))
-            // In the middle of its bytes: a device too slow for this. Taking transfers back while
-            // they are filled is not what host controllers do best.
+            // In the middle of its bytes: a device too slow for this. Transfers of ordinary size
+            // need not be taken back while they are being filled.
             case .timedOut where entry.bytes > 0: fullOnes = -Self.penalty
             default: fullOnes = min(fullOnes, 0)
             }
