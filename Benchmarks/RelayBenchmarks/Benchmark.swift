@@ -34,6 +34,7 @@ enum BenchmarkCatalog {
             ConnectBenchmark.self,
             ReplugBenchmark.self,
             USBBenchmark.self,
+            USBLoadBenchmark.self,
             USBReplugBenchmark.self,
             DecoderBenchmark.self,
             RouterBenchmark.self,

@@ -1,8 +1,9 @@
-/* How the calling thread shares the processors. */
+/* What the calling thread is called, and how it shares the processors. */
 #define _GNU_SOURCE
 #include "relay_shims.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -25,3 +26,5 @@ int relay_thread_set_slice(uint64_t nanoseconds) {
     wanted.runtime = nanoseconds;
     return syscall(SYS_sched_setattr, 0, &wanted, 0) < 0 ? errno : 0;
 }
+
+int relay_thread_set_name(const char *name) { return pthread_setname_np(pthread_self(), name); }

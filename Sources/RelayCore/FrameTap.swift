@@ -7,8 +7,9 @@ import Synchronization
 
 /// Collects what reads bring and hands it over in batches.
 ///
-/// Lives on the event loop. A batch leaves when it is `batchBytes` large or `batchDelay` old: waking
-/// the observers costs more than forwarding a frame, and nobody reads a log that fast. The queue
+/// Lives on the event loop. A batch leaves when it is `batchBytes` large or `batchDelay` old, ten
+/// times that when all of it is audio and video: waking up, and then the observers, costs more than
+/// forwarding a frame, and nobody reads a log that fast. The queue
 /// behind it is bounded by bytes; when the observers are too slow, frames go by unseen and are
 /// counted, until half of the queue is empty again. Control frames are few and tell which sessions
 /// exist, so they are told as long as they fit. Forwarding never waits for the observers, and a
@@ -18,6 +19,8 @@ final class FrameTap {
     static let overheadBytes = 256
     /// How long a frame may wait for others.
     static let batchDelay: TimeAmount = .milliseconds(10)
+    /// How long a frame of audio or video may wait, of which the log tells sums once a second.
+    static let streamDelay: TimeAmount = .milliseconds(100)
     /// Bytes of a batch that is handed over at once, however young; less with a small queue. A
     /// quarter of it would wake the observers for every read of a link at full speed.
     static let batchBytes = 1 << 20
@@ -26,7 +29,8 @@ final class FrameTap {
     private let loop: any EventLoop
     private let batchBytes: Int
     private var batch = TapBatch()
-    private var isHandOverDue = false
+    private var isDueSoon = false
+    private var isDueLater = false
     /// The queue was full; frames are counted here.
     private var isShedding = false
     private var missed = MissedFrames()
@@ -64,10 +68,16 @@ final class FrameTap {
         guard !batch.isEmpty else { return }
         if batch.bytes >= batchBytes {
             emit()
-        } else if !isHandOverDue {
-            isHandOverDue = true
+        } else if batch.isToldOneByOne, !isDueSoon {
+            isDueSoon = true
             loop.assumeIsolated().scheduleTask(in: Self.batchDelay) {
-                self.isHandOverDue = false
+                self.isDueSoon = false
+                self.emit()
+            }
+        } else if !isDueSoon, !isDueLater {
+            isDueLater = true
+            loop.assumeIsolated().scheduleTask(in: Self.streamDelay) {
+                self.isDueLater = false
                 self.emit()
             }
         }
@@ -113,6 +123,8 @@ struct TapBatch {
     private(set) var bytes = 0
     /// What the frames had on the wire.
     private(set) var wireBytes = 0
+    /// Whether there is more in it than audio and video, which the observers only count.
+    private(set) var isToldOneByOne = false
 
     private struct Entry {
         var frame: TappedFrame
@@ -128,6 +140,7 @@ struct TapBatch {
         let wire = frame.frame.wire
         wireBytes += wire.readableBytes
         let isCounted = frame.frame.service.isStream && frame.frame.type != .control
+        if !isCounted { isToldOneByOne = true }
         let size = isCounted ? frame.frame.headerBytes : wire.readableBytes
         bytes += size + FrameTap.overheadBytes
         guard size <= Self.copiedBytes else {
@@ -152,6 +165,7 @@ struct TapBatch {
         copies.reserveCapacity(taken.copies.readableBytes)
         bytes = 0
         wireBytes = 0
+        isToldOneByOne = false
         return taken
     }
 

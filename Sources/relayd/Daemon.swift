@@ -46,7 +46,7 @@ struct Daemon {
         let loop = relayGroup.next()
         loop.execute { ThreadScheduling.relay() }
         // Not before: the relay's thread would have begun as nice.
-        LoopExecutor.shared.loop.execute { ThreadScheduling.standBack() }
+        LoopExecutor.shared.loop.execute { ThreadScheduling.standBack(as: "observers") }
         let logger = Logger(label: "relayd")
         OpenFiles.raiseLimit()
         Self.warnOfShortage(config, logger)

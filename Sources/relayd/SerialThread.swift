@@ -11,9 +11,10 @@ internal import NIOPosix
 package final class SerialThread: Sendable {
     private let pool = NIOThreadPool(numberOfThreads: 1)
 
-    package init() {
+    /// - Parameter name: of the thread, as `top -H` shows it; up to 15 characters.
+    package init(named name: String) {
         pool.start()
-        pool.submit { _ in ThreadScheduling.standBack() }
+        pool.submit { _ in ThreadScheduling.standBack(as: name) }
     }
 
     deinit { pool.shutdownGracefully { _ in } }

@@ -1,5 +1,5 @@
-// How relayd's threads share the processors with each other and with what else runs; asked for by
-// the threads themselves.
+// How relayd's threads are called, and how they share the processors with each other and with what
+// else runs; asked for by the threads themselves.
 
 import CShims
 import Glibc
@@ -25,16 +25,19 @@ enum ThreadScheduling {
 
     /// For the relay's loop, and for what it starts.
     static func relay() {
-        beNicer(by: relaying)
+        be("relay", nicerBy: relaying)
     }
 
     /// For what decodes and logs: whoever else wakes up goes first, of whatever program.
-    static func standBack() {
-        beNicer(by: observing)
+    ///
+    /// - Parameter name: what `top -H` shows, up to 15 characters.
+    static func standBack(as name: String) {
+        be(name, nicerBy: observing)
         _ = relay_thread_set_slice(observersSlice)
     }
 
-    private static func beNicer(by steps: CInt) {
+    private static func be(_ name: String, nicerBy steps: CInt) {
+        _ = relay_thread_set_name(name)
         // On Linux these name threads: the main thread, and 0 the calling one.
         let started = getpriority(__priority_which_t(PRIO_PROCESS.rawValue), id_t(getpid()))
         _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, started + steps)

@@ -225,10 +225,8 @@ struct ControlCommandTests {
         let config = Relayd.quickGoodbyes + "control:\n  mode: \"0600\"\n"
         try await Relayd.run(accessory: "sim:", config: config) { relayd in
             chmod(relayd.directory.path, 0o755)
-            // Where the program lies may be closed to others as well.
             let program = relayd.directory.file("relayctl")
-            try FileManager.default.copyItem(atPath: Program.relayctl.path(), toPath: program)
-            chmod(program, 0o755)
+            try await Program.relayctl.copy(to: program)
             let doctor = try await ChildProcess.run(
                 "/usr/bin/setpriv",
                 [

@@ -128,10 +128,8 @@ struct ExitCodeTests {
         let config = Relayd.quickGoodbyes + "control:\n  mode: \"0666\"\n"
         try await Relayd.run(accessory: "sim:", config: config) { relayd in
             chmod(relayd.directory.path, 0o755)
-            // Where the program lies may be closed to others.
             let program = relayd.directory.file("relayctl")
-            try FileManager.default.copyItem(atPath: Program.relayctl.path(), toPath: program)
-            chmod(program, 0o755)
+            try await Program.relayctl.copy(to: program)
             let app = try await relayd.connectApp()
             try await relayd.until("connected") { $0.apps.count == 1 }
             for arguments in [

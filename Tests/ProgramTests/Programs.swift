@@ -38,6 +38,18 @@ enum Program: String {
             readsOutput: readsOutput)
     }
 
+    /// Copies the program to where everybody may run it; the folder it lies in may be closed to
+    /// others.
+    ///
+    /// By another program: of a file that this one writes, whatever is being started in another test
+    /// may hold the descriptor, and nobody can run it ("text file busy").
+    func copy(to path: String) async throws {
+        let done = try await ChildProcess.run(
+            "/usr/bin/install", ["--mode", "0755", try self.path(), path],
+            environment: Self.environment())
+        #expect(done.ending == .exited(0), "\(done.errors)")
+    }
+
     /// Runs the program to its end.
     func run(
         _ arguments: [String], environment: [String: String] = [:]

@@ -1,4 +1,4 @@
-// Which of relayd's threads gives way to which.
+// What relayd's threads are called, and which gives way to which.
 
 import ControlAPI
 import Foundation
@@ -14,8 +14,11 @@ struct ThreadTests {
             try await relayd.until("the link is open") { $0.accessory.state == .open }
             let threads = try Self.threads(of: relayd.process.pid)
             let own = try #require(threads["relayd"]?.first, "as nice as it was started")
-            #expect(threads["NIO-ELT"] == [min(own + 5, 19)])
-            #expect(threads["NIO-SGLTN"] == [min(own + 10, 19)])
+            #expect(threads["relay"] == [min(own + 5, 19)])
+            for name in ["observers", "log"] {
+                let found = try #require(threads[name], "\(threads.keys)")
+                #expect(found.allSatisfy { $0 == min(own + 10, 19) }, "\(name): \(found)")
+            }
         }
     }
 
@@ -53,10 +56,10 @@ struct ThreadTests {
             _ = try await bench.connect()
             let all = try Self.threads(of: bench.relayd.process.pid)
             let own = try #require(all["relayd"]?.first, "as nice as it was started")
-            // libusb's own threads among them; they are called as the one that started them.
-            let threads = all["NIO-ELT"] ?? []
-            #expect(threads.count >= 2, "\(threads)")
-            #expect(threads.allSatisfy { $0 == min(own + 5, 19) }, "\(threads)")
+            for name in ["usb", "libusb_event"] {
+                let threads = try #require(all[name], "\(all.keys)")
+                #expect(threads == [min(own + 5, 19)], "\(name)")
+            }
         }
     }
 

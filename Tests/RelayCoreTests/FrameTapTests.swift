@@ -57,6 +57,25 @@ struct FrameTapTests {
         #expect(items.map { frames($0).map(\.sessionID) } == [[1], [2]])
     }
 
+    @Test("audio and video, which are only counted, wait longer, but hold nothing else up")
+    func streams() async {
+        let queue = TapQueue(maximumBytes: 1 << 20)
+        let tap = tap(queue)
+        let video = Frame.data(session: 1, service: .video, bytes: 1_000)
+        record([video], on: tap)
+        loop.advanceTime(by: FrameTap.batchDelay)
+        record([video], on: tap)
+        // 100 ms after the first.
+        loop.advanceTime(by: FrameTap.streamDelay - FrameTap.batchDelay)
+        record([video], on: tap)
+        record([.rpc(session: 2)], on: tap)
+        record([video], on: tap)
+        // 10 ms after the RPC.
+        loop.advanceTime(by: FrameTap.batchDelay)
+        let items = await rest(of: queue)
+        #expect(items.map { frames($0).map(\.sessionID) } == [[1, 1], [1, 2, 1]])
+    }
+
     @Test("a large batch leaves at the end of its read")
     func large() async {
         let queue = TapQueue(maximumBytes: 8 << 20)

@@ -11,7 +11,7 @@ import relayd
 struct SerialThreadTests {
     @Test("jobs run one after the other, in order, on a thread of their own")
     func inOrder() async {
-        let thread = SerialThread()
+        let thread = SerialThread(named: "test")
         let done = Mutex([Int]())
         let threads = Mutex(Set<pthread_t>())
         for number in 0..<1_000 {
@@ -27,7 +27,7 @@ struct SerialThreadTests {
 
     @Test("it sleeps and wakes again for each job", .timeLimit(.minutes(1)))
     func wakes() async {
-        let thread = SerialThread()
+        let thread = SerialThread(named: "test")
         for _ in 0..<200 {
             await withCheckedContinuation { continuation in thread.async { continuation.resume() } }
         }
@@ -43,7 +43,7 @@ struct SerialThreadTests {
         let (ended, end) = AsyncStream<Void>.makeStream()
         let (ran, run) = AsyncStream<Int>.makeStream()
         do {
-            let thread = SerialThread()
+            let thread = SerialThread(named: "test")
             let witness = Witness { end.finish() }
             thread.async { usleep(1_000) }
             for number in 0..<3 {

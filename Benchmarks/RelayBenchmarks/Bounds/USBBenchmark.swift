@@ -1,4 +1,4 @@
-// What relayd moves over USB and what that costs, told apart from what the fake device costs.
+// How much relayd moves over USB, how soon it opens a device, and that it sleeps while idle.
 
 import ControlAPI
 import Foundation
@@ -8,14 +8,12 @@ import Glibc
 enum USBBenchmark: Benchmark {
     static let name = "usb"
     static let summary =
-        "a USB device: streams both ways, processor time at 1 MB/s, idle, plugging in (umockdev)"
+        "a USB device: streams both ways, plugging in, idle (umockdev)"
 
-    /// Every ioctl of a program goes to the fake device's process and back.
     private static let notes = [
         "a fake device under real libusb: each ioctl is a message to its process and back, some 50 us",
         "of the caller's processor time, which a kernel would not take. plain-usb (libusb and nothing",
-        "else, nothing is done with the bytes) shows what a transfer costs there; relayd's own is what",
-        "it has beyond that cost of its own transfers, which are fewer: small frames share them",
+        "else, nothing is done with the bytes) shows what goes through it",
     ]
 
     static func run(_ setting: Setting) async throws -> Findings {
@@ -24,7 +22,6 @@ enum USBBenchmark: Benchmark {
         }
         var findings = Findings(notes: notes)
         try streams(setting, &findings)
-        for frameBytes in [1 << 10, 16 << 10] { try steady(frameBytes, setting, &findings) }
         try plugging(setting, &findings)
         try idle(setting, &findings)
         return findings
@@ -86,98 +83,6 @@ enum USBBenchmark: Benchmark {
                 "usb, \(subject): rate; the rig's is \(Report.text(ceiling)) MB/s", rates.median,
                 .atLeast, min(promisedRate, ceiling), "MB/s")
         }
-    }
-
-    // MARK: 1 MB/s each way
-
-    private static let steadyRate = 1_000_000
-    /// Per cent of one core.
-    private static let promisedShare = 5.0
-    /// MB/s that have to go the slower way: what takes less costs less, and proves nothing. The rest
-    /// is the granularity of the sending side's timer.
-    private static let leastRate = 0.95
-
-    private static func steady(
-        _ frameBytes: Int, _ setting: Setting, _ findings: inout Findings
-    ) throws {
-        let seconds = setting.isQuick ? 1.0 : 3.0
-        let rounds = min(setting.rounds, 5)
-        let subject = "1 MB/s each way, \(Report.size(frameBytes)) frames"
-        let usb = try FakeUSB(setting)
-        try usb.plug()
-        let overUSB = try Lane.relayd(setting, link: .usb)
-        let overTCP = try Lane.relayd(setting, link: .tcp)
-        let piece = Traffic.wire([
-            Traffic.video(session: 1, bytes: frameBytes, message: 1)
-        ])
-        var (usbShares, tcpShares, plainShares): ([Share], [Share], [Share]) = ([], [], [])
-        for _ in 0..<rounds {
-            usbShares.append(try share(of: overUSB, frameBytes, seconds))
-            tcpShares.append(try share(of: overTCP, frameBytes, seconds))
-            let plan = FakeUSB.Plan(
-                transferBytes: frameBytes, transfers: 4, seconds: seconds, reads: true,
-                bytesPerSecond: steadyRate)
-            let plain = try usb.runPlainProgram(plan, load: (piece, steadyRate))
-            plainShares.append(
-                Share(
-                    percent: plain.processorShare,
-                    rate: min(plain.inMegabytesPerSecond, plain.outMegabytesPerSecond),
-                    transfers: plain.transfersPerSecond))
-        }
-        for (contestant, shares) in [
-            ("relayd, usb:", usbShares), ("relayd, tcp:", tcpShares), ("plain-usb", plainShares),
-        ] {
-            findings.add(subject, contestant, "of one core", shares.map(\.percent), "%")
-            // Less than 1: the machine was too busy for these numbers to mean anything.
-            findings.add(subject, contestant, "slower way", shares.map(\.rate), "MB/s")
-            guard contestant != "relayd, tcp:" else { continue }
-            findings.add(subject, contestant, "transfers", shares.map(\.transfers), "1/s")
-        }
-        let own = zip(usbShares, plainShares).map { usb, plain in
-            usb.percent - plain.percent * usb.transfers / plain.transfers
-        }
-        findings.add(subject, "relayd, usb:", "relayd's own", own, "%")
-        findings.bound(
-            "usb, \(subject): slower way", usbShares.map(\.rate).median, .atLeast, leastRate,
-            "MB/s")
-        findings.bound(
-            "usb, \(subject): relayd's own processor time", own.median, .atMost, promisedShare,
-            "% of a core")
-    }
-
-    private struct Share {
-        /// Of one core.
-        var percent: Double
-        /// What really went the slower way, MB/s.
-        var rate: Double
-        /// On USB, both ways together, per second.
-        var transfers: Double
-    }
-
-    /// What relayd uses while 1 MB/s goes each way.
-    private static func share(
-        of lane: Lane, _ frameBytes: Int, _ seconds: Double
-    ) throws -> Share {
-        let frame = Traffic.wire([
-            Traffic.video(session: lane.session, bytes: frameBytes, message: 1)
-        ])
-        let (app, headUnit) = (lane.app, lane.headUnit)
-        let floods = [app, headUnit].map { socket in
-            Flood([frame], bytesPerSecond: steadyRate) { try socket.write($0) }
-        }
-        let sinks = [Drain(app), Drain(headUnit)]
-        usleep(200_000)
-        let (begin, used) = (Clock.now(), lane.child.processorTime)
-        let before = sinks.map(\.bytesRead)
-        let transfersBefore = try lane.usb?.transfers() ?? 0
-        usleep(UInt32(seconds * 1e6))
-        let took = Clock.now() - begin
-        let percent = 100 * (lane.child.processorTime - used) / took
-        let rates = zip(sinks, before).map { Double($0.bytesRead - $1) / took / 1e6 }
-        let transfers = Double(try (lane.usb?.transfers() ?? 0) - transfersBefore) / took
-        for flood in floods { flood.stop() }
-        for sink in sinks { sink.stop() }
-        return Share(percent: percent, rate: rates.min() ?? 0, transfers: transfers)
     }
 
     // MARK: Plugging in

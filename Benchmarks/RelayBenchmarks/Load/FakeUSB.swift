@@ -13,11 +13,11 @@ final class FakeUSB {
     private let child: ChildProcess
     private let control: Socket
     private let plainUSB: String
+    private let rigTimer: String
     private let directory: String
     /// Where the head unit behind the device is waited for.
     let listener: Socket
-    /// What a program needs to see the device.
-    let environment: [String: String]
+    private let testbed: String
 
     /// Whether it can be built here.
     static var isAvailable: Bool {
@@ -29,8 +29,11 @@ final class FakeUSB {
         try FileManager.default.createDirectory(
             atPath: directory, withIntermediateDirectories: true)
         plainUSB = "\(directory)/plain-usb"
+        rigTimer = "\(directory)/rig-timer.so"
         let program = "\(directory)/fake-usb-device"
         try Self.build("Benchmarks/PlainUSB/plain_usb.c", "libusb-1.0", plainUSB)
+        try Self.build(
+            "Benchmarks/RigTimer/rig_timer.c", "libusb-1.0", rigTimer, options: "-shared -fPIC")
         try Self.build("Tests/FakeUSBDevice/fake_usb_device.c", "umockdev-1.0", program)
         let listening = try Socket.listen()
         listener = listening.socket
@@ -38,8 +41,7 @@ final class FakeUSB {
         child = try ChildProcess(
             program, ["\(directory)/fake-usb"], environment: ["LD_PRELOAD": Self.preload],
             output: output, errors: output)
-        let testbed = try Self.testbed(saidIn: output)
-        environment = ["LD_PRELOAD": Self.preload, "UMOCKDEV_DIR": testbed]
+        testbed = try Self.testbed(saidIn: output)
         control = try Socket.connect(unix: "\(directory)/fake-usb")
         try tell("bridge \(listening.port)")
     }
@@ -60,6 +62,26 @@ final class FakeUSB {
         let numbers = try tell("moved").split(separator: " ").compactMap { Int($0) }
         guard numbers.count == 2 else { throw BenchmarkError("moved: \(numbers)") }
         return (numbers[0], numbers[1])
+    }
+
+    /// What a program needs to see the device.
+    var environment: [String: String] {
+        [
+            "LD_PRELOAD": "\(rigTimer):\(Self.preload)", "UMOCKDEV_DIR": testbed,
+            "RIG_TIMER_FILE": times,
+        ]
+    }
+
+    private var times: String { "\(directory)/rig-times" }
+
+    /// Processor seconds that the last program has spent in the fake device's ioctls so far.
+    func rigTime() throws -> Double {
+        let data = try Data(contentsOf: URL(fileURLWithPath: times))
+        // The first of rig_timer.c's two numbers.
+        guard data.count >= MemoryLayout<Int64>.size else {
+            throw BenchmarkError("\(times): \(data.count) bytes, which are no times")
+        }
+        return data.withUnsafeBytes { Double($0.loadUnaligned(as: Int64.self)) * 1e-9 }
     }
 
     /// Gives an order; done when this returns.
@@ -94,7 +116,9 @@ final class FakeUSB {
 
     /// With whatever C compiler there is, as the tests build it: as a target of the package, a
     /// machine without umockdev could build no benchmark at all.
-    private static func build(_ source: String, _ library: String, _ program: String) throws {
+    private static func build(
+        _ source: String, _ library: String, _ program: String, options: String = ""
+    ) throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         let errors = "\(program)-errors"
@@ -104,8 +128,8 @@ final class FakeUSB {
                 "-c",
                 """
                 compiler=$(command -v cc || command -v gcc || command -v clang)
-                "$compiler" -O2 -o "$1" "$2" $(pkg-config --cflags --libs "$3")
-                """, "sh", program, root.appendingPathComponent(source).path, library,
+                "$compiler" -O2 $4 -o "$1" "$2" $(pkg-config --cflags --libs "$3")
+                """, "sh", program, root.appendingPathComponent(source).path, library, options,
             ], errors: errors)
         guard try compiler.ended().code == 0 else {
             throw BenchmarkError("\(source): \((try? ProcessFacts.text(of: errors)) ?? "")")

@@ -1,4 +1,5 @@
 import CLibUSB
+import CShims
 import Glibc
 import Logging
 
@@ -53,6 +54,7 @@ final class USBPumpThread {
     }
 
     private func run() {
+        _ = relay_thread_set_name("usb")
         while true {
             if isCalled {
                 isCalled = false

@@ -85,4 +85,7 @@ int relay_spawn_close_from(void *actions, int fd);
  * 100,000,000 (sched_setattr, Linux 6.12; older ones take no notice). */
 int relay_thread_set_slice(uint64_t nanoseconds);
 
+/* Calls the calling thread so, for top -H and debuggers. ERANGE above 15 bytes. */
+int relay_thread_set_name(const char *name);
+
 #endif

@@ -47,7 +47,7 @@ package struct DeviceHandlers: Sendable {
     }
 
     /// One survey after the other, beside all event loops. There from the first one on.
-    private static let thread = SerialThread()
+    private static let thread = SerialThread(named: "usb survey")
 
     func addRoutes(to router: Router<BasicRequestContext>) {
         router.get(RouterPath(Routes.devices)) { [survey] _, _ in

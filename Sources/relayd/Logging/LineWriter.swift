@@ -51,7 +51,7 @@ package final class LineWriter: Sendable {
     private let queueLimit: Int
     private let missedNotice: @Sendable (Int) -> String
     private let now: @Sendable () -> ContinuousClock.Instant
-    private let thread = SerialThread()
+    private let thread = SerialThread(named: "log")
     private let state = Mutex(State())
 
     private struct State {

@@ -18,7 +18,7 @@ package final class SystemdNotifier: Service {
     private let logger: Logger
     /// Datagrams leave from here, in order: sending may block while systemd is busy, and the
     /// event loop must not.
-    private let thread = SerialThread()
+    private let thread = SerialThread(named: "systemd")
     private let lastStatus = Mutex("")
     /// Stands before every status until a reload succeeds.
     private let note = Mutex<String?>(nil)
