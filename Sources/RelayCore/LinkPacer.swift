@@ -26,8 +26,15 @@ struct LinkPacer {
     static let leastBytes = 512
     /// Before anything is known: 27 ms at 150 KB/s, 0.4 s at 115,200 baud, once.
     static let firstBytes = 4 << 10
-    /// Looking costs a system call, so little is written to a slow link before the next one.
+    /// Looking costs two system calls, one to write what has been collected; so to a slow link little
+    /// is written before the next look, to a fast one this time's worth.
     static let leastLookBytes = 64 << 10
+    static let lookTime: TimeAmount = .microseconds(2500)
+    /// Twice what a read brings: the look comes between two reads, not in the middle of one.
+    static let mostLookBytes = 2 * ReadBuffer.maximumBytes
+    /// On its way at most while the link has only proven to take what it was given: half a second at
+    /// 1 MB/s, once, and only behind a head unit that takes as much without reading it.
+    static let mostUnmeasuredBytes = 512 << 10
     /// Small frames share a system call as far as this, while others wait: 4 ms at 1 MB/s.
     static let leastBatchBytes = 4 << 10
     /// A fast link gets this time's worth in one go: system calls cost it more than the wait. At
@@ -51,8 +58,8 @@ struct LinkPacer {
 
     /// Bytes per second; nil until frames have had to wait for the link.
     private(set) var rate: Double?
-    /// Bytes per second that the link took at least between the last two looks.
-    private var provenRate = 0.0
+    /// Bytes per second that the link took at least between two looks, and when that was.
+    private var proof: (rate: Double, at: NIODeadline)?
     private var lookedAt: NIODeadline?
     private var waiting = 0
     private var written = 0
@@ -94,8 +101,14 @@ struct LinkPacer {
         return inFlight <= refillBytes ? .max : max(0, limit - inFlight)
     }
 
+    /// Bytes written between two looks.
+    private var lookBytes = LinkPacer.leastLookBytes
+
     /// More has been written since the last look than should be without one.
-    var isLookDue: Bool { written >= max(batchBytes, Self.leastLookBytes) }
+    var isLookDue: Bool { written >= lookBytes }
+
+    /// The same soon: time for a look while nothing has been collected that would have to go first.
+    var isLookWelcome: Bool { written >= lookBytes / 2 }
 
     mutating func wrote(_ bytes: Int) {
         written += bytes
@@ -124,9 +137,9 @@ struct LinkPacer {
         let isDry = left == 0 && !isFull
         waiting = left
         written = 0
-        prove(drained, isDry: isDry, at: now)
+        prove(drained, isDry: isDry, isFull: isFull, at: now)
         guard var current = sample else {
-            rate = rate.map { max($0, provenRate) }
+            rate = rate.map { max($0, proof?.rate ?? 0) }
             return
         }
         current.bytes += drained
@@ -146,28 +159,36 @@ struct LinkPacer {
 
     /// Worked out once per look, because every frame asks for them.
     private mutating func setBounds() {
-        guard let rate = rate ?? (provenRate > 0 ? provenRate : nil) else {
+        guard let rate = rate ?? proof?.rate else {
             (limit, refillBytes) = (Self.firstBytes, Self.firstBytes / 2)
-            batchBytes = Self.leastBatchBytes
+            (batchBytes, lookBytes) = (Self.leastBatchBytes, Self.leastLookBytes)
             return
         }
         let least = self.rate == nil ? Self.firstBytes / 2 : Self.leastBytes
         func bytes(_ time: TimeAmount) -> Int {
             Int(min(rate, 1e12) * Double(time.nanoseconds) / 1e9)
         }
-        limit = max(least, bytes(Self.target))
-        refillBytes = max(least, bytes(Self.refill))
+        // What is only proven may be a large buffer's fill.
+        let most = self.rate == nil ? Self.mostUnmeasuredBytes : .max
+        limit = min(max(least, bytes(Self.target)), most)
+        refillBytes = min(max(least, bytes(Self.refill)), most / 2)
         batchBytes = min(max(Self.leastBatchBytes, bytes(Self.batchTime)), Self.mostBatchBytes)
+        lookBytes = min(max(Self.leastLookBytes, bytes(Self.lookTime)), Self.mostLookBytes)
     }
 
     /// All of it has gone since the last look, so it went at least so fast. Only as much as has gone
-    /// may be more on its way next time, so that no buffer's fill proves a rate.
-    private mutating func prove(_ bytes: Int, isDry: Bool, at now: NIODeadline) {
+    /// may be more on its way next time, so that no buffer's fill proves a rate. That is believed for
+    /// as long as what may be on its way should take: whoever reads it may be about to.
+    private mutating func prove(_ bytes: Int, isDry: Bool, isFull: Bool, at now: NIODeadline) {
         defer { lookedAt = now }
-        provenRate = 0
-        guard isDry, let lookedAt, now > lookedAt else { return }
-        let most = Double(limit + bytes) * 1e9 / Double(Self.target.nanoseconds)
-        provenRate = min(most, Double(bytes) * 1e9 / Double((now - lookedAt).nanoseconds))
+        guard isDry, let lookedAt, now > lookedAt else {
+            if isFull || proof.map({ now - $0.at > Self.target }) == true { proof = nil }
+            return
+        }
+        let believed = max(proof?.rate ?? 0, Double(limit) * 1e9 / Double(Self.target.nanoseconds))
+        let most = believed + Double(bytes) * 1e9 / Double(Self.target.nanoseconds)
+        let rate = min(most, Double(bytes) * 1e9 / Double((now - lookedAt).nanoseconds))
+        proof = (rate, now)
     }
 
     /// When to look again while frames are held: when there should be room for the next.

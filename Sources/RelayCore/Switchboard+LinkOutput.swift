@@ -9,7 +9,10 @@ extension Switchboard {
     func forward(_ frame: Frame, from app: AppHandler?) {
         guard let linkHandler else { return }
         let bytes = frame.wire.readableBytes
-        if !isLinkUnflushed { isLinkFull = !linkHandler.isWritable }
+        if !isLinkUnflushed {
+            isLinkFull = !linkHandler.isWritable
+            if pacer.isLookWelcome, !isLinkFull { look() }
+        }
         if scheduler.isEmpty, !isLinkFull, bytes <= pacer.room || lookFindsRoom(for: bytes) {
             write(frame, to: linkHandler)
             return

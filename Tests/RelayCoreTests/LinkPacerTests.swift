@@ -27,6 +27,52 @@ struct LinkPacerTests {
         #expect(pacer.rate == nil)
     }
 
+    /// Writes so much that a link takes at once, 256 KB each 100 µs as a read brings them.
+    private func proven(_ pacer: inout LinkPacer, bytes: Int) -> (now: NIODeadline, looks: Int) {
+        var (now, looks, written) = (start, 0, 0)
+        pacer.looked(waiting: 0, at: now)
+        while written < bytes {
+            now = now + .microseconds(100)
+            for frame in 0..<16 {
+                if pacer.room < 16 << 10 || (frame == 0 && pacer.isLookWelcome) {
+                    looks += 1
+                    pacer.looked(waiting: 0, at: now)
+                }
+                pacer.wrote(16 << 10)
+                written += 16 << 10
+            }
+        }
+        return (now, looks)
+    }
+
+    @Test("a very fast link is looked at once per read, between two of them")
+    func veryFastLink() {
+        var pacer = LinkPacer()
+        _ = proven(&pacer, bytes: 8 << 20)
+        #expect(proven(&pacer, bytes: 8 << 20).looks == 31, "32 reads, the first after a look")
+    }
+
+    @Test("what a link has proven is believed for 10 ms while it leaves something on its way")
+    func proof() {
+        var pacer = LinkPacer()
+        let (now, _) = proven(&pacer, bytes: 8 << 20)
+        pacer.wrote(200_000)
+        pacer.looked(waiting: 400_000, at: now + .milliseconds(5))
+        #expect(pacer.limit == LinkPacer.mostUnmeasuredBytes)
+        #expect(pacer.room == LinkPacer.mostUnmeasuredBytes - 400_000, "and no more than that")
+        pacer.looked(waiting: 400_000, at: now + .milliseconds(11))
+        #expect(pacer.limit == LinkPacer.firstBytes)
+        #expect(pacer.room == 0)
+    }
+
+    @Test("a kernel that takes no more ends a proof at once")
+    func full() {
+        var pacer = LinkPacer()
+        let (now, _) = proven(&pacer, bytes: 8 << 20)
+        pacer.looked(waiting: 0, isFull: true, at: now)
+        #expect(pacer.limit == LinkPacer.firstBytes)
+    }
+
     @Test("a link that was measured lets in 10 ms of its rate")
     func learnt() {
         var pacer = LinkPacer()
