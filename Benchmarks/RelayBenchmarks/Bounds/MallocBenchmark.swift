@@ -8,9 +8,6 @@ enum MallocBenchmark: Benchmark {
     static let summary = "allocations per forwarded 1 KB frame, on the event loop and in all"
 
     private static let frameBytes = 1024
-    /// How NIO names its threads; relayd starts that of the relay's loop first, then the control
-    /// API's, so that the lower thread ID is the loop's.
-    private static let loopThreadPrefix = "NIO-ELT-"
 
     static func run(_ setting: Setting) async throws -> Findings {
         var findings = Findings(notes: [
@@ -79,12 +76,7 @@ enum MallocBenchmark: Benchmark {
 
     private static func counts(_ lane: Lane) throws -> (hot: Int, all: Int) {
         guard let relayd = lane.relayd else { return (0, 0) }
-        let threads = try relayd.facts.threads()
-        let loops = threads.filter { $0.value.name.hasPrefix(loopThreadPrefix) }
-        guard let loop = loops.keys.min() else {
-            let names = threads.values.map(\.name).sorted().joined(separator: ", ")
-            throw BenchmarkError("relayd has no thread \(loopThreadPrefix)…, only \(names)")
-        }
+        let loop = try relayd.facts.relayLoop()
         let counts = try relayd.mallocCounts().allocations()
         return (counts[loop] ?? 0, counts.values.reduce(0, +))
     }

@@ -71,12 +71,11 @@ struct FrameFlood {
             otherNanoseconds: Double(after.others - before.others) / count)
     }
 
-    /// NIO's first loop is the relay's: the thread of that name with the lowest ID.
     private func times() throws -> (loop: Int, others: Int) {
-        let threads = try ProcessFacts(processID: lane.child.processID).threads()
-        let loop = threads.filter { $0.value.name.hasPrefix("NIO-ELT-") }.keys.min()
+        let facts = ProcessFacts(processID: lane.child.processID)
+        let threads = try facts.threads()
         let all = threads.values.reduce(0) { $0 + $1.processorNanoseconds }
-        let own = loop.flatMap { threads[$0]?.processorNanoseconds } ?? 0
+        let own = threads[try facts.relayLoop()]?.processorNanoseconds ?? 0
         return (own, all - own)
     }
 }

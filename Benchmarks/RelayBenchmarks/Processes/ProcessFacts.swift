@@ -44,6 +44,16 @@ struct ProcessFacts {
         return threads
     }
 
+    /// ID of the thread on which relayd forwards frames.
+    func relayLoop() throws -> Int {
+        let threads = try threads()
+        guard let loop = threads.first(where: { $0.value.name == "relay" }) else {
+            let names = threads.values.map(\.name).sorted().joined(separator: ", ")
+            throw BenchmarkError("process \(processID) has no thread relay, only \(names)")
+        }
+        return loop.key
+    }
+
     static func text(of path: String) throws -> String {
         String(decoding: try Data(contentsOf: URL(fileURLWithPath: path)), as: UTF8.self)
     }

@@ -81,6 +81,8 @@ int relay_pty_open(int *master, char *path, size_t size);
  * (posix_spawn_file_actions_addclosefrom_np, a GNU extension). */
 int relay_spawn_close_from(void *actions, int fd);
 
+/* ---- threads ------------------------------------------------------------------------- */
+
 /* Asks for slices of so many nanoseconds of a processor for the calling thread, from 100,000 to
  * 100,000,000 (sched_setattr, Linux 6.12; older ones take no notice). */
 int relay_thread_set_slice(uint64_t nanoseconds);
