@@ -43,6 +43,40 @@ import relayctl
         #expect(text.contains("→ start it (relayd, or: sudo systemctl start relayd)"))
     }
 
+    @Test("an answer may be over and the connection closed before the question is done with")
+    func quickAnswer() async throws {
+        let server = try await StubServer(.answerAndClose(StubServer.answer("one\ntwo\n")))
+        let client = ControlClient(sockets: try ControlSocket.forTool(given: server.path))
+        // Several at a time, so that some are held up in the middle.
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<10 {
+                group.addTask {
+                    for _ in 0..<100 {
+                        var lines: [String] = []
+                        try await client.lines(of: "/v1/messages") {
+                            lines += $0.map { String(buffer: $0) }
+                            return true
+                        }
+                        #expect(lines == ["one", "two"])
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        try await server.stop()
+    }
+
+    @Test("a connection that is closed at once is no answer, for lines as well")
+    func closedAtOnce() async throws {
+        let server = try await StubServer(.close)
+        let client = ControlClient(sockets: try ControlSocket.forTool(given: server.path))
+        let error = await #expect(throws: ControlClientError.self) {
+            try await client.lines(of: "/v1/messages") { _ in true }
+        }
+        #expect(error?.description.contains("closed the connection without an answer") == true)
+        try await server.stop()
+    }
+
     @Test("several places are tried in order, and all are named when none answers")
     func severalPlaces() async throws {
         let server = try await StubServer(StubServer.relayd(Samples.busy))

@@ -12,6 +12,8 @@ final class StubServer: Sendable {
 
     enum Behaviour: Sendable {
         case answer(String)
+        /// As relayd does to whoever asks with "Connection: close".
+        case answerAndClose(String)
         case close
         case silence
     }
@@ -32,9 +34,14 @@ final class StubServer: Sendable {
     static func relayd(_ body: String, status: String = "200 OK", version: String = Version.current)
         -> Behaviour
     {
-        .answer(
-            "HTTP/1.1 \(status)\r\nServer: relayd/\(version)\r\n"
-                + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
+        .answer(answer(body, status: status, version: version))
+    }
+
+    static func answer(
+        _ body: String, status: String = "200 OK", version: String = Version.current
+    ) -> String {
+        "HTTP/1.1 \(status)\r\nServer: relayd/\(version)\r\n"
+            + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
     }
 
     static func relayd(_ snapshot: StatusSnapshot) throws -> Behaviour {
@@ -59,6 +66,9 @@ final class StubServer: Sendable {
             case .close: context.close(promise: nil)
             case .answer(let text):
                 context.writeAndFlush(NIOAny(ByteBuffer(string: text)), promise: nil)
+            case .answerAndClose(let text):
+                context.writeAndFlush(NIOAny(ByteBuffer(string: text)), promise: nil)
+                context.close(promise: nil)
             }
         }
     }

@@ -9,8 +9,6 @@ enum LogCostBenchmark: Benchmark {
     static let name = "log-cost"
     static let summary = "forwarding of 600 B RPCs with the log at full detail, against log off"
 
-    /// Frames of a wire, each with a correlation ID of its own.
-    private static let variety = 16_384
     static func run(_ setting: Setting) async throws -> Findings {
         var findings = Findings(notes: [
             "on: decoded, validated, advice, facts, ring of 16 MiB, text log to a file;",
@@ -47,12 +45,7 @@ enum LogCostBenchmark: Benchmark {
         _ courses: [Course], _ direction: StreamDirection, _ setting: Setting,
         _ findings: inout Findings
     ) throws {
-        let sender: EverydayTraffic.Sender = direction == .fromApp ? .app : .headUnit
-        let floods = courses.map { course in
-            FrameFlood(
-                course.lane, direction,
-                EverydayTraffic.wire(sender, session: course.lane.session, count: variety))
-        }
+        let floods = courses.map { FrameFlood($0.lane, direction) }
         let repetitions = setting.isQuick ? 4 : 24
         for flood in floods { _ = try flood.run(repetitions: 2) }
         _ = try courses[0].lane.relayd?.takeLog()
@@ -63,22 +56,18 @@ enum LogCostBenchmark: Benchmark {
                 rounds[index].append(try flood.run(repetitions: repetitions))
             }
             if let log = try courses[0].lane.relayd?.takeLog() {
-                seen.append(LogShare(log, frames: repetitions * variety))
+                seen.append(LogShare(log, frames: repetitions * FrameFlood.frames))
             }
         }
-        report(courses, rounds, seen, direction, &findings)
+        report(floods[0].subject, courses, rounds, seen, &findings)
     }
 
     private static func report(
-        _ courses: [Course], _ rounds: [[FrameFlood.Result]], _ seen: [LogShare],
-        _ direction: StreamDirection, _ findings: inout Findings
+        _ subject: String, _ courses: [Course], _ rounds: [[FrameFlood.Result]],
+        _ seen: [LogShare], _ findings: inout Findings
     ) {
-        let subject = "\(EverydayTraffic.frameBytes) B RPCs \(direction.rawValue)"
         for (course, results) in zip(courses, rounds) {
-            findings.add(subject, course.name, "rate", results.map(\.framesPerSecond), "frames/s")
-            findings.add(subject, course.name, "loop", results.map(\.loopNanoseconds), "ns/frame")
-            findings.add(
-                subject, course.name, "other threads", results.map(\.otherNanoseconds), "ns/frame")
+            findings.add(subject, course.name, results)
         }
         findings.add(subject, "log on", "seen", seen.map(\.seen), "%")
         findings.add(subject, "log on", "missed, counted", seen.map(\.missed), "%")

@@ -9,8 +9,6 @@ enum WatchCostBenchmark: Benchmark {
     static let summary =
         "forwarding of 600 B RPCs with a tail and polling, and with the dashboard, against nobody"
 
-    /// Frames of a wire, each with a correlation ID of its own.
-    private static let variety = 16_384
     /// Of about a second, for each that is asked for: what is to be seen is smaller than the
     /// differences from one second to the next.
     private static let rounds = 5
@@ -39,12 +37,7 @@ enum WatchCostBenchmark: Benchmark {
         _ courses: [Course], _ direction: StreamDirection, _ setting: Setting,
         _ findings: inout Findings
     ) throws {
-        let sender: EverydayTraffic.Sender = direction == .fromApp ? .app : .headUnit
-        let floods = courses.map { course in
-            FrameFlood(
-                course.lane, direction,
-                EverydayTraffic.wire(sender, session: course.lane.session, count: variety))
-        }
+        let floods = courses.map { FrameFlood($0.lane, direction) }
         let repetitions = setting.isQuick ? 4 : 64
         for flood in floods { _ = try flood.run(repetitions: 2) }
         var rounds = courses.map { _ in [FrameFlood.Result]() }
@@ -54,12 +47,9 @@ enum WatchCostBenchmark: Benchmark {
                 courses[index].settle()
             }
         }
-        let subject = "\(EverydayTraffic.frameBytes) B RPCs \(direction.rawValue)"
+        let subject = floods[0].subject
         for (course, results) in zip(courses, rounds) {
-            findings.add(subject, course.name, "rate", results.map(\.framesPerSecond), "frames/s")
-            findings.add(subject, course.name, "loop", results.map(\.loopNanoseconds), "ns/frame")
-            findings.add(
-                subject, course.name, "other threads", results.map(\.otherNanoseconds), "ns/frame")
+            findings.add(subject, course.name, results)
         }
         let rates = rounds.map { $0.map(\.framesPerSecond) }
         for (course, watched) in zip(courses, rates).dropFirst() {
@@ -110,7 +100,9 @@ enum WatchCostBenchmark: Benchmark {
         func end() throws {
             if let tail, !tail.isRunning { throw BenchmarkError("\(name): the tail has ended") }
             if let poller, poller.answers == 0 { throw BenchmarkError("\(name): nothing asked") }
-            if let page, page.stream.lines < variety { throw BenchmarkError("\(name): no stream") }
+            if let page, page.stream.lines < FrameFlood.frames {
+                throw BenchmarkError("\(name): no stream")
+            }
             tail?.end()
             poller?.stop()
             page?.close()

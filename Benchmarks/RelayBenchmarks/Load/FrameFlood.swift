@@ -3,12 +3,16 @@
 import Foundation
 import Synchronization
 
-/// A prepared wire sent again and again over a lane, and what relayd's threads used for it.
+/// Everyday RPCs sent again and again over a lane, and what relayd's threads used for them.
 struct FrameFlood {
     let lane: Lane
     let direction: StreamDirection
     private let wire: [UInt8]
-    private let frames: Int
+
+    /// Frames of the wire, each with a correlation ID of its own.
+    static let frames = 16_384
+    /// What is measured, as findings call it.
+    var subject: String { "\(EverydayTraffic.frameBytes) B RPCs \(direction.rawValue)" }
 
     struct Result {
         var framesPerSecond: Double
@@ -21,11 +25,11 @@ struct FrameFlood {
     private static let writeBytes = 64 << 10
     private static let readBytes = 256 << 10
 
-    init(_ lane: Lane, _ direction: StreamDirection, _ wire: [UInt8]) {
+    init(_ lane: Lane, _ direction: StreamDirection) {
         self.lane = lane
         self.direction = direction
-        self.wire = wire
-        frames = wire.count / EverydayTraffic.frameBytes
+        wire = EverydayTraffic.wire(
+            direction == .fromApp ? .app : .headUnit, session: lane.session, count: Self.frames)
     }
 
     /// Sends the wire so many times and waits until all of it has arrived and relayd is done with it.
@@ -64,7 +68,7 @@ struct FrameFlood {
         let seconds = Clock.now() - start
         _ = lane.child.settledProcessorTime()
         let after = try times()
-        let count = Double(frames * repetitions)
+        let count = Double(Self.frames * repetitions)
         return Result(
             framesPerSecond: count / seconds,
             loopNanoseconds: Double(after.loop - before.loop) / count,
@@ -77,5 +81,14 @@ struct FrameFlood {
         let all = threads.values.reduce(0) { $0 + $1.processorNanoseconds }
         let own = threads[try facts.relayLoop()]?.processorNanoseconds ?? 0
         return (own, all - own)
+    }
+}
+
+extension Findings {
+    /// What the rounds of one contestant took.
+    mutating func add(_ subject: String, _ contestant: String, _ rounds: [FrameFlood.Result]) {
+        add(subject, contestant, "rate", rounds.map(\.framesPerSecond), "frames/s")
+        add(subject, contestant, "loop", rounds.map(\.loopNanoseconds), "ns/frame")
+        add(subject, contestant, "other threads", rounds.map(\.otherNanoseconds), "ns/frame")
     }
 }

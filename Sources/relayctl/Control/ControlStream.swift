@@ -30,8 +30,9 @@ extension ControlClient {
                 continue
             }
             return try await channel.executeThenClose { inbound, outbound in
-                try await outbound.write(.head(Self.head(path)))
-                try await outbound.write(.end(nil))
+                // In one go: relayd answers the head, and may have closed before an end of its own.
+                // What cannot be written shows in the answer, that there is none.
+                try? await outbound.write(contentsOf: [.head(Self.head(path)), .end(nil)])
                 try await read(inbound, from: socket.path, path, body)
             }
         }
