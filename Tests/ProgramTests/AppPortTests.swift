@@ -51,7 +51,7 @@ struct AppPortTests {
                 try await stranger.closed()
                 let line = try await relayd.process.errors.first(containing: mistake.advice)
                 #expect(line.contains(mistake.excerpt), "\(line)")
-                #expect(line.contains("explain wrong-port"), "\(line)")
+                #expect(line.contains("explain wrong_port"), "\(line)")
                 try await relayd.process.output.first(containing: mistake.advice)
 
                 try await headUnit.checkBothWays(app, session: 1)

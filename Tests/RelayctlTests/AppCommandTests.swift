@@ -49,7 +49,7 @@ import relayctl
     }()
 
     static let advice = AdviceReport(
-        code: "putfile-crc", at: Samples.start, lastAt: Samples.now, count: 5, app: 1,
+        code: "putfile_crc", at: Samples.start, lastAt: Samples.now, count: 5, app: 1,
         appName: "Relay Test App", text: "PutFile \"icon\" has crc 1, but its data has 2",
         remedy: "compute crc over the bytes of this request", entry: 9)
 
@@ -72,7 +72,7 @@ import relayctl
             "Relay Test App  #1  ID 4711  registered  session 1  protocol 5.4.0  RPC 7.1.0",
             "12 requests, 0 failed",
             "\nAdvice\n  10:33:17 (5×) PutFile \"icon\" has crc 1, but its data has 2\n",
-            "    → compute crc over the bytes of this request (putfile-crc)",
+            "    → compute crc over the bytes of this request (putfile_crc)",
             "\nRegistration\n  asked     10:31:07  RPC 8.0.0  NAVIGATION\n  answered  SUCCESS",
             "\nHMI\n  10:33:17  FULL  AUDIBLE  MAIN\n  10:31:07  NONE\n",
             "\n  video     session 1  since 10:31:07  800×480 H264 RAW  29.9 pictures/s  2.4 Mbit/s",
@@ -218,7 +218,7 @@ import relayctl
         let list = await run("explain")
         #expect(list.code == 0)
         let codes = list.out.split(separator: "\n").compactMap { $0.split(separator: " ").first }
-        #expect(codes.count >= 40 && codes.contains("request-in-none"))
+        #expect(codes.count >= 40 && codes.contains("request_in_none"))
         for code in codes {
             let page = await run("explain", String(code))
             #expect(page.code == 0 && page.out.hasPrefix("\(code)  "))
@@ -231,7 +231,7 @@ import relayctl
     @Test("a mistyped code gets a hint, capitals do not matter") func mistyped() async {
         let result = await run("explain", "request-in-nome")
         #expect(result.code == 64)
-        #expect(result.error.contains("did you mean 'request-in-none'?"))
+        #expect(result.error.contains("did you mean 'request_in_none'?"))
         #expect(await run("explain", "REQUEST-IN-NONE").code == 0)
         #expect(await run("explain", "xyzzy").error.contains("'relayctl explain' lists all codes"))
     }
@@ -258,6 +258,6 @@ import relayctl
         let text = StatusText(width: 100, now: Samples.now, localTime: .utc)
             .render(Samples.snapshot(apps: [app]))
         #expect(text.contains("PutFile \"icon\" has crc 1"))
-        #expect(text.contains("→ compute crc over the bytes of this request (putfile-crc)"))
+        #expect(text.contains("→ compute crc over the bytes of this request (putfile_crc)"))
     }
 }

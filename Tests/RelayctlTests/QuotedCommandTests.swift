@@ -18,7 +18,7 @@ import relayctl
             return nil
         }
         return switch command {
-        case "explain": "request-in-none"
+        case "explain": "request_in_none"
         case "usb": "usb:openxc"
         default: "1"
         }

@@ -117,7 +117,7 @@ import Testing
             #expect(report.permissions.map(\.rpc) == ["Show"])
             #expect(report.files.files.map(\.name) == ["icon"])
             #expect(report.pending.map(\.rpc) == ["Show"])
-            #expect(report.advice.map(\.code) == ["putfile-crc"])
+            #expect(report.advice.map(\.code) == ["putfile_crc"])
             #expect(report.requests == 3)
         }
     }
@@ -205,7 +205,7 @@ import Testing
         try await with { test in
             let list = try APICoding.decode(
                 AdviceList.self, from: body(try await test.get("/v1/advice")))
-            #expect(list.advice.map(\.code) == ["putfile-crc"])
+            #expect(list.advice.map(\.code) == ["putfile_crc"])
             #expect(list.advice.first?.app == 1)
             #expect(list.advice.first?.text.contains("PutFile \"icon\"") == true)
         }
@@ -222,8 +222,8 @@ import Testing
         #expect(lines.records.count == 1)
         #expect(record.level == .warning)
         #expect(record.message.hasPrefix("Relay Test: PutFile \"icon\" has crc 1"))
-        #expect(record.message.hasSuffix("; more: relayctl explain putfile-crc"))
-        #expect(record.journalFields["ADVICE_CODE"] == "putfile-crc")
+        #expect(record.message.hasSuffix("; more: relayctl explain putfile_crc"))
+        #expect(record.journalFields["ADVICE_CODE"] == "putfile_crc")
         #expect(record.journalFields["SDL_CONNECTION"] == "#1")
     }
 }

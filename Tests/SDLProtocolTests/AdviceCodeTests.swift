@@ -13,12 +13,20 @@ import Testing
         #expect(page.remedy.hasSuffix(".") && !page.firstRemedy.hasSuffix("."))
     }
 
-    @Test("codes are short lower-case words, and no two pages are one")
+    @Test("codes are short snake_case words, and no two pages are one")
     func codes() {
         for code in AdviceCode.allCases {
-            #expect(code.rawValue.allSatisfy { $0.isLowercase || $0 == "-" })
+            #expect(code.rawValue.allSatisfy { $0.isLowercase || $0 == "_" })
             #expect(code.rawValue.count <= 24)
         }
         #expect(Set(AdviceCode.allCases.map(\.page.title)).count == AdviceCode.allCases.count)
+    }
+
+    @Test("a code is understood in capitals, and with the hyphens it had before 1.0")
+    func typed() {
+        #expect(AdviceCode(typed: "mtu_near") == .mtuNear)
+        #expect(AdviceCode(typed: "mtu-near") == .mtuNear)
+        #expect(AdviceCode(typed: "Request-In_NONE") == .requestInNone)
+        #expect(AdviceCode(typed: "mtunear") == nil)
     }
 }

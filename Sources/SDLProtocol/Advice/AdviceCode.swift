@@ -5,56 +5,67 @@
 /// are; new ones may come.
 package enum AdviceCode: String, Hashable, Sendable, CaseIterable {
     // Connecting
-    case wrongPort = "wrong-port"
-    case notSDL = "not-sdl"
-    case wrongDevice = "wrong-device"
-    case appStalled = "app-stalled"
-    case headUnitStalled = "head-unit-stalled"
-    case appNotReading = "app-not-reading"
-    case headUnitNotReading = "head-unit-not-reading"
+    case wrongPort = "wrong_port"
+    case notSDL = "not_sdl"
+    case wrongDevice = "wrong_device"
+    case appStalled = "app_stalled"
+    case headUnitStalled = "head_unit_stalled"
+    case appNotReading = "app_not_reading"
+    case headUnitNotReading = "head_unit_not_reading"
 
     // Sessions
-    case startUnanswered = "start-unanswered"
-    case startRefused = "start-refused"
-    case ackMissingKeys = "ack-missing-keys"
-    case ackWrongType = "ack-wrong-type"
-    case ackTooLarge = "ack-too-large"
-    case mtuExceeded = "mtu-exceeded"
-    case mtuNear = "mtu-near"
-    case endWithoutHash = "end-without-hash"
-    case endWrongHash = "end-wrong-hash"
-    case heartbeatUnanswered = "heartbeat-unanswered"
-    case foreignSession = "foreign-session"
-    case secondaryTransport = "secondary-transport"
+    case startUnanswered = "start_unanswered"
+    case startRefused = "start_refused"
+    case ackMissingKeys = "ack_missing_keys"
+    case ackWrongType = "ack_wrong_type"
+    case ackTooLarge = "ack_too_large"
+    case mtuExceeded = "mtu_exceeded"
+    case mtuNear = "mtu_near"
+    case endWithoutHash = "end_without_hash"
+    case endWrongHash = "end_wrong_hash"
+    case heartbeatUnanswered = "heartbeat_unanswered"
+    case foreignSession = "foreign_session"
+    case secondaryTransport = "secondary_transport"
 
     // Registering
-    case duplicateAppName = "duplicate-app-name"
-    case duplicateAppID = "duplicate-app-id"
-    case registeredTwice = "registered-twice"
-    case registrationRefused = "registration-refused"
-    case notRegistered = "not-registered"
+    case duplicateAppName = "duplicate_app_name"
+    case duplicateAppID = "duplicate_app_id"
+    case registeredTwice = "registered_twice"
+    case registrationRefused = "registration_refused"
+    case notRegistered = "not_registered"
     case unregistered = "unregistered"
 
     // Requests and answers
     case disallowed = "disallowed"
-    case requestInNone = "request-in-none"
-    case encryptionNeeded = "encryption-needed"
-    case invalidData = "invalid-data"
-    case requestUnanswered = "request-unanswered"
-    case correlationIDReused = "correlation-id-reused"
-    case answerUnasked = "answer-unasked"
-    case notAnRPC = "not-an-rpc"
-    case noneRequestRate = "none-request-rate"
-    case requestRate = "request-rate"
-    case frameRate = "frame-rate"
+    case requestInNone = "request_in_none"
+    case encryptionNeeded = "encryption_needed"
+    case invalidData = "invalid_data"
+    case requestUnanswered = "request_unanswered"
+    case correlationIDReused = "correlation_id_reused"
+    case answerUnasked = "answer_unasked"
+    case notAnRPC = "not_an_rpc"
+    case noneRequestRate = "none_request_rate"
+    case requestRate = "request_rate"
+    case frameRate = "frame_rate"
 
     // Files, streams, large messages
-    case putFileCRC = "putfile-crc"
-    case putFileLength = "putfile-length"
-    case streamNotAllowed = "stream-not-allowed"
-    case streamNotStarted = "stream-not-started"
-    case messageGap = "message-gap"
-    case messageBroken = "message-broken"
+    case putFileCRC = "putfile_crc"
+    case putFileLength = "putfile_length"
+    case streamNotAllowed = "stream_not_allowed"
+    case streamNotStarted = "stream_not_started"
+    case messageGap = "message_gap"
+    case messageBroken = "message_broken"
+
+    /// The code a person typed: capitals do not matter, nor does "-" for "_", which is how the codes
+    /// were written before 1.0.
+    package init?(typed text: String) {
+        self.init(rawValue: Self.normalised(text))
+    }
+
+    /// What somebody typed, in the spelling of the codes.
+    package static func normalised(_ text: String) -> String {
+        String(text.lowercased().map { $0 == "-" ? "_" : $0 })
+    }
 
     /// What is behind it.
     package var page: AdvicePage {

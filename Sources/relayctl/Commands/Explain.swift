@@ -13,7 +13,7 @@ package struct ExplainCommand: ParsableCommand {
 
             EXAMPLES
               relayctl explain
-              relayctl explain request-in-none
+              relayctl explain request_in_none
 
             EXIT CODES
               0   shown
@@ -28,15 +28,17 @@ package struct ExplainCommand: ParsableCommand {
     package init() {}
 
     package func validate() throws {
-        guard let code, AdviceCode(rawValue: code.lowercased()) == nil else { return }
+        guard let code, AdviceCode(typed: code) == nil else { return }
         let hint =
-            Spelling.nearest(code.lowercased(), in: AdviceCode.allCases.map(\.rawValue))
+            Spelling.nearest(
+                AdviceCode.normalised(code), in: AdviceCode.allCases.map(\.rawValue)
+            )
             .map { "; did you mean '\($0)'?" } ?? "; 'relayctl explain' lists all codes"
         throw ValidationError("there is no code '\(SafeText.clean(code))'\(hint)")
     }
 
     package func run() throws {
-        let code = code.flatMap { AdviceCode(rawValue: $0.lowercased()) }
+        let code = code.flatMap { AdviceCode(typed: $0) }
         let output = Output.current
         guard !self.output.json else {
             let pages = Pages(codes: (code.map { [$0] } ?? AdviceCode.allCases).map(Page.init))

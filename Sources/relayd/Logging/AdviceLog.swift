@@ -1,5 +1,5 @@
 // Advice in relayd's own log: a warning with the code under a name of its own, so that
-// `journalctl ADVICE_CODE=request-in-none` finds it.
+// `journalctl ADVICE_CODE=request_in_none` finds it.
 
 import Logging
 import RelayCore

@@ -65,7 +65,7 @@ import Testing
             told.withLock { $0.append(advice.code.rawValue) }
         }
         // 90 s of it: at the beginning, and after a minute.
-        #expect(told.withLock { $0 } == ["request-in-none", "request-in-none"])
+        #expect(told.withLock { $0 } == ["request_in_none", "request_in_none"])
         let kept = advisor.advice(about: AppID(rawValue: 1))
         #expect(kept.map(\.count).reduce(0, +) == 60)
         #expect(advisor.counts()[.requestInNone] == 60)
