@@ -63,6 +63,6 @@ extension RelayNotice {
     }
 
     private static func text(_ seconds: Double) -> String {
-        seconds == seconds.rounded() ? "\(Int(seconds))" : "\(seconds)"
+        Int(exactly: seconds).map { "\($0)" } ?? "\(seconds)"
     }
 }

@@ -185,4 +185,26 @@ import Testing
         let text = "{\"a\":\"x\u{1B}[31m\n\u{9B}\u{202E}y\u{7F}\"}"
         #expect(try object(text).compacted == #"{"a":"x\u001B[31m\u000A\u009B\u202Ey\u007F"}"#)
     }
+
+    @Test(
+        "compacting leaves nothing that strict readers refuse",
+        arguments: [
+            (#"{"a":1e309}"#, #"{"a":"1e309"}"#),
+            (#"{"a":[-1E+400,1e308,-0.0,1e-400]}"#, #"{"a":["-1E+400",1e308,-0.0,1e-400]}"#),
+            (#"{"a":"1e309","b":true,"c":false}"#, #"{"a":"1e309","b":true,"c":false}"#),
+            (#"{"a":"\ud83d"}"#, #"{"a":"\uFFFD"}"#),
+            (#"{"a":"\uDE97\ud83dx\ud83d\n"}"#, #"{"a":"\uFFFD\uFFFDx\uFFFD\n"}"#),
+            (#"{"a":"\ud83d\ude97\\ud83d\"\u00e9\/"}"#, #"{"a":"\ud83d\ude97\\ud83d\"\u00e9\/"}"#),
+        ])
+    func compactsForStrictReaders(text: String, expected: String) throws {
+        #expect(try object(text).compacted == expected)
+    }
+
+    @Test("compacting an integer of 400 digits makes it a string") func compactsManyDigits() throws
+    {
+        let (large, fits) = (String(repeating: "9", count: 400), String(repeating: "1", count: 309))
+        #expect(
+            try object("{\"a\":\(large),\"b\":\(fits)}").compacted
+                == "{\"a\":\"\(large)\",\"b\":\(fits)}")
+    }
 }

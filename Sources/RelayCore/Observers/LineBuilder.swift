@@ -107,12 +107,19 @@ struct LineBuilder: Sendable {
             append(size)
             append(" B")
         case ..<(1 << 20):
-            append(tenths: UInt64(size) * 10 / 1024)
+            append(tenths: Self.tenths(of: size, unit: 1024))
             append(" KiB")
         default:
-            append(tenths: UInt64(size) * 10 / (1 << 20))
+            append(tenths: Self.tenths(of: size, unit: 1 << 20))
             append(" MiB")
         }
+    }
+
+    /// Rounded down. Divides before it multiplies: a peer may name any size, and the tenths of
+    /// `Int.max` bytes fit no integer.
+    private static func tenths(of size: Int, unit: UInt64) -> UInt64 {
+        let (whole, rest) = size.magnitude.quotientAndRemainder(dividingBy: UInt(unit))
+        return UInt64(whole) * 10 + UInt64(rest) * 10 / unit
     }
 
     /// Nanoseconds for people: 0.3 ms, 8 ms, 12.3 s.

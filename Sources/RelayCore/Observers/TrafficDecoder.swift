@@ -60,7 +60,7 @@ package struct TrafficDecoder: Sendable {
         case .linkOpened(let address, let time):
             now = time
             starts.linkOpened(at: time)
-            entries.append(event(.linkOpened(address: address)))
+            entries.append(event(.linkOpened(address: PrintableText.string(address))))
         case .linkClosed(let reason, let time):
             now = time
             end(nil, into: &entries)

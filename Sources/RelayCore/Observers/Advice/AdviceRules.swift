@@ -150,6 +150,7 @@ struct AdviceRules: Sendable {
 
     /// "10 s".
     static func seconds(_ nanoseconds: Int64) -> String {
-        "\((nanoseconds + 500_000_000) / 1_000_000_000) s"
+        let (whole, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+        return "\(whole + (rest >= 500_000_000 ? 1 : 0)) s"
     }
 }

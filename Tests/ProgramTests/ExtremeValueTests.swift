@@ -1,0 +1,61 @@
+// One RPC of an app, or of a head unit, may not end relayd, whatever stands in it; nor the tool
+// that shows it.
+
+import NIOCore
+import RelayTesting
+import SDLProtocol
+import Testing
+
+@Suite("Extreme values through the built programs", .serialized)
+struct ExtremeValueTests {
+    /// Whose answer of relayctl is text about what peers said.
+    private static let commands = [
+        ["tail", "--once", "-n", "1000"], ["tail", "--once", "-n", "1000", "-v"],
+        ["tail", "--once", "-n", "1000", "--json"], ["show", "20"], ["status"],
+        ["status", "--json"],
+        ["apps"], ["app", "Extreme"], ["app", "Extreme", "--json"], ["advice"],
+        ["advice", "--json"],
+        ["stats"], ["stats", "--json"], ["permissions", "Extreme", "Show"], ["doctor"],
+    ]
+
+    @Test("the largest numbers in what is shown of an RPC, from either side")
+    func numbers() async throws {
+        try await FakeAccessory.run { accessory in
+            try await Relayd.run(accessory: "tcp:127.0.0.1:\(accessory.port)") { relayd in
+                let headUnit = try await accessory.nextLink()
+                let app = try await relayd.connectApp()
+                try await headUnit.start(1, for: app)
+                try await headUnit.register(app, session: 1, name: "Extreme")
+                let functions: [FunctionID] = [
+                    .putFile, .deleteFile, .listFiles, .show, .alert, .performInteraction,
+                    .onVehicleData, .onHMIStatus, .onPermissionsChange, .getSystemCapability,
+                ]
+                var message: UInt32 = 10
+                for value in ExtremeValues.values {
+                    for function in RPCCatalogue.builtIn.functions
+                    where functions.contains(function.id) {
+                        message += 1
+                        let frame = Frame.rpc(
+                            session: 1, message: message, function.type, function.id,
+                            correlation: Int32(message),
+                            json: ExtremeValues.flat(function, value.json))
+                        try await app.send(frame)
+                        #expect(try await headUnit.next() == frame)
+                        try await headUnit.send(frame)
+                        #expect(try await app.next() == frame)
+                    }
+                }
+                for command in Self.commands {
+                    let answer = try await Program.relayctl.run(
+                        command, environment: ["RELAYD_SOCKET": relayd.controlSocket])
+                    guard case .exited(let code) = answer.ending else {
+                        Issue.record("relayctl \(command): \(answer.ending)")
+                        continue
+                    }
+                    #expect(code <= 1 && !answer.output.isEmpty, "\(command): \(answer.errors)")
+                }
+                try await headUnit.checkBothWays(app, session: 1, message + 1)
+            }
+        }
+    }
+}
