@@ -107,6 +107,16 @@ let package = Package(
                 "RelayCore", "SDLProtocol", "SimulatedAccessory", "CShims", nioCore, nioPosix,
             ],
             swiftSettings: settings),
+        // What untrusted bytes can reach, each as one function from bytes to promises kept or broken,
+        // run over the committed inputs; Scripts/fuzz runs the same functions under libFuzzer.
+        .testTarget(
+            name: "FuzzTargets",
+            dependencies: [
+                "relayd", "relayctl", "RelayCore", "AccessoryLinks", "ControlAPI", "SDLProtocol",
+                "SampleApp", "SimulatedAccessory", nioCore, nioPosix, nioEmbedded, logging,
+                .product(name: "HummingbirdCore", package: "hummingbird"),
+            ],
+            swiftSettings: daemonSettings),
         .testTarget(name: "DidYouMeanTests", dependencies: ["DidYouMean"], swiftSettings: settings),
         .testTarget(
             name: "SDLProtocolTests",
@@ -173,5 +183,41 @@ if Context.environment["RELAY_BENCHMARKS"] != nil {
                 nioCore, nioPosix, logging, arguments,
             ],
             path: "Benchmarks/RelayBenchmarks", swiftSettings: settings),
+    ]
+}
+
+// The fuzzer joins only when asked for, as Scripts/fuzz does: every Swift target then counts the edges
+// it passes. What a program consists of is not linked into another program, nor is a test, so all are
+// libraries here, the programs with their entry points out of the way.
+if Context.environment["RELAY_FUZZ"] != nil {
+    let counted: [SwiftSetting] = [.unsafeFlags(["-sanitize=fuzzer", "-enable-testing"])]
+    package.products = [.executable(name: "RelayFuzz", targets: ["RelayFuzz"])]
+    package.targets = package.targets.compactMap { target in
+        guard target.type != .system, target.name != "CShims" else { return target }
+        let settings = (target.swiftSettings ?? []) + counted
+        switch target.name {
+        case "relayd", "relayctl":
+            let entry = [
+                "-Xfrontend", "-entry-point-function-name", "-Xfrontend", "\(target.name)_main",
+            ]
+            return .target(
+                name: target.name, dependencies: target.dependencies, resources: target.resources,
+                swiftSettings: settings + [.unsafeFlags(entry)])
+        case "FuzzTargets":
+            return .target(
+                name: target.name, dependencies: target.dependencies, path: "Tests/FuzzTargets",
+                exclude: ["FuzzReplayTests.swift"], swiftSettings: settings)
+        default:
+            guard target.type == .regular else { return nil }
+            target.swiftSettings = settings
+            return target
+        }
+    }
+    package.targets += [
+        .target(name: "CLibFuzzer", path: "Tests/FuzzProgram/LibFuzzer"),
+        .executableTarget(
+            name: "RelayFuzz", dependencies: ["FuzzTargets", "CLibFuzzer"],
+            path: "Tests/FuzzProgram/Main", swiftSettings: settings,
+            linkerSettings: [.unsafeFlags(["-sanitize=fuzzer", "-use-ld=lld"])]),
     ]
 }

@@ -124,7 +124,7 @@ package struct SampleApp: Sendable {
 
     mutating func fail(_ reason: String) {
         guard outcome == nil else { return }
-        outcome = .failed(reason)
+        outcome = .failed(PrintableText.string(reason, limit: Self.lineLimit))
         nextDeadline = nil
     }
 

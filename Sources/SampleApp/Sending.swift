@@ -6,9 +6,12 @@ import SDLProtocol
 extension SampleApp {
     /// Highest protocol version the app speaks.
     static let protocolVersion = "5.4.1"
+    /// Scalars shown of a line; those of a head unit that means well have under 200.
+    static let lineLimit = 500
 
+    /// The head unit's words are in it, and it is shown on a terminal.
     mutating func say(_ line: String) {
-        output.lines.append(line)
+        output.lines.append(PrintableText.string(line, limit: Self.lineLimit))
     }
 
     /// Travels with a v1 header, as the app cannot know yet what the head unit speaks (SDL protocol

@@ -60,7 +60,8 @@ import Testing
         "invalid UTF-8 is repaired, with and without escapes in the string",
         arguments: [
             [0xFF], [0xC3], [0xC0, 0x80], [0xE2, 0x82], [0xED, 0xA0, 0x80], [0xF8, 0x88],
-            [0xF5, 0x80, 0x80, 0x80],
+            [0xF5, 0x80, 0x80, 0x80], [0xEB, 0xBA], [0xE0, 0x80, 0x80], [0xF4, 0x90, 0x80],
+            [0xF0, 0x9F, 0x98],
         ] as [[UInt8]])
     func repairs(invalid: [UInt8]) throws {
         for escape in ["", "\\n"] {
@@ -70,7 +71,7 @@ import Testing
             let string = try #require(object.string("k"))
             #expect(string.hasPrefix("a\u{FFFD}") && string.hasSuffix("b"))
             let compacted = try JSONObject(ByteBuffer(string: object.compacted))
-            #expect(compacted.string("k")?.hasPrefix("a\u{FFFD}") == true)
+            #expect(compacted.string("k") == string, "repaired as Swift repairs it")
         }
     }
 

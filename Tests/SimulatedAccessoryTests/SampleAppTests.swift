@@ -133,6 +133,26 @@ private struct Bench {
         )
     }
 
+    @Test("what a head unit calls itself moves no cursor, and a refusal neither")
+    func hostileNames() throws {
+        let now = NIODeadline.uptimeNanoseconds(1)
+        var app = SampleApp()
+        _ = app.connected(at: now)
+        let grant = Frame.startServiceACK(
+            session: 1, extra: [(ControlKey.make, .string("a\u{1B}[2Jb\u{202E}"))])
+        let lines = app.receive(grant, at: now).lines
+        #expect(lines.contains { $0.contains("a[2Jb") }, "\(lines)")
+        let refusal = Frame.rpc(
+            session: 1, .response, .registerAppInterface,
+            json: #"{"success":false,"resultCode":"\u001b[31mNO","info":"\u0007"}"#)
+        _ = app.receive(refusal, at: now)
+        guard case .failed(let reason) = app.outcome else {
+            Issue.record("a refused registration is the end")
+            return
+        }
+        #expect(!reason.utf8.contains { $0 < 0x20 }, "\(reason)")
+    }
+
     @Test("an app that stays leaves politely when told to")
     func stays() throws {
         var configuration = SampleApp.Configuration()

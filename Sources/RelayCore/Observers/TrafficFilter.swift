@@ -105,7 +105,8 @@ package struct TrafficFilterError: Error, Hashable, Sendable, CustomStringConver
 
     package var description: String {
         let hint = didYouMean.map { "; did you mean '\($0)'?" } ?? ""
-        return "unknown RPC function '\(unknownFunction)', expected a name of the RPC "
+        let shown = PrintableText.string(unknownFunction, limit: 100)
+        return "unknown RPC function '\(shown)', expected a name of the RPC "
             + "specification such as Show or OnHMIStatus\(hint)"
     }
 }

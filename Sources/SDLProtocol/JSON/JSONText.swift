@@ -66,27 +66,31 @@ enum JSONText {
         return value
     }
 
-    /// UTF-8 of two to four bytes; a byte that fits nowhere is skipped alone.
+    /// UTF-8 of two to four bytes. What is none becomes one U+FFFD for as many bytes as may begin a
+    /// character (Unicode, "U+FFFD Substitution of Maximal Subparts"), as in Swift's own strings.
     static func multibyte(_ text: Span<UInt8>, _ at: inout Int, end: Int) -> Unicode.Scalar {
         let first = text[at]
         at += 1
-        let (more, smallest): (Int, UInt32)
+        var (more, allowed): (UInt32, ClosedRange<UInt8>)
         switch first {
-        case 0xC2...0xDF: (more, smallest) = (1, 0x80)
-        case 0xE0...0xEF: (more, smallest) = (2, 0x800)
-        case 0xF0...0xF4: (more, smallest) = (3, 0x10000)
+        case 0xC2...0xDF: (more, allowed) = (1, 0x80...0xBF)
+        case 0xE0: (more, allowed) = (2, 0xA0...0xBF)
+        case 0xED: (more, allowed) = (2, 0x80...0x9F)
+        case 0xE1...0xEF: (more, allowed) = (2, 0x80...0xBF)
+        case 0xF0: (more, allowed) = (3, 0x90...0xBF)
+        case 0xF1...0xF3: (more, allowed) = (3, 0x80...0xBF)
+        case 0xF4: (more, allowed) = (3, 0x80...0x8F)
         default: return "\u{FFFD}"
         }
-        guard at + more <= end else { return "\u{FFFD}" }
-        var value = UInt32(first) & (0x3F >> UInt32(more))
-        for offset in 0..<more {
-            let byte = text[at + offset]
-            guard byte & 0xC0 == 0x80 else { return "\u{FFFD}" }
-            value = value << 6 | UInt32(byte & 0x3F)
+        var value = UInt32(first) & (0x3F >> more)
+        while more > 0 {
+            guard at < end, allowed.contains(text[at]) else { return "\u{FFFD}" }
+            value = value << 6 | UInt32(text[at] & 0x3F)
+            at += 1
+            more -= 1
+            allowed = 0x80...0xBF
         }
-        guard value >= smallest, let scalar = Unicode.Scalar(value) else { return "\u{FFFD}" }
-        at += more
-        return scalar
+        return Unicode.Scalar(value) ?? "\u{FFFD}"
     }
 }
 

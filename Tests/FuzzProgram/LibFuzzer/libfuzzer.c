@@ -1,0 +1,1 @@
+// A header alone is no target for the package manager.

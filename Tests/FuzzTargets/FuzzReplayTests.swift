@@ -1,0 +1,42 @@
+// The fuzz targets without the fuzzer: what it has kept and found is run again with every test run.
+
+import Testing
+
+/// What Scripts/fuzz has kept and found, once more, without the fuzzer.
+@Suite("Fuzz targets")
+struct FuzzReplayTests {
+    @Test("keep their promises for every kept input", arguments: FuzzTarget.all.map(\.name))
+    func replay(name: String) throws {
+        let target = try #require(FuzzTarget.named(name))
+        let inputs = try FuzzCorpus.inputs(of: name)
+        #expect(!inputs.isEmpty, "there are inputs of \(name)")
+        for input in inputs {
+            do {
+                try input.bytes.withUnsafeBytes { try target.run($0) }
+            } catch {
+                Issue.record("\(input): \(error)")
+            }
+        }
+    }
+
+    @Test("keep their promises for nothing at all", arguments: FuzzTarget.all.map(\.name))
+    func nothing(name: String) throws {
+        try FuzzTarget.named(name)?.run(UnsafeRawBufferPointer(start: nil, count: 0))
+    }
+
+    @Test("a broken promise is told")
+    func broken() {
+        #expect(throws: BrokenPromise.self) { try ensure(false, "") }
+    }
+
+    @Test("a script is read as it was written, and any bytes are one")
+    func script() {
+        let steps = [FuzzScript.Step(3, of: 2, [1, 2, 3]), FuzzScript.Step(0, [])]
+        let bytes = FuzzScript.bytes(of: steps)
+        #expect(bytes == [0x23, 3, 0, 1, 2, 3, 0, 0, 0])
+        bytes.withUnsafeBytes { #expect(Array(FuzzScript($0)).map(\.bytes) == [[1, 2, 3], []]) }
+        ([7, 200, 0, 1] as [UInt8]).withUnsafeBytes { raw in
+            #expect(Array(FuzzScript(raw)).count > 0)
+        }
+    }
+}
