@@ -1,12 +1,12 @@
 // How sdl_core cuts frames from a connection; written apart from relayd's decoder, which it tests.
 
-import NIOCore
-import SDLProtocol
+package import NIOCore
+package import SDLProtocol
 
 /// Bytes in; frames and malformed ones out. After a header that cannot be one it moves on by a byte,
 /// and such a run counts once; a header that can be one, but breaks a rule, counts for itself.
-struct SDLCoreFraming {
-    enum Piece {
+package struct SDLCoreFraming {
+    package enum Piece {
         case frame(Frame)
         case malformed
     }
@@ -14,7 +14,9 @@ struct SDLCoreFraming {
     private var bytes = ByteBuffer()
     private var isInRun = false
 
-    mutating func append(_ more: ByteBuffer) {
+    package init() {}
+
+    package mutating func append(_ more: ByteBuffer) {
         if bytes.readableBytes == 0 {
             bytes = more
         } else {
@@ -23,9 +25,9 @@ struct SDLCoreFraming {
     }
 
     /// Nothing that was begun is left.
-    var isEmpty: Bool { bytes.readableBytes == 0 }
+    package var isEmpty: Bool { bytes.readableBytes == 0 }
 
-    mutating func next() -> Piece? {
+    package mutating func next() -> Piece? {
         while bytes.readableBytes >= 8 {
             switch look() {
             case .incomplete: return nil

@@ -62,6 +62,8 @@ package struct SDLCoreHabits: Sendable {
     /// StartService is answered after `lateStart`; what comes behind is answered at once.
     package var lateStartChance = 0.0
     package var lateStart: TimeAmount = .seconds(14)
+    /// A StartService that asks for protection begins a handshake which nobody finishes.
+    package var unansweredProtectionChance = 0.0
 
     package init() {}
 

@@ -19,6 +19,8 @@ extension SDLCoreModel {
     }
 
     mutating func handle(_ message: QueuedMessage) {
+        isHandlingHalf = message.missing > 0
+        defer { isHandlingHalf = false }
         guard !isStopping, connections[message.connection] != nil,
             let header = RPCHeader(message.payload), header.type == .request
         else { return }

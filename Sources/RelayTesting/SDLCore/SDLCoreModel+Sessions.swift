@@ -108,6 +108,7 @@ extension SDLCoreModel {
     /// The RPC service is to be protected, which it cannot be: sdl_core ends the service, refuses,
     /// and keeps both session and app.
     private mutating func refuseProtection(_ item: QueuedFrame) {
+        if chance(habits.unansweredProtectionChance) { return }
         let number = item.frame.sessionID
         guard let session = sessions[number], !session.isEndedByCore else {
             return refuse(item, reason: "Service is not available")

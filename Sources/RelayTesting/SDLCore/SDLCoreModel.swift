@@ -48,6 +48,7 @@ package struct SDLCoreModel {
     var now = NIODeadline.uptimeNanoseconds(0)
     var random: SeededGenerator
     var outbox: [Output] = []
+    var isHandlingHalf = false
 
     package init(habits: SDLCoreHabits = SDLCoreHabits(), seed: UInt64 = 1) {
         self.habits = habits
@@ -192,9 +193,14 @@ package struct SDLCoreModel {
         counters.framesSent += 1
         let sent = Sent(
             connection: connection, frame: frame, life: sessions[frame.sessionID]?.life,
-            cause: cause)
+            cause: cause, isAboutHalf: isHandlingHalf)
         outbox.append(.frame(sent))
     }
+
+    /// Messages whose end has not come, of running sessions and of ended ones.
+    package var unfinishedMessages: Int { halves.count }
+    /// Whether the connection was made deaf.
+    package func isDeaf(_ id: ConnectionID) -> Bool { connections[id]?.isDeaf ?? false }
 
     /// Running sessions, lowest number first.
     package var running: [Session] { sessions.all.compactMap(\.self) }

@@ -25,6 +25,8 @@ extension SDLCoreModel {
         package var life: Int?
         /// The life of the session that caused it: another one when an answer comes late.
         package var cause: Int
+        /// Answers a message that never came as a whole.
+        package var isAboutHalf = false
     }
 
     /// A file that the head unit believes to have.

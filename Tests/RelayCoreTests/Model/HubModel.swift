@@ -1,0 +1,367 @@
+// Who may get what: a slow and obvious account of sessions, grants, frames and goodbyes, kept beside
+// the hub and from outside, by what goes in and what comes out.
+
+import NIOCore
+import RelayTesting
+import SDLProtocol
+
+@testable import RelayCore
+
+/// Notes what apps and head unit say and checks each frame the hub writes.
+///
+/// Written from the protocol and from sdl_core's habits. It knows nothing of the router's phases: a
+/// life of a session belongs to the app that was shown its grant, from the grant to the number's next
+/// grant or the link's end. The words of a goodbye are the hub's own affair; what they lead to is
+/// checked at the head unit.
+struct HubModel {
+    /// A promise that was not kept.
+    struct Violation: Hashable {
+        enum Kind: String {
+            case wrongApp, wrongSession, order, lostDown, lostUp, grantLost, grantWrong
+            case answerMissing, twoAnswers, unasked, closed, malformed, mixture, stray, ghost, left
+            case overtaken, flood, deaf
+        }
+        var kind: Kind
+        var text: String
+    }
+
+    typealias AppNumber = Int
+
+    /// A StartService that has no answer yet.
+    struct Start {
+        var app: AppNumber
+        var frame: Frame
+        var isOnLink = false
+        /// One more than an app may have waiting.
+        var isSurplus = false
+        var until: NIODeadline
+    }
+
+    struct App {
+        var number: AppNumber
+        var isConnected = true
+        /// It was told to go, or it cannot stay.
+        var mayBeClosed = false
+        /// Frames for a lane of a session that have not come out on the link.
+        var lanes: [Lane: [Frame]] = [:]
+        /// The number of each frame of `lanes` among all frames of the app.
+        var order: [Lane: [Int]] = [:]
+        var frames = 0
+        var refusable = 0
+    }
+
+    struct Lane: Hashable {
+        var session: UInt8
+        var life: Int
+        var service: UInt8
+    }
+
+    /// What the hub has been given by the head unit and has not shown to have used.
+    struct Said {
+        var sent: SDLCoreModel.Sent
+        /// Who waited for a grant like this, with a StartService on the link, when it came.
+        var waiting: [AppNumber] = []
+    }
+
+    private(set) var violations: [Violation] = []
+    var apps: [AppNumber: App] = [:]
+    /// Of all apps, in the order the hub got them.
+    var starts: [Start] = []
+    /// Those of apps that have left.
+    var abandoned: [Frame] = []
+    var said = CircularBuffer<Said>()
+    /// Lives whose grant an app was shown.
+    var ownerOfLife: [Int: AppNumber] = [:]
+    /// The life the hub knows each number by.
+    var lives = [Int?](repeating: nil, count: 256)
+    /// Lives that one side has ended.
+    var ended: Set<Int> = []
+    /// Lives of surplus grants that were given back.
+    var isLinkUp = false
+    /// Bytes on the line may be lost or invented.
+    var isLossy = false
+    /// Lives that the head unit ended as a flood.
+    var flooded: Set<Int> = []
+    var now = NIODeadline.uptimeNanoseconds(0)
+    var strays = 0
+
+    mutating func fail(_ kind: Violation.Kind, _ text: String) {
+        violations.append(Violation(kind: kind, text: text))
+    }
+
+    /// `holdTimeout`, one `startServiceTimeout` for each start that may be before it, and a little.
+    private static let startPatience: TimeAmount = .seconds(60 + 20 * 50)
+
+    /// `maximumPendingStartsPerApp`.
+    private static let mostStarts = RelayConfiguration().maximumPendingStartsPerApp
+
+    // MARK: - What apps do
+
+    mutating func connected(_ number: AppNumber) {
+        apps[number] = App(number: number)
+    }
+
+    /// A whole frame of the app has come to the hub.
+    mutating func appSays(_ frame: Frame, _ number: AppNumber) {
+        if frame.controlType == .startService, frame.service == .rpc, frame.sessionID == 0 {
+            let pending = starts.count { $0.app == number }
+            starts.append(
+                Start(
+                    app: number, frame: frame, isSurplus: pending >= Self.mostStarts,
+                    until: now + Self.startPatience))
+            return
+        }
+        let session = frame.sessionID
+        guard let life = lives[Int(session)], ownerOfLife[life] == number else {
+            apps[number]?.refusable += 1
+            return
+        }
+        let lane = Lane(session: session, life: life, service: frame.service.rawValue)
+        let count = apps[number]?.frames ?? 0
+        apps[number]?.frames += 1
+        apps[number]?.lanes[lane, default: []].append(frame)
+        apps[number]?.order[lane, default: []].append(count)
+        if frame.controlType == .endService, frame.service == .rpc { ended.insert(life) }
+    }
+
+    mutating func disconnected(_ number: AppNumber) {
+        apps[number]?.isConnected = false
+        abandoned += starts.filter { $0.app == number && !$0.isOnLink }.map(\.frame)
+        starts.removeAll { $0.app == number }
+    }
+
+    // MARK: - What the hub writes to the link
+
+    mutating func writtenToLink(_ frame: Frame) {
+        if frame.controlType == .startService, frame.service == .rpc, frame.sessionID == 0 {
+            return startWritten(frame)
+        }
+        guard let life = lives[Int(frame.sessionID)] else { return }
+        // A grant that nobody was shown: its goodbye is the hub's own affair.
+        guard let number = ownerOfLife[life], let app = apps[number] else { return }
+        let lane = Lane(
+            session: frame.sessionID, life: life, service: frame.service.rawValue)
+        let waiting = app.lanes[lane] ?? []
+        if let place = waiting.firstIndex(of: frame) {
+            if place > 0 {
+                fail(.order, "\(place) frames of app \(number) were passed by \(frame)")
+            }
+            let count = app.order[lane]?[place] ?? 0
+            if frame.controlType == .endService, frame.service == .rpc {
+                checkNothingIsLeft(of: app, before: count, frame, lane)
+            }
+            apps[number]?.lanes[lane]?.removeFirst(place + 1)
+            apps[number]?.order[lane]?.removeFirst(place + 1)
+            return
+        }
+        // The hub may have used already a new grant of this number.
+        let isNew = said.contains { said in
+            said.sent.frame.controlType == .startServiceACK && said.sent.life != life
+                && said.sent.frame.sessionID == frame.sessionID
+        }
+        if isNew { return }
+        // Not the app's. The hub may end what an app has left, or what is to go.
+        if !app.isConnected || app.mayBeClosed || ended.contains(life) {
+            if frame.controlType == .endService, frame.service == .rpc, isLinkUp {
+                checkNothingIsLeft(of: app, before: .max, frame, lane)
+                ended.insert(life)
+            }
+            return
+        }
+        // It answers heartbeats in an app's place where it is told to.
+        if frame.controlType == .heartbeatACK { return }
+        fail(.wrongSession, "on the link in session of app \(number), who did not say it: \(frame)")
+    }
+
+    private mutating func checkNothingIsLeft(
+        of app: App, before count: Int, _ end: Frame, _ lane: Lane
+    ) {
+        for (other, frames) in app.lanes where other.life == lane.life {
+            guard let order = app.order[other]?.first, order < count, let frame = frames.first,
+                frame != end
+            else { continue }
+            fail(.overtaken, "\(end) goes before \(frame) of app \(app.number)")
+        }
+    }
+
+    /// Which of the equal ones it was can only be told by their order.
+    private mutating func startWritten(_ frame: Frame) {
+        guard let place = starts.firstIndex(where: { $0.frame == frame && !$0.isOnLink }) else {
+            // Its app said it last and left.
+            if let place = abandoned.firstIndex(of: frame) {
+                abandoned.remove(at: place)
+                return
+            }
+            return fail(.unasked, "on the link and asked for by no app: \(frame)")
+        }
+        starts[place].isOnLink = true
+    }
+
+    // MARK: - What the head unit says
+
+    /// The last byte of a frame of the head unit has come to the hub.
+    mutating func headUnitSays(_ sent: SDLCoreModel.Sent) {
+        var entry = Said(sent: sent)
+        if sent.frame.controlType == .startServiceACK {
+            entry.waiting = starts.filter {
+                $0.isOnLink && $0.frame.asksForV5 == (sent.frame.version >= 5)
+            }.map(\.app)
+        }
+        said.append(entry)
+    }
+
+    /// The hub has written a frame to an app.
+    mutating func writtenToApp(_ frame: Frame, _ number: AppNumber) {
+        // Earlier frames that are not this one were dropped, rightly or not.
+        // On a lossy line an earlier one that looks the same may have been lost.
+        let place =
+            isLossy
+            ? said.lastIndex { $0.sent.frame == frame } : said.firstIndex { $0.sent.frame == frame }
+        if let place {
+            let index = said.distance(from: said.startIndex, to: place)
+            for _ in 0..<index { pass(said.removeFirst(), to: nil) }
+            return pass(said.removeFirst(), to: number)
+        }
+        switch frame.controlType {
+        case .startServiceNAK where frame.sessionID == 0: answered(number)
+        case .endService where apps[number]?.mayBeClosed == true: break
+        case .registerSecondaryTransportNAK: break
+        case _ where isLossy: break
+        default: fail(.unasked, "app \(number) got \(frame), which the head unit did not say")
+        }
+    }
+
+    /// Nothing more can come of what the hub has been given.
+    mutating func settled() {
+        // On a lossy line whole frames may be held back until more is known.
+        guard !isLossy else { return }
+        while !said.isEmpty { pass(said.removeFirst(), to: nil) }
+    }
+
+    /// - Parameter number: Who got it; nil when nobody did.
+    private mutating func pass(_ entry: Said, to number: AppNumber?) {
+        let sent = entry.sent
+        let frame = sent.frame
+        switch (frame.controlType, frame.service) {
+        case (.startServiceACK, .rpc) where sent.life.map { ownerOfLife[$0] == nil } ?? false:
+            return grant(entry, to: number)
+        case (.startServiceNAK, .rpc) where frame.sessionID == 0:
+            if let number { answered(number) }
+            return
+        default: break
+        }
+        guard let life = sent.life else {
+            // Late: for a life that is over. Whoever has the number may see it.
+            if let number, let now = lives[Int(frame.sessionID)], now != sent.cause {
+                stray(sent, number)
+            }
+            return
+        }
+        let owner = ownerOfLife[life]
+        let isEnd = frame.controlType == .endService && frame.service == .rpc
+        defer { if isEnd { ended.insert(life) } }
+        guard let number else {
+            guard let owner, let app = apps[owner], app.isConnected, !app.mayBeClosed,
+                !ended.contains(life), !isLossy, lives[Int(frame.sessionID)] == life,
+                // Answers to whoever was there before are better swallowed.
+                sent.cause == life
+            else { return }
+            return fail(.lostDown, "app \(owner) did not get \(frame)")
+        }
+        guard number == owner else {
+            return fail(
+                .wrongApp,
+                "app \(number) got \(frame) of life \(life), which is app \(owner ?? 0)'s")
+        }
+        if sent.cause != life { stray(sent, number) }
+    }
+
+    /// An answer to another's request.
+    private mutating func stray(_ sent: SDLCoreModel.Sent, _ number: AppNumber) {
+        strays += 1
+        guard sent.isAboutHalf else { return }
+        fail(
+            .stray,
+            "app \(number) got the answer to a half message of life \(sent.cause): \(sent.frame)")
+    }
+
+    private mutating func grant(_ entry: Said, to number: AppNumber?) {
+        let sent = entry.sent
+        guard let life = sent.life else { return }
+        let session = Int(sent.frame.sessionID)
+        lives[session] = life
+        let isV5 = sent.frame.version >= 5
+        guard let number else {
+            let waiting = entry.waiting.first { number in
+                apps[number]?.mayBeClosed == false && starts.contains { $0.app == number }
+            }
+            if let waiting, !isLossy {
+                fail(.grantLost, "\(sent.frame) did not reach app \(waiting), who waits")
+            }
+            return
+        }
+        if !starts.contains(where: { $0.app == number && $0.frame.asksForV5 == isV5 }) {
+            fail(.grantWrong, "app \(number) got \(sent.frame), and did not ask for it")
+        }
+        ownerOfLife[life] = number
+        answered(number, isV5: isV5)
+    }
+
+    /// - Parameter isV5: What was granted; nil for a refusal.
+    private mutating func answered(_ number: AppNumber, isV5: Bool? = nil) {
+        let own = starts.indices.filter {
+            starts[$0].app == number && (isV5 == nil || starts[$0].frame.asksForV5 == isV5)
+        }
+        let surplus = own.first { starts[$0].isSurplus && isV5 == nil }
+        guard let place = surplus ?? own.first(where: { starts[$0].isOnLink }) ?? own.first else {
+            return fail(.twoAnswers, "app \(number) got an answer to no StartService")
+        }
+        starts.remove(at: place)
+    }
+
+    // MARK: - Time, the link, the end
+
+    mutating func advance(to now: NIODeadline) {
+        self.now = now
+        for start in starts where start.until < now && apps[start.app]?.mayBeClosed == false {
+            fail(.answerMissing, "app \(start.app) waits for an answer to StartService")
+        }
+        starts.removeAll { $0.until < now }
+    }
+
+    mutating func linkClosed() {
+        for place in starts.indices {
+            starts[place].isOnLink = false
+            starts[place].until = now + Self.startPatience
+        }
+        said.removeAll()
+        isLinkUp = false
+        lives = [Int?](repeating: nil, count: 256)
+        for number in apps.keys {
+            apps[number]?.lanes = [:]
+            apps[number]?.order = [:]
+        }
+    }
+
+    mutating func linkOpened() {
+        for place in starts.indices { starts[place].isOnLink = false }
+        isLinkUp = true
+    }
+
+    /// The link has taken everything. What apps with an open session have said has gone out.
+    mutating func checkAllHasGoneOut() {
+        for app in apps.values where app.isConnected && !app.mayBeClosed && isLinkUp {
+            for (lane, frames) in app.lanes where !frames.isEmpty {
+                guard !ended.contains(lane.life), lives[Int(lane.session)] == lane.life else {
+                    continue
+                }
+                fail(.lostUp, "\(frames.count) frames of app \(app.number), first \(frames[0])")
+            }
+        }
+    }
+}
+
+extension Frame {
+    /// sdl_core grants protocol 5 to those who name it, or have a v5 header.
+    var asksForV5: Bool { version >= 5 || payloadBytes > 0 }
+}

@@ -1,0 +1,162 @@
+// Runs a dialogue to its end, looks at what is left, and cuts a failing one down to its core.
+
+import NIOCore
+import NIOEmbedded
+import RelayTesting
+import SDLProtocol
+
+@testable import RelayCore
+
+extension HubScript {
+    struct Result {
+        var violations: [HubModel.Violation]
+        var story: [String]
+        /// Steps and the frames and pieces that passed.
+        var frames: Int
+    }
+
+    /// - Parameter tellsStory: Also say what happened.
+    func run(tellsStory: Bool = false) -> Result {
+        do {
+            let world = try HubWorld(setting, tellsStory: tellsStory)
+            var isOver = false
+            for step in steps {
+                try world.carryOut(step)
+                // The first violation is the one to look at; later ones may follow from it.
+                guard world.model.violations.isEmpty else {
+                    isOver = true
+                    break
+                }
+            }
+            if !isOver { try world.finish() }
+            world.tearDown()
+            return Result(
+                violations: world.model.violations, story: world.story, frames: world.frames)
+        } catch {
+            return Result(
+                violations: [.init(kind: .left, text: "\(error)")], story: [], frames: 0)
+        }
+    }
+
+    /// The same dialogue with as few steps as show the same violation.
+    func shrunk(_ kind: HubModel.Violation.Kind) -> HubScript {
+        var best = self
+        var size = max(1, steps.count / 2)
+        while size >= 1 {
+            var start = 0
+            while start < best.steps.count {
+                var shorter = best
+                shorter.steps.removeSubrange(start..<min(start + size, best.steps.count))
+                if shorter.run().violations.first?.kind == kind {
+                    best = shorter
+                } else {
+                    start += size
+                }
+            }
+            if size == 1 { break }
+            size /= 2
+        }
+        return best
+    }
+
+    /// What failed, as a list to read, and how to run it again.
+    func report(_ violation: HubModel.Violation) -> String {
+        let short = shrunk(violation.kind)
+        let result = short.run(tellsStory: true)
+        let what = result.violations.first ?? violation
+        return """
+            \(what.kind.rawValue): \(what.text)
+            Seed \(setting.seed), \(short.steps.count) of \(steps.count) steps are enough:
+            \(result.story.map { "    " + $0 }.joined(separator: "\n"))
+            Run it again: RELAY_MODEL_SEED=\(setting.seed) swift test --filter HubModelTests
+            """
+    }
+}
+
+extension HubWorld {
+    /// The dialogue is over: everything arrives, apps leave, and nothing may be left behind.
+    func finish() throws {
+        core.habits.unansweredStartChance = 0
+        core.habits.lateStartChance = 0
+        for app in apps { app.setSlow(false) }
+        try openLink()
+        flow()
+        pass(.milliseconds(200))
+        flow()
+        model.checkAllHasGoneOut()
+        for (index, app) in apps.enumerated().reversed() where index % 2 == 0 { app.leave() }
+        pass(.seconds(25))
+        flow()
+        for app in apps.reversed() { app.leave() }
+        pass(.seconds(25))
+        flow()
+        if link == nil { try openLink() }
+        // What was given up may still be answered, what was never answered is given up.
+        pass(.seconds(90))
+        flow()
+        checkNothingIsLeft()
+        try checkNewcomer()
+    }
+
+    private func checkNothingIsLeft() {
+        guard !setting.isLossy else { return }
+        for session in core.running {
+            let app = session.app.map { ", with \($0.appID)" } ?? ""
+            model.fail(.ghost, "session \(session.id) of the head unit\(app) has no app any more")
+        }
+        let left = [
+            ("apps", switchboard.apps.count), ("sessions", switchboard.openSessions),
+            ("farewells", switchboard.farewellSessions), ("starts", switchboard.waitingStarts),
+            ("bytes for the link", switchboard.linkQueuedBytes),
+            ("grants", switchboard.router.grants.count),
+            ("apps of the router", switchboard.router.apps.count),
+            ("timers", switchboard.wakeUp == nil && switchboard.linkLook == nil ? 0 : 1),
+        ]
+        for (name, count) in left where count > 0 {
+            model.fail(.left, "\(count) \(name) when all apps have gone")
+        }
+        if core.counters.floods > 0 { model.fail(.flood, "the head unit ended a session as flood") }
+        if core.counters.malformed > 0 {
+            model.fail(.malformed, "the head unit counted \(core.counters.malformed) frames")
+        }
+    }
+
+    /// Whoever comes next is served as if nothing had been.
+    private func checkNewcomer() throws {
+        guard !setting.isLossy else { return }
+        let app = try connect()
+        app.say(.startService())
+        app.push(.max)
+        pass(.seconds(1))
+        flow()
+        guard let grant = app.session(0) else {
+            return model.fail(.answerMissing, "an app that comes afterwards gets no session")
+        }
+        let steps = [
+            HubStep(kind: .register, which: 0, amount: 0),
+            HubStep(kind: .file, which: 0, amount: 1),
+        ]
+        for step in steps {
+            try carryOut(step)
+            pass(.seconds(1))
+            flow()
+        }
+        if core.sessions[grant.sessionID]?.app == nil {
+            model.fail(.ghost, "an app that comes afterwards cannot register")
+        }
+        if !core.stored.contains(where: { $0.lives == [core.sessions[grant.sessionID]?.life ?? 0] })
+        {
+            model.fail(.mixture, "the file of an app that comes afterwards is not stored")
+        }
+        app.leave()
+        pass(.seconds(5))
+        flow()
+    }
+
+    /// Embedded channels want to be closed.
+    func tearDown() {
+        for app in apps.reversed() { app.leave() }
+        link?.close()
+        loop.run()
+    }
+}

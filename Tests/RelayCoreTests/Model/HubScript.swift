@@ -1,0 +1,117 @@
+// Random dialogues as data: what happens, step by step, made from a seed and cut down when it fails.
+
+import NIOCore
+import RelayTesting
+
+@testable import RelayCore
+
+/// One thing that happens. Steps choose among what is there, so each makes sense, or does nothing,
+/// whatever came before: any part of a dialogue is a dialogue.
+struct HubStep: Hashable {
+    enum Kind: Int, CaseIterable {
+        // Apps
+        case connect, start, register, show, alert, file, bulkFile, goOn, stream, heartbeat
+        case unregister, endService, endAtOnce, protect, foreign, garbage, flood, burst
+        case leave, crash, slow, fast
+        // The head unit
+        case coreEnds, notify, notifyLarge, coreStops
+        // The link
+        case noise, linkLost, linkBack
+        case pass, wait, longWait, disconnect
+    }
+
+    var kind: Kind
+    /// Which app, session or frame, out of those there are.
+    var which: Int
+    /// Bytes, frames or time, as the kind has it.
+    var amount: Int
+}
+
+/// What does not change during a dialogue.
+struct HubSetting {
+    var seed: UInt64
+    var habits = SDLCoreHabits()
+    var configuration = RelayConfiguration()
+    /// Bytes the link's kernel takes; more waits in the channel, and then in the scheduler.
+    var kernelBytes = Int.max
+    /// What each step lets through of the link; nil is everything.
+    var passBytes: Int?
+    /// The line may bring bytes that the head unit never sent.
+    var isLossy = false
+    /// Frames arrive in pieces of at most so many bytes.
+    var pieceBytes = Int.max
+
+    /// Half of the dialogues are of everyday kind; each of the others makes one thing hard.
+    init(seed: UInt64) {
+        self.seed = seed
+        var random = SeededGenerator(seed: seed)
+        // What is counted per second costs less to reach.
+        habits.framesPerSecond = 120
+        configuration.framesPerSecond = 100
+        configuration.linkQueueBytes = 8 << 10
+        configuration.connectionsPerSecond = 0
+        configuration.tapQueueBytes = 0
+        switch seed % 8 {
+        case 1:
+            kernelBytes = 2000
+            passBytes = 1500
+        case 2:
+            kernelBytes = 300
+            passBytes = 100
+        case 3:
+            pieceBytes = 1 + Int.random(in: 0..<40, using: &random)
+        case 4:
+            habits.unansweredStartChance = 0.3
+        case 5:
+            habits.lateStartChance = 0.3
+            habits.lateStart = .seconds(Int64.random(in: 2...50, using: &random))
+        case 6:
+            habits.unansweredProtectionChance = 0.7
+            kernelBytes = 4000
+        case 7:
+            isLossy = seed % 16 == 7
+            configuration.whenLinkLost = .keep
+        default: break
+        }
+        if seed / 8 % 2 == 0 {
+            habits.lateAnswerChance = 0
+            habits.lateAnswerChanceV4 = 0
+            habits.lateRefusalChance = 0
+        }
+        if Int.random(in: 0..<4, using: &random) == 0 { configuration.foreignFrames = .close }
+        if Int.random(in: 0..<4, using: &random) == 0 { configuration.whenSlow = .hold }
+    }
+}
+
+/// A dialogue that can be repeated.
+struct HubScript {
+    var setting: HubSetting
+    var steps: [HubStep]
+
+    /// - Parameter length: Steps.
+    init(seed: UInt64, length: Int = 100) {
+        setting = HubSetting(seed: seed)
+        var random = SeededGenerator(seed: seed &* 0x9E37_79B9)
+        let kinds = Self.kinds(isLossy: setting.isLossy)
+        steps = (0..<length).map { _ in
+            let kind = kinds[Int.random(in: 0..<kinds.count, using: &random)]
+            return HubStep(
+                kind: kind, which: Int.random(in: 0..<64, using: &random),
+                amount: Int.random(in: 0..<4096, using: &random))
+        }
+    }
+
+    private static func kinds(isLossy: Bool) -> [HubStep.Kind] {
+        let weights: [(HubStep.Kind, Int)] = [
+            (.connect, 8), (.start, 10), (.register, 10), (.show, 10), (.alert, 1), (.file, 5),
+            (.bulkFile, 5), (.goOn, 12), (.stream, 2), (.heartbeat, 1), (.unregister, 2),
+            (.endService, 2), (.endAtOnce, 2), (.protect, 2), (.foreign, 1), (.garbage, 1),
+            (.flood, 1), (.burst, 3), (.leave, 3), (.crash, 4), (.slow, 1), (.fast, 2),
+            (.coreEnds, 2),
+            (.notify, 4), (.notifyLarge, 2), (.coreStops, 0), (.noise, isLossy ? 3 : 0),
+            (.linkLost, 1), (.linkBack, 2), (.pass, 10), (.wait, 12), (.longWait, 2),
+            (.disconnect, 1),
+        ]
+        return weights.flatMap { [HubStep.Kind](repeating: $0.0, count: $0.1) }
+    }
+}

@@ -1,0 +1,204 @@
+// What each kind of step does.
+
+import NIOCore
+import NIOEmbedded
+import RelayTesting
+import SDLProtocol
+
+@testable import RelayCore
+
+extension HubWorld {
+    /// Most apps at once; few, so that they meet.
+    private static var mostApps: Int { 6 }
+
+    func carryOut(_ step: HubStep) throws {
+        switch step.kind {
+        case .connect:
+            guard apps.count < Self.mostApps else { return }
+            _ = try connect()
+        case .linkLost: closeLink()
+        case .linkBack: try openLink()
+        case .pass:
+            link?.drain(step.amount)
+            listen(upTo: step.amount)
+        case .wait: pass(.milliseconds(Int64(step.amount % 100) + 1))
+        case .longWait: pass(.seconds(Int64(step.amount % 22) + 1))
+        case .coreEnds, .notify, .notifyLarge, .coreStops, .noise: coreDoes(step)
+        default:
+            guard !apps.isEmpty else { return }
+            try appDoes(step, apps[step.which % apps.count])
+        }
+        if setting.passBytes == nil { self.step() }
+    }
+
+    private func coreDoes(_ step: HubStep) {
+        let running = core.running
+        switch step.kind {
+        case .noise:
+            guard setting.isLossy else { return }
+            let bytes = (0..<step.amount % 30 + 1).map { _ in
+                UInt8.random(in: 0...255, using: &random)
+            }
+            tell("\(bytes.count) bytes of noise")
+            link?.noise(ByteBuffer(bytes: bytes))
+        case .coreStops:
+            tell("the head unit gets SIGTERM")
+            core.terminate(at: loop.now)
+        default:
+            guard !running.isEmpty else { return }
+            let session = running[step.which % running.count]
+            switch step.kind {
+            case .coreEnds:
+                tell("the head unit ends session \(session.id)")
+                core.advance(to: loop.now)
+                core.end(session.id, reason: "USER_EXIT")
+            case .notify:
+                lastNotice += 1
+                core.notify(session.id, .onVehicleData, json: #"{"odometer":\#(lastNotice)}"#)
+            default:
+                lastNotice += 1
+                core.notify(
+                    session.id, .onSystemRequest, json: #"{"offset":\#(lastNotice)}"#,
+                    bulk: ByteBuffer(repeating: UInt8(truncatingIfNeeded: lastNotice), count: 200),
+                    frameBytes: 60)
+            }
+        }
+        listen()
+    }
+
+    private func appDoes(_ step: HubStep, _ app: WorldApp) throws {
+        let grant = app.session(step.amount)
+        switch step.kind {
+        case .start:
+            switch step.amount % 4 {
+            case 0: app.say(.startServiceV4())
+            case 1: app.say(.startService(headerVersion: 5))
+            default: app.say(.startService())
+            }
+        case .foreign:
+            let session = UInt8(step.amount % 5 + 1)
+            guard !app.sessions.contains(where: { $0.sessionID == session }) else { return }
+            app.say(.request(session, .show, app.nextRequest(), message: 1))
+            if setting.configuration.foreignFrames == .close {
+                model.apps[app.number]?.mayBeClosed = true
+            }
+        case .garbage:
+            tell("app \(app.number) says garbage")
+            model.apps[app.number]?.mayBeClosed = true
+            app.say(bytes: ByteBuffer(bytes: [0xF7, 1, 2, 3, 4, 5, 6, 7, 8]))
+        case .slow, .fast: app.setSlow(step.kind == .slow)
+        case .leave:
+            app.push(.max)
+            tell("app \(app.number) leaves")
+            app.leave()
+        case .crash:
+            app.push(step.amount % 400)
+            tell("app \(app.number) crashes")
+            app.leave()
+        case .disconnect:
+            guard step.which % 8 == 0 else { return }
+            tell("app \(app.number) is disconnected by its operator")
+            model.apps[app.number]?.mayBeClosed = true
+            _ = switchboard.disconnect(
+                AppID(rawValue: UInt64(app.number)), because: .byOperator(nil))
+        default:
+            guard let grant else { return }
+            sessionStep(step, app, grant)
+        }
+        if setting.passBytes == nil { app.push(.max) } else { app.push(step.amount) }
+    }
+
+    /// As every library does at once.
+    func register(_ app: WorldApp, _ grant: SessionGrant) {
+        sessionStep(HubStep(kind: .register, which: app.number / 2, amount: 0), app, grant)
+    }
+
+    private func sessionStep(_ step: HubStep, _ app: WorldApp, _ grant: SessionGrant) {
+        let (session, version) = (grant.sessionID, grant.version)
+        func request(_ function: FunctionID, json: String = "{}") {
+            app.say(
+                .request(
+                    session, function, app.nextRequest(), message: app.nextMessage(session),
+                    version: version, json: json))
+        }
+        switch step.kind {
+        case .register:
+            let name = "app \(step.which % 5)"
+            request(
+                .registerAppInterface, json: #"{"appName":"\#(name)","fullAppID":"\#(name)"}"#)
+        case .show: request(step.amount % 5 == 0 ? .addCommand : .show)
+        case .alert: request(.alert, json: #"{"duration":\#(step.amount)}"#)
+        case .flood:
+            for _ in 0..<step.amount % 200 { request(.show) }
+        case .burst:
+            // More than a slow link takes at once.
+            for _ in 0..<step.amount % 20 {
+                let correlationID = app.nextRequest()
+                let contents = ByteBuffer(repeating: UInt8(step.which), count: 200)
+                files[correlationID] = contents
+                app.say(
+                    .rpc(
+                        version: version, service: .bulk, sessionID: session,
+                        messageID: app.nextMessage(session), type: .request,
+                        functionID: FunctionID.putFile.rawValue, correlationID: correlationID,
+                        json: #"{"syncFileName":"burst"}"#, bulk: contents))
+            }
+        case .file, .bulkFile:
+            guard app.unfinished[session] == nil else { return }
+            begin(step, app, grant)
+        case .goOn:
+            for _ in 0..<step.amount % 4 + 1 {
+                guard let frame = app.unfinished[session]?.first else { return }
+                app.say(frame)
+                app.unfinished[session]?.removeFirst()
+                if app.unfinished[session]?.isEmpty == true { app.unfinished[session] = nil }
+            }
+        case .stream:
+            if step.amount % 3 == 0 {
+                app.say(
+                    Frame(
+                        version: version, type: .control, service: .video, info: 1,
+                        sessionID: session))
+            }
+            let bytes = ByteBuffer(integer: app.nextRequest())
+            app.say(
+                Frame(
+                    version: version, type: .single, service: .video, sessionID: session,
+                    messageID: 1, payload: bytes))
+        case .heartbeat:
+            app.say(
+                Frame(
+                    version: version, type: .control, service: .control, info: 0,
+                    sessionID: session, messageID: app.nextMessage(session)))
+        case .protect:
+            app.say(
+                Frame(
+                    version: version, isEncrypted: true, type: .control, service: .rpc, info: 1,
+                    sessionID: session))
+        case .unregister: request(.unregisterAppInterface)
+        case .endService, .endAtOnce:
+            if step.kind == .endAtOnce { request(.unregisterAppInterface) }
+            app.say(.endService(version: version, sessionID: session, hashID: grant.hashID))
+            // Most libraries are silent then; some send on until the answer comes.
+            if step.which % 4 > 0 { app.forget(session) }
+        default: break
+        }
+    }
+
+    private func begin(_ step: HubStep, _ app: WorldApp, _ grant: SessionGrant) {
+        let correlationID = app.nextRequest()
+        var contents = ByteBuffer(integer: correlationID)
+        contents.writeRepeatingByte(
+            UInt8(truncatingIfNeeded: app.number), count: 40 + step.which % 3 * 100)
+        files[correlationID] = contents
+        let frames = Frame.putFile(
+            grant.sessionID, name: "file", contents: contents, correlationID: correlationID,
+            message: app.nextMessage(grant.sessionID),
+            service: step.kind == .file ? .rpc : .bulk, version: grant.version,
+            frameBytes: 20 + step.amount % 2 * 30)
+        let now = step.which % 4 == 0 ? frames.count : 1 + step.amount % 3
+        for frame in frames.prefix(now) { app.say(frame) }
+        let rest = Array(frames.dropFirst(now))
+        app.unfinished[grant.sessionID] = rest.isEmpty ? nil : rest
+    }
+}

@@ -1,0 +1,225 @@
+// The hub between apps and the stand-in for sdl_core, on embedded channels and a clock that moves
+// when told: carries out the steps of a dialogue and shows the model what passes.
+
+import Logging
+import NIOCore
+import NIOEmbedded
+import RelayTesting
+import SDLProtocol
+
+@testable import RelayCore
+
+/// One dialogue as it runs.
+final class HubWorld {
+    let loop = EmbeddedEventLoop()
+    let switchboard: Switchboard
+    let setting: HubSetting
+    var core: SDLCoreModel
+    var model = HubModel()
+    var apps: [WorldApp] = []
+    var link: WorldLink?
+    var random: SeededGenerator
+    var lastNumber = 0
+    /// What happened, for people; kept only when asked for.
+    private(set) var story: [String] = []
+    private let tellsStory: Bool
+    var storedCount = 0
+    /// Contents by correlation ID of their PutFile.
+    var files: [Int32: ByteBuffer] = [:]
+    var frames = 0
+    /// Numbers what the head unit tells by itself.
+    var lastNotice = 0
+
+    init(_ setting: HubSetting, tellsStory: Bool = false) throws {
+        self.setting = setting
+        self.tellsStory = tellsStory
+        core = SDLCoreModel(habits: setting.habits, seed: setting.seed)
+        random = SeededGenerator(seed: setting.seed ^ 0x55)
+        switchboard = Switchboard(
+            loop: loop, configuration: setting.configuration, accessoryAddress: "model:",
+            tapQueue: Self.tapQueue, logger: Self.logger)
+        loop.advanceTime(by: .seconds(1))
+        model.isLossy = setting.isLossy
+        try openLink()
+    }
+
+    private static let tapQueue = TapQueue(maximumBytes: 0)
+    private static let logger = Logger(label: "model") { _ in SwiftLogNoOpLogHandler() }
+
+    func tell(_ text: @autoclosure () -> String) {
+        guard tellsStory else { return }
+        let time = Double(loop.now.uptimeNanoseconds) / 1e9
+        let whole = Int(time * 1000)
+        story.append("\(whole / 1000).\(String(whole % 1000 + 1000).dropFirst()) s  \(text())")
+    }
+
+    func chance(_ one: Int) -> Bool { Int.random(in: 0..<one, using: &random) == 0 }
+
+    // MARK: - The link
+
+    func openLink() throws {
+        guard link == nil else { return }
+        let link = WorldLink(world: self, id: core.connect(at: loop.now))
+        self.link = link
+        model.linkOpened()
+        tell("the link is open")
+        try link.open(switchboard)
+    }
+
+    func closeLink() {
+        guard let link else { return }
+        tell("the link is lost")
+        self.link = nil
+        core.disconnected(link.id, at: loop.now)
+        settle()
+        model.linkClosed()
+        if setting.configuration.whenLinkLost == .close {
+            for app in apps { model.apps[app.number]?.mayBeClosed = true }
+        }
+        link.close()
+        settle()
+    }
+
+    /// Takes what the head unit has to say onto the line, and lets some of it arrive.
+    func listen(upTo bytes: Int = .max) {
+        for output in core.takeOutput() {
+            switch output {
+            case .frame(let sent) where sent.connection == link?.id:
+                tell("head unit says \(sent.frame)")
+                link?.incoming(sent)
+            case .close(let id) where id == link?.id:
+                tell("the head unit closes the link")
+                link?.arrive(upTo: .max)
+                model.fail(.closed, "the head unit closed the link for all apps")
+                return closeLink()
+            default: break
+            }
+        }
+        link?.arrive(upTo: bytes)
+        settle()
+    }
+
+    func settle() {
+        model.settled()
+        checkStored()
+    }
+
+    private func checkStored() {
+        guard core.stored.count > storedCount else { return }
+        for file in core.stored[storedCount...] {
+            let text = "\(file.name) of \(file.appID), lives \(file.lives)"
+            if file.lives.count > 1 {
+                model.fail(.mixture, "stored of several lives: \(text)")
+            } else if files[file.correlationID] != file.contents {
+                model.fail(.mixture, "stored, but not as it was sent: \(text)")
+            }
+        }
+        storedCount = core.stored.count
+    }
+
+    /// Lets everything that is on its way arrive, and the head unit answer, in both directions.
+    func flow() {
+        let end = loop.now + .milliseconds(500)
+        for _ in 0..<100_000 {
+            let before = frames
+            for app in apps { app.push(.max) }
+            link?.drain(.max)
+            core.advance(to: loop.now)
+            listen()
+            let isIdle = link.map { $0.isIdle } ?? true
+            guard before == frames, isIdle else { continue }
+            guard let next = core.nextDeadline, next <= end else { return }
+            loop.advanceTime(to: max(next, loop.now))
+            model.advance(to: loop.now)
+        }
+        model.fail(.left, "the traffic does not come to rest")
+    }
+
+    func pass(_ time: TimeAmount) {
+        step()
+        let end = loop.now + time
+        // The head unit's answers come in between.
+        while loop.now < end {
+            var next = min(core.nextDeadline ?? end, end)
+            // A slow line goes on all the time.
+            if setting.passBytes != nil, link?.isIdle == false {
+                next = min(next, loop.now + .milliseconds(5))
+            }
+            loop.advanceTime(to: max(next, loop.now + .nanoseconds(1)))
+            core.advance(to: loop.now)
+            model.advance(to: loop.now)
+            step()
+        }
+    }
+
+    /// What goes on by itself.
+    func step() {
+        for app in apps { app.push(.max) }
+        if let passBytes = setting.passBytes {
+            link?.drain(passBytes)
+            listen(upTo: passBytes)
+        } else {
+            link?.drain(.max)
+            listen()
+        }
+    }
+
+    // MARK: - Apps
+
+    func connect() throws -> WorldApp {
+        lastNumber += 1
+        let app = WorldApp(number: lastNumber, world: self)
+        apps.append(app)
+        tell("app \(app.number) connects")
+        model.connected(app.number)
+        try app.open(switchboard)
+        return app
+    }
+
+    /// The connection has ended, whoever ended it.
+    func gone(_ app: WorldApp) {
+        guard let place = apps.firstIndex(where: { $0 === app }) else { return }
+        apps.remove(at: place)
+        guard !app.hasLeft, model.apps[app.number]?.mayBeClosed != true else {
+            return tell("app \(app.number) is gone")
+        }
+        // The hub notes the reason a little later.
+        loop.execute { self.judgeEnd(of: app.number) }
+    }
+
+    private func judgeEnd(of number: HubModel.AppNumber) {
+        let reason = switchboard.departures.last { $0.id.rawValue == number }?.reason
+        tell("app \(number) is gone: \(reason.map { "\($0)" } ?? "no reason")")
+        switch reason {
+        case .silent, .noAccessory: return
+        case .foreignFrame where setting.configuration.foreignFrames == .close: return
+        default: model.fail(.closed, "app \(number) was closed: \(String(describing: reason))")
+        }
+    }
+}
+
+/// Closes a channel's outbound side to the test: what the hub writes is looked at and kept.
+final class Outlet: ChannelDuplexHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundIn = ByteBuffer
+
+    var onWrite: (ByteBuffer) -> Void = { _ in }
+    var onFlush: () -> Void = {}
+    var onEnd: () -> Void = {}
+    /// A read was asked for and not answered.
+    var isOpen = false
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        onWrite(unwrapOutboundIn(data))
+        promise?.succeed()
+    }
+
+    func flush(context: ChannelHandlerContext) { onFlush() }
+
+    func read(context: ChannelHandlerContext) { isOpen = true }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        onEnd()
+        context.fireChannelInactive()
+    }
+}

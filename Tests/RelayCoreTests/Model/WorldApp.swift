@@ -1,0 +1,165 @@
+// An app of the model's world: says frames, cut anywhere, and hears what the hub gives it.
+
+import NIOCore
+import NIOEmbedded
+import RelayTesting
+import SDLProtocol
+
+@testable import RelayCore
+
+final class WorldApp {
+    let number: HubModel.AppNumber
+    private unowned let world: HubWorld
+    private let outlet = Outlet()
+    private var channel: EmbeddedChannel?
+    private var framing = SDLCoreFraming()
+    private var outbound = ByteBuffer()
+    private var outboundFrames = CircularBuffer<(frame: Frame, left: Int)>()
+    /// Sessions it was granted and has not ended, with the grant.
+    private(set) var sessions: [SessionGrant] = []
+    /// Frames of messages that were begun and not finished, by session.
+    var unfinished: [UInt8: [Frame]] = [:]
+    private(set) var hasLeft = false
+    private var requests: Int32 = 0
+    private var messageIDs: [UInt8: UInt32] = [:]
+    private var saidGarbage = false
+    /// Does not read.
+    private var isSlow = false
+    private var waiting = 0
+
+    init(number: Int, world: HubWorld) {
+        self.number = number
+        self.world = world
+    }
+
+    func open(_ switchboard: Switchboard) throws {
+        outlet.onWrite = { [unowned self] in hear($0) }
+        outlet.onEnd = { [unowned self] in world.model.disconnected(number) }
+        let channel = EmbeddedChannel(loop: world.loop)
+        self.channel = channel
+        try channel.pipeline.syncOperations.addHandler(outlet)
+        try switchboard.accept(channel)
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 2776)).wait()
+        channel.closeFuture.assumeIsolated().whenComplete { [weak self] _ in
+            guard let self else { return }
+            world.gone(self)
+        }
+    }
+
+    /// Ends the connection; bytes that were said may be lost on the way.
+    func leave() {
+        guard let channel else { return }
+        hasLeft = true
+        self.channel = nil
+        channel.close(promise: nil)
+        world.loop.run()
+    }
+
+    /// A number for the next request: it tells whose it is, to the head unit and to the model.
+    func nextRequest() -> Int32 {
+        requests += 1
+        return Int32(number) << 12 | requests
+    }
+
+    /// Counts from 1 in each session, as app libraries do.
+    func nextMessage(_ session: UInt8) -> UInt32 {
+        messageIDs[session, default: 0] += 1
+        return messageIDs[session, default: 1]
+    }
+
+    func session(_ which: Int) -> SessionGrant? {
+        sessions.isEmpty ? nil : sessions[which % sessions.count]
+    }
+
+    func forget(_ session: UInt8) {
+        sessions.removeAll { $0.sessionID == session }
+        unfinished[session] = nil
+        messageIDs[session] = nil
+    }
+
+    // MARK: - App → hub
+
+    func say(_ frame: Frame) {
+        guard !saidGarbage else { return }
+        world.tell("app \(number) says \(frame)")
+        outbound.writeImmutableBuffer(frame.wire)
+        outboundFrames.append((frame, frame.wire.readableBytes))
+    }
+
+    /// After that nothing it says is a frame.
+    func say(bytes: ByteBuffer) {
+        saidGarbage = true
+        outbound.writeImmutableBuffer(bytes)
+    }
+
+    /// Gets so many bytes onto the way, if the hub reads.
+    func push(_ limit: Int) {
+        var left = min(limit, outbound.readableBytes)
+        while left > 0, let channel, channel.isActive {
+            if !outlet.isOpen { channel.read() }
+            guard outlet.isOpen else { return }
+            let most = min(left, world.setting.pieceBytes, 4096)
+            guard let piece = outbound.readSlice(length: most) else { return }
+            left -= piece.readableBytes
+            var bytes = piece.readableBytes
+            while bytes > 0, let first = outboundFrames.first {
+                if first.left <= bytes {
+                    bytes -= first.left
+                    world.model.appSays(first.frame, number)
+                    outboundFrames.removeFirst()
+                } else {
+                    outboundFrames[outboundFrames.startIndex].left -= bytes
+                    bytes = 0
+                }
+            }
+            outlet.isOpen = false
+            world.frames += 1
+            do {
+                _ = try channel.writeInbound(ByteBuffer(bytes: piece.readableBytesView))
+            } catch {
+                world.model.fail(.left, "app \(number)'s channel: \(error)")
+            }
+            if outbound.readableBytes == 0 { outbound.clear() }
+        }
+    }
+
+    // MARK: - Hub → app
+
+    private func hear(_ bytes: ByteBuffer) {
+        framing.append(bytes)
+        while let piece = framing.next() {
+            guard case .frame(let frame) = piece else {
+                world.model.fail(.malformed, "app \(number) got what is no frame")
+                continue
+            }
+            world.frames += 1
+            world.tell("app \(number) hears \(frame)")
+            world.model.writtenToApp(frame, number)
+            react(to: frame)
+        }
+        if !framing.isEmpty { world.model.fail(.malformed, "app \(number) got a part of a frame") }
+        guard isSlow else { return }
+        waiting += bytes.readableBytes
+        if waiting > 1000 { channel?.isWritable = false }
+    }
+
+    private func react(to frame: Frame) {
+        switch (frame.controlType, frame.service) {
+        case (.startServiceACK, .rpc):
+            let grant = SessionGrant(frame)
+            guard grant.hashID != 0 || frame.version < 2 else { return }
+            sessions.append(grant)
+            if number % 2 == 0 { world.register(self, grant) }
+        case (.endService, .rpc), (.endServiceACK, .rpc): forget(frame.sessionID)
+        default: break
+        }
+    }
+
+    func setSlow(_ slow: Bool) {
+        isSlow = slow
+        guard !slow, let channel, !channel.isWritable else { return }
+        waiting = 0
+        channel.isWritable = true
+        channel.pipeline.fireChannelWritabilityChanged()
+    }
+}

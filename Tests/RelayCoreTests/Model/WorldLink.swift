@@ -1,0 +1,151 @@
+// The link of the model's world: a kernel that takes so much, and bytes that arrive in pieces.
+
+import NIOCore
+import NIOEmbedded
+import RelayTesting
+import SDLProtocol
+import Testing
+
+@testable import RelayCore
+
+final class WorldLink {
+    let id: SDLCoreModel.ConnectionID
+    private unowned let world: HubWorld
+    private let outlet = Outlet()
+    private var channel: EmbeddedChannel?
+    /// Written by the hub and not taken by the kernel.
+    private var pending = ByteBuffer()
+    /// Taken by the kernel and not by the head unit.
+    private var kernel = ByteBuffer()
+    private var framing = SDLCoreFraming()
+    /// Said by the head unit and not arrived.
+    private var inbound = ByteBuffer()
+    private var inboundFrames = CircularBuffer<(sent: SDLCoreModel.Sent, left: Int)>()
+
+    init(world: HubWorld, id: SDLCoreModel.ConnectionID) {
+        self.world = world
+        self.id = id
+    }
+
+    func open(_ switchboard: Switchboard) throws {
+        outlet.onWrite = { [unowned self] in write($0) }
+        outlet.onFlush = { [unowned self] in flush() }
+        let handler = LinkHandler(
+            switchboard: switchboard,
+            kernelBytes: { [unowned self] in self.kernel.readableBytes })
+        let channel = EmbeddedChannel(handlers: [outlet, handler], loop: world.loop)
+        self.channel = channel
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+    }
+
+    func close() {
+        let channel = channel
+        self.channel = nil
+        channel?.close(promise: nil)
+        world.loop.run()
+    }
+
+    var isIdle: Bool {
+        pending.readableBytes + kernel.readableBytes + inbound.readableBytes == 0
+    }
+
+    // MARK: - Hub → head unit
+
+    private func write(_ bytes: ByteBuffer) {
+        guard channel != nil else { return }
+        framing.append(bytes)
+        while let piece = framing.next() {
+            switch piece {
+            case .frame(let frame):
+                world.frames += 1
+                world.tell("relay to head unit: \(frame)")
+                world.model.writtenToLink(frame)
+            case .malformed:
+                world.model.fail(.malformed, "the hub wrote to the link what is no frame")
+            }
+        }
+        if !framing.isEmpty { world.model.fail(.malformed, "the hub wrote a part of a frame") }
+        pending.writeImmutableBuffer(bytes)
+    }
+
+    private func flush() {
+        let room = world.setting.kernelBytes - kernel.readableBytes
+        if room > 0, var taken = pending.readSlice(length: min(room, pending.readableBytes)) {
+            kernel.writeBuffer(&taken)
+        }
+        if pending.readableBytes == 0 { pending.clear() }
+        // Between the marks nothing changes.
+        if pending.readableBytes > LinkHandler.waterMark.high { channel?.isWritable = false }
+    }
+
+    /// The head unit takes so many bytes.
+    func drain(_ bytes: Int) {
+        guard channel != nil else { return }
+        var left = bytes
+        while left > 0, kernel.readableBytes > 0,
+            let taken = kernel.readSlice(length: min(left, kernel.readableBytes))
+        {
+            left -= taken.readableBytes
+            if kernel.readableBytes == 0 { kernel.clear() }
+            world.core.receive(
+                ByteBuffer(bytes: taken.readableBytesView), on: id, at: world.loop.now)
+            if world.core.isDeaf(id) { world.model.fail(.deaf, "the head unit was made deaf") }
+            flush()
+            guard pending.readableBytes == 0, let channel, !channel.isWritable else { continue }
+            channel.isWritable = true
+            channel.pipeline.fireChannelWritabilityChanged()
+        }
+    }
+
+    // MARK: - Head unit → hub
+
+    func incoming(_ sent: SDLCoreModel.Sent) {
+        inbound.writeImmutableBuffer(sent.frame.wire)
+        inboundFrames.append((sent, sent.frame.wire.readableBytes))
+    }
+
+    /// Bytes that nobody said.
+    func noise(_ bytes: ByteBuffer) {
+        arrive(upTo: .max)
+        feed(bytes)
+    }
+
+    /// Lets bytes arrive, in pieces, unless the hub does not read.
+    func arrive(upTo limit: Int) {
+        var left = min(limit, inbound.readableBytes)
+        while left > 0, channel != nil, isRead {
+            let most = min(left, world.setting.pieceBytes)
+            guard let piece = inbound.readSlice(length: most) else { return }
+            left -= piece.readableBytes
+            var bytes = piece.readableBytes
+            while bytes > 0, let first = inboundFrames.first {
+                if first.left <= bytes {
+                    bytes -= first.left
+                    world.model.headUnitSays(first.sent)
+                    inboundFrames.removeFirst()
+                } else {
+                    inboundFrames[inboundFrames.startIndex].left -= bytes
+                    bytes = 0
+                }
+            }
+            world.frames += 1
+            feed(ByteBuffer(bytes: piece.readableBytesView))
+            world.settle()
+        }
+        if inbound.readableBytes == 0 { inbound.clear() }
+    }
+
+    private var isRead: Bool {
+        if !outlet.isOpen { channel?.read() }
+        return outlet.isOpen
+    }
+
+    private func feed(_ bytes: ByteBuffer) {
+        outlet.isOpen = false
+        do {
+            _ = try channel?.writeInbound(bytes)
+        } catch {
+            world.model.fail(.left, "the link's channel: \(error)")
+        }
+    }
+}
