@@ -18,6 +18,7 @@ let settings: [SwiftSetting] = daemonSettings + [.enableUpcomingFeature("MemberI
 
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
+let nioLocks = Target.Dependency.product(name: "NIOConcurrencyHelpers", package: "swift-nio")
 let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
@@ -63,7 +64,8 @@ let package = Package(
         .target(
             name: "AccessoryLinks",
             dependencies: [
-                "SimulatedAccessory", "CLibUSB", "CShims", "DidYouMean", nioCore, nioPosix, logging,
+                "SimulatedAccessory", "CLibUSB", "CShims", "DidYouMean", nioCore, nioPosix,
+                nioLocks, logging,
             ],
             swiftSettings: settings),
         // Who gets which frame.

@@ -32,9 +32,6 @@ package protocol AccessoryTransport: Sendable {
         on loop: any EventLoop, onChange: @escaping @Sendable () -> Void
     ) async throws(LinkProblem) -> (any DevicePresence)?
 
-    /// Whether bytes can be lost or invented on the way, so that the hub has to resynchronise.
-    var losesBytes: Bool { get }
-
     /// What it knows of its links beyond their bytes; nil for one that knows nothing more.
     var details: LinkDetails? { get }
 

@@ -10,8 +10,8 @@ package enum LinkOutputQueue {
     /// To be called while the channel is being configured.
     package static func gauge(of channel: any Channel) -> () -> Int {
         let pipeline = channel.pipeline.syncOperations
-        if let tty = try? pipeline.handler(type: TTYDrainHandler.self) {
-            return { tty.hold.queuedBytes }
+        if let link = try? pipeline.handler(type: TTYLinkHandler.self) {
+            return { link.tty.queuedBytes }
         }
         let socket = try? pipeline.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
             $0

@@ -40,6 +40,20 @@ struct LinkReport {
         onStateChange(.waiting(reason: problem, since: since, attempts: attempts))
     }
 
+    /// The device has just appeared, and udev sets its permissions a moment later: nothing to warn
+    /// of yet.
+    mutating func settling(_ problem: LinkProblem, attempts: Int) {
+        let since = waitingSince ?? .now
+        waitingSince = since
+        logger.debug("waiting, since the device has just appeared: \(problem)")
+        onStateChange(
+            .waiting(
+                reason: LinkProblem(
+                    problem.code, "the device has just appeared, and may not be opened yet",
+                    remedy: "relayd waits a moment for udev to set its permissions"),
+                since: since, attempts: attempts))
+    }
+
     /// The open link ended.
     mutating func ended(_ problem: LinkProblem, attempts: Int, wasStable: Bool) {
         if wasStable { logged.removeAll() }

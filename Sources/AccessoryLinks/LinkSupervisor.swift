@@ -1,6 +1,7 @@
 import Glibc
 package import Logging
 package import NIOCore
+import Synchronization
 
 /// Keeps one link open: opens it, hands the channel to the hub, awaits its end, waits, opens again.
 ///
@@ -21,6 +22,8 @@ package final class LinkSupervisor: Sendable {
     private let logger: Logger
     private let configure: ChannelSetup
     private let onStateChange: @Sendable (LinkState) -> Void
+    private let beforeClose: @Sendable (String) async -> Void
+    private let endReason = Mutex("relayd stops")
     private let mailbox: AsyncStream<Event>
     private let events: AsyncStream<Event>.Continuation
 
@@ -28,10 +31,12 @@ package final class LinkSupervisor: Sendable {
     ///   - loop: where every channel of this link lives.
     ///   - configure: adds the hub's handlers; runs on the loop once per link.
     ///   - onStateChange: gets every change, in order, from the task that runs `run()`.
+    ///   - beforeClose: gets the reason why an open link is about to be closed here.
     package init(
         transport: any AccessoryTransport, address: AccessoryAddress, loop: any EventLoop,
         logger: Logger, configure: @escaping ChannelSetup,
-        onStateChange: @escaping @Sendable (LinkState) -> Void
+        onStateChange: @escaping @Sendable (LinkState) -> Void,
+        beforeClose: @escaping @Sendable (String) async -> Void = { _ in }
     ) {
         self.transport = transport
         self.address = address
@@ -39,6 +44,7 @@ package final class LinkSupervisor: Sendable {
         self.logger = logger
         self.configure = configure
         self.onStateChange = onStateChange
+        self.beforeClose = beforeClose
         (mailbox, events) = AsyncStream.makeStream()
     }
 
@@ -47,6 +53,11 @@ package final class LinkSupervisor: Sendable {
     /// - Parameter moment: When somebody asked for it; a link opened since then stays.
     package func reopen(askedAt moment: ContinuousClock.Instant = .now) {
         events.yield(.reopenRequested(at: moment))
+    }
+
+    /// What is given as the reason when `run()` ends with an open link.
+    package func willEnd(because reason: String) {
+        endReason.withLock { $0 = reason }
     }
 
     /// Keeps the link until the task is cancelled; then closes it and returns. To be called once.
@@ -143,7 +154,11 @@ extension LinkSupervisor {
             } catch {
                 guard !Task.isCancelled else { return }
                 let step = policy.openFailed(nodeExists: nodeExists, at: .now)
-                report.waiting(error, attempts: policy.attempts)
+                if error.code == .permissionDenied, policy.isNodeSettling(at: .now) {
+                    report.settling(error, attempts: policy.attempts)
+                } else {
+                    report.waiting(error, attempts: policy.attempts)
+                }
                 await follow(step)
             }
         }
@@ -224,6 +239,7 @@ extension LinkSupervisor {
             if let (channel, _, _) = link {
                 link = nil
                 linkGeneration += 1
+                await supervisor.beforeClose("reopened")
                 try? await channel.close()
             }
             report.restart()
@@ -235,6 +251,7 @@ extension LinkSupervisor {
             stopWatching()
             if let (channel, _, _) = link {
                 link = nil
+                await supervisor.beforeClose(supervisor.endReason.withLock { $0 })
                 try? await channel.close()
             }
             report.closed()
@@ -253,9 +270,6 @@ extension LinkProblem {
                 remedy: "plug the device in again; relayd opens it as soon as it appears")
         }
         switch end {
-        case .peer where node != nil:
-            return LinkProblem(
-                .closedByPeer, "\(address) hung up: unplugged, or disconnected by the peer")
         case .peer:
             return LinkProblem(.closedByPeer, "the accessory at \(address) closed the link")
         case .ourselves:

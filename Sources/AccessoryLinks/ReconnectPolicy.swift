@@ -18,6 +18,10 @@ package struct ReconnectPolicy: Sendable {
     /// A link that lived shorter than this flapped: opening it again at once would be a busy loop.
     package static let flapLimit: Duration = .seconds(1)
 
+    /// udev sets the permissions of a new node some time after the node is there: 0.2 s on a busy
+    /// machine. Until this much time has passed they count as not set yet.
+    package static let settleLimit: Duration = .seconds(2)
+
     /// How often opening failed since the link was last open and stable.
     package private(set) var attempts = 0
 
@@ -34,6 +38,8 @@ package struct ReconnectPolicy: Sendable {
     private var state = State.opening
     private var nextDelay = Self.firstDelay
     private var lastAttempt: ContinuousClock.Instant
+    /// When the node appeared, or when the link ended, since which it may have come back unseen.
+    private var lastAppearance: ContinuousClock.Instant?
 
     /// The first attempt starts now.
     package init(startingAt now: ContinuousClock.Instant) {
@@ -44,6 +50,11 @@ package struct ReconnectPolicy: Sendable {
     package mutating func attemptStarts(at now: ContinuousClock.Instant) {
         state = .opening
         lastAttempt = now
+    }
+
+    /// Whether the node may be so new that its permissions are not final.
+    package func isNodeSettling(at now: ContinuousClock.Instant) -> Bool {
+        lastAppearance.map { now - $0 < Self.settleLimit } ?? false
     }
 
     package mutating func opened(at now: ContinuousClock.Instant) {
@@ -63,6 +74,7 @@ package struct ReconnectPolicy: Sendable {
     ) -> Step {
         guard case .open(let since) = state else { return .openNow }
         let stable = now - since >= Self.flapLimit
+        lastAppearance = now
         if stable {
             attempts = 0
             nextDelay = Self.firstDelay
@@ -79,7 +91,9 @@ package struct ReconnectPolicy: Sendable {
         case .opening, .open:
             return nil
         case .awaitingNode:
-            return exists ? .openNow : nil
+            guard exists else { return nil }
+            lastAppearance = now
+            return .openNow
         case .backingOff(let until):
             guard exists else { return awaitNode() }
             // Perhaps udev has just fixed the permissions. Each attempt may cause such news

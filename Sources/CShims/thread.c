@@ -1,9 +1,10 @@
-/* What the calling thread is called, and how it shares the processors. */
+/* What a thread is called, how it shares the processors, and how its waiting is ended. */
 #define _GNU_SOURCE
 #include "relay_shims.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -28,3 +29,27 @@ int relay_thread_set_slice(uint64_t nanoseconds) {
 }
 
 int relay_thread_set_name(const char *name) { return pthread_setname_np(pthread_self(), name); }
+
+/* Of the real-time signals glibc keeps the first for itself, and programs like to begin there. */
+static int interrupting_signal(void) { return SIGRTMAX - 3; }
+
+static void nothing(int signal) { (void)signal; }
+
+int relay_interrupt_prepare(void) {
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    /* Without SA_RESTART: the call is to return. */
+    action.sa_handler = nothing;
+    return sigaction(interrupting_signal(), &action, NULL) < 0 ? errno : 0;
+}
+
+int relay_thread_allow_interrupt(void) {
+    sigset_t set;
+    sigfillset(&set);
+    sigdelset(&set, interrupting_signal());
+    return pthread_sigmask(SIG_SETMASK, &set, NULL);
+}
+
+int relay_thread_interrupt(unsigned long thread) {
+    return pthread_kill((pthread_t)thread, interrupting_signal());
+}

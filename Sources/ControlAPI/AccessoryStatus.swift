@@ -38,6 +38,9 @@ package struct AccessoryStatus: Codable, Sendable, Equatable {
     package var lostBytesIn: Int?
     /// Bytes that were on their way to the accessory when a link ended.
     package var lostBytesOut: Int?
+    /// System calls that hang in a device's driver, e.g. "closing /dev/ttyUSB0". Left out when none
+    /// does.
+    package var hanging: [String]?
 
     package init(
         kind: String, address: String, state: AccessoryState, since: Timestamp,
@@ -70,7 +73,7 @@ package struct AccessoryStatus: Codable, Sendable, Equatable {
         case framesOut = "frames_out"
         case bytesOut = "bytes_out"
         case garbageBytes = "garbage_bytes"
-        case hint, device
+        case hint, device, hanging
         case lostBytesIn = "lost_bytes_in"
         case lostBytesOut = "lost_bytes_out"
     }

@@ -95,7 +95,7 @@ final class AppHandler: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        close(.connectionError("\(error)"))
+        close(.connectionError(ErrorWords.text(error, by: "app")))
     }
 
     func close(_ reason: CloseReason) {

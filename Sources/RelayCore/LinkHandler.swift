@@ -58,7 +58,18 @@ final class LinkHandler: ChannelDuplexHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        close("\(error)")
+        close(ErrorWords.text(error, by: "head unit"))
+    }
+
+    /// Whoever else closes the link is relayd itself.
+    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+        closeReason = closeReason ?? "closed by relayd"
+        context.close(mode: mode, promise: promise)
+    }
+
+    /// What the apps and the log are to hear when the link is closed next.
+    func willClose(because reason: String) {
+        closeReason = closeReason ?? reason
     }
 
     func close(_ reason: String) {

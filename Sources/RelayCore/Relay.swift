@@ -119,6 +119,11 @@ package final class Relay: Sendable {
         try await loop.submit { self.switchboard.value.reopenLink(reason: reason) }.get()
     }
 
+    /// The link, if there is one, is about to be closed from outside the hub, for this reason.
+    package func linkWillClose(because reason: String) async {
+        try? await loop.submit { self.switchboard.value.linkWillClose(because: reason) }.get()
+    }
+
     /// Ends all sessions politely and closes the apps, waiting at most `farewellTimeout` for the
     /// head unit's confirmation; ends the tap.
     package func shutDown() async {

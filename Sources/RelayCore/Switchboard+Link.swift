@@ -41,6 +41,10 @@ extension Switchboard {
         linkHandler?.close(reason)
     }
 
+    func linkWillClose(because reason: String) {
+        linkHandler?.willClose(because: reason)
+    }
+
     func garbage(_ report: GarbageReport) {
         if let recognised = WrongProtocol(firstBytes: report.excerpt) {
             link.recognised = recognised

@@ -46,6 +46,12 @@ final class AccessoryMonitor: Sendable {
         )
     }
 
+    /// System calls that hang in a device's driver; nil when none does.
+    var hanging: [String]? {
+        let calls = DeviceCalls.shared.hanging.map { "\($0.call) \($0.path)" }
+        return calls.isEmpty ? nil : calls
+    }
+
     func changed(to link: AccessoryLinks.LinkState) {
         state.withLock { state in
             // A further failed attempt is no new state.

@@ -90,7 +90,8 @@ struct Daemon {
                 onStateChange: { state in
                     accessory.changed(to: state)
                     statusLine.refresh()
-                })
+                },
+                beforeClose: { reason in await relay.linkWillClose(because: reason) })
         }
         let link = LinkSlot(try makeSupervisor(address))
         let server = AppServer(
@@ -123,7 +124,10 @@ struct Daemon {
                 if let next {
                     accessory.moved(toKind: address.scheme, address: plan.config.accessory)
                     outputs.mark(accessory: plan.config.accessory)
-                    link.replace(with: next)
+                    link.replace(
+                        with: next,
+                        because: "the configuration names another accessory: "
+                            + plan.config.accessory)
                 }
                 events.add(.control, "configuration reloaded: \(plan.summary)")
             })

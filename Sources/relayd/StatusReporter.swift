@@ -87,6 +87,7 @@ final class StatusReporter: Sendable {
             bytesOut: Int(link.counters.bytesOut), garbageBytes: Int(link.garbageBytes),
             hint: link.recognised?.adviceOnLink)
         (status.device, status.lostBytesIn, status.lostBytesOut) = accessory.details
+        status.hanging = accessory.hanging
         return status
     }
 

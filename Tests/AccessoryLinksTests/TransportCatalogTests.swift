@@ -120,13 +120,11 @@ struct TransportCatalogTests {
         }
     }
 
-    @Test("ttys may lose bytes and have a node to watch; sockets do neither")
+    @Test("ttys have a node to watch, sockets have none")
     func describesItself() throws {
         let serial = try TransportCatalog.transport(for: AccessoryAddress("serial:/dev/x"))
-        #expect(serial.losesBytes)
         #expect(serial.deviceNode == "/dev/x")
         let tcp = try TransportCatalog.transport(for: AccessoryAddress("tcp:[::1]:12345"))
-        #expect(!tcp.losesBytes)
         #expect(tcp.deviceNode == nil)
         #expect((tcp as? TCPTransport)?.host == "::1")
         #expect((tcp as? TCPTransport)?.port == 12345)

@@ -16,9 +16,14 @@ package struct RFCOMMTransport: AccessoryTransport {
     static let connectLimit: Duration = .seconds(40)
 
     /// How often the state is asked for while connecting: the kernel has no event for it.
-    static let connectInterval: Duration = .milliseconds(100)
+    static let connectInterval: CInt = 100
+
+    /// Connecting, and the driver's own time.
+    static let openLimit: TimeAmount = .seconds(50)
 
     let path: String
+    /// Tests have their own.
+    var calls = DeviceCalls.shared
 
     package init(_ address: AccessoryAddress) throws(AddressError) {
         try address.requireOptions(among: [])
@@ -27,42 +32,45 @@ package struct RFCOMMTransport: AccessoryTransport {
 
     package var deviceNode: String? { path }
 
-    /// RFCOMM is checked and flow-controlled, but the node may have been opened in the middle of a
-    /// stream.
-    package var losesBytes: Bool { true }
-
     package func open(
         on loop: any EventLoop, configure: @escaping ChannelSetup
     ) async throws(LinkProblem) -> any Channel {
-        let tty = try TTY(path: path)
-        try tty.setRaw(baud: nil, rtsCts: false)
-        try await waitUntilConnected(tty, loop)
-        return try await tty.makeChannel(on: loop, configure: configure)
+        let tty: TTY
+        do throws(LinkProblem) {
+            tty = try await TTY.open(
+                path, calls, on: loop, within: Self.openLimit,
+                explain: { [path] error in Self.problem(path, opening: error) },
+                prepare: { [path] tty throws(LinkProblem) in
+                    try tty.setRaw(baud: nil, rtsCts: false)
+                    try Self.waitUntilConnected(tty, path)
+                })
+        } catch  where error.code == .vanished && DeviceNode(path).exists {
+            // The peer refused before the tty was set up.
+            throw Self.refused(path)
+        }
+        return try await tty.makeChannel(
+            on: loop,
+            hangUp: LinkProblem(
+                .closedByPeer,
+                "\(path) hung up: the Bluetooth peer disconnected, or is out of range"),
+            configure: configure)
     }
 
-    /// Until then a read gives 0 and a write EIO, which would pass for a hang-up.
-    private func waitUntilConnected(
-        _ tty: borrowing TTY, _ loop: any EventLoop
-    ) async throws(LinkProblem) {
-        let deadline = ContinuousClock.now + Self.connectLimit
-        let device = Self.deviceNumber(of: path)
+    /// On the device's thread. Until then a read gives 0 and a write EIO, which would pass for a
+    /// hang-up.
+    private static func waitUntilConnected(
+        _ tty: TTY, _ path: String
+    ) throws(LinkProblem) {
+        let deadline = ContinuousClock.now + connectLimit
+        let device = deviceNumber(of: path)
         while true {
-            if tty.isHungUp {
-                throw LinkProblem(
-                    .refused, "the Bluetooth peer of \(path) did not accept the connection",
-                    remedy: "check that the head unit is on, paired, and offers this channel")
-            }
-            if Self.isConnected(device: device, carrier: tty.carrier) { return }
-            guard ContinuousClock.now < deadline else {
-                throw LinkProblem(
-                    .timedOut, "the Bluetooth peer of \(path) did not answer",
-                    remedy: "check that the head unit is on and in range")
-            }
-            // Not `Task.sleep`: it would start libdispatch's pool, which wakes once a second for ever.
-            try? await loop.scheduleTask(in: TimeAmount(Self.connectInterval)) {}.futureResult.get()
-            guard !Task.isCancelled else {
+            if tty.hangsUp(withinMilliseconds: 0) { throw refused(path) }
+            if isConnected(device: device, carrier: tty.carrier) { return }
+            guard !tty.isAbandoned else {
                 throw LinkProblem(.closedHere, "relayd stopped waiting for \(path)")
             }
+            guard ContinuousClock.now < deadline else { throw unanswered(path) }
+            if tty.hangsUp(withinMilliseconds: connectInterval) { throw refused(path) }
         }
     }
 
@@ -81,5 +89,42 @@ package struct RFCOMMTransport: AccessoryTransport {
         let name = String(cString: resolved).split(separator: "/").last ?? ""
         guard name.hasPrefix("rfcomm") else { return nil }
         return CInt(name.dropFirst("rfcomm".count))
+    }
+}
+
+// MARK: - Problems
+
+extension RFCOMMTransport {
+    private static func refused(_ path: String) -> LinkProblem {
+        LinkProblem(
+            .refused, "the Bluetooth peer of \(path) did not accept the connection",
+            remedy: "check that the head unit is on, paired, and offers this channel")
+    }
+
+    private static func unanswered(_ path: String) -> LinkProblem {
+        LinkProblem(
+            .timedOut, "the Bluetooth peer of \(path) did not answer",
+            remedy: "check that the head unit is on and in range")
+    }
+
+    /// Opening an RFCOMM tty starts connecting, and fails with the words of Bluetooth sockets.
+    static func problem(_ path: String, opening error: CInt) -> LinkProblem? {
+        switch error {
+        case EHOSTUNREACH, ENETDOWN, ENETUNREACH:
+            LinkProblem(
+                .unreachable,
+                "no Bluetooth adapter can reach the peer of \(path): there is none, or it is off",
+                remedy: "switch it on with: bluetoothctl power on (if that fails, first: "
+                    + "rfkill unblock bluetooth)")
+        case ECONNREFUSED, ECONNRESET, ECONNABORTED:
+            refused(path)
+        case EHOSTDOWN, ETIMEDOUT:
+            unanswered(path)
+        case ENODEV, ENXIO:
+            LinkProblem(
+                .vanished, "\(path) exists but is bound to no Bluetooth peer",
+                remedy: "bind it again, for example with: rfcomm bind \(path) ADDRESS CHANNEL")
+        default: nil
+        }
     }
 }

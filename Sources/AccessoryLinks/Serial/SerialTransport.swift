@@ -23,6 +23,8 @@ package struct SerialTransport: AccessoryTransport {
     let baud: UInt32
     let flow: FlowControl
     let dtr: Bool
+    /// Tests have their own.
+    var calls = DeviceCalls.shared
 
     package init(_ address: AccessoryAddress) throws(AddressError) {
         try address.requireOptions(among: ["baud", "flow", "dtr"])
@@ -62,17 +64,22 @@ package struct SerialTransport: AccessoryTransport {
 
     package var deviceNode: String? { path }
 
-    package var losesBytes: Bool { true }
-
     package func open(
         on loop: any EventLoop, configure: @escaping ChannelSetup
     ) async throws(LinkProblem) -> any Channel {
-        let tty = try TTY(path: path)
-        try tty.setRaw(baud: baud, rtsCts: flow == .rtscts)
-        // Before DTR: what a board sends because of DTR must not be thrown away.
-        tty.flush()
-        try tty.setDTR(dtr)
-        return try await tty.makeChannel(on: loop, configure: configure)
+        let tty = try await TTY.open(path, calls, on: loop) {
+            [baud, flow, dtr] tty throws(LinkProblem) in
+            try tty.setRaw(baud: baud, rtsCts: flow == .rtscts)
+            // Before DTR: what a board sends because of DTR must not be thrown away.
+            tty.flush()
+            try tty.setDTR(dtr)
+        }
+        return try await tty.makeChannel(
+            on: loop,
+            hangUp: LinkProblem(
+                .closedByPeer, "\(path) hung up: unplugged, or let go by its driver",
+                remedy: "check the cable"),
+            configure: configure)
     }
 }
 

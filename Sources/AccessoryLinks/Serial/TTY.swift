@@ -1,51 +1,136 @@
 import CShims
 import Glibc
 import NIOCore
+import Synchronization
 
-/// A device node opened as a raw tty, ready to become a channel. `SerialTransport` and
-/// `RFCOMMTransport` open one per link; it is closed unless `makeChannel` takes it over.
-struct TTY: ~Copyable {
+/// An open tty, from open(2) to the return of its last close(2), both of which happen on the
+/// device's own thread. `SerialTransport` and `RFCOMMTransport` open one per link.
+///
+/// The channel gets two duplicates of the descriptor, and closes them on its loop; the one here is
+/// closed after them. Only the last close of a tty reaches its driver, which may keep it waiting.
+final class TTY: Sendable {
     let path: String
-    private let descriptor: OwnedDescriptor
-    /// Lets the device go, on whatever path.
-    private let hold: TTYHold
+    private let use: DeviceUse
+    private let calls: DeviceCalls
+    private let descriptor: Mutex<OwnedDescriptor?>
 
-    /// Opens the node, proves that it is a tty and locks other programs out.
+    /// Takes over an open tty, and the use that ends with it.
+    init(
+        _ descriptor: consuming OwnedDescriptor, _ use: DeviceUse, _ calls: DeviceCalls
+    ) {
+        self.descriptor = Mutex(descriptor)
+        self.use = use
+        self.calls = calls
+        path = use.path
+    }
+
+    deinit { end() }
+
+    // MARK: Opening
+
+    /// How long opening and setting up may take. A USB adapter that has stopped answering costs its
+    /// driver 5 s for each of several requests.
+    static let openLimit: TimeAmount = .seconds(10)
+
+    /// Opens the node, proves that it is a tty, locks other programs out and prepares it.
     ///
+    /// - Parameters:
+    ///   - explain: words for a failed open(2), by errno; nil for the usual ones.
+    ///   - prepare: runs on the device's thread, where it may block.
+    static func open(
+        _ path: String, _ calls: DeviceCalls = .shared, on loop: any EventLoop,
+        within limit: TimeAmount = openLimit,
+        explain: @escaping @Sendable (CInt) -> LinkProblem? = { _ in nil },
+        prepare: @escaping @Sendable (TTY) throws(LinkProblem) -> Void
+    ) async throws(LinkProblem) -> TTY {
+        let use = try await calls.begin(path, on: loop)
+        let opened = await use.perform("opening", within: limit) {
+            openAndPrepare(use, calls, explain, prepare)
+        }
+        guard let opened else {
+            if Task.isCancelled {
+                throw LinkProblem(.closedHere, "relayd stopped opening \(path)")
+            }
+            throw LinkProblem(
+                .timedOut,
+                "opening \(path) has not returned within \(limit.nanoseconds / 1_000_000_000) s: "
+                    + "its driver waits for the device, or hangs",
+                remedy: "unplug the device; if that does not help, restart the machine")
+        }
+        return try opened.get()
+    }
+
     /// O_NONBLOCK: a tty without carrier, or an RFCOMM peer that refuses, would block for up to a
     /// minute. O_NOCTTY: the device must not become our controlling terminal and send us SIGHUP.
-    init(path: String) throws(LinkProblem) {
-        let opened = Glibc.open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
-        guard opened >= 0 else { throw DeviceNode(path).problem(opening: errno) }
-        let owned = OwnedDescriptor(opened)
-        guard isatty(opened) == 1 else { throw DeviceNode(path).notATerminal() }
-        let hold = try Self.lock(owned, path)
-        self.path = path
-        self.hold = hold
-        descriptor = owned
+    private static func openAndPrepare(
+        _ use: DeviceUse, _ calls: DeviceCalls, _ explain: (CInt) -> LinkProblem?,
+        _ prepare: (TTY) throws(LinkProblem) -> Void
+    ) -> Result<TTY, LinkProblem> {
+        let opened = Glibc.open(use.path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
+        guard opened >= 0 else {
+            let error = errno
+            use.end()
+            return .failure(explain(error) ?? DeviceNode(use.path).problem(opening: error))
+        }
+        let tty = TTY(OwnedDescriptor(opened), use, calls)
+        do throws(LinkProblem) {
+            try tty.proveTerminal()
+            try tty.lock()
+            try prepare(tty)
+            return .success(tty)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func proveTerminal() throws(LinkProblem) {
+        let error = relay_tty_get_settings(raw, nil, nil, nil)
+        guard error != 0 else { return }
+        throw error == ENOTTY || error == EINVAL
+            ? DeviceNode(path).notATerminal()
+            : problem("\(path) does not answer", errno: error)
     }
 
     /// TIOCEXCL does not bind root, and cannot be asked for atomically: flock decides between two
     /// relayds, TIOCEXCL keeps everybody else out from here on.
-    private static func lock(
-        _ descriptor: borrowing OwnedDescriptor, _ path: String
-    ) throws(LinkProblem) -> TTYHold {
-        guard flock(descriptor.rawValue, LOCK_EX | LOCK_NB) == 0 else {
+    private func lock() throws(LinkProblem) {
+        guard flock(raw, LOCK_EX | LOCK_NB) == 0 else {
             throw DeviceNode(path).problem(opening: errno == EWOULDBLOCK ? EBUSY : errno)
         }
-        let hold = TTYHold(try descriptor.duplicate())
-        let error = relay_tty_set_exclusive(descriptor.rawValue, true)
+        isLocked.store(true, ordering: .releasing)
+        let error = relay_tty_set_exclusive(raw, true)
         guard error == 0 else {
-            throw .system("\(path) could not be opened exclusively", errno: error)
+            throw problem("\(path) could not be opened exclusively", errno: error)
         }
-        return hold
     }
 
+    /// Whether the exclusive flag may be ours to take back.
+    private let isLocked = Atomic(false)
+
+    /// Every request to a tty that has hung up fails with EIO; one whose device is gone may say
+    /// ENODEV.
+    private func problem(_ what: String, errno error: CInt) -> LinkProblem {
+        error == EIO || error == ENODEV || error == ENXIO
+            ? LinkProblem(
+                .vanished, "\(path) hung up while it was being opened",
+                remedy: "plug the device in again, and check its cable")
+            : .system(what, errno: error)
+    }
+
+    /// Valid until `end`; a negative one makes every call fail with EBADF.
+    private var raw: CInt { descriptor.withLock { $0?.rawValue ?? -1 } }
+}
+
+// MARK: - Settings
+
+extension TTY {
     /// Raw mode, 8N1; `baud` nil leaves the rate alone. What was asked for and what the driver
     /// made of it are compared, because drivers round or ignore silently.
     func setRaw(baud: UInt32?, rtsCts: Bool) throws(LinkProblem) {
-        let failed = relay_tty_set_raw(descriptor.rawValue, baud ?? 0, rtsCts)
+        let failed = relay_tty_set_raw(raw, baud ?? 0, rtsCts)
         guard failed == 0 else {
+            let refused = problem("\(path) could not be set up", errno: failed)
+            if refused.code == .vanished { throw refused }
             throw LinkProblem(
                 .unsupported,
                 "the driver of \(path) refused "
@@ -55,10 +140,9 @@ struct TTY: ~Copyable {
         }
         var realBaud: UInt32 = 0
         var realRTSCTS = false
-        let unreadable = relay_tty_get_settings(
-            descriptor.rawValue, &realBaud, &realRTSCTS, nil)
+        let unreadable = relay_tty_get_settings(raw, &realBaud, &realRTSCTS, nil)
         guard unreadable == 0 else {
-            throw .system("the settings of \(path) could not be read back", errno: unreadable)
+            throw problem("the settings of \(path) could not be read back", errno: unreadable)
         }
         if let baud, !Self.isCloseEnough(realBaud, to: baud) {
             throw LinkProblem(
@@ -83,45 +167,96 @@ struct TTY: ~Copyable {
     /// Raises or drops DTR. Ptys have no modem lines (ENOTTY) and some drivers say EINVAL: fine,
     /// then nobody waits for them either.
     func setDTR(_ on: Bool) throws(LinkProblem) {
-        let error = relay_tty_set_dtr(descriptor.rawValue, on)
+        let error = relay_tty_set_dtr(raw, on)
         guard error == 0 || error == ENOTTY || error == EINVAL else {
-            throw .system("DTR of \(path) could not be set", errno: error)
+            throw problem("DTR of \(path) could not be set", errno: error)
         }
     }
 
     /// Forgets bytes that arrived before we listened: the tail of somebody else's conversation.
     func flush() {
-        _ = relay_tty_flush(descriptor.rawValue)
+        _ = relay_tty_flush(raw)
     }
 
     /// Carrier detect; nil on a tty without modem lines.
     var carrier: Bool? {
         var carrier = false
-        return relay_tty_get_carrier(descriptor.rawValue, &carrier) == 0 ? carrier : nil
+        return relay_tty_get_carrier(raw, &carrier) == 0 ? carrier : nil
     }
 
-    /// Whether the driver has hung up (unplugged, or the RFCOMM peer refused).
-    var isHungUp: Bool {
-        var events = pollfd(fd: descriptor.rawValue, events: 0, revents: 0)
-        return poll(&events, 1, 0) == 1 && events.revents & Int16(POLLHUP | POLLERR) != 0
+    /// Waits until the driver hangs up (unplugged, or the RFCOMM peer refused).
+    ///
+    /// - Returns: Whether it has within the time.
+    func hangsUp(withinMilliseconds limit: CInt) -> Bool {
+        var events = pollfd(fd: raw, events: 0, revents: 0)
+        return poll(&events, 1, limit) == 1 && events.revents & Int16(POLLHUP | POLLERR) != 0
     }
 
+    /// Nobody waits for the device any more.
+    var isAbandoned: Bool { use.isAbandoned }
+
+    /// Bytes the driver has not sent; 0 when it cannot tell. Does not wait.
+    var queuedBytes: Int {
+        descriptor.withLock { descriptor in
+            var bytes: CInt = 0
+            guard let fd = descriptor?.rawValue else { return 0 }
+            return relay_tty_output_queue(fd, &bytes) == 0 ? Int(bytes) : 0
+        }
+    }
+}
+
+// MARK: - The link
+
+extension TTY {
     /// The link's channel. Its pipeline starts with a handler that lets the driver send what it
-    /// still has before a close that we asked for.
-    consuming func makeChannel(
-        on loop: any EventLoop, configure: @escaping ChannelSetup
+    /// still has before a close that we asked for, and that says why the tty hung up.
+    ///
+    /// - Parameter hangUp: what a hang-up means.
+    func makeChannel(
+        on loop: any EventLoop, hangUp: LinkProblem, configure: @escaping ChannelSetup
     ) async throws(LinkProblem) -> any Channel {
-        let hold = hold
+        let copy = descriptor.withLock { descriptor in
+            guard let fd = descriptor?.rawValue else { return -1 as CInt }
+            return fcntl(fd, F_DUPFD_CLOEXEC, 0)
+        }
+        guard copy >= 0 else { throw .system("\(path) could not be duplicated", errno: errno) }
         do {
-            return try await DescriptorChannel.open(descriptor, on: loop) { channel in
-                channel.closeFuture.whenComplete { _ in hold.end() }
+            return try await DescriptorChannel.open(OwnedDescriptor(copy), on: loop) { channel in
+                channel.closeFuture.whenComplete { _ in self.end() }
                 return channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(TTYDrainHandler(hold: hold))
+                    try channel.pipeline.syncOperations.addHandler(
+                        TTYLinkHandler(tty: self, hangUp: hangUp))
                 }.flatMap { configure(channel) }
             }
         } catch {
-            hold.end()
+            // The channel may not be made while the device is still being let go.
+            _ = await end().outcome()
             throw error
         }
+    }
+
+    /// Lets the tty go, on the device's thread. Further calls do nothing.
+    ///
+    /// What the device has not taken is thrown away; not every driver does that when asked, so the
+    /// close is interrupted when it waits for it. The exclusive flag belongs to the tty and not to
+    /// our descriptors, and somebody else may have had it open before us: so it is taken back. So is
+    /// the lock, which belongs to the open file: a program that is just being started has a copy of
+    /// every descriptor until it executes, and would keep the device locked as long.
+    ///
+    /// - Returns: Succeeds when the device is free again, or when it has taken too long.
+    @discardableResult
+    func end() -> EventLoopFuture<Void> {
+        guard let fd = descriptor.withLock({ $0.take()?.release() }) else { return use.freed }
+        let wasLocked = isLocked.load(ordering: .acquiring)
+        use.close { [calls] in
+            // A tty that somebody else has locked is left as it is.
+            if wasLocked {
+                _ = relay_tty_flush(fd)
+                _ = relay_tty_set_exclusive(fd, false)
+                _ = flock(fd, LOCK_UN)
+            }
+            calls.close(fd)
+        }
+        return use.freed
     }
 }

@@ -26,8 +26,6 @@ package struct SimTransport: AccessoryTransport {
 
     package var deviceNode: String? { nil }
 
-    package var losesBytes: Bool { false }
-
     /// A socket pair: one end is the link, the head unit sits at the other, on the same loop. A
     /// real socket gives the simulator the same back pressure and partial reads as hardware has.
     package func open(

@@ -41,8 +41,6 @@ package struct TCPTransport: AccessoryTransport {
 
     package var deviceNode: String? { nil }
 
-    package var losesBytes: Bool { false }
-
     /// `configure` is given the connected channel only, never one of the attempts that a name with
     /// several addresses takes; the channel's activation is told to its handlers afterwards.
     package func open(

@@ -21,9 +21,6 @@ package struct USBTransport: AccessoryTransport {
         pump = USBPump(details)
     }
 
-    /// USB itself loses nothing, but the device may have been opened in the middle of a stream.
-    package var losesBytes: Bool { true }
-
     package func watch(
         on loop: any EventLoop, onChange: @escaping @Sendable () -> Void
     ) async throws(LinkProblem) -> (any DevicePresence)? {

@@ -87,6 +87,14 @@ int relay_spawn_close_from(void *actions, int fd);
  * 100,000,000 (sched_setattr, Linux 6.12; older ones take no notice). */
 int relay_thread_set_slice(uint64_t nanoseconds);
 
+/* Threads whose blocking system calls may be interrupted: relay_interrupt_prepare once per process
+ * (it installs a handler that does nothing for a real-time signal), relay_thread_allow_interrupt on
+ * each such thread (which blocks every other signal), then relay_thread_interrupt from elsewhere
+ * while that thread lives. A call that is not waiting yet is not affected. */
+int relay_interrupt_prepare(void);
+int relay_thread_allow_interrupt(void);
+int relay_thread_interrupt(unsigned long thread);
+
 /* Calls the calling thread so, for top -H and debuggers. ERANGE above 15 bytes. */
 int relay_thread_set_name(const char *name);
 

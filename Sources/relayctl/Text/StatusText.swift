@@ -72,6 +72,9 @@ package struct StatusText: Sendable {
             let tries = accessory.attempts > 1 ? " (tried \(accessory.attempts) times)" : ""
             lines += explanation(reason.message + tries, look: look, remedy: reason.remedy)
         }
+        for call in accessory.hanging ?? [] {
+            lines += explanation("\(SafeText.clean(call)) hangs in its driver", look: .yellow)
+        }
         if let device = accessory.device { lines += words(device, indent: Self.stateColumn) }
         if let hint = accessory.hint { lines += explanation(hint, look: .yellow) }
         if accessory.garbageBytes > 0 {

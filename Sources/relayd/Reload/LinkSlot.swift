@@ -16,8 +16,12 @@ final class LinkSlot: Sendable {
         replacement.yield(first)
     }
 
-    func replace(with supervisor: LinkSupervisor) {
-        latest.withLock { $0 = supervisor }
+    /// - Parameter reason: why the link that is open ends, for apps and log.
+    func replace(with supervisor: LinkSupervisor, because reason: String) {
+        latest.withLock { latest in
+            latest.willEnd(because: reason)
+            latest = supervisor
+        }
         replacement.yield(supervisor)
     }
 

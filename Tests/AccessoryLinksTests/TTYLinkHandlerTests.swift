@@ -7,10 +7,10 @@ import Testing
 
 /// A Unix socket answers TIOCOUTQ with the bytes its peer has not read, as a UART does with the
 /// bytes it has not sent; a pty always says 0. So a socket pair stands in for the UART here.
-@Suite("TTYDrainHandler")
-struct TTYDrainHandlerTests {
+@Suite("TTYLinkHandler")
+struct TTYLinkHandlerTests {
     private func open(
-        drainLimit: TimeAmount = TTYDrainHandler.drainLimit
+        drainLimit: TimeAmount = TTYLinkHandler.drainLimit
     ) async throws -> (channel: any Channel, peer: OwnedDescriptorBox) {
         var ends: (CInt, CInt) = (-1, -1)
         let made = withUnsafeMutableBytes(of: &ends) { bytes in
@@ -21,13 +21,16 @@ struct TTYDrainHandlerTests {
         try #require(made == 0)
         let near = OwnedDescriptor(ends.0)
         let peer = OwnedDescriptorBox(OwnedDescriptor(ends.1))
-        let hold = TTYHold(try near.duplicate())
-        let channel = try await DescriptorChannel.open(
-            socket: near, on: MultiThreadedEventLoopGroup.singleton.next()
-        ) { channel in
-            channel.eventLoop.makeCompletedFuture {
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let calls = DeviceCalls()
+        let use = try await calls.begin("/dev/ttyRelaydTest", on: loop)
+        let tty = TTY(try near.duplicate(), use, calls)
+        let channel = try await DescriptorChannel.open(socket: near, on: loop) { channel in
+            channel.closeFuture.whenComplete { _ in tty.end() }
+            return channel.eventLoop.makeCompletedFuture {
                 try channel.pipeline.syncOperations.addHandler(
-                    TTYDrainHandler(hold: hold, limit: drainLimit))
+                    TTYLinkHandler(
+                        tty: tty, hangUp: LinkProblem(.closedByPeer, "hung up"), limit: drainLimit))
             }
         }
         return (channel, peer)

@@ -1,0 +1,103 @@
+// A thread for system calls that may block in a device's driver, one after the other.
+
+import CShims
+import Glibc
+import NIOConcurrencyHelpers
+import Synchronization
+
+/// Runs jobs in order on a thread of its own, until `finish`. Nobody waits for it, and whoever
+/// wants a call to end early can interrupt it.
+///
+/// Not a pool: a driver that never returns would take a place in it away for good.
+final class DeviceThread: Sendable {
+    private struct State {
+        var jobs: [@Sendable () -> Void] = []
+        var isFinished = false
+        /// While a job runs: whom to interrupt.
+        var busy: pthread_t?
+    }
+
+    private let state = Mutex(State())
+    /// Where the thread waits when it has nothing to do.
+    private let hasNews = ConditionLock(value: false)
+
+    init() throws(LinkProblem) {
+        let error = relay_interrupt_prepare()
+        guard error == 0 else {
+            throw .system("a thread for the device could not be prepared", errno: error)
+        }
+        try start()
+    }
+
+    private func start() throws(LinkProblem) {
+        // Signals are for the threads that expect them; this one unblocks its own.
+        var all = sigset_t()
+        var before = sigset_t()
+        sigfillset(&all)
+        pthread_sigmask(SIG_SETMASK, &all, &before)
+        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+        let argument = Unmanaged.passRetained(self)
+        var thread = pthread_t()
+        let error = pthread_create(
+            &thread, nil,
+            { argument in
+                guard let argument else { return nil }
+                Unmanaged<DeviceThread>.fromOpaque(argument).takeRetainedValue().work()
+                return nil
+            }, argument.toOpaque())
+        guard error == 0 else {
+            argument.release()
+            throw .system("a thread for the device could not be started", errno: error)
+        }
+        pthread_detach(thread)
+    }
+
+    /// Returns at once; the job runs after those before it.
+    func run(_ job: @escaping @Sendable () -> Void) {
+        state.withLock { $0.jobs.append(job) }
+        tellNews()
+    }
+
+    /// The thread ends after the jobs it has been given.
+    func finish() {
+        state.withLock { $0.isFinished = true }
+        tellNews()
+    }
+
+    /// Makes a call that waits for something return early, if its driver lets it. A call that is
+    /// only about to wait is missed, so this may have to be repeated.
+    func interrupt() {
+        // Under the lock, because the thread may end as soon as it is free again.
+        state.withLock { state in
+            if let thread = state.busy { _ = relay_thread_interrupt(thread) }
+        }
+    }
+
+    private func tellNews() {
+        hasNews.lock()
+        hasNews.unlock(withValue: true)
+    }
+
+    private func work() {
+        _ = relay_thread_set_name("device")
+        _ = relay_thread_allow_interrupt()
+        while true {
+            let (job, isOver) = state.withLock { state in
+                state.busy = nil
+                guard !state.jobs.isEmpty else {
+                    return (nil as (@Sendable () -> Void)?, state.isFinished)
+                }
+                state.busy = pthread_self()
+                return (state.jobs.removeFirst(), false)
+            }
+            if let job {
+                job()
+            } else if isOver {
+                return
+            } else {
+                hasNews.lock(whenValue: true)
+                hasNews.unlock(withValue: false)
+            }
+        }
+    }
+}

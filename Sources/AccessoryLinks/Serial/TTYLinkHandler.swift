@@ -1,0 +1,84 @@
+import Glibc
+import NIOCore
+
+/// First handler of a tty link. Delays a close that relayd asks for until the driver has sent its
+/// bytes, so that the farewell to the head unit is not cut off, and until the device is free. Puts
+/// the reason in front of the bare end that a hang-up is.
+final class TTYLinkHandler: ChannelDuplexHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    /// 250 ms carry about 2,800 bytes at 115,200 baud: more than any farewell. Longer would only
+    /// help a peer that holds CTS, and shutting down must not wait for that one.
+    static let drainLimit: TimeAmount = .milliseconds(250)
+
+    /// How often the driver's queue is looked at meanwhile.
+    static let drainInterval: TimeAmount = .milliseconds(10)
+
+    let tty: TTY
+    private let hangUp: LinkProblem
+    private let limit: TimeAmount
+    /// The end has a reason: ours, or one that has been told.
+    private var isExplained = false
+
+    init(tty: TTY, hangUp: LinkProblem, limit: TimeAmount = drainLimit) {
+        self.tty = tty
+        self.hangUp = hangUp
+        self.limit = limit
+    }
+
+    // MARK: The tty hangs up
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard let failure = error as? IOError, Self.isHangUp(failure.errnoCode) else {
+            return context.fireErrorCaught(error)
+        }
+        tellHangUp(context)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        tellHangUp(context)
+        context.fireChannelInactive()
+    }
+
+    private func tellHangUp(_ context: ChannelHandlerContext) {
+        guard !isExplained else { return }
+        isExplained = true
+        context.fireErrorCaught(hangUp)
+    }
+
+    /// How reading and writing fail on a tty that has hung up, or whose device is gone.
+    private static func isHangUp(_ error: CInt) -> Bool {
+        error == EIO || error == ENODEV || error == ENXIO
+    }
+
+    // MARK: relayd closes
+
+    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+        guard mode == .all else {
+            context.close(mode: mode, promise: promise)
+            return
+        }
+        isExplained = true
+        let deadline = context.eventLoop.now + limit
+        closeWhenDrained(context: context, deadline: deadline, promise: promise)
+    }
+
+    private func closeWhenDrained(
+        context: ChannelHandlerContext, deadline: NIODeadline, promise: EventLoopPromise<Void>?
+    ) {
+        guard context.channel.isActive, tty.queuedBytes > 0, context.eventLoop.now < deadline
+        else {
+            // The device is free again when the caller hears of it, not a moment later.
+            let closed = context.eventLoop.makePromise(of: Void.self)
+            closed.futureResult.hop(to: context.eventLoop).flatMap { [tty] in tty.end() }
+                .cascade(to: promise)
+            context.close(promise: closed)
+            return
+        }
+        context.eventLoop.assumeIsolated().scheduleTask(in: Self.drainInterval) {
+            self.closeWhenDrained(context: context, deadline: deadline, promise: promise)
+        }
+    }
+}
