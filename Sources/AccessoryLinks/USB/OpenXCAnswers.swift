@@ -6,6 +6,12 @@ struct OpenXCAnswers {
 
     /// The latest bytes.
     private var window: [UInt8] = []
+    /// How far the window has been looked through for the ends of JSON objects.
+    private var jsonSearched = 0
+    /// Behind the end of the latest of them.
+    private var objectStart = 0
+    /// Whatever begins before has been looked at with all its bytes.
+    private var protobufSearched = 0
 
     mutating func add(_ bytes: UnsafeRawBufferPointer, to identity: inout OpenXCInquiry.Identity) {
         // A transfer may be longer than the window; then it is looked at in parts.
@@ -14,37 +20,53 @@ struct OpenXCAnswers {
             let part = rest.prefix(Self.windowBytes)
             rest = rest.dropFirst(part.count)
             window.append(contentsOf: part)
-            search(&identity)
-            // What may be the beginning of a message stays.
-            if window.count > Self.windowBytes { window.removeFirst(window.count - Self.tailBytes) }
+            searchJSON(&identity)
+            searchProtobuf(&identity)
+            if window.count > Self.windowBytes { forget(window.count - Self.tailBytes) }
         }
     }
 
-    /// More than one message.
+    /// More than one message: what may be the beginning of one stays.
     private static let tailBytes = 512
 
-    private func search(_ identity: inout OpenXCInquiry.Identity) {
-        for index in window.indices {
-            let rest = window[index...]
-            if identity.version == nil {
-                identity.version = Self.json("version", rest) ?? Self.protobuf(1, rest)
-            }
-            if identity.deviceID == nil {
-                identity.deviceID = Self.json("device_id", rest) ?? Self.protobuf(2, rest)
-            }
-            if identity.isComplete { return }
-        }
+    private mutating func forget(_ count: Int) {
+        window.removeFirst(count)
+        jsonSearched = max(0, jsonSearched - count)
+        objectStart = max(0, objectStart - count)
+        protobufSearched = max(0, protobufSearched - count)
     }
+
+    /// Each object is looked at once, when its end has come: an interface that sends nothing but
+    /// beginnings costs no more than others.
+    private mutating func searchJSON(_ identity: inout OpenXCInquiry.Identity) {
+        for index in jsonSearched..<window.count where window[index] == UInt8(ascii: "}") {
+            let start = max(objectStart, index + 1 - Self.tailBytes)
+            objectStart = index + 1
+            let object = window[start...index].drop { $0 != UInt8(ascii: "{") }
+            guard !object.isEmpty else { continue }
+            if identity.version == nil { identity.version = Self.json("version", object) }
+            if identity.deviceID == nil { identity.deviceID = Self.json("device_id", object) }
+        }
+        jsonSearched = window.count
+    }
+
+    private mutating func searchProtobuf(_ identity: inout OpenXCInquiry.Identity) {
+        for index in protobufSearched..<window.count {
+            let rest = window[index...]
+            if identity.version == nil { identity.version = Self.protobuf(1, rest) }
+            if identity.deviceID == nil { identity.deviceID = Self.protobuf(2, rest) }
+        }
+        protobufSearched = max(protobufSearched, window.count - Self.protobufBytes)
+    }
+
+    /// The longest answer in protobuf: its head, and a text whose length is one byte.
+    private static let protobufBytes = 9 + 255
 
     // MARK: JSON
 
     /// `{"command_response":"version","message":"8.2.1 (default)","status":true}`, fields in any
     /// order (OpenXC message format, "Command Response").
-    private static func json(_ command: String, _ bytes: ArraySlice<UInt8>) -> String? {
-        guard bytes.first == UInt8(ascii: "{"),
-            let end = bytes.firstIndex(of: UInt8(ascii: "}"))
-        else { return nil }
-        let object = bytes[...end]
+    private static func json(_ command: String, _ object: ArraySlice<UInt8>) -> String? {
         guard field("command_response", object) == Array(command.utf8),
             let message = field("message", object)
         else { return nil }

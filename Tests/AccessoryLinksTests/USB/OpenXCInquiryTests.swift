@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 
 @testable import AccessoryLinks
@@ -33,6 +34,47 @@ struct OpenXCInquiryTests {
         #expect(inquiry.ended(.done([])) == .send(Self.jsonDeviceID))
         #expect(inquiry.ended(.done([])) == .listen)
         return inquiry
+    }
+
+    @Test("beginnings of messages without end cost no more than other bytes")
+    func manyBeginnings() {
+        func cost(_ byte: UInt8) -> Double {
+            var answers = OpenXCAnswers()
+            var identity = OpenXCInquiry.Identity()
+            let piece = [UInt8](repeating: byte, count: 64)
+            let start = Self.processorTime()
+            for _ in 0..<4096 { piece.withUnsafeBytes { answers.add($0, to: &identity) } }
+            return Self.processorTime() - start
+        }
+        let ordinary = cost(UInt8(ascii: "x"))
+        for byte in [UInt8(ascii: "{"), UInt8(ascii: "}")] {
+            #expect(cost(byte) < 20 * ordinary + 0.1)
+        }
+    }
+
+    @Test("an answer between noise and in pieces of any size is found")
+    func answersInPieces() {
+        let text =
+            "{{{ }{\"name\":\"x\"}\0{\"command_response\":\"version\",\"message\":\"7.2\","
+            + "\"status\":true}\0{\"command_response\":\"device_id\",\"message\":\"A1\"}"
+        let bytes = [UInt8](repeating: UInt8(ascii: "{"), count: 3000) + Array(text.utf8)
+        for size in [1, 7, 64, 2048, bytes.count] {
+            var answers = OpenXCAnswers()
+            var identity = OpenXCInquiry.Identity()
+            for start in stride(from: 0, to: bytes.count, by: size) {
+                bytes[start..<min(start + size, bytes.count)].withUnsafeBytes {
+                    answers.add($0, to: &identity)
+                }
+            }
+            #expect(identity.version == "7.2" && identity.deviceID == "A1", "pieces of \(size)")
+        }
+    }
+
+    /// Seconds of this thread, which do not pass while others run.
+    private static func processorTime() -> Double {
+        var now = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now)
+        return Double(now.tv_sec) + Double(now.tv_nsec) / 1e9
     }
 
     @Test("firmware 5 is asked for its version alone")
