@@ -101,6 +101,10 @@ final class Switchboard {
     /// rate, and the largest frame.
     func reconfigure(_ configuration: RelayConfiguration, accessoryAddress: String) {
         self.configuration = configuration
+        if accessoryAddress != self.accessoryAddress {
+            // Another head unit has a name of its own.
+            (link.make, link.model) = (nil, nil)
+        }
         self.accessoryAddress = accessoryAddress
         router.configuration = configuration
         flow.reconfigure(

@@ -11,39 +11,29 @@ final class AccessoryMonitor: Sendable {
         var since = Timestamp.now
         var kind: String
         var address: String
-        /// What transports know of their links, the present one's last.
-        var details: [LinkDetails] = []
+        /// What the transport knows of its links.
+        var details: LinkDetails?
     }
 
     private let state: Mutex<State>
 
-    init(kind: String, address: String) {
-        state = Mutex(State(kind: kind, address: address))
+    init(kind: String, address: String, details: LinkDetails? = nil) {
+        state = Mutex(State(kind: kind, address: address, details: details))
     }
 
     var kind: String { state.withLock(\.kind) }
     var address: String { state.withLock(\.address) }
 
-    /// Another accessory from here on; what was lost on the way to earlier ones stays counted.
-    func moved(toKind kind: String, address: String) {
-        state.withLock { $0 = State(kind: kind, address: address, details: $0.details) }
+    /// Another accessory from here on; what was lost on the way to an earlier one was its own.
+    func moved(toKind kind: String, address: String, details: LinkDetails?) {
+        state.withLock { $0 = State(kind: kind, address: address, details: details) }
     }
 
-    /// A transport is about to be used.
-    func uses(_ details: LinkDetails?) {
-        guard let details else { return }
-        state.withLock { $0.details.append(details) }
-    }
-
-    /// The open device in words, and the bytes lost in flight each way; nil where no transport
-    /// knows.
+    /// The open device in words, and the bytes lost in flight each way; nil where the transport
+    /// cannot know.
     var details: (device: String?, lostBytesIn: Int?, lostBytesOut: Int?) {
-        let all = state.withLock { $0.details }.map(\.values)
-        guard !all.isEmpty else { return (nil, nil, nil) }
-        return (
-            all.lazy.compactMap(\.device).last, all.reduce(0) { $0 + $1.lostBytesIn },
-            all.reduce(0) { $0 + $1.lostBytesOut }
-        )
+        guard let values = state.withLock({ $0.details })?.values else { return (nil, nil, nil) }
+        return (values.device, values.lostBytesIn, values.lostBytesOut)
     }
 
     /// System calls that hang in a device's driver; nil when none does.

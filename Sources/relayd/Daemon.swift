@@ -66,7 +66,9 @@ struct Daemon {
             events.add(advice)
         }
         try await relay.onLimit { events.add($0, $1) }
-        let accessory = AccessoryMonitor(kind: address.scheme, address: config.accessory)
+        let transport = try TransportCatalog.transport(for: address)
+        let accessory = AccessoryMonitor(
+            kind: address.scheme, address: config.accessory, details: transport.details)
         let crowd = ControlCrowd { events.addCrowd(count: $0) }
         let specification = SpecificationFile.inForce(config, logger: logger)
         let reporter = StatusReporter(
@@ -78,22 +80,23 @@ struct Daemon {
             (try? await loop.submit {}.get()) != nil
         }
         let statusLine = StatusLine(reporter: reporter, systemd: systemd)
-        let makeSupervisor: @Sendable (AccessoryAddress) throws -> LinkSupervisor = { address in
-            let transport = try TransportCatalog.transport(for: address)
-            accessory.uses(transport.details)
-            return LinkSupervisor(
-                transport: transport, address: address,
-                loop: loop, logger: Logger(label: "link"),
-                configure: { channel in
-                    relay.configureLink(channel, kernelBytes: LinkOutputQueue.gauge(of: channel))
-                },
-                onStateChange: { state in
-                    accessory.changed(to: state)
-                    statusLine.refresh()
-                },
-                beforeClose: { reason in await relay.linkWillClose(because: reason) })
-        }
-        let link = LinkSlot(try makeSupervisor(address))
+        let makeSupervisor: @Sendable (AccessoryAddress, any AccessoryTransport) -> LinkSupervisor =
+            {
+                address, transport in
+                LinkSupervisor(
+                    transport: transport, address: address,
+                    loop: loop, logger: Logger(label: "link"),
+                    configure: { channel in
+                        relay.configureLink(
+                            channel, kernelBytes: LinkOutputQueue.gauge(of: channel))
+                    },
+                    onStateChange: { state in
+                        accessory.changed(to: state)
+                        statusLine.refresh()
+                    },
+                    beforeClose: { reason in await relay.linkWillClose(because: reason) })
+            }
+        let link = LinkSlot(makeSupervisor(address, transport))
         let server = AppServer(
             config.listen, descriptors: inherited.apps, relay: relay,
             report: { condition in
@@ -107,7 +110,9 @@ struct Daemon {
             apply: { plan in
                 // First what may fail: then nothing has changed yet.
                 let address = try AccessoryAddress(plan.config.accessory)
-                let next = plan.applied.contains("accessory") ? try makeSupervisor(address) : nil
+                let next =
+                    plan.applied.contains("accessory")
+                    ? try TransportCatalog.transport(for: address) : nil
                 if plan.applied.contains("listen") {
                     try await server.change(to: plan.config.listen)
                 }
@@ -122,10 +127,12 @@ struct Daemon {
                     logger.notice("listen does not count: the apps' sockets are systemd's")
                 }
                 if let next {
-                    accessory.moved(toKind: address.scheme, address: plan.config.accessory)
+                    accessory.moved(
+                        toKind: address.scheme, address: plan.config.accessory,
+                        details: next.details)
                     outputs.mark(accessory: plan.config.accessory)
                     link.replace(
-                        with: next,
+                        with: makeSupervisor(address, next),
                         because: "the configuration names another accessory: "
                             + plan.config.accessory)
                 }

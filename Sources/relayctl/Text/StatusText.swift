@@ -84,7 +84,7 @@ package struct StatusText: Sendable {
         let (lostIn, lostOut) = (accessory.lostBytesIn ?? 0, accessory.lostBytesOut ?? 0)
         if lostIn + lostOut > 0 {
             lines += words(
-                "lost when the link ended: \(Units.bytes(lostOut)) for the head unit, "
+                "lost when its links ended: \(Units.bytes(lostOut)) for the head unit, "
                     + "\(Units.bytes(lostIn)) from it", indent: Self.stateColumn)
         }
         return lines

@@ -195,7 +195,7 @@ struct USBLinkTests {
             #expect(lost <= 4 * 32_768)
             try await bench.expectAllBytesCounted()
             let text = try await bench.relayd.relayctl("status").output
-            #expect(text.contains("lost when the link ended: 0 B for the head unit, "))
+            #expect(text.contains("lost when its links ended: 0 B for the head unit, "))
             let metrics = try await ControlRequest.get("/metrics", at: bench.relayd.controlSocket)
             #expect(
                 String(decoding: metrics.body, as: UTF8.self)
