@@ -24,18 +24,46 @@ final class USBPump: Sendable {
     ) async throws(LinkProblem) -> USBOpened {
         try await start(on: loop)
         let ticket = USBMailbox.Ticket()
+        let answer = USBAnswer<Result<USBOpened, LinkProblem>>(on: loop)
+        mailbox.post(
+            .open(
+                .init(ticket: ticket, selector: selector, details: details) { result in
+                    // Nobody waits for it any more: the device is let go again.
+                    if !answer.give(result), case .success(let late) = result {
+                        close(late.socket)
+                    }
+                }))
+        let limit = loop.scheduleTask(in: Self.openLimit) {
+            answer.give(.failure(Self.hangs("opening \(selector.address)", Self.openLimit)))
+        }
+        defer { limit.cancel() }
         let result = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                mailbox.post(
-                    .open(
-                        .init(ticket: ticket, selector: selector, details: details) {
-                            continuation.resume(returning: $0)
-                        }))
-            }
+            await answer.value
         } onCancel: {
             mailbox.post(.cancel(ticket))
+            // The thread answers when the device is free, unless it hangs in a driver.
+            loop.scheduleTask(in: USBLinkHandler.closeLimit) {
+                answer.give(
+                    .failure(
+                        LinkProblem(.closedHere, "relayd stopped opening \(selector.address)")))
+            }
         }
-        return try result.get()
+        return try (result ?? .failure(Self.hangs("USB", Self.openLimit))).get()
+    }
+
+    /// A phone may take 5 s to come back in accessory mode, and a device that has stopped answering
+    /// costs the kernel 5 s for each of several requests.
+    private static let openLimit: TimeAmount = .seconds(30)
+
+    /// Listing what is plugged in takes milliseconds.
+    private static let listLimit: TimeAmount = .seconds(10)
+
+    private static func hangs(_ what: String, _ limit: TimeAmount) -> LinkProblem {
+        LinkProblem(
+            .timedOut,
+            "\(what) has not returned within \(limit.nanoseconds / 1_000_000_000) s: a USB driver "
+                + "waits for a device, or hangs",
+            remedy: "unplug the device; if that does not help, restart the machine")
     }
 
     /// Watches for devices; `onChange` is called on the pump's thread after each change.
@@ -43,10 +71,18 @@ final class USBPump: Sendable {
         _ selector: USBSelector, on loop: any EventLoop, onChange: @escaping @Sendable () -> Void
     ) async throws(LinkProblem) -> USBPresence {
         try await start(on: loop)
-        let problem = await withCheckedContinuation { continuation in
-            mailbox.post(.enumerate { continuation.resume(returning: $0) })
+        let answer = USBAnswer<LinkProblem?>(on: loop)
+        mailbox.post(.enumerate { answer.give($0) })
+        let limit = loop.scheduleTask(in: Self.listLimit) {
+            answer.give(Self.hangs("listing USB devices", Self.listLimit))
         }
-        if let problem { throw problem }
+        defer { limit.cancel() }
+        let problem = await withTaskCancellationHandler {
+            await answer.value
+        } onCancel: {
+            answer.give(nil)
+        }
+        if let problem, let problem { throw problem }
         return USBPresence(selector, mailbox.board, onChange: onChange)
     }
 
@@ -72,6 +108,29 @@ final class USBPump: Sendable {
             isRunning = error == 0
             return error
         }
+    }
+}
+
+/// What the pump's thread answers to one question: the first answer counts.
+private final class USBAnswer<Value: Sendable>: Sendable {
+    private let promise: EventLoopPromise<Value>
+    private let isGiven = Atomic(false)
+
+    init(on loop: any EventLoop) {
+        promise = loop.makePromise()
+    }
+
+    /// - Returns: Whether it is the first.
+    @discardableResult
+    func give(_ value: Value) -> Bool {
+        guard !isGiven.exchange(true, ordering: .acquiringAndReleasing) else { return false }
+        promise.succeed(value)
+        return true
+    }
+
+    /// Nil only when the loop has ended.
+    var value: Value? {
+        get async { try? await promise.futureResult.get() }
     }
 }
 

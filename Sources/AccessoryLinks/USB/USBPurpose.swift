@@ -47,10 +47,16 @@ package enum USBDriver {
     ]
 
     /// What to do about a driver that has the interface.
-    package static func remedy(_ name: String?, address: String) -> String {
+    ///
+    /// - Parameter tty: the node that the driver made, if it is known.
+    package static func remedy(
+        _ name: String?, address: String, tty: String? = nil
+    ) -> String {
         let separator = address.contains("?") ? "&" : "?"
         let detach = "add \(separator)detach=yes to take it from the driver"
         return name.map(isSerial) == true
-            ? "open it as serial:/dev/ttyACM0 or the like, or \(detach)" : detach
+            ? "open it as \(tty.map { "serial:\($0)" } ?? "serial:/dev/ttyACM0 or the like"), "
+                + "or \(detach)"
+            : detach
     }
 }
