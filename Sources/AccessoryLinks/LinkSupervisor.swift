@@ -153,8 +153,12 @@ extension LinkSupervisor {
                 opened(channel, recorder)
             } catch {
                 guard !Task.isCancelled else { return }
-                let step = policy.openFailed(nodeExists: nodeExists, at: .now)
-                if error.code == .permissionDenied, policy.isNodeSettling(at: .now) {
+                let step = policy.openFailed(
+                    nodeExists: nodeExists, pace: supervisor.transport.pace(after: error), at: .now)
+                if step == .awaitNode, let obstacle {
+                    // Whatever else went wrong: the device is not there.
+                    report.waiting(obstacle, attempts: policy.attempts)
+                } else if error.code == .permissionDenied, policy.isNodeSettling(at: .now) {
                     report.settling(error, attempts: policy.attempts)
                 } else {
                     report.waiting(error, attempts: policy.attempts)

@@ -73,8 +73,10 @@ final class DeviceUse: Sendable {
         _ name: String, within limit: TimeAmount, _ body: @escaping @Sendable () -> Value
     ) async -> Value? {
         let result = loop.makePromise(of: Value?.self)
-        run(name, within: limit) {
-            result.succeed(body())
+        run(name, within: limit) { returned in
+            let value = body()
+            returned()
+            result.succeed(value)
         } onHang: {
             self.abandoned.store(true, ordering: .releasing)
             result.succeed(nil)
@@ -87,9 +89,14 @@ final class DeviceUse: Sendable {
         }
     }
 
-    /// The same without waiting for it; `onHang` is called on the loop.
+    /// The same without waiting for it.
+    ///
+    /// - Parameters:
+    ///   - body: calls `returned` before it tells anybody what came of it.
+    ///   - onHang: called on the loop.
     func run(
-        _ name: String, within limit: TimeAmount, _ body: @escaping @Sendable () -> Void,
+        _ name: String, within limit: TimeAmount,
+        _ body: @escaping @Sendable (_ returned: () -> Void) -> Void,
         onHang: @escaping @Sendable () -> Void = {}
     ) {
         let call = Call(name: name, since: .now)
@@ -104,16 +111,19 @@ final class DeviceUse: Sendable {
             onHang()
         }
         thread.run {
-            body()
-            alarm.cancel()
-            self.returned(call)
+            body {
+                // Before anybody hears of it: the loop may end with the last device.
+                alarm.cancel()
+                self.returned(call)
+            }
         }
     }
 
     /// Lets the device go. A driver that waits meanwhile is interrupted until it returns.
     func close(_ body: @escaping @Sendable () -> Void) {
-        run(Self.closing, within: DeviceCalls.closeLimit) {
+        run(Self.closing, within: DeviceCalls.closeLimit) { returned in
             body()
+            returned()
             self.end()
         } onHang: { [freeing] in
             freeing.succeed()

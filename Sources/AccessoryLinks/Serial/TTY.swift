@@ -79,6 +79,8 @@ final class TTY: Sendable {
             try prepare(tty)
             return .success(tty)
         } catch {
+            // Here, where it may block, so that the next attempt finds the device free.
+            tty.letGo()
             return .failure(error)
         }
     }
@@ -246,17 +248,30 @@ extension TTY {
     /// - Returns: Succeeds when the device is free again, or when it has taken too long.
     @discardableResult
     func end() -> EventLoopFuture<Void> {
-        guard let fd = descriptor.withLock({ $0.take()?.release() }) else { return use.freed }
-        let wasLocked = isLocked.load(ordering: .acquiring)
-        use.close { [calls] in
-            // A tty that somebody else has locked is left as it is.
-            if wasLocked {
-                _ = relay_tty_flush(fd)
-                _ = relay_tty_set_exclusive(fd, false)
-                _ = flock(fd, LOCK_UN)
-            }
-            calls.close(fd)
+        guard let fd = taken() else { return use.freed }
+        // Also called by `deinit`, which nothing of this object may outlive.
+        use.close { [calls, wasLocked = isLocked.load(ordering: .acquiring)] in
+            Self.close(fd, wasLocked: wasLocked, calls)
         }
         return use.freed
+    }
+
+    /// The same on the device's thread, at once.
+    private func letGo() {
+        guard let fd = taken() else { return }
+        Self.close(fd, wasLocked: isLocked.load(ordering: .acquiring), calls)
+        use.end()
+    }
+
+    private func taken() -> CInt? { descriptor.withLock { $0.take()?.release() } }
+
+    private static func close(_ fd: CInt, wasLocked: Bool, _ calls: DeviceCalls) {
+        // A tty that somebody else has locked is left as it is.
+        if wasLocked {
+            _ = relay_tty_flush(fd)
+            _ = relay_tty_set_exclusive(fd, false)
+            _ = flock(fd, LOCK_UN)
+        }
+        calls.close(fd)
     }
 }
