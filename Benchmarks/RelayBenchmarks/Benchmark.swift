@@ -33,6 +33,7 @@ enum BenchmarkCatalog {
             RegisteredAppsBenchmark.self,
             ConnectBenchmark.self,
             ReplugBenchmark.self,
+            LinkReturnBenchmark.self,
             USBBenchmark.self,
             USBLoadBenchmark.self,
             USBReplugBenchmark.self,

@@ -32,6 +32,9 @@ package protocol AccessoryTransport: Sendable {
         on loop: any EventLoop, onChange: @escaping @Sendable () -> Void
     ) async throws(LinkProblem) -> (any DevicePresence)?
 
+    /// How soon to try again after an attempt that failed.
+    func pace(after problem: LinkProblem) -> ReconnectPolicy.Pace
+
     /// What it knows of its links beyond their bytes; nil for one that knows nothing more.
     var details: LinkDetails? { get }
 
@@ -60,6 +63,8 @@ package protocol DevicePresence: Sendable {
 extension AccessoryTransport {
     package var deviceNode: String? { nil }
     package var details: LinkDetails? { nil }
+
+    package func pace(after problem: LinkProblem) -> ReconnectPolicy.Pace { .standard }
 
     package func watch(
         on loop: any EventLoop, onChange: @escaping @Sendable () -> Void

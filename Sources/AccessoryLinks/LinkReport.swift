@@ -12,6 +12,11 @@ struct LinkReport {
     /// Logged since the link was last open and stable: neither retries nor flapping fill the log.
     private var logged: Set<String> = []
     private var waitingSince: ContinuousClock.Instant?
+    /// What the status page was told last, and when: attempts may follow each other quickly.
+    private var told: (reason: LinkProblem, at: ContinuousClock.Instant)?
+
+    /// How often the number of attempts alone is news.
+    private static let newsInterval: Duration = .seconds(1)
 
     init(
         address: AccessoryAddress, logger: Logger,
@@ -28,6 +33,7 @@ struct LinkReport {
 
     mutating func opened(at now: ContinuousClock.Instant) {
         waitingSince = nil
+        told = nil
         if isNew("open") { logger.info("open: \(address)") }
         onStateChange(.open(since: now))
     }
@@ -37,6 +43,9 @@ struct LinkReport {
         let since = waitingSince ?? .now
         waitingSince = since
         log(problem, "waiting")
+        let now = ContinuousClock.now
+        if let told, told.reason == problem, now - told.at < Self.newsInterval { return }
+        told = (problem, now)
         onStateChange(.waiting(reason: problem, since: since, attempts: attempts))
     }
 
@@ -45,6 +54,7 @@ struct LinkReport {
     mutating func settling(_ problem: LinkProblem, attempts: Int) {
         let since = waitingSince ?? .now
         waitingSince = since
+        told = nil
         logger.debug("waiting, since the device has just appeared: \(problem)")
         onStateChange(
             .waiting(
@@ -59,6 +69,7 @@ struct LinkReport {
         if wasStable { logged.removeAll() }
         let since = ContinuousClock.now
         waitingSince = since
+        told = nil
         log(problem, "lost")
         onStateChange(.waiting(reason: problem, since: since, attempts: attempts))
     }
@@ -67,6 +78,7 @@ struct LinkReport {
     mutating func restart() {
         logged.removeAll()
         waitingSince = nil
+        told = nil
     }
 
     mutating func cannotWatch(_ problem: LinkProblem) {

@@ -9,11 +9,26 @@ package struct ReconnectPolicy: Sendable {
         case awaitNode
     }
 
+    /// How much a failed attempt costs whom.
+    package enum Pace: Hashable, Sendable {
+        /// Others' time: the waits grow up to `longestDelay`.
+        case standard
+        /// Next to nothing, as a refusal by this machine, or the attempt itself was the wait:
+        /// always `firstDelay`.
+        case quick
+    }
+
     /// The first wait. udev sets a new node's permissions within some ten milliseconds.
     package static let firstDelay: Duration = .milliseconds(50)
 
-    /// The longest wait: a person who has just fixed the cause should not have to wait for us.
-    package static let longestDelay: Duration = .seconds(1)
+    /// The longest wait: a person who has just fixed the cause should not have to wait for us, so
+    /// that with the attempt itself it stays below a second. With the jitter 75 to 100 attempts a
+    /// minute.
+    package static let longestDelay: Duration = .milliseconds(800)
+
+    /// The part of a wait that chance may take away: several relayds that lost the same head unit
+    /// must not come back in step.
+    package static let jitter = 0.25
 
     /// A link that lived shorter than this flapped: opening it again at once would be a busy loop.
     package static let flapLimit: Duration = .seconds(1)
@@ -37,13 +52,21 @@ package struct ReconnectPolicy: Sendable {
 
     private var state = State.opening
     private var nextDelay = Self.firstDelay
+    /// From 0 to 1.
+    private let chance: @Sendable () -> Double
     private var lastAttempt: ContinuousClock.Instant
     /// When the node appeared, or when the link ended, since which it may have come back unseen.
     private var lastAppearance: ContinuousClock.Instant?
 
     /// The first attempt starts now.
-    package init(startingAt now: ContinuousClock.Instant) {
+    ///
+    /// - Parameter chance: numbers from 0 to 1; always 0 for the whole wait.
+    package init(
+        startingAt now: ContinuousClock.Instant,
+        chance: @escaping @Sendable () -> Double = { .random(in: 0...1) }
+    ) {
         lastAttempt = now
+        self.chance = chance
     }
 
     /// An attempt starts, as the last step said.
@@ -63,10 +86,10 @@ package struct ReconnectPolicy: Sendable {
 
     /// - Parameter nodeExists: nil when there is no node that could be watched.
     package mutating func openFailed(
-        nodeExists: Bool?, at now: ContinuousClock.Instant
+        nodeExists: Bool?, pace: Pace = .standard, at now: ContinuousClock.Instant
     ) -> Step {
         attempts += 1
-        return nodeExists == false ? awaitNode() : backOff(at: now)
+        return nodeExists == false ? awaitNode() : backOff(at: now, pace)
     }
 
     package mutating func closed(
@@ -119,9 +142,12 @@ package struct ReconnectPolicy: Sendable {
         return .awaitNode
     }
 
-    private mutating func backOff(at now: ContinuousClock.Instant) -> Step {
-        let delay = nextDelay
-        nextDelay = min(delay * 2, Self.longestDelay)
+    private mutating func backOff(
+        at now: ContinuousClock.Instant, _ pace: Pace = .standard
+    ) -> Step {
+        let whole = pace == .quick ? Self.firstDelay : nextDelay
+        if pace == .standard { nextDelay = min(nextDelay * 2, Self.longestDelay) }
+        let delay = whole * (1 - Self.jitter * chance())
         state = .backingOff(until: now + delay)
         return .openAfter(delay)
     }

@@ -1,9 +1,10 @@
-import AccessoryLinks
 import Glibc
 import NIOCore
 import NIOPosix
 import Synchronization
 import Testing
+
+@testable import AccessoryLinks
 
 @Suite("TCPTransport")
 struct TCPTransportTests {
@@ -133,6 +134,73 @@ struct TCPTransportTests {
                     remedy: "check the name, or use the IP address"))
     }
 
+    @Test("a connection of a port to itself is refused before the hub hears of it")
+    func selfConnection() async throws {
+        let socket = LoopbackSocket.make(blocking: true)
+        let port = try #require(LoopbackSocket.bindToFreePort(socket))
+        var address = LoopbackSocket.address(port: port)
+        let connected = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(socket, $0, LoopbackSocket.addressSize)
+            }
+        }
+        try #require(connected == 0)
+        let channel = try await ClientBootstrap(group: group.next())
+            .channelOption(.autoRead, value: false)
+            .withConnectedSocket(socket).get()
+        let probe = LinkProbe()
+        await #expect(throws: IOError.self) {
+            try await TCPTransport.activate(channel, configure: probe.setup).get()
+        }
+        #expect(probe.seen.value.configured == 0)
+        try await channel.close()
+    }
+
+    @Test("an attempt without an answer is repeated, the first answer counts, no other stays")
+    func repeatsUnanswered() async throws {
+        let full = try FullListener()
+        let made = Watched<[any Channel]>([])
+        let loop = group.next()
+        let connecting = TCPConnecting(
+            { ClientBootstrap(group: loop) }, to: "127.0.0.1", full.port, on: loop,
+            until: .now() + .seconds(60),
+            onAttempt: { channel in made.update { $0.append(channel) } })
+        async let result = connecting.run()
+        try await made.wait(for: "a second connection beside the first") { $0.count >= 2 }
+        full.empty()
+        let channel = try await result.get()
+        for other in made.value where other !== channel {
+            try await withDeadline("the others' end") { try await other.closeFuture.get() }
+        }
+        #expect(channel.isActive)
+        try await channel.close()
+    }
+
+    @Test("addresses of this machine are known as such")
+    func ownAddresses() async throws {
+        let loop = group.next()
+        for (host, isOwn) in [
+            ("127.0.0.1", true), ("127.8.9.1", true), ("::1", true), ("::ffff:127.0.0.1", true),
+            ("192.0.2.7", false), ("2001:db8::7", false), ("localhost", true),
+        ] {
+            let lookup = NameLookup(host: host, port: 12345)
+            let found = try await lookup.addresses(on: loop).get()
+            #expect(!found.isEmpty)
+            #expect(lookup.isThisMachine == isOwn, "\(host)")
+        }
+    }
+
+    @Test("a name is looked up once at a time, however many ask")
+    func oneLookup() async throws {
+        let loop = group.next()
+        let lookup = NameLookup(host: "localhost", port: 12345)
+        let (first, second) = try await loop.submit {
+            (lookup.addresses(on: loop), lookup.addresses(on: loop))
+        }.get()
+        #expect(first === second)
+        _ = try await first.get()
+    }
+
     @Test("cancelling does not wait for a connection that gets no answer")
     func cancelsConnecting() async throws {
         // A listener whose queue is full drops further SYNs: connecting hangs.
@@ -188,6 +256,15 @@ private final class FullListener: Sendable {
 
     deinit {
         for descriptor in descriptors { close(descriptor) }
+    }
+
+    /// Makes room for those who try again.
+    func empty() {
+        listen(descriptors[0], 64)
+        for _ in 0..<8 {
+            let taken = accept(descriptors[0], nil, nil)
+            if taken >= 0 { close(taken) }
+        }
     }
 }
 

@@ -12,6 +12,11 @@ package struct TCPTransport: AccessoryTransport {
     /// lookup as well.
     static let connectTimeout: TimeAmount = .seconds(5)
 
+    /// How long a connection may stay unanswered before another is begun beside it: a head unit that
+    /// comes back is asked within a second. An absent one gets 67 SYNs a minute by this, and the
+    /// kernel's repetitions of them.
+    static let repeatInterval: TimeAmount = .milliseconds(900)
+
     // A peer that loses power sends no FIN. The keepalive numbers are sdl_core's own, so that both
     // ends give up at about the same time.
 
@@ -33,10 +38,12 @@ package struct TCPTransport: AccessoryTransport {
 
     package let host: String
     package let port: Int
+    private let lookup: NameLookup
 
     package init(_ address: AccessoryAddress) throws(AddressError) {
         try address.requireOptions(among: [])
         (host, port) = try Self.parseHostAndPort(address)
+        lookup = NameLookup(host: host, port: port)
     }
 
     package var deviceNode: String? { nil }
@@ -46,34 +53,11 @@ package struct TCPTransport: AccessoryTransport {
     package func open(
         on loop: any EventLoop, configure: @escaping ChannelSetup
     ) async throws(LinkProblem) -> any Channel {
-        let attempt = loop.makePromise(of: (any Channel).self)
-        ClientBootstrap(group: loop)
-            .connectTimeout(Self.connectTimeout)
-            .channelOption(.autoRead, value: false)
-            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
-            .channelOption(.socketOption(.so_keepalive), value: 1)
-            .channelOption(Self.tcp(TCP_KEEPIDLE), value: Self.keepaliveIdleSeconds)
-            .channelOption(Self.tcp(TCP_KEEPCNT), value: Self.keepaliveCount)
-            .channelOption(Self.tcp(TCP_KEEPINTVL), value: Self.keepaliveIntervalSeconds)
-            .channelOption(Self.tcp(TCP_USER_TIMEOUT), value: Self.userTimeoutMilliseconds)
-            .channelOption(Self.tcp(TCP_NOTSENT_LOWAT), value: Self.unsentLimit)
-            .connect(host: host, port: port)
-            .whenComplete { result in
-                switch result {
-                case .failure(let error): attempt.fail(error)
-                case .success(let channel):
-                    // Whoever gave up waiting must not leave a connection behind.
-                    attempt.futureResult.whenComplete { outcome in
-                        if case .failure = outcome { channel.close(promise: nil) }
-                    }
-                    attempt.succeed(channel)
-                }
-            }
-        let connected = await withTaskCancellationHandler {
-            await attempt.futureResult.outcome()
-        } onCancel: {
-            attempt.fail(CancellationError())
-        }
+        let deadline = NIODeadline.now() + Self.connectTimeout
+        let addresses = try await addresses(on: loop)
+        let connected = await TCPConnecting(
+            { Self.bootstrap(on: loop, addresses) }, to: host, port, on: loop, until: deadline
+        ).run()
         switch connected {
         case .failure(let error): throw problem(error)
         case .success(let channel):
@@ -84,23 +68,76 @@ package struct TCPTransport: AccessoryTransport {
         }
     }
 
+    private static func bootstrap(
+        on loop: any EventLoop, _ addresses: [SocketAddress]
+    ) -> ClientBootstrap {
+        ClientBootstrap(group: loop)
+            .resolver(KnownAddresses(addresses: addresses, loop: loop))
+            .channelOption(.autoRead, value: false)
+            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .channelOption(.socketOption(.so_keepalive), value: 1)
+            .channelOption(tcp(TCP_KEEPIDLE), value: keepaliveIdleSeconds)
+            .channelOption(tcp(TCP_KEEPCNT), value: keepaliveCount)
+            .channelOption(tcp(TCP_KEEPINTVL), value: keepaliveIntervalSeconds)
+            .channelOption(tcp(TCP_USER_TIMEOUT), value: userTimeoutMilliseconds)
+            .channelOption(tcp(TCP_NOTSENT_LOWAT), value: unsentLimit)
+    }
+
+    package func pace(after problem: LinkProblem) -> ReconnectPolicy.Pace {
+        switch problem.code {
+        case .refused: lookup.isThisMachine ? .quick : .standard
+        // The attempt itself has taken its time.
+        case .timedOut: .quick
+        default: .standard
+        }
+    }
+
+    /// The host's addresses, or why there are none.
+    private func addresses(
+        on loop: any EventLoop
+    ) async throws(LinkProblem) -> [SocketAddress] {
+        let found = loop.makePromise(of: [SocketAddress].self)
+        lookup.addresses(on: loop).cascade(to: found)
+        let timeout = loop.scheduleTask(in: Self.connectTimeout) {
+            found.fail(ChannelError.connectTimeout(Self.connectTimeout))
+        }
+        let result = await withTaskCancellationHandler {
+            await found.futureResult.outcome()
+        } onCancel: {
+            found.fail(CancellationError())
+        }
+        timeout.cancel()
+        switch result {
+        case .success(let addresses): return addresses
+        case .failure(ChannelError.connectTimeout):
+            throw LinkProblem(
+                .unreachable, "no name server has answered for the host name \"\(host)\"",
+                remedy: "check the network, or use the IP address")
+        case .failure(let error): throw problem(error)
+        }
+    }
+
     /// Adds the handlers to an active channel, tells them so, and starts reading.
-    private static func activate(
+    static func activate(
         _ channel: any Channel, configure: @escaping ChannelSetup
     ) -> EventLoopFuture<Void> {
         // flatSubmit takes another turn of the loop, so NIO's own announcement is surely over.
-        channel.eventLoop.flatSubmit { configure(channel) }
-            .flatMapThrowing {
-                guard channel.isActive else {
-                    throw LinkProblem(.closedByPeer, "the peer closed the connection at once")
-                }
-                // A free port on our own machine can connect to itself while we try again and again.
-                guard channel.localAddress != channel.remoteAddress else {
-                    throw IOError(errnoCode: ECONNREFUSED, reason: "connected to itself")
-                }
-                channel.pipeline.fireChannelActive()
+        channel.eventLoop.flatSubmit { () -> EventLoopFuture<Void> in
+            // A free port on our own machine can connect to itself while we try again and again.
+            // That is no link, and the hub must not hear of it.
+            guard channel.localAddress != channel.remoteAddress else {
+                return channel.eventLoop.makeFailedFuture(
+                    IOError(errnoCode: ECONNREFUSED, reason: "connected to itself"))
             }
-            .flatMap { channel.setOption(.autoRead, value: true) }
+            return configure(channel)
+        }
+        .flatMapThrowing {
+            guard channel.isActive else {
+                throw LinkProblem(.closedByPeer, "the peer closed the connection at once")
+            }
+            channel.pipeline.fireChannelActive()
+        }
+        .flatMap { channel.setOption(.autoRead, value: true) }
     }
 
     private static func tcp(_ option: CInt) -> ChannelOptions.Types.SocketOption {
@@ -167,9 +204,9 @@ extension TCPTransport {
         case let error as NIOConnectionError:
             // One failure per address that was tried; the first is the preferred address.
             if let attempt = error.connectionErrors.first { return problem(attempt.error) }
-            return LinkProblem(
-                .unreachable, "the host name \"\(host)\" is not known",
-                remedy: "check the name, or use the IP address")
+            return unknownName()
+        case is NameLookup.Unknown:
+            return unknownName()
         case let error as IOError:
             return problem(errno: error.errnoCode)
         case ChannelError.connectTimeout:
@@ -198,6 +235,12 @@ extension TCPTransport {
         default:
             return .system("connecting to \(endpoint) failed", errno: error)
         }
+    }
+
+    private func unknownName() -> LinkProblem {
+        LinkProblem(
+            .unreachable, "the host name \"\(host)\" is not known",
+            remedy: "check the name, or use the IP address")
     }
 
     private func timedOut() -> LinkProblem {
