@@ -45,8 +45,44 @@ struct BSONDocumentTests {
         #expect(throws: BSONError.declaredSize(-1, available: 5)) {
             try BSONDocument(bytes(hex: "FFFFFFFF 00"))
         }
-        #expect(throws: BSONError.unsupportedType(0x7F, key: "x")) {
-            try BSONDocument(bytes(hex: "08000000 7F 7800 00"))
+        #expect(throws: BSONError.unsupportedType(0x14, key: "x")) {
+            try BSONDocument(bytes(hex: "08000000 14 7800 00"))
+        }
+    }
+
+    @Test(
+        "a value of a type that no frame uses costs nothing but itself, and passes byte for byte",
+        arguments: [
+            ("05", "03000000 00 616263"), ("06", ""), ("07", "000102030405060708090A0B"),
+            ("08", "02"), ("09", "0000000000000001"), ("0A", ""), ("0B", "6100 6900"),
+            ("0C", "02000000 6100 000102030405060708090A0B"), ("0D", "02000000 6100"),
+            ("0E", "02000000 6100"), ("0F", "0F000000 02000000 6100 05000000 00"),
+            ("11", "0000000000000001"), ("13", "000102030405060708090A0B0C0D0E0F"), ("7F", ""),
+            ("FF", ""), ("03", "08000000 14 7800 00"), ("04", "08000000 14 3000 00"),
+        ])
+    func otherTypes(type: String, value: String) throws {
+        // A value of the type, then the hash ID, which must not be lost.
+        var body = bytes(hex: "\(type) 7800 \(value) 10 686173684964 00 05000100 00")
+        var wire = ByteBuffer()
+        wire.writeInteger(Int32(body.readableBytes + 4), endianness: .little)
+        wire.writeBuffer(&body)
+        let document = try BSONDocument(wire)
+        #expect(document.int32(ControlKey.hashID) == 65_541)
+        #expect(document.bytes == wire)
+        for length in 0..<wire.readableBytes {
+            let cut = wire.getSlice(at: wire.readerIndex, length: length) ?? ByteBuffer()
+            #expect(throws: BSONError.self) { try BSONDocument(cut) }
+        }
+    }
+
+    @Test("the length of a value that is passed over is not believed")
+    func falseLengths() {
+        for value in ["05 7800 FFFFFFFF", "05 7800 FFFFFF7F", "0D 7800 FFFFFF7F", "0B 7800 61"] {
+            var body = bytes(hex: value + "00")
+            var wire = ByteBuffer()
+            wire.writeInteger(Int32(body.readableBytes + 4), endianness: .little)
+            wire.writeBuffer(&body)
+            #expect(throws: BSONError.truncated) { try BSONDocument(wire) }
         }
     }
 

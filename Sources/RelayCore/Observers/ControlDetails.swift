@@ -139,6 +139,8 @@ extension LineBuilder {
                 append(json: value)
             }
             append(ascii: "]")
+        case .other(type: 0x0A, _): append("null")
+        case .other: append(jsonString: value.description)
         }
     }
 }

@@ -11,6 +11,8 @@ package enum BSONValue: Hashable, Sendable {
     case document(BSONDocument)
     case double(Double)
     case bool(Bool)
+    /// A value no SDL frame uses, kept as it travels so that a document passes byte for byte.
+    case other(type: UInt8, bytes: ByteBuffer)
 }
 
 /// Keys and values in the order they travel; lookups are linear, documents have a dozen keys.
@@ -23,6 +25,10 @@ package struct BSONDocument: Hashable, Sendable, ExpressibleByDictionaryLiteral 
     }
 
     package init() {}
+
+    private init(_ elements: [Element]) {
+        self.elements = elements
+    }
 
     package init(dictionaryLiteral elements: (String, BSONValue)...) {
         self.elements = elements.map { Element(key: $0.0, value: $0.1) }
@@ -70,7 +76,6 @@ package enum BSONError: Error, Hashable, Sendable {
     case tooManyElements
     case tooLarge(Int)
     case notTerminated
-    case invalidBoolean(UInt8)
 }
 
 // MARK: - Reading
@@ -126,24 +131,89 @@ extension BSONDocument {
     private static func readValue(
         _ bytes: inout ByteBuffer, type: UInt8, key: String, depth: Int, remaining: inout Int
     ) throws(BSONError) -> BSONValue {
+        let start = bytes
         switch type {
         case 0x01: return .double(Double(bitPattern: try integer(&bytes)))
         case 0x02: return .string(try readText(&bytes))
-        case 0x03:
-            var document = BSONDocument()
-            document.elements = try read(&bytes, depth: depth + 1, remaining: &remaining)
-            return .document(document)
-        case 0x04:
-            return .array(
-                try read(&bytes, depth: depth + 1, remaining: &remaining).map(\.value))
+        case 0x03, 0x04:
+            do {
+                let elements = try read(&bytes, depth: depth + 1, remaining: &remaining)
+                return type == 0x03
+                    ? .document(BSONDocument(elements)) : .array(elements.map(\.value))
+            } catch .unsupportedType {
+                // Its size tells where it ends all the same.
+                bytes = start
+            }
         case 0x08:
-            let byte: UInt8 = try integer(&bytes)
-            guard byte <= 1 else { throw .invalidBoolean(byte) }
-            return .bool(byte == 1)
+            switch try integer(&bytes) as UInt8 {
+            case 0: return .bool(false)
+            case 1: return .bool(true)
+            default: bytes = start
+            }
         case 0x10: return .int32(try integer(&bytes))
         case 0x12: return .int64(try integer(&bytes))
-        default: throw .unsupportedType(type, key: key)
+        default: break
         }
+        guard let length = try length(ofType: type, bytes) else {
+            throw .unsupportedType(type, key: key)
+        }
+        guard let value = bytes.readSlice(length: length) else { throw .truncated }
+        // A copy: documents are kept, and would keep the read buffer.
+        return .other(type: type, bytes: ByteBuffer(bytes: value.readableBytesView))
+    }
+
+    /// Bytes of a value that is only passed over (bsonspec.org, version 1.1), nil when its type is
+    /// unknown.
+    private static func length(
+        ofType type: UInt8, _ bytes: ByteBuffer
+    ) throws(BSONError) -> Int? {
+        switch type {
+        // Undefined, null, largest and smallest key.
+        case 0x06, 0x0A, 0x7F, 0xFF: 0
+        // A boolean that is neither true nor false.
+        case 0x08: 1
+        // Date and time, timestamp.
+        case 0x09, 0x11: 8
+        // Object ID.
+        case 0x07: 12
+        // Decimal number.
+        case 0x13: 16
+        // Documents and code with scope: their length counts itself.
+        case 0x03, 0x04, 0x0F: try counted(bytes, besides: 0)
+        // Binary data: length, subtype, bytes.
+        case 0x05: try counted(bytes, besides: 5)
+        // Code and symbol are text.
+        case 0x0D, 0x0E: try counted(bytes, besides: 4)
+        // A pointer: text and an object ID.
+        case 0x0C: try counted(bytes, besides: 4 + 12)
+        // A regular expression: two texts without length.
+        case 0x0B:
+            try terminatedLength(bytes, from: bytes.readerIndex + terminatedLength(bytes))
+                + terminatedLength(bytes)
+        default: nil
+        }
+    }
+
+    private static func counted(
+        _ bytes: ByteBuffer, besides more: Int
+    ) throws(BSONError) -> Int {
+        guard
+            let length = bytes.getInteger(
+                at: bytes.readerIndex, endianness: .little, as: Int32.self),
+            length >= 0
+        else { throw .truncated }
+        return Int(length) + more
+    }
+
+    /// Bytes up to and with the next NUL.
+    private static func terminatedLength(
+        _ bytes: ByteBuffer, from index: Int? = nil
+    ) throws(BSONError) -> Int {
+        let start = index ?? bytes.readerIndex
+        guard let end = bytes.readableBytesView[start...].firstIndex(of: 0) else {
+            throw .truncated
+        }
+        return end + 1 - start
     }
 
     private static func integer<T: FixedWidthInteger>(
@@ -202,6 +272,7 @@ extension BSONDocument {
         case .bool(let value): bytes.writeInteger(value ? 1 : 0, as: UInt8.self)
         case .int32(let value): bytes.writeInteger(value, endianness: .little)
         case .int64(let value): bytes.writeInteger(value, endianness: .little)
+        case .other(_, let value): bytes.writeImmutableBuffer(value)
         }
     }
 }
@@ -216,6 +287,7 @@ extension BSONValue {
         case .bool: 0x08
         case .int32: 0x10
         case .int64: 0x12
+        case .other(let type, _): type
         }
     }
 }
@@ -231,6 +303,8 @@ extension BSONValue: CustomStringConvertible {
         case .bool(let value): "\(value)"
         case .array(let values): "[" + values.map(\.description).joined(separator: ",") + "]"
         case .document(let document): document.description
+        case .other(type: 0x0A, _): "null"
+        case .other(let type, let bytes): "(BSON type 0x\(hex(type)), \(bytes.readableBytes) B)"
         }
     }
 }

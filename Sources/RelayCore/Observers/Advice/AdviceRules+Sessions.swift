@@ -303,6 +303,7 @@ extension BSONValue {
         case .document: "document"
         case .double: "double"
         case .bool: "boolean"
+        case .other(let type, _): "BSON type \(type)"
         }
     }
 
