@@ -51,6 +51,9 @@ struct LinkPacer {
     static let stepSampleTime: TimeAmount = .milliseconds(500)
     /// The same while nothing goes.
     static let standstillTime: TimeAmount = .seconds(1)
+    /// No link is faster, and a rate that only ever grew would take long to come down again: from
+    /// here to 1 MB/s it is twelve samples.
+    static let mostRate: Double = 4e9
     /// Sooner is not worth a turn of the event loop.
     static let shortestLook: TimeAmount = .microseconds(500)
     /// A link that stands still is looked at this often.
@@ -64,6 +67,10 @@ struct LinkPacer {
     private var waiting = 0
     private var written = 0
     private var sample: Sample?
+    /// When something had last gone while frames were held, or the first was held.
+    private var goneAt = NIODeadline.uptimeNanoseconds(0)
+    /// From then on to the latest look.
+    private var standstill = TimeAmount.zero
 
     /// What has gone while frames were held.
     private struct Sample {
@@ -116,12 +123,15 @@ struct LinkPacer {
 
     /// A frame has to wait: from now on the link is busy, and what drains tells how fast it is.
     mutating func held(at now: NIODeadline) {
-        if sample == nil { sample = Sample(since: now) }
+        guard sample == nil else { return }
+        sample = Sample(since: now)
+        goneAt = now
     }
 
     /// No frame waits any more.
     mutating func released() {
         sample = nil
+        standstill = .zero
     }
 
     /// What the kernel said.
@@ -143,17 +153,20 @@ struct LinkPacer {
             return
         }
         current.bytes += drained
+        if drained > 0 { goneAt = now }
+        standstill = now - goneAt
         if isDry { current.ranDry = true } else { current.hadToWait = true }
         sample = current
         let time = now - current.since
         guard time >= current.leastTime else { return }
         sample = Sample(since: now)
-        let measuredRate = Double(current.bytes) * 1e9 / Double(time.nanoseconds)
+        let measuredRate = min(
+            Double(current.bytes) * 1e9 / Double(time.nanoseconds), Self.mostRate)
         if current.hadToWait {
             rate = rate.map { ($0 + measuredRate) / 2 } ?? measuredRate
         } else {
             // It is faster than this, and than we thought.
-            rate = max(measuredRate, (rate ?? 0) * 1.5)
+            rate = max(measuredRate, min((rate ?? 0) * 1.5, Self.mostRate))
         }
     }
 
@@ -166,7 +179,7 @@ struct LinkPacer {
         }
         let least = self.rate == nil ? Self.firstBytes / 2 : Self.leastBytes
         func bytes(_ time: TimeAmount) -> Int {
-            Int(min(rate, 1e12) * Double(time.nanoseconds) / 1e9)
+            Int(min(rate, Self.mostRate) * Double(time.nanoseconds) / 1e9)
         }
         // What is only proven may be a large buffer's fill.
         let most = self.rate == nil ? Self.mostUnmeasuredBytes : .max
@@ -193,9 +206,15 @@ struct LinkPacer {
 
     /// When to look again while frames are held: when there should be room for the next.
     var nextLook: TimeAmount {
-        guard let rate, rate > 0 else { return Self.shortestLook }
-        let excess = Double(max(0, inFlight - refillBytes))
-        let nanoseconds = min(excess / rate * 1e9, Double(Self.longestLook.nanoseconds))
-        return max(Self.shortestLook, .nanoseconds(Int64(nanoseconds)))
+        // Of what stands still nobody can tell when it goes on: the longer, the less often it is
+        // looked at.
+        var pause = TimeAmount.nanoseconds(standstill.nanoseconds / 8)
+        if let rate {
+            let excess = Double(max(0, inFlight - refillBytes))
+            let longest = Double(Self.longestLook.nanoseconds)
+            let needed = rate > 0 ? min(excess / rate * 1e9, longest) : longest
+            pause = max(pause, .nanoseconds(Int64(needed)))
+        }
+        return min(max(Self.shortestLook, pause), Self.longestLook)
     }
 }

@@ -125,6 +125,48 @@ struct LinkPacerTests {
         #expect(pacer.rate == 3_000_000, "it could have taken more")
     }
 
+    @Test("a link that stands still is looked at less and less often, at last every 50 ms")
+    func standstill() {
+        for learnt in [false, true] {
+            var pacer = LinkPacer()
+            pacer.wrote(20_000)
+            pacer.held(at: start)
+            if learnt { pacer.looked(waiting: 10_000, at: start + .milliseconds(10)) }
+            var now = start + .milliseconds(10)
+            var looks = 0
+            while now < start + .seconds(60) {
+                now = now + pacer.nextLook
+                looks += 1
+                pacer.looked(waiting: 10_000, at: now)
+            }
+            #expect(looks < 60 * 20 + 100, "\(looks) looks in a minute")
+            #expect(pacer.nextLook == LinkPacer.longestLook)
+            // It goes on: the next look comes soon again.
+            pacer.looked(waiting: 5_000, at: now + .milliseconds(1))
+            pacer.looked(waiting: 100, at: now + .seconds(1))
+            #expect(pacer.nextLook < .milliseconds(5))
+        }
+    }
+
+    @Test("a link found faster again and again has a bounded rate, which comes down in 0.2 s")
+    func runaway() {
+        var pacer = LinkPacer()
+        pacer.held(at: start)
+        var now = start
+        for _ in 0..<5000 {
+            pacer.wrote(1000)
+            now = now + .milliseconds(60)
+            pacer.looked(waiting: 0, at: now)
+        }
+        #expect(pacer.rate == LinkPacer.mostRate)
+        #expect(pacer.limit <= Int(LinkPacer.mostRate / 100))
+        pacer.wrote(300_000)
+        for step in 1...20 as ClosedRange<Int64> {
+            pacer.looked(waiting: 300_000 - Int(step) * 10_000, at: now + .milliseconds(10 * step))
+        }
+        #expect((pacer.rate ?? 0) < 1_010_000)
+    }
+
     @Test("time in which nothing waits teaches nothing")
     func idle() {
         var pacer = LinkPacer()
