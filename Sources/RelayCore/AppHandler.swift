@@ -29,15 +29,16 @@ final class AppHandler: ChannelInboundHandler {
     private unowned let switchboard: Switchboard
     private var decoder: FrameDecoder
     private var rateGuard: RateGuard
-    private let stallWatch: StallWatch
+    private let stallWatch: StallWatch<AppHandler>
+    private let lingering = LingeringClose()
     private var pauses: Pauses = []
     /// Runs until the first whole frame has come.
     private var silence: Scheduled<Void>?
     private var isReadHeld = false
     private var isPumping = false
-    /// More waits for the app than its socket took at once.
+    /// Its socket did not take all of what was flushed last.
     private var isBehind = false
-    /// The connection is closed; frames that came before are still passed on.
+    /// The connection is closed, or about to be; frames that came before are still passed on.
     private var hasEnded = false
     private var context: ChannelHandlerContext?
 
@@ -60,7 +61,11 @@ final class AppHandler: ChannelInboundHandler {
             rules: .fromApp(maximumPayloadBytes: configuration.maximumPayloadBytes),
             recovery: .fail)
         rateGuard = RateGuard(limit: configuration.framesPerSecond)
-        stallWatch = StallWatch(timeout: configuration.stallTimeout)
+        stallWatch = StallWatch(timeout: configuration.stallTimeout) {
+            $0.unfinishedFrame
+        } stalled: {
+            $0.switchboard.stalled($1, app: $0)
+        }
     }
 
     // MARK: Life
@@ -78,13 +83,19 @@ final class AppHandler: ChannelInboundHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
+        lingering.cancel()
+        stopWaiting()
+        // Whole frames that arrived before the end are still the app's word.
+        pump(now: switchboard.loop.now)
+        leave()
+    }
+
+    private func stopWaiting() {
         hasEnded = true
         pauses = []
         stallWatch.cancel()
         silence?.cancel()
-        // Whole frames that arrived before the end are still the app's word.
-        pump(now: switchboard.loop.now)
-        leave()
+        silence = nil
     }
 
     /// After the last frame; the end itself may come while frames are being passed on.
@@ -98,16 +109,28 @@ final class AppHandler: ChannelInboundHandler {
         close(.connectionError(ErrorWords.text(error, by: "app")))
     }
 
+    /// The hub is done with the app at once; the connection ends when the app has read the last words.
     func close(_ reason: CloseReason) {
         guard let context, closeReason == nil else { return }
         closeReason = reason
         context.flush()
-        context.close(promise: nil)
+        // The flush may have found that the app is gone.
+        guard self.context != nil else { return }
+        guard reason.leavesTimeForLastWords else { return context.close(promise: nil) }
+        stopWaiting()
+        lingering.begin(context)
+        if isReadHeld {
+            isReadHeld = false
+            context.read()
+        }
+        leave()
     }
 
     // MARK: App → link
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        // What comes after the last words is thrown away.
+        guard closeReason == nil else { return }
         switchboard.beginRead()
         decoder.append(unwrapInboundIn(data))
         pump(now: switchboard.now)
@@ -119,8 +142,16 @@ final class AppHandler: ChannelInboundHandler {
 
     func channelReadComplete(context: ChannelHandlerContext) {
         switchboard.endRead()
-        stallWatch.check(self, on: context.eventLoop)
+        watch()
     }
+
+    private func watch() {
+        guard let loop = context?.eventLoop else { return }
+        stallWatch.check(self, on: loop)
+    }
+
+    /// While the app is paused, nobody can expect its frame to go on.
+    private var unfinishedFrame: StreamPosition? { isPaused ? nil : decoder.unfinished }
 
     func read(context: ChannelHandlerContext) {
         if pauses.isEmpty { context.read() } else { isReadHeld = true }
@@ -165,7 +196,9 @@ final class AppHandler: ChannelInboundHandler {
 
     /// An app that is gone has nothing to wait for: what it said last goes before its farewell.
     func pause(_ reason: Pauses) {
-        if !hasEnded { pauses.insert(reason) }
+        guard !hasEnded else { return }
+        pauses.insert(reason)
+        stallWatch.cancel()
     }
 
     /// Goes on with what was read before the pause, then with reading.
@@ -180,6 +213,7 @@ final class AppHandler: ChannelInboundHandler {
             isReadHeld = false
             context?.read()
         }
+        watch()
     }
 
     var isPaused: Bool { !pauses.isEmpty }
@@ -194,11 +228,13 @@ final class AppHandler: ChannelInboundHandler {
     @inline(__always)
     func send(_ frame: Frame) {
         counters.sent(frame.wire.readableBytes)
-        context?.write(wrapOutboundOut(isBehind ? frame.copied : frame.wire), promise: nil)
+        let frame = isBehind ? frame.keptCheaply : frame
+        context?.write(wrapOutboundOut(frame.wire), promise: nil)
     }
 
     func flush() {
         context?.flush()
+        isBehind = queuedBytes > 0
     }
 
     /// The socket takes no more for now.
@@ -217,17 +253,7 @@ final class AppHandler: ChannelInboundHandler {
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        isBehind = !context.channel.isWritable
-        if !isBehind { switchboard.appDrained(self) }
-    }
-}
-
-extension AppHandler: FrameReceiver {
-    /// While the app is paused, nobody can expect its frame to go on.
-    var unfinishedFrame: StallWatch.Position? { isPaused ? nil : decoder.unfinished }
-
-    func stalled(_ position: StallWatch.Position) {
-        switchboard.stalled(position, app: self)
+        if context.channel.isWritable { switchboard.appDrained(self) }
     }
 }
 
@@ -240,17 +266,5 @@ extension AppHandler: Hashable {
 
     func hash(into hasher: inout Hasher) {
         hasher.combine(id)
-    }
-}
-
-extension Frame {
-    /// The bytes in storage of their own. What waits for a slow app would keep whole read buffers
-    /// alive, which it shares with the frames of all others.
-    @inline(never)
-    fileprivate var copied: ByteBuffer {
-        var copy = ByteBuffer()
-        copy.reserveCapacity(wire.readableBytes)
-        copy.writeImmutableBuffer(wire)
-        return copy
     }
 }

@@ -14,7 +14,8 @@ final class LinkHandler: ChannelDuplexHandler {
     private var isReadHeld = false
     private var context: ChannelHandlerContext?
     private var closeReason: String?
-    private let stallWatch: StallWatch
+    private let stallWatch: StallWatch<LinkHandler>
+    private let silenceWatch: StallWatch<LinkHandler>
     private let kernelBytes: () -> Int
 
     /// - Parameter kernelBytes: Bytes written to the channel that the kernel still holds.
@@ -25,8 +26,21 @@ final class LinkHandler: ChannelDuplexHandler {
         decoder = FrameDecoder(
             rules: .fromAccessory(maximumPayloadBytes: configuration.maximumPayloadBytes),
             recovery: .resynchronise)
-        stallWatch = StallWatch(timeout: configuration.stallTimeout)
+        stallWatch = StallWatch(timeout: configuration.stallTimeout) {
+            $0.decoder.unfinished
+        } stalled: {
+            $0.stalled($1)
+        }
+        silenceWatch = StallWatch(timeout: Self.silence) {
+            $0.decoder.unsettled
+        } stalled: { handler, _ in
+            handler.settle()
+        }
     }
+
+    /// When nothing has come for so long, nothing will prove the last frame behind garbage: what a
+    /// head unit sends in one go is here by then, also over a serial line.
+    static let silence: TimeAmount = .milliseconds(100)
 
     // MARK: Life
 
@@ -53,7 +67,7 @@ final class LinkHandler: ChannelDuplexHandler {
     private func end(reason: String) {
         guard context != nil else { return }
         context = nil
-        stallWatch.cancel()
+        stopWatching()
         switchboard.linkClosed(self, reason: reason)
     }
 
@@ -83,6 +97,7 @@ final class LinkHandler: ChannelDuplexHandler {
         switchboard.beginRead()
         let bytes = unwrapInboundIn(data)
         switchboard.linkReceived(bytes: bytes.readableBytes)
+        decoder.expected.awaitsStartAnswer = switchboard.isAwaitingAnswer
         decoder.append(bytes)
         pump()
     }
@@ -97,22 +112,29 @@ final class LinkHandler: ChannelDuplexHandler {
 
     func channelReadComplete(context: ChannelHandlerContext) {
         switchboard.endRead()
-        stallWatch.check(self, on: context.eventLoop)
+        watch()
     }
 
+    /// While the hub does not read, the head unit cannot go on: its frame is not late.
     func read(context: ChannelHandlerContext) {
-        if switchboard.isLinkHeld { isReadHeld = true } else { context.read() }
+        if switchboard.isLinkHeld {
+            isReadHeld = true
+            stopWatching()
+        } else {
+            context.read()
+        }
     }
 
     func resumeReading() {
         guard isReadHeld else { return }
         isReadHeld = false
         context?.read()
+        watch()
     }
 
     /// Sessions whose frames may be expected, for resynchronisation.
     func expect(sessions: SessionSet) {
-        decoder.knownSessions = sessions
+        decoder.expected.sessions = sessions
     }
 
     func allowPayload(bytes: Int) {
@@ -155,14 +177,36 @@ final class LinkHandler: ChannelDuplexHandler {
     }
 }
 
-extension LinkHandler: FrameReceiver {
-    var unfinishedFrame: StallWatch.Position? { decoder.unfinished }
+// MARK: - A head unit that stands still
 
-    func stalled(_ position: StallWatch.Position) {
+extension LinkHandler {
+    private func watch() {
+        guard let loop = context?.eventLoop, !isReadHeld else { return }
+        stallWatch.check(self, on: loop)
+        silenceWatch.check(self, on: loop)
+    }
+
+    private func stopWatching() {
+        stallWatch.cancel()
+        silenceWatch.cancel()
+    }
+
+    private func stalled(_ position: StreamPosition) {
         switchboard.stalled(position, app: nil)
         decoder.abandonPartialFrame()
+        pumpAgain()
+    }
+
+    private func settle() {
+        decoder.settle()
+        pumpAgain()
+    }
+
+    /// Without a read.
+    private func pumpAgain() {
         switchboard.beginRead()
         pump()
         switchboard.endRead()
+        watch()
     }
 }

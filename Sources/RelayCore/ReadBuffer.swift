@@ -1,6 +1,7 @@
 // How much one read takes at most; set by `AppListener` on apps and by `LinkHandler` on the link.
 
 import NIOCore
+import SDLProtocol
 
 /// The buffer a channel reads into. It grows and shrinks with what reads bring.
 enum ReadBuffer {
@@ -21,4 +22,22 @@ enum ReadBuffer {
         try? options.setOption(.recvAllocator, value: allocator)
         try? options.setOption(.maxMessagesPerRead, value: readsInRow)
     }
+}
+
+extension Frame {
+    /// This frame for somebody who keeps it: in storage of its own unless it takes a good part of the
+    /// storage that it shares. A frame of 100 B would keep a read buffer of 256 KiB alive, and limits
+    /// count the bytes of frames.
+    @inline(never)
+    var keptCheaply: Frame {
+        let bytes = wire.readableBytes
+        guard bytes * Self.mostStoragePerByte < wire.storageCapacity else { return self }
+        var copy = ByteBuffer()
+        copy.reserveCapacity(bytes)
+        copy.writeImmutableBuffer(wire)
+        return Frame(checked: copy)
+    }
+
+    /// Bytes of storage that each byte of a kept frame may occupy.
+    static var mostStoragePerByte: Int { 4 }
 }

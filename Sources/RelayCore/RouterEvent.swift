@@ -87,6 +87,15 @@ extension CloseReason {
         }
     }
 
+    /// Whether the app may still read what waits for it. One whose queue is too long would keep it for
+    /// nothing; with a broken connection there is nobody.
+    var leavesTimeForLastWords: Bool {
+        switch self {
+        case .tooSlow, .fellBehind, .connectionError: false
+        default: true
+        }
+    }
+
     /// The offending bytes, for the log.
     var excerpt: String {
         if case .garbage(let garbage) = self {

@@ -1,57 +1,66 @@
-// Notices a peer that stops in the middle of a frame; used by both ends of the hub.
+// Notices a stream that stands still where it should go on; used by both ends of the hub.
 
 import NIOCore
 import SDLProtocol
 
-/// Who reads frames from a peer.
-protocol FrameReceiver: AnyObject {
-    /// Where the stream stands inside a frame that should go on; nil between frames.
-    var unfinishedFrame: StallWatch.Position? { get }
-    /// Nothing has moved for the whole timeout.
-    func stalled(_ position: StallWatch.Position)
-}
-
-/// Watches a decoder's unfinished frame with one timer, which runs only while there is one.
+/// Watches where a stream stands with one timer, which runs only while it should go on. The timer is
+/// not moved by what comes, which costs nothing; so a stall is found after up to twice the timeout.
 ///
-/// Lives on the event loop, as its owner does.
-final class StallWatch {
+/// Time in which the receiver itself does not read must not count: it calls `cancel` when it stops
+/// reading and `check` when it reads again. Lives on the event loop, as its receiver does.
+final class StallWatch<Receiver: AnyObject> {
     private let timeout: TimeAmount
+    private let position: (Receiver) -> StreamPosition?
+    private let stalled: (Receiver, StreamPosition) -> Void
     private var timer: Scheduled<Void>?
 
-    init(timeout: TimeAmount) {
+    /// - Parameters:
+    ///   - position: Where the stream stands; nil while nothing is expected of it.
+    ///   - stalled: Nothing has moved for the whole timeout.
+    init(
+        timeout: TimeAmount, position: @escaping (Receiver) -> StreamPosition?,
+        stalled: @escaping (Receiver, StreamPosition) -> Void
+    ) {
         self.timeout = timeout
-    }
-
-    /// How far a stream has come.
-    struct Position: Equatable {
-        /// Stream position of the unfinished frame, counted from 0.
-        var offset: UInt64
-        /// Bytes of it that have arrived.
-        var bytes: Int
+        self.position = position
+        self.stalled = stalled
     }
 
     /// To be called after each read. The timer keeps the receiver alive until `cancel`.
-    func check(_ receiver: some FrameReceiver, on loop: any EventLoop) {
-        guard timer == nil, let seen = receiver.unfinishedFrame else { return }
+    func check(_ receiver: Receiver, on loop: any EventLoop) {
+        guard timer == nil, let seen = position(receiver) else { return }
         timer = loop.assumeIsolated().scheduleTask(in: timeout) {
             self.timer = nil
-            guard receiver.unfinishedFrame == seen else {
+            guard self.position(receiver) == seen else {
                 return self.check(receiver, on: loop)
             }
-            receiver.stalled(seen)
+            self.stalled(receiver, seen)
         }
     }
 
-    /// To be called when the receiver's channel is closed.
+    /// To be called when the receiver stops reading, for a while or for good.
     func cancel() {
         timer?.cancel()
         timer = nil
     }
 }
 
+/// How far a stream has come.
+struct StreamPosition: Equatable {
+    /// Of the first byte that no frame has been made of, counted from 0.
+    var offset: UInt64
+    /// Bytes from there on that have arrived.
+    var bytes: Int
+}
+
 extension FrameDecoder {
-    /// Where the stream stands inside a frame; nil between frames.
-    var unfinished: StallWatch.Position? {
-        isInsideFrame ? StallWatch.Position(offset: offset, bytes: partialBytes) : nil
+    /// Where the stream stands inside a frame; nil between frames, and while frames are searched for.
+    var unfinished: StreamPosition? {
+        isInsideFrame ? StreamPosition(offset: offset, bytes: partialBytes) : nil
+    }
+
+    /// Where the stream stands when silence would end the search for frames; else nil.
+    var unsettled: StreamPosition? {
+        isWorthSettling ? StreamPosition(offset: offset, bytes: undecidedBytes) : nil
     }
 }

@@ -19,6 +19,7 @@ final class SurplusHandler: ChannelInboundHandler {
     private var decoder = FrameDecoder(rules: .fromApp(), recovery: .fail)
     private var bytes = 0
     private var hasAnswered = false
+    private let lingering = LingeringClose()
     private var timer: Scheduled<Void>?
 
     init(reason: String) {
@@ -32,8 +33,6 @@ final class SurplusHandler: ChannelInboundHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        // What comes after the answer is read and thrown away: bytes that nobody has read turn the
-        // close into a reset, and the answer would be lost.
         guard !hasAnswered else { return }
         let data = unwrapInboundIn(data)
         bytes += data.readableBytes
@@ -52,12 +51,12 @@ final class SurplusHandler: ChannelInboundHandler {
         hasAnswered = true
         let nak = Frame.startServiceNAK(of: frame, reason: reason)
         context.writeAndFlush(wrapOutboundOut(nak.wire), promise: nil)
-        // The app sees the end after the answer, and hangs up.
-        context.close(mode: .output, promise: nil)
+        lingering.begin(context)
     }
 
     func channelInactive(context: ChannelHandlerContext) {
         timer?.cancel()
+        lingering.cancel()
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {

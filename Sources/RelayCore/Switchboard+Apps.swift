@@ -23,6 +23,7 @@ extension Switchboard {
             admittedConnections += 1
             channel.closeFuture.assumeIsolated().whenComplete { _ in
                 self.admittedConnections -= 1
+                self.sessionsMayHaveChanged()
             }
         case .surplus:
             tell(refused: channel, at: now, .maximumApps, tooManyApps)
@@ -115,7 +116,7 @@ extension Switchboard {
         beginRead()
         guard apps.removeValue(forKey: app.id) != nil else { return }
         router.disconnect(app, at: now)
-        flow.drained(app, isAlone: isOneApp, at: now)
+        changeFlow { $0.drained(app, isAlone: isOneApp, at: now) }
         performActions()
         endRead()
         tap.record(.appClosed(app.id, reason: "\(reason)", time: time))
@@ -126,7 +127,6 @@ extension Switchboard {
             level: reason.isToldElsewhere ? .debug : .warning,
             "app closed: \(reason)\(reason.excerpt)",
             metadata: ["app": "\(app.id)", "peer": "\(app.peer)"])
-        if !flow.isLinkHeld { linkHandler?.resumeReading() }
         sessionsMayHaveChanged()
     }
 
@@ -164,7 +164,7 @@ extension Switchboard {
 
     func appBlocked(_ app: AppHandler) {
         let wasHeld = flow.isLinkHeld
-        switch flow.blocked(app, app.sight, isAlone: isOneApp, at: now) {
+        switch changeFlow({ $0.blocked(app, app.sight, isAlone: isOneApp, at: now) }) {
         case .go: break
         case .hold:
             if !wasHeld { hit(.stallGrace) }
@@ -185,8 +185,7 @@ extension Switchboard {
     }
 
     func appDrained(_ app: AppHandler) {
-        flow.drained(app, isAlone: isOneApp, at: loop.now)
-        if !flow.isLinkHeld { linkHandler?.resumeReading() }
+        changeFlow { $0.drained(app, isAlone: isOneApp, at: loop.now) }
     }
 
     // MARK: - Silent and hasty apps

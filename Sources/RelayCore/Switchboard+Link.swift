@@ -65,7 +65,7 @@ extension Switchboard {
     }
 
     /// A peer stopped in the middle of a frame; `app` is nil for the head unit.
-    func stalled(_ position: StallWatch.Position, app: AppHandler?) {
+    func stalled(_ position: StreamPosition, app: AppHandler?) {
         let problem =
             "stopped in the middle of a frame \(configuration.stallTimeout.seconds) s ago: "
             + "\(position.bytes) bytes since byte \(position.offset)"
@@ -105,7 +105,8 @@ extension Switchboard {
 
     // MARK: - Stopping
 
-    /// Ends all sessions and closes the apps; `done` is called when the head unit has confirmed.
+    /// Ends all sessions and closes the apps; `done` is called when the head unit has confirmed and
+    /// the apps have hung up.
     func shutDown(done: @escaping () -> Void) {
         isShuttingDown = true
         beginRead()
@@ -113,7 +114,7 @@ extension Switchboard {
         performActions()
         endRead()
         for app in apps.values { close(app, .shutdown) }
-        guard linkHandler != nil, !router.hasSaidAllGoodbyes else { return done() }
+        guard !hasSaidAllGoodbyes else { return done() }
         whenGoodbyesAreSaid.append(done)
     }
 

@@ -20,7 +20,7 @@ extension Switchboard {
         // Looking flushes, and flushing may show that the link is gone: what would be queued now
         // would go to the next one, which has never heard of its session.
         guard self.linkHandler === linkHandler else { return }
-        scheduler.enqueue(frame, from: app, at: now)
+        scheduler.enqueue(frame.keptCheaply, from: app, at: now)
         pacer.held(at: now)
         watchLink()
         scheduleLook()

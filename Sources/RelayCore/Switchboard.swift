@@ -33,7 +33,7 @@ final class Switchboard {
 
     var router: SessionRouter<AppHandler>
     var scheduler = LinkScheduler<AppHandler>()
-    var flow: FlowControl<AppHandler>
+    private(set) var flow: FlowControl<AppHandler>
     let tap: FrameTap
     let logger: Logger
     private(set) var accessoryAddress: String
@@ -177,10 +177,15 @@ final class Switchboard {
 
     func sessionsMayHaveChanged() {
         linkHandler?.expect(sessions: router.knownSessions)
-        guard !whenGoodbyesAreSaid.isEmpty, router.hasSaidAllGoodbyes else { return }
+        guard !whenGoodbyesAreSaid.isEmpty, hasSaidAllGoodbyes else { return }
         let waiting = whenGoodbyesAreSaid
         whenGoodbyesAreSaid = []
         for action in waiting { action() }
+    }
+
+    /// The head unit has confirmed that the sessions are over, and the apps have hung up.
+    var hasSaidAllGoodbyes: Bool {
+        (linkHandler == nil || router.hasSaidAllGoodbyes) && admittedConnections == 0
     }
 
     // MARK: - App → accessory
@@ -274,14 +279,20 @@ final class Switchboard {
         beginRead()
         router.advance(to: now)
         performActions()
-        let wasHeld = flow.isLinkHeld
-        if wasHeld {
-            for late in flow.advance(to: now, isAlone: isOneApp, look: { $0.sight }) {
-                drop(late.app, late.verdict)
-            }
+        let late = changeFlow {
+            $0.isLinkHeld ? $0.advance(to: now, isAlone: isOneApp, look: { $0.sight }) : []
         }
+        for (app, verdict) in late { drop(app, verdict) }
         endRead()
-        if wasHeld, !flow.isLinkHeld { linkHandler?.resumeReading() }
+    }
+
+    /// Whatever changes flow control goes through here, so that a link which need not wait any more
+    /// is read again and a hold has its deadline.
+    func changeFlow<Result>(_ change: (inout FlowControl<AppHandler>) -> Result) -> Result {
+        let result = change(&flow)
+        if !flow.isLinkHeld { linkHandler?.resumeReading() }
+        scheduleWakeUp()
+        return result
     }
 }
 

@@ -68,7 +68,7 @@ package final class SimulatedAccessoryHandler: ChannelDuplexHandler {
     private func updateKnownSessions() {
         var known = SessionSet()
         for id in accessory.sessionIDs { known.insert(id) }
-        decoder.knownSessions = known
+        decoder.expected.sessions = known
     }
 
     private func countGarbage(context: ChannelHandlerContext) {

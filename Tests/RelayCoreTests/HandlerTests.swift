@@ -1,6 +1,5 @@
 // The hub's handlers on embedded channels: no sockets, and a clock that moves when told.
 
-import Logging
 import NIOCore
 import NIOEmbedded
 import RelayTesting
@@ -11,59 +10,9 @@ import Testing
 
 @Suite("The hub's handlers")
 struct HandlerTests {
-    /// A switchboard whose channels and clock are the test's.
-    private final class Bench {
-        let loop = EmbeddedEventLoop()
-        let switchboard: Switchboard
-        let link: EmbeddedChannel
-        /// Reads the link was allowed to make.
-        let linkReads = ReadCounter()
-
-        init(_ change: (inout RelayConfiguration) -> Void = { _ in }) throws {
-            var configuration = RelayConfiguration()
-            change(&configuration)
-            switchboard = Switchboard(
-                loop: loop, configuration: configuration, accessoryAddress: "test:",
-                tapQueue: TapQueue(maximumBytes: 1 << 20),
-                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-            link = EmbeddedChannel(
-                handlers: [linkReads, LinkHandler(switchboard: switchboard)], loop: loop)
-            try connect(link)
-        }
-
-        /// The head unit is back.
-        func nextLink() throws -> EmbeddedChannel {
-            let channel = EmbeddedChannel(
-                handler: LinkHandler(switchboard: switchboard), loop: loop)
-            try connect(channel)
-            return channel
-        }
-
-        func app() throws -> EmbeddedChannel {
-            let channel = EmbeddedChannel(loop: loop)
-            try switchboard.accept(channel)
-            try connect(channel)
-            return channel
-        }
-
-        /// An app that has been granted a session.
-        func app(session: UInt8) throws -> EmbeddedChannel {
-            let app = try app()
-            try app.says(.startService())
-            #expect(try link.hears() == .startService())
-            try link.says(.startServiceACK(session: session))
-            #expect(try app.hears() == .startServiceACK(session: session))
-            return app
-        }
-
-        private func connect(_ channel: EmbeddedChannel) throws {
-            try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 2776)).wait()
-        }
-    }
-
     @Test("frames in pieces reach the link whole, and only when they are whole")
     func pieces() throws {
-        let bench = try Bench()
+        let bench = try EmbeddedHub()
         let app = try bench.app(session: 1)
         let frame = Frame.rpc(session: 1, json: #"{"mainField1":"in pieces"}"#)
         for byte in frame.wire.readableBytesView.dropLast() {
@@ -76,7 +25,7 @@ struct HandlerTests {
 
     @Test("a frame whose end does not come is given up after a while, what follows is not lost")
     func stalledLink() throws {
-        let bench = try Bench()
+        let bench = try EmbeddedHub()
         let app = try bench.app(session: 1)
         // Claims 64 KB and brings two real frames instead.
         let notice = Frame.rpc(session: 1, .notification, .onHMIStatus)
@@ -93,7 +42,7 @@ struct HandlerTests {
 
     @Test("an app that stops in the middle of a frame is told about, and stays")
     func stalledApp() throws {
-        let bench = try Bench()
+        let bench = try EmbeddedHub()
         let app = try bench.app(session: 1)
         try app.writeInbound(ByteBuffer(bytes: [0x51, 7, 0, 1, 0, 0]))
         bench.loop.advanceTime(by: .seconds(10))
@@ -104,7 +53,7 @@ struct HandlerTests {
 
     @Test("the link waits for an app that does not read, but only for the grace")
     func heldLink() throws {
-        let bench = try Bench()
+        let bench = try EmbeddedHub()
         let stuck = try bench.app(session: 1)
         let other = try bench.app(session: 2)
         stuck.isWritable = false
@@ -122,7 +71,7 @@ struct HandlerTests {
 
     @Test("an app that reads again lets the link go on at once")
     func releasedLink() throws {
-        let bench = try Bench()
+        let bench = try EmbeddedHub()
         let slow = try bench.app(session: 1)
         slow.isWritable = false
         let before = bench.linkReads.count
@@ -136,7 +85,7 @@ struct HandlerTests {
 
     @Test("what waits for a busy link goes out by importance, each session in order")
     func busyLink() throws {
-        let bench = try Bench()
+        let bench = try EmbeddedHub()
         let bulk = try bench.app(session: 1)
         let talker = try bench.app(session: 2)
         bench.link.isWritable = false
@@ -153,7 +102,7 @@ struct HandlerTests {
 
     @Test("a StartService the head unit ignores is refused after the timeout")
     func unansweredStart() throws {
-        let bench = try Bench()
+        let bench = try EmbeddedHub()
         let app = try bench.app()
         try app.says(.startService())
         _ = try bench.link.hears()
@@ -164,7 +113,7 @@ struct HandlerTests {
 
     @Test("a paced app goes on in the next slot and loses nothing")
     func paced() throws {
-        let bench = try Bench { $0.framesPerSecond = 10 }
+        let bench = try EmbeddedHub { $0.framesPerSecond = 10 }
         let app = try bench.app(session: 1)
         let frames = (1...30).map { Frame.rpc(session: 1, message: UInt32($0)) }
         for frame in frames { try app.says(frame) }
@@ -178,7 +127,7 @@ struct HandlerTests {
 
     @Test("a link that breaks while it is written to leaves nothing behind for the next one")
     func brokenInTheMiddle() throws {
-        let bench = try Bench()
+        let bench = try EmbeddedHub()
         let app = try bench.app(session: 1)
         try bench.link.pipeline.syncOperations.addHandler(BreaksWhenFlushed(), position: .first)
         var bytes = ByteBuffer()
@@ -200,7 +149,7 @@ struct HandlerTests {
 
     @Test("an app closed in the middle of a read is not decoded any further")
     func closedInTheMiddle() throws {
-        let bench = try Bench { $0.foreignFrames = .close }
+        let bench = try EmbeddedHub { $0.foreignFrames = .close }
         let app = try bench.app(session: 1)
         var bytes = Frame.rpc(session: 9).wire
         bytes.writeImmutableBuffer(Frame.startService().wire)
@@ -213,37 +162,11 @@ struct HandlerTests {
     }
 }
 
-/// Counts the reads that get through to the transport.
-private final class ReadCounter: ChannelOutboundHandler {
-    typealias OutboundIn = ByteBuffer
-
-    private(set) var count = 0
-
-    func read(context: ChannelHandlerContext) {
-        count += 1
-        context.read()
-    }
-}
-
 /// The peer has gone, as the next write finds out.
 private final class BreaksWhenFlushed: ChannelOutboundHandler {
     typealias OutboundIn = ByteBuffer
 
     func flush(context: ChannelHandlerContext) {
         context.close(promise: nil)
-    }
-}
-
-extension EmbeddedChannel {
-    fileprivate func says(_ frame: Frame) throws {
-        try writeInbound(frame.wire)
-    }
-
-    /// The next frame written to this channel; nil if there is none.
-    fileprivate func hears() throws -> Frame? {
-        guard let bytes = try readOutbound(as: ByteBuffer.self) else { return nil }
-        var decoder = FrameDecoder(rules: .fromAccessory(), recovery: .fail)
-        decoder.append(bytes)
-        return try decoder.next()
     }
 }

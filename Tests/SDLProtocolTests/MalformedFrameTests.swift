@@ -72,6 +72,7 @@ struct MalformedFrameTests {
         for quirk in [
             "52 07 00 01 00000008 00000000 0000001C 00000003",  // message ID truncated to 0
             "53 07 01 01 00000001 00000000 41",
+            "51 07 00 01 00000001 00000000 41",  // on a session that it has ended
             "51 07 07 01 00000001 00000001 41",  // info on a single frame
             "5A 07 00 01 00000004 00000001 01020304",  // encrypted first frame
         ] {

@@ -6,10 +6,11 @@ import Testing
 @Suite("A serial stream finds its frames again after garbage")
 struct ResynchroniserTests {
     private func decode(
-        _ pieces: [ByteBuffer], known: [UInt8] = [1]
+        _ pieces: [ByteBuffer], known: [UInt8] = [1], awaitsStartAnswer: Bool = false
     ) throws -> (frames: [ByteBuffer], decoder: FrameDecoder) {
         var decoder = FrameDecoder(rules: .fromAccessory(), recovery: .resynchronise)
-        for session in known { decoder.knownSessions.insert(session) }
+        for session in known { decoder.expected.sessions.insert(session) }
+        decoder.expected.awaitsStartAnswer = awaitsStartAnswer
         var frames: [ByteBuffer] = []
         for piece in pieces {
             decoder.append(piece)
@@ -102,6 +103,104 @@ struct ResynchroniserTests {
         stream.writeImmutableBuffer(known)
         let (frames, _) = try decode([stream])
         #expect(frames.count == 2)
+    }
+
+    @Test(
+        "a StartService's answer behind garbage is believed at once, whatever session it brings",
+        arguments: ["B1", "B2", "B3"],
+        ["00", "FF 51", "7B 22 6E 61 6D 65 22 3A 22 73 70 65 65 64 22 7D 00"])
+    func startAnswer(answer: String, garbage: String) throws {
+        let answer = try Fixtures.example(answer)
+        var stream = bytes(hex: garbage)
+        stream.writeImmutableBuffer(answer)
+        let (frames, decoder) = try decode([stream], known: [], awaitsStartAnswer: true)
+        #expect(frames == [answer])
+        #expect(decoder.garbageBytes == UInt64(bytes(hex: garbage).readableBytes))
+        // Also as a slow line brings it, but not while nobody waits for it.
+        let pieces = stream.readableBytesView.map { ByteBuffer(bytes: [$0]) }
+        #expect(try decode(pieces, known: [], awaitsStartAnswer: true).frames == [answer])
+        #expect(try decode([stream], known: []).frames.isEmpty)
+    }
+
+    @Test("only the answer to a StartService of RPC is expected, not any control frame")
+    func notAnAnswer() throws {
+        for hex in ["50 07 04 63 00000000 00000001", "50 0B 02 63 00000000 00000001"] {
+            var stream = bytes(hex: "FF")
+            stream.writeImmutableBuffer(bytes(hex: hex))
+            #expect(try decode([stream], awaitsStartAnswer: true).frames.isEmpty)
+        }
+    }
+
+    @Test("an answer that waits for proof is let go when a StartService is sent")
+    func expectationChanges() throws {
+        var stream = bytes(hex: "FF")
+        stream.writeImmutableBuffer(try Fixtures.example("B3"))
+        var (frames, decoder) = try decode([stream], known: [])
+        #expect(frames.isEmpty)
+        decoder.expected.awaitsStartAnswer = true
+        while let frame = try decoder.next() { frames.append(frame.wire) }
+        #expect(frames == [try Fixtures.example("B3")])
+    }
+
+    @Test("a whole frame that nothing proves is believed when the stream falls silent")
+    func silence() throws {
+        var stream = bytes(hex: "FF")
+        let unknown = bytes(hex: "51 07 00 63 00000002 00000001 4141")
+        stream.writeImmutableBuffer(unknown)
+        for fragment in ["", "51", "51 07 00 63 00000002 000000"] {
+            var whole = stream
+            whole.writeImmutableBuffer(bytes(hex: fragment))
+            var (frames, decoder) = try decode([whole])
+            #expect(frames.isEmpty)
+            #expect(decoder.isWorthSettling)
+            decoder.settle()
+            while let frame = try decoder.next() { frames.append(frame.wire) }
+            #expect(frames == [unknown])
+            #expect(!decoder.isWorthSettling)
+            #expect(decoder.undecoded == bytes(hex: fragment))
+            let report = decoder.takeGarbageReport()
+            #expect(report?.bytes == 1)
+        }
+    }
+
+    @Test("few bytes of garbage are reported when the stream falls silent, and only once")
+    func silentGarbage() throws {
+        var (frames, decoder) = try decode([bytes(hex: "FF FF 51 07 00 01 00000100")])
+        #expect(frames.isEmpty && decoder.isSearching && !decoder.isInsideFrame)
+        #expect(decoder.isWorthSettling)
+        decoder.settle()
+        let report = decoder.takeGarbageReport()
+        #expect(report?.bytes == 2 && report?.isOver == false)
+        #expect(!decoder.isWorthSettling)
+    }
+
+    @Test("what head units answer on a dead session is a frame, also the one behind garbage")
+    func deadSession() throws {
+        let late = bytes(hex: "51 07 00 01 00000002 00000000 4141")
+        let known = try Fixtures.example("G3")
+        var stream = late
+        stream.writeImmutableBuffer(bytes(hex: "FF"))
+        stream.writeImmutableBuffer(known)
+        stream.writeImmutableBuffer(late)
+        let (frames, decoder) = try decode([stream])
+        #expect(frames == [late, known, late])
+        #expect(decoder.garbageBytes == 1)
+    }
+
+    @Test("garbage at several places of a read is reported with all its bytes")
+    func severalPlaces() throws {
+        let frame = try Fixtures.example("G3")
+        var stream = ByteBuffer()
+        for _ in 0..<3 {
+            stream.writeImmutableBuffer(frame)
+            stream.writeImmutableBuffer(frame)
+            stream.writeImmutableBuffer(bytes(hex: "FF FF"))
+        }
+        stream.writeImmutableBuffer(frame)
+        var (frames, decoder) = try decode([stream])
+        #expect(frames.count == 7)
+        let report = decoder.takeGarbageReport()
+        #expect(report?.bytes == 6 && report?.offset == UInt64(2 * frame.readableBytes))
     }
 
     @Test("endless garbage is reported while it goes on, and forgotten")

@@ -17,8 +17,8 @@ package struct FrameDecoder: Sendable {
 
     /// Limits may be widened when the head unit announces a larger MTU.
     package var rules: FrameRules
-    /// Sessions that exist: while resynchronising, frames of others need more proof.
-    package var knownSessions = SessionSet()
+    /// What may come next: while resynchronising, other frames need more proof.
+    package var expected = FrameExpectation()
     /// Stream position of the next byte to be decoded, counted from 0.
     package private(set) var offset: UInt64 = 0
     /// Bytes dropped by resynchronisation so far.
@@ -39,10 +39,17 @@ package struct FrameDecoder: Sendable {
         self.recovery = recovery
     }
 
-    /// A frame has begun and not ended; a stream that stays so is stalled.
-    package var isInsideFrame: Bool { partial.readableBytes > 0 || resynchroniser != nil }
+    /// A frame has begun and not ended; a stream that stays so is stalled. While frames are searched
+    /// for, nobody knows.
+    package var isInsideFrame: Bool { partial.readableBytes > 0 }
     /// Bytes of the unfinished frame that have arrived; 0 between frames.
     package var partialBytes: Int { partial.readableBytes }
+    /// The stream has lost its frames and not found them again.
+    package var isSearching: Bool { resynchroniser != nil }
+    /// `settle` would bring a frame or a report.
+    package var isWorthSettling: Bool { resynchroniser?.isWorthSettling ?? false }
+    /// Bytes that have arrived and are neither frames nor known to be garbage.
+    package var undecidedBytes: Int { partial.readableBytes + (resynchroniser?.keptBytes ?? 0) }
 
     /// Takes over the bytes of one read. The read before must have been drained with `next`.
     package mutating func append(_ bytes: ByteBuffer) {
@@ -73,6 +80,7 @@ package struct FrameDecoder: Sendable {
 
     /// The bytes from `offset` on that have arrived but form no frame, for diagnosis.
     package var undecoded: ByteBuffer {
+        guard partial.readableBytes > 0 else { return current }
         var bytes = partial
         bytes.writeImmutableBuffer(current)
         return bytes
@@ -145,8 +153,22 @@ package struct FrameDecoder: Sendable {
     /// Gives up a frame whose end does not come: on a line that loses bytes its size may be false,
     /// and it would swallow what follows. Call `next` afterwards.
     package mutating func abandonPartialFrame() {
-        guard isInsideFrame, case .resynchronise = recovery, resynchroniser == nil else { return }
+        guard isInsideFrame, case .resynchronise = recovery else { return }
         beginResynchronising(after: .neverEnded(bytes: partialFrameBytes))
+    }
+
+    /// Nothing has come for a while, so nothing will prove the last frame: believes it if it is
+    /// whole, or else reports what has been dropped. Call `next` and `takeGarbageReport` afterwards.
+    package mutating func settle() {
+        guard resynchroniser != nil, !resynchronise(), var searching = resynchroniser.take()
+        else { return }
+        let droppedBefore = searching.droppedBytes
+        if let found = searching.settle() {
+            conclude(searching, droppedBefore: droppedBefore, found: found)
+        } else {
+            if searching.isWorthSettling { report = searching.takeInterimReport() }
+            resynchroniser = searching
+        }
     }
 
     @inline(never)
@@ -154,8 +176,7 @@ package struct FrameDecoder: Sendable {
         let searching = Resynchroniser(
             after: error, at: offset, bytes: undecoded,
             maximumPayloadBytes: rules.maximumPayloadBytes)
-        offset += searching.droppedBytes
-        garbageBytes += searching.droppedBytes
+        count(dropped: searching.droppedBytes)
         resynchroniser = searching
         partial = ByteBuffer()
         partialFrameBytes = 0
@@ -169,17 +190,33 @@ package struct FrameDecoder: Sendable {
         searching.append(current)
         current = ByteBuffer()
         let droppedBefore = searching.droppedBytes
-        let found = searching.search(knownSessions: knownSessions)
-        let dropped = searching.droppedBytes - droppedBefore
-        garbageBytes += dropped
-        offset += dropped
-        if let found {
-            current = found
-            report = searching.report
+        if let found = searching.search(expecting: expected) {
+            conclude(searching, droppedBefore: droppedBefore, found: found)
             return true
         }
+        count(dropped: searching.droppedBytes - droppedBefore)
         if searching.isReportDue { report = searching.takeInterimReport() }
         resynchroniser = searching
         return false
+    }
+
+    private mutating func conclude(
+        _ searching: Resynchroniser, droppedBefore: UInt64, found: ByteBuffer
+    ) {
+        count(dropped: searching.droppedBytes - droppedBefore)
+        current = found
+        // Of several places in one read the first is shown, with the bytes of all.
+        var latest = searching.report
+        if let earlier = report, earlier.isOver {
+            latest.bytes += earlier.bytes
+            (latest.offset, latest.error, latest.excerpt) =
+                (earlier.offset, earlier.error, earlier.excerpt)
+        }
+        report = latest
+    }
+
+    private mutating func count(dropped: UInt64) {
+        garbageBytes += dropped
+        offset += dropped
     }
 }

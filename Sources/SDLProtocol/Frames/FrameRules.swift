@@ -19,10 +19,13 @@ package enum FrameHeader {
 package struct FrameRules: Hashable, Sendable {
     /// Most payload bytes of a v3…v5 frame.
     package var maximumPayloadBytes: Int
-    /// Accept what real head units send although no app may: message ID 0 on multi-frame messages
-    /// (sdl_core truncates those to 8 bits), info ≠ 0 on single and first frames, encrypted first
-    /// frames (sdl_core#3659, #3717).
+    /// Accept what real head units send although no app may: info ≠ 0 on single and first frames,
+    /// encrypted first frames (sdl_core#3659, #3717).
     package var toleratesHeadUnitQuirks: Bool
+    /// Accept message ID 0 on data frames. sdl_core 8.2.0 gives it to whatever it still sends on a
+    /// session that it has ended, mostly a whole answer in a single frame, and truncates the IDs of
+    /// multi-frame messages to 8 bits.
+    package var toleratesMessageIDZero: Bool
 
     /// 131,072 B of payload and a 12 B header is the largest frame of v3…v5; head units and
     /// libraries disagree on whether the MTU counts the header, so one header and a little more
@@ -36,13 +39,25 @@ package struct FrameRules: Hashable, Sendable {
     package static func fromApp(
         maximumPayloadBytes: Int = FrameRules.defaultMaximumPayloadBytes
     ) -> Self {
-        Self(maximumPayloadBytes: maximumPayloadBytes, toleratesHeadUnitQuirks: false)
+        Self(
+            maximumPayloadBytes: maximumPayloadBytes, toleratesHeadUnitQuirks: false,
+            toleratesMessageIDZero: false)
     }
 
     package static func fromAccessory(
         maximumPayloadBytes: Int = FrameRules.defaultMaximumPayloadBytes
     ) -> Self {
-        Self(maximumPayloadBytes: maximumPayloadBytes, toleratesHeadUnitQuirks: true)
+        Self(
+            maximumPayloadBytes: maximumPayloadBytes, toleratesHeadUnitQuirks: true,
+            toleratesMessageIDZero: true)
+    }
+
+    /// For a head unit's bytes among which frames have been lost: a candidate must be beyond doubt,
+    /// so the rare quirks count against it, but not message ID 0, which is common.
+    static func searching(maximumPayloadBytes: Int) -> Self {
+        Self(
+            maximumPayloadBytes: maximumPayloadBytes, toleratesHeadUnitQuirks: false,
+            toleratesMessageIDZero: true)
     }
 
     /// Bytes of the whole frame that starts at `index`, nil when more bytes are needed to tell.
@@ -129,15 +144,12 @@ package struct FrameRules: Hashable, Sendable {
         }
     }
 
-    /// Message ID 0 is malformed on data frames, but sdl_core itself sends it on multi-frame ones.
+    /// Control frames carry any message ID (SDL protocol spec, "Message ID").
     @inline(never)
     private func checkZeroMessageID(type: UInt8) throws(FrameError) {
-        switch FrameType(rawValue: type) {
-        case .control: return
-        case .first, .consecutive: if toleratesHeadUnitQuirks { return }
-        case .single, nil: break
+        guard toleratesMessageIDZero || type == FrameType.control.rawValue else {
+            throw .messageIDZero
         }
-        throw .messageIDZero
     }
 
     /// Checks what can be told from fewer bytes than a header, so that a wrong peer that waits

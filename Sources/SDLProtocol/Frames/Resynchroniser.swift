@@ -1,4 +1,4 @@
-// Finds frames again in a stream that lost or invented bytes; used by `FrameDecoder` on serial links.
+// Finds frames again in a stream that lost or invented bytes; used by `FrameDecoder` on links.
 
 package import NIOCore
 
@@ -16,95 +16,206 @@ package struct GarbageReport: Hashable, Sendable {
     package var isOver: Bool
 }
 
+/// What the receiver knows of the frames that may come next, which makes a candidate believable.
+package struct FrameExpectation: Hashable, Sendable {
+    /// Sessions that exist.
+    package var sessions = SessionSet()
+    /// A StartService of the RPC service is unanswered. Its StartServiceACK brings a new session,
+    /// and often nothing follows it until the app has read it.
+    package var awaitsStartAnswer = false
+
+    package init() {}
+}
+
 /// Searches a byte stream for the next believable frame.
 ///
-/// SDL frames have no sync marker and no checksum, so one valid header proves little: a candidate
-/// is believed only when the frame behind it starts with a valid header too, or the bytes end
-/// exactly there. An incomplete candidate is kept while the search goes on inside it, so that a
-/// false header with a huge size cannot swallow the real frames behind it.
+/// SDL frames have no sync marker and no checksum, so one valid header proves little. A candidate
+/// is believed when the frame behind it starts with a valid header too, or when the bytes end
+/// exactly there and the frame is an expected one. Any other whole frame at the end of the bytes is
+/// believed when the stream falls silent (`settle`). An incomplete candidate is kept while the
+/// search goes on inside it, so that a false header with a huge size cannot swallow the real frames
+/// behind it.
+///
+/// Each position is judged when its bytes come, and again only when what the judgement waited for
+/// has come; so the work grows with the bytes and not with how often they come.
 struct Resynchroniser: Sendable {
     /// Shown in logs: enough to recognise what the peer really speaks.
     static let excerptBytes = 64
     /// While nothing is found, report for the first time after so many dropped bytes, then each
     /// time as many have been dropped again: soon enough to tell a wrong peer, never a flood.
     static let firstReportBytes: UInt64 = 512
+    /// Candidates kept at once. Bytes at random hardly ever give two; with more, the oldest is given
+    /// up, because behind it are as many that may be real.
+    static let maximumCandidates = 64
 
     private let error: FrameError
     private let start: UInt64
-    private let rules: FrameRules
-    private var excerpt: ByteBuffer
+    /// What a candidate must meet, and what is enough for the frame behind it.
+    private let (rules, successorRules): (FrameRules, FrameRules)
+    private var excerpt = ByteBuffer()
     private var bytes: ByteBuffer
+    /// Counted from `start`; the position of the first byte that is kept.
     private(set) var droppedBytes: UInt64 = 0
+    private var reportedBytes: UInt64 = 0
     private var nextReportBytes = Resynchroniser.firstReportBytes
+    /// Undecided, in stream order.
+    private var candidates: [Candidate] = []
+    /// The least `judgeAt` of the candidates.
+    private var nextJudgement = UInt64.max
+    /// Where the next position to be judged for the first time is.
+    private var scannedTo: UInt64
+    /// Positions looked at and bytes moved so far: what the search has cost.
+    private(set) var steps: UInt64 = 0
 
-    /// - Parameters:
-    ///   - offset: Stream position of the first of `bytes`, which is not the start of a frame.
+    /// A position where a frame may begin. Positions count from `start`.
+    private struct Candidate {
+        var position: UInt64
+        /// Worth another look when the stream has come so far.
+        var judgeAt: UInt64
+        /// All of its bytes are there; only the proof is missing.
+        var isWhole: Bool
+    }
+
+    /// - Parameter offset: Stream position of the first of `bytes`, which is not the start of a frame.
     init(after error: FrameError, at offset: UInt64, bytes: ByteBuffer, maximumPayloadBytes: Int) {
         self.error = error
         self.start = offset
-        // Head units' quirks are tolerated in step only; a candidate has to be beyond doubt.
-        self.rules = .fromApp(maximumPayloadBytes: maximumPayloadBytes)
-        self.excerpt = ByteBuffer()
+        rules = .searching(maximumPayloadBytes: maximumPayloadBytes)
+        successorRules = .fromAccessory(maximumPayloadBytes: maximumPayloadBytes)
         self.bytes = bytes
-        drop(1)
+        scannedTo = 1
+        drop(upTo: 1)
     }
 
     mutating func append(_ more: ByteBuffer) {
+        guard more.readableBytes > 0 else { return }
+        guard bytes.readableBytes > 0 else {
+            bytes = more
+            return
+        }
+        // Never more than has been dropped since the last time.
+        if bytes.readerIndex > bytes.readableBytes {
+            steps += UInt64(bytes.readableBytes)
+            bytes.discardReadBytes()
+        }
+        steps += UInt64(more.readableBytes)
         bytes.writeImmutableBuffer(more)
     }
 
     /// The bytes from the next believable frame on, nil when more are needed to decide.
-    mutating func search(knownSessions: SessionSet) -> ByteBuffer? {
-        var keep: Int?
-        for index in bytes.readerIndex..<bytes.writerIndex {
-            switch judge(index, knownSessions: knownSessions) {
-            case .impossible: continue
-            case .incomplete: keep = keep ?? index
-            case .believable:
-                drop(index - bytes.readerIndex)
-                return bytes
-            }
+    mutating func search(expecting expected: FrameExpectation) -> ByteBuffer? {
+        if let found = reconsider(expected) ?? scan(expected) {
+            drop(upTo: found)
+            return bytes
         }
-        drop((keep ?? bytes.writerIndex) - bytes.readerIndex)
+        let surplus = candidates.count - Self.maximumCandidates
+        if surplus > 0 { candidates.removeFirst(surplus) }
+        drop(upTo: candidates.first?.position ?? end)
         return nil
     }
 
-    private enum Verdict { case impossible, incomplete, believable }
-
-    private func judge(_ index: Int, knownSessions: SessionSet) -> Verdict {
-        guard let frameBytes = try? wholeFrame(at: index) else { return .impossible }
-        guard case .bytes(let count) = frameBytes else { return .incomplete }
-        let end = index + count
-        guard end <= bytes.writerIndex else { return .incomplete }
-        let session = bytes.getInteger(at: index + 3, as: UInt8.self) ?? 0
-        let isKnown = session == 0 || knownSessions.contains(session)
-        if end == bytes.writerIndex { return isKnown ? .believable : .incomplete }
-        guard let next = try? wholeFrame(at: end) else { return .impossible }
-        if case .headerIncomplete = next, !isKnown { return .incomplete }
-        return .believable
+    /// The bytes from the first whole frame on, which nothing has followed; nil when there is none.
+    /// To be called when the stream has been silent for so long that nothing will.
+    mutating func settle() -> ByteBuffer? {
+        guard let whole = candidates.first(where: \.isWhole) else { return nil }
+        drop(upTo: whole.position)
+        return bytes
     }
 
-    private enum Extent {
-        case bytes(Int)
-        case headerIncomplete
+    // MARK: Judging
+
+    /// The stream's end so far.
+    private var end: UInt64 { droppedBytes + UInt64(bytes.readableBytes) }
+
+    /// Judges anew what has waited for the bytes that have come.
+    private mutating func reconsider(_ expected: FrameExpectation) -> UInt64? {
+        guard nextJudgement <= end else { return nil }
+        let waiting = candidates
+        candidates.removeAll(keepingCapacity: true)
+        nextJudgement = .max
+        for candidate in waiting {
+            steps += 1
+            if candidate.judgeAt > end {
+                keep(candidate)
+            } else if judge(candidate.position, expected) {
+                return candidate.position
+            }
+        }
+        return nil
     }
 
-    private func wholeFrame(at index: Int) throws(FrameError) -> Extent {
-        if let count = try rules.frameBytes(in: bytes, at: index) { return .bytes(count) }
-        return .headerIncomplete
+    /// Judges the positions that have not been looked at yet.
+    private mutating func scan(_ expected: FrameExpectation) -> UInt64? {
+        while scannedTo < end {
+            steps += 1
+            let position = scannedTo
+            scannedTo += 1
+            if judge(position, expected) { return position }
+        }
+        return nil
     }
 
-    private mutating func drop(_ count: Int) {
-        guard var dropped = bytes.readSlice(length: count) else { return }
-        droppedBytes += UInt64(count)
+    private mutating func keep(_ candidate: Candidate) {
+        candidates.append(candidate)
+        nextJudgement = min(nextJudgement, candidate.judgeAt)
+    }
+
+    /// Whether a frame begins here for certain; if that is open, the position becomes a candidate.
+    private mutating func judge(_ position: UInt64, _ expected: FrameExpectation) -> Bool {
+        let index = bytes.readerIndex + Int(position - droppedBytes)
+        do {
+            guard let count = try rules.frameBytes(in: bytes, at: index) else {
+                keep(Candidate(position: position, judgeAt: end + 1, isWhole: false))
+                return false
+            }
+            let frameEnd = position + UInt64(count)
+            guard frameEnd <= end else {
+                keep(Candidate(position: position, judgeAt: frameEnd, isWhole: false))
+                return false
+            }
+            let hasSuccessor =
+                try frameEnd < end && successorRules.frameBytes(in: bytes, at: index + count) != nil
+            if hasSuccessor || isExpected(index, expected) { return true }
+            // At once, because what is expected may change without any bytes.
+            keep(Candidate(position: position, judgeAt: 0, isWhole: true))
+            return false
+        } catch {
+            return false
+        }
+    }
+
+    private func isExpected(_ index: Int, _ expected: FrameExpectation) -> Bool {
+        guard let fields = bytes.getInteger(at: index, as: UInt32.self) else { return false }
+        let session = UInt8(truncatingIfNeeded: fields)
+        if session == 0 || expected.sessions.contains(session) { return true }
+        guard expected.awaitsStartAnswer,
+            UInt8(truncatingIfNeeded: fields >> 24) & 0b111 == FrameType.control.rawValue,
+            UInt8(truncatingIfNeeded: fields >> 16) == ServiceType.rpc.rawValue
+        else { return false }
+        let control = ControlFrameType(rawValue: UInt8(truncatingIfNeeded: fields >> 8))
+        return control == .startServiceACK || control == .startServiceNAK
+    }
+
+    private mutating func drop(upTo position: UInt64) {
+        let count = Int(position - droppedBytes)
         let room = Self.excerptBytes - excerpt.readableBytes
-        if let shown = dropped.readSlice(length: min(room, count)) {
+        if room > 0, let shown = bytes.getSlice(at: bytes.readerIndex, length: min(room, count)) {
             excerpt.writeImmutableBuffer(shown)
         }
-        bytes.discardReadBytes()
+        bytes.moveReaderIndex(forwardBy: count)
+        droppedBytes = position
     }
 
     // MARK: Reporting
+
+    /// Bytes that came and are neither dropped nor passed on yet.
+    var keptBytes: Int { bytes.readableBytes }
+
+    /// Silence would decide something: a whole frame waits for proof, or nobody has been told yet
+    /// that bytes were dropped.
+    var isWorthSettling: Bool {
+        droppedBytes > reportedBytes || candidates.contains(where: \.isWhole)
+    }
 
     var report: GarbageReport {
         GarbageReport(
@@ -114,7 +225,8 @@ struct Resynchroniser: Sendable {
     var isReportDue: Bool { droppedBytes >= nextReportBytes }
 
     mutating func takeInterimReport() -> GarbageReport {
-        nextReportBytes = droppedBytes * 2
+        nextReportBytes = max(nextReportBytes, droppedBytes * 2)
+        reportedBytes = droppedBytes
         var interim = report
         interim.isOver = false
         return interim

@@ -1,0 +1,34 @@
+// Ends a TCP connection so that what was written last arrives; used for apps, admitted or refused.
+
+import NIOCore
+
+/// Closes the sending half when everything is written, and the rest when the peer has closed its
+/// half or `patience` is over.
+///
+/// A socket that is closed with unread bytes resets the connection (RFC 2525, 2.17), and the peer may
+/// then never see what was sent last. So the handler goes on reading meanwhile, and throws away what
+/// comes. Lives on the event loop, as its handler does.
+final class LingeringClose {
+    /// How long the peer may take to read the last words and hang up. App libraries do so at once; one
+    /// that stands at a breakpoint must not hold its place for long.
+    static let patience: TimeAmount = .seconds(2)
+
+    private var timer: Scheduled<Void>?
+
+    /// Ends the sending half after what was flushed.
+    func begin(_ context: ChannelHandlerContext) {
+        guard timer == nil else { return }
+        timer = context.eventLoop.assumeIsolated().scheduleTask(in: Self.patience) {
+            context.close(promise: nil)
+        }
+        let ended = context.eventLoop.makePromise(of: Void.self)
+        ended.futureResult.assumeIsolated().whenFailure { _ in context.close(promise: nil) }
+        context.close(mode: .output, promise: ended)
+    }
+
+    /// To be called when the channel is closed.
+    func cancel() {
+        timer?.cancel()
+        timer = nil
+    }
+}

@@ -1,0 +1,96 @@
+// The hub between embedded channels: no sockets, and a clock that moves when told.
+
+import Logging
+import NIOCore
+import NIOEmbedded
+import RelayTesting
+import SDLProtocol
+import Testing
+
+@testable import RelayCore
+
+/// A switchboard whose channels and clock are the test's.
+final class EmbeddedHub {
+    let loop = EmbeddedEventLoop()
+    let switchboard: Switchboard
+    let link: EmbeddedChannel
+    /// What the observers would read.
+    let tapQueue = TapQueue(maximumBytes: 1 << 20)
+    /// Reads the link was allowed to make.
+    let linkReads = ReadCounter()
+
+    init(_ change: (inout RelayConfiguration) -> Void = { _ in }) throws {
+        var configuration = RelayConfiguration()
+        change(&configuration)
+        switchboard = Switchboard(
+            loop: loop, configuration: configuration, accessoryAddress: "test:",
+            tapQueue: tapQueue,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        link = EmbeddedChannel(
+            handlers: [linkReads, LinkHandler(switchboard: switchboard)], loop: loop)
+        try connect(link)
+    }
+
+    /// The head unit is back.
+    func nextLink() throws -> EmbeddedChannel {
+        let channel = EmbeddedChannel(
+            handler: LinkHandler(switchboard: switchboard), loop: loop)
+        try connect(channel)
+        return channel
+    }
+
+    /// What the hub noticed since the last call.
+    func notices() -> [RelayNotice] {
+        switchboard.emptyTap()
+        return tapQueue.takeAll().compactMap {
+            if case .noticed(let notice, _, _) = $0 { notice } else { nil }
+        }
+    }
+
+    func app() throws -> EmbeddedChannel {
+        let channel = EmbeddedChannel(loop: loop)
+        try switchboard.accept(channel)
+        try connect(channel)
+        return channel
+    }
+
+    /// An app that has been granted a session.
+    func app(session: UInt8) throws -> EmbeddedChannel {
+        let app = try app()
+        try app.says(.startService())
+        #expect(try link.hears() == .startService())
+        try link.says(.startServiceACK(session: session))
+        #expect(try app.hears() == .startServiceACK(session: session))
+        return app
+    }
+
+    private func connect(_ channel: EmbeddedChannel) throws {
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 2776)).wait()
+    }
+}
+
+/// Counts the reads that get through to the transport.
+final class ReadCounter: ChannelOutboundHandler {
+    typealias OutboundIn = ByteBuffer
+
+    private(set) var count = 0
+
+    func read(context: ChannelHandlerContext) {
+        count += 1
+        context.read()
+    }
+}
+
+extension EmbeddedChannel {
+    func says(_ frame: Frame) throws {
+        try writeInbound(frame.wire)
+    }
+
+    /// The next frame written to this channel; nil if there is none.
+    func hears() throws -> Frame? {
+        guard let bytes = try readOutbound(as: ByteBuffer.self) else { return nil }
+        var decoder = FrameDecoder(rules: .fromAccessory(), recovery: .fail)
+        decoder.append(bytes)
+        return try decoder.next()
+    }
+}
