@@ -15,7 +15,7 @@ import Synchronization
 /// exist, so they are told as long as they fit. Forwarding never waits for the observers, and a
 /// frame they will not see costs it nothing.
 final class FrameTap {
-    /// What a frame occupies besides its bytes: its entry, its share of the read buffer.
+    /// What a frame or an event occupies besides its bytes, in a table that grows by doubling.
     static let overheadBytes = 256
     /// How long a frame may wait for others.
     static let batchDelay: TimeAmount = .milliseconds(10)
@@ -108,14 +108,11 @@ struct MissedFrames {
 
 /// Frames on their way to the observers.
 ///
-/// Small frames are copied: a slice would keep a whole read buffer alive, and the channel would
-/// need a new one for its next read. That is two allocations for every frame on a link where
-/// frames come one by one, and up to 64 KB for a frame of 64 B. Of audio and video only the header
-/// is copied, because the observers count them and look into none.
+/// Frames are copied: a slice would keep a whole read buffer alive, up to 256 KiB for a frame of 64 B,
+/// and the channel would need a new one for its next read, which costs more than copying bytes that
+/// have just come. Of audio and video only the header is copied, because the observers count them
+/// and look into none.
 struct TapBatch {
-    /// Frames up to this size are copied: some 50 ns at most. Larger ones share the read buffer.
-    static let copiedBytes = 2048
-
     private var entries: [Entry] = []
     /// The copied frames, one behind the other.
     private var copies = ByteBuffer()
@@ -127,9 +124,10 @@ struct TapBatch {
     private(set) var isToldOneByOne = false
 
     private struct Entry {
+        /// Without its bytes.
         var frame: TappedFrame
-        /// Where in `copies` its bytes are; `frame` holds none then.
-        var copy: Range<Int>?
+        /// Where in `copies` its bytes are.
+        var copy: Range<Int>
     }
 
     var isEmpty: Bool { entries.isEmpty }
@@ -143,10 +141,6 @@ struct TapBatch {
         if !isCounted { isToldOneByOne = true }
         let size = isCounted ? frame.frame.headerBytes : wire.readableBytes
         bytes += size + FrameTap.overheadBytes
-        guard size <= Self.copiedBytes else {
-            entries.append(Entry(frame: frame, copy: nil))
-            return
-        }
         let start = copies.writerIndex
         wire.withUnsafeReadableBytes { all in
             _ = copies.writeBytes(UnsafeRawBufferPointer(rebasing: all.prefix(size)))
@@ -158,11 +152,17 @@ struct TapBatch {
 
     /// The batch, leaving an empty one that expects as much again.
     mutating func take() -> TapBatch {
-        let taken = self
+        var taken = self
         entries = []
         entries.reserveCapacity(taken.entries.count)
-        copies = ByteBuffer()
-        copies.reserveCapacity(taken.copies.readableBytes)
+        if copies.readableBytes < copies.storageCapacity / 2 {
+            // A few bytes must not keep what a busy moment needed.
+            taken.copies = ByteBuffer(bytes: copies.readableBytesView)
+            copies.clear()
+        } else {
+            copies = ByteBuffer()
+            copies.reserveCapacity(taken.copies.readableBytes)
+        }
         bytes = 0
         wireBytes = 0
         isToldOneByOne = false
@@ -173,11 +173,10 @@ struct TapBatch {
     /// shares their storage, which an append would have to copy.
     var frames: [TappedFrame] {
         entries.map { entry in
-            guard let copy = entry.copy,
-                let wire = copies.getSlice(at: copy.lowerBound, length: copy.count)
-            else { return entry.frame }
             var frame = entry.frame
-            frame.frame = Frame(checked: wire)
+            if let wire = copies.getSlice(at: entry.copy.lowerBound, length: entry.copy.count) {
+                frame.frame = Frame(checked: wire)
+            }
             return frame
         }
     }
@@ -192,7 +191,9 @@ package final class TapQueue: Sendable {
 
     fileprivate struct State {
         var items: [Item] = []
-        /// Bytes of the frames in `items`.
+        /// What did not fit and must be told all the same.
+        var owed = OwedEvents()
+        /// What `items` occupy.
         var queuedBytes = 0
         /// Bytes of the batch the observers are looking at.
         var takenBytes = 0
@@ -253,8 +254,19 @@ package final class TapQueue: Sendable {
         }
     }
 
+    /// An event that does not fit is counted like a batch. Who is connected and whether there is a link
+    /// is told later; what the hub noticed is lost.
     func push(_ event: TapItem) {
-        let waiter = state.withLock { $0.append(.event(event)) }
+        let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            let bytes = event.eventBytes
+            guard state.queuedBytes + state.takenBytes + bytes <= maximumBytes else {
+                state.missedBatches += 1
+                state.owed.note(event)
+                return nil
+            }
+            state.queuedBytes += bytes
+            return state.append(.event(event))
+        }
         waiter?.resume()
     }
 
@@ -280,8 +292,8 @@ package final class TapQueue: Sendable {
             if isFinished { return nil }
             await withCheckedContinuation { continuation in
                 let mayWait = state.withLock { state in
-                    guard state.items.isEmpty, state.missedFrames == 0, !state.isFinished,
-                        !state.hasRung
+                    guard state.items.isEmpty, state.missedFrames == 0, state.owed.isEmpty,
+                        !state.isFinished, !state.hasRung
                     else { return false }
                     state.waiter = continuation
                     return true
@@ -289,6 +301,11 @@ package final class TapQueue: Sendable {
                 if !mayWait { continuation.resume() }
             }
         }
+    }
+
+    /// Everything queued, without waiting.
+    func takeAll() -> [TapItem] {
+        (state.withLock { $0.take() }.items ?? []).map(Self.item)
     }
 
     private static func item(_ item: Item) -> TapItem {
@@ -332,10 +349,15 @@ extension TapQueue.State {
     }
 
     private mutating func tellMissed() {
-        guard missedFrames > 0 else { return }
-        items.append(.event(.missed(frames: missedFrames, bytes: missedBytes)))
-        missedFrames = 0
-        missedBytes = 0
+        if missedFrames > 0 {
+            items.append(.event(.missed(frames: missedFrames, bytes: missedBytes)))
+            missedFrames = 0
+            missedBytes = 0
+        }
+        for event in owed.take() {
+            queuedBytes += event.eventBytes
+            items.append(.event(event))
+        }
     }
 
     fileprivate mutating func take() -> (items: [TapQueue.Item]?, isFinished: Bool) {

@@ -1,0 +1,162 @@
+// What the hub keeps alive, measured by the storage that its buffers share and not by its own counts.
+
+import NIOCore
+import NIOEmbedded
+import RelayTesting
+import SDLProtocol
+import Testing
+
+@testable import RelayCore
+
+@Suite("A limit on bytes bounds the memory they occupy")
+struct PinnedMemoryTests {
+    /// The storage of all buffers, each counted once.
+    private struct Storage {
+        private var sizes: [UInt: Int] = [:]
+        var bytes: Int { sizes.values.reduce(0, +) }
+
+        mutating func add(_ buffer: ByteBuffer) {
+            let start = buffer.withVeryUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
+            sizes[start] = buffer.storageCapacity
+        }
+    }
+
+    /// A read of 256 KiB: one frame that is meant, among many that are not.
+    private func read(_ frame: Frame, among others: Frame) -> ByteBuffer {
+        var read = ByteBuffer()
+        read.reserveCapacity(ReadBuffer.maximumBytes)
+        read.writeImmutableBuffer(frame.wire)
+        while read.writableBytes >= others.wire.readableBytes {
+            read.writeImmutableBuffer(others.wire)
+        }
+        return read
+    }
+
+    @Test("small frames of large reads that wait for a slow app", arguments: [200, 3000, 100_000])
+    func slowApp(frameBytes: Int) throws {
+        let hub = try EmbeddedHub()
+        let slow = try hub.app(session: 1)
+        _ = try hub.app(session: 2)
+        let socket = FullSocket()
+        try slow.pipeline.syncOperations.addHandler(socket, position: .first)
+        let frame = Frame.data(session: 1, bytes: frameBytes)
+        let other = Frame.data(session: 2, bytes: 8000)
+        // The socket took nothing of the first read.
+        try hub.link.writeInbound(read(frame, among: other))
+        for _ in 0..<60 { try hub.link.writeInbound(read(frame, among: other)) }
+        socket.isFull = false
+        slow.flush()
+        var buffers: [ByteBuffer] = []
+        while let buffer = try slow.readOutbound(as: ByteBuffer.self) { buffers.append(buffer) }
+        #expect(buffers.count == 61)
+        var storage = Storage()
+        for buffer in buffers { storage.add(buffer) }
+        let counted = buffers.reduce(0) { $0 + $1.readableBytes }
+        // The read in which it fell behind, and the next power of two of each frame.
+        let most = Frame.mostStoragePerByte * counted + ReadBuffer.maximumBytes
+        #expect(storage.bytes <= most, "\(storage.bytes) B of storage for \(counted) B")
+    }
+
+    @Test("small frames of large reads that wait for a busy link")
+    func busyLink() throws {
+        let hub = try EmbeddedHub { $0.linkQueueBytes = 1 << 30 }
+        let app = try hub.app(session: 1)
+        hub.link.isWritable = false
+        for message in 1...200 as ClosedRange<UInt32> {
+            // What is not its session is dropped.
+            try app.writeInbound(
+                read(
+                    Frame.data(session: 1, message: message, bytes: 100),
+                    among: Frame.data(session: 9, bytes: 8000)))
+        }
+        let counted = hub.switchboard.linkQueuedBytes
+        #expect(counted == 200 * 112)
+        var storage = Storage()
+        for entry in hub.switchboard.scheduler.removeAll() { storage.add(entry.frame.wire) }
+        #expect(
+            storage.bytes <= Frame.mostStoragePerByte * counted,
+            "\(storage.bytes) B of storage for \(counted) B")
+    }
+
+    @Test("frames of large reads that wait for the observers", arguments: [200, 3000, 100_000])
+    func observers(frameBytes: Int) async throws {
+        let queue = TapQueue(maximumBytes: 4 << 20)
+        let tap = FrameTap(queue: queue, loop: EmbeddedEventLoop())
+        let frame = Frame.data(session: 1, bytes: frameBytes)
+        let video = Frame.data(session: 1, service: .video, bytes: 8000)
+        var sent = 0
+        while queue.missedBatches == 0, sent < 100_000 {
+            var read = read(frame, among: video)
+            let wire = try #require(read.readSlice(length: frame.wire.readableBytes))
+            tap.record(Frame(checked: wire), .fromApp, app: nil, time: WallTime(nanoseconds: 1))
+            tap.endRead()
+            if sent % 7 == 0 { tap.emit() }
+            sent += 1
+        }
+        #expect(sent > 10)
+        queue.finish()
+        var storage = Storage()
+        var count = 0
+        while let items = await queue.nextBatch() {
+            for case .frames(let frames) in items {
+                for tapped in frames {
+                    storage.add(tapped.frame.wire)
+                    count += 1
+                }
+            }
+        }
+        #expect(count > 10)
+        #expect(storage.bytes <= 2 * queue.maximumBytes, "\(storage.bytes) B of storage")
+    }
+
+    @Test("what the hub noticed, again and again, while nobody reads the tap")
+    func notices() async {
+        let queue = TapQueue(maximumBytes: 100_000)
+        let tap = FrameTap(queue: queue, loop: EmbeddedEventLoop())
+        let garbage = RelayNotice.garbage(
+            GarbageNotice(
+                offset: 0, error: .compressed, recognised: nil,
+                excerpt: String(repeating: "5A ", count: 80)))
+        for _ in 0..<100_000 { tap.record(.noticed(garbage, nil, time: WallTime(nanoseconds: 1))) }
+        #expect(queue.occupiedBytes <= queue.maximumBytes)
+        #expect(queue.missedBatches > 99_000, "and what was left out is counted")
+        let items = queue.takeAll()
+        #expect(items.count * 240 <= queue.maximumBytes, "\(items.count) events")
+    }
+
+    @Test("apps that come and go while nobody reads the tap leave nothing, others are told later")
+    func lifeCycles() async {
+        let queue = TapQueue(maximumBytes: 1000)
+        let time = WallTime(nanoseconds: 1)
+        let (known, stays) = (AppID(rawValue: 1), AppID(rawValue: 999_999))
+        queue.push(.appConnected(known, peer: "known", time: time))
+        while queue.missedBatches == 0 {
+            queue.push(.noticed(.paced(framesPerSecond: 1), nil, time: time))
+        }
+        for number in 2...50_000 as ClosedRange<UInt64> {
+            queue.push(.appConnected(AppID(rawValue: number), peer: "passing", time: time))
+            queue.push(.linkClosed(reason: "\(number)", time: time))
+            queue.push(.linkOpened(address: "\(number)", time: time))
+            queue.push(.appClosed(AppID(rawValue: number), reason: "passing", time: time))
+        }
+        queue.push(.appConnected(stays, peer: "stays", time: time))
+        queue.push(.appClosed(known, reason: "gone", time: time))
+        let told = queue.takeAll().map { "\($0)" }
+        #expect(told.count < 10, "\(told)")
+        let order = ["peer: \"known\"", "gone", "reason: \"50000\"", "address: \"50000\"", "stays"]
+        #expect(
+            order.map { word in told.firstIndex { $0.contains(word) } ?? -1 }.sorted()
+                == order.compactMap { word in told.firstIndex { $0.contains(word) } })
+    }
+}
+
+/// A socket that takes nothing while it is full.
+private final class FullSocket: ChannelOutboundHandler {
+    typealias OutboundIn = ByteBuffer
+
+    var isFull = true
+
+    func flush(context: ChannelHandlerContext) {
+        if !isFull { context.flush() }
+    }
+}
