@@ -160,7 +160,11 @@ final class Switchboard {
             send(frame, to: app)
         case .drop(let reason):
             tap.record(frame, .fromAccessory, app: nil, time: time, fate: .dropped(reason))
-        case .toLink, .handled: break
+        case .handled:
+            for case .amended(_, let app) in router.actions {
+                tap.record(frame, .fromAccessory, app: app.id, time: time, fate: .replaced)
+            }
+        case .toLink: break
         }
         if !router.actions.isEmpty { performActions() }
         if frame.type == .control { sessionsMayHaveChanged() }

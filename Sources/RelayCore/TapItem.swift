@@ -40,6 +40,8 @@ package enum FrameFate: Hashable, Sendable {
     case forwarded
     /// Passed on without its secondary transport offers; the frame shown is the one passed on.
     case amended
+    /// The head unit's frame as it came, which was not passed on: the amended one follows.
+    case replaced
     /// Not sent by a peer but by relayd itself, `direction` telling on whose behalf:
     /// a farewell to the head unit counts as `fromApp`, a refusal to an app as `fromAccessory`.
     case byRelay

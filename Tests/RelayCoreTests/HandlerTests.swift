@@ -111,6 +111,33 @@ struct HandlerTests {
         #expect(app.isActive)
     }
 
+    @Test(
+        "a StartServiceACK that is amended is shown as it came and as it went on, and counts once")
+    func amended() async throws {
+        let hub = try EmbeddedHub()
+        let app = try hub.app()
+        try app.says(.startService())
+        let offers = [(ControlKey.secondaryTransports, BSONValue.array([.string("TCP_WIFI")]))]
+        let answer = Frame.startServiceACK(session: 1, extra: offers)
+        try hub.link.says(answer)
+        #expect(try app.hears() == .startServiceACK(session: 1))
+        hub.switchboard.emptyTap()
+        var decoder = TrafficDecoder()
+        var entries: [TrafficEntry] = []
+        for item in hub.tapQueue.takeAll() { decoder.receive(item, into: &entries) }
+        let answers = entries.compactMap { entry -> (FrameFate, Bool)? in
+            guard case .control(let control) = entry.content, control.type == .startServiceACK
+            else { return nil }
+            let document = control.payload.document
+            return (entry.fate, document?.array(ControlKey.secondaryTransports) != nil)
+        }
+        try #require(answers.count == 2)
+        #expect(answers[0] == (.replaced, true) && answers[1] == (.amended, false))
+        var table = FactsTable()
+        for entry in entries { table.apply(entry) }
+        #expect(table.apps.values.first?.sessions.count == 1)
+    }
+
     @Test("a paced app goes on in the next slot and loses nothing")
     func paced() throws {
         let bench = try EmbeddedHub { $0.framesPerSecond = 10 }

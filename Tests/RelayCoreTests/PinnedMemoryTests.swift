@@ -87,7 +87,8 @@ struct PinnedMemoryTests {
         var sent = 0
         while queue.missedBatches == 0, sent < 100_000 {
             var read = read(frame, among: video)
-            let wire = try #require(read.readSlice(length: frame.wire.readableBytes))
+            let slice = read.readSlice(length: frame.wire.readableBytes)
+            let wire = try #require(slice)
             tap.record(Frame(checked: wire), .fromApp, app: nil, time: WallTime(nanoseconds: 1))
             tap.endRead()
             if sent % 7 == 0 { tap.emit() }

@@ -117,6 +117,11 @@ package struct TrafficDecoder: Sendable {
             }
             return
         }
+        if frame.fate == .replaced {
+            // Only shown: what counts is the frame that the app gets.
+            if let type = frame.frame.controlType { entries.append(entry(type, frame)) }
+            return
+        }
         if frame.frame.type != .control,
             frame.frame.payloadBytes > sessions.unquestionedPayloadBytes,
             let large = sessions.judge(frame)
@@ -155,11 +160,7 @@ package struct TrafficDecoder: Sendable {
         if isEnd, frame.service.isStream {
             end(frame.sessionID, frame.service, into: &entries)
         }
-        let content = ControlEntry(
-            type: type, version: frame.version, isProtected: frame.isEncrypted,
-            payload: ControlPayload(frame))
-        entries.append(
-            entry(.control(content), tapped, bytes: frame.payloadBytes, frames: 1))
+        entries.append(entry(type, tapped))
         if type == .endServiceACK, frame.service == .rpc { end(frame.sessionID, into: &entries) }
     }
 
@@ -380,6 +381,16 @@ package struct TrafficDecoder: Sendable {
     }
 
     // MARK: Making entries
+
+    private mutating func entry(
+        _ type: ControlFrameType, _ tapped: TappedFrame
+    ) -> TrafficEntry {
+        let frame = tapped.frame
+        let content = ControlEntry(
+            type: type, version: frame.version, isProtected: frame.isEncrypted,
+            payload: ControlPayload(frame))
+        return entry(.control(content), tapped, bytes: frame.payloadBytes, frames: 1)
+    }
 
     private mutating func entry(
         _ content: TrafficEntry.Content, _ tapped: TappedFrame, bytes: Int, frames: Int

@@ -14,7 +14,7 @@
 //               from        app or accessory
 //               bytes       payload, without frame headers
 //               frames      when more than one
-//               fate        amended or by_relay, when not simply forwarded
+//               fate        amended, replaced or by_relay, when not simply forwarded
 // RPCs          function, function_id, correlation_id
 //               success, result_code, info      responses
 //               latency_ms, request             responses; n of the request
@@ -94,6 +94,7 @@ struct TrafficJSONFormat: Sendable {
         switch entry.fate {
         case .forwarded, .dropped: break
         case .amended: line.append(",\"fate\":\"amended\"")
+        case .replaced: line.append(",\"fate\":\"replaced\"")
         case .byRelay: line.append(",\"fate\":\"by_relay\"")
         }
     }

@@ -52,6 +52,7 @@ struct TrafficTextFormat: Sendable {
         switch entry.fate {
         case .forwarded, .dropped: break
         case .amended: line.append("  secondary transports taken out")
+        case .replaced: line.append("  not passed on as it is")
         case .byRelay: line.append("  by relayd")
         }
         line.trimEnd()

@@ -58,16 +58,16 @@ struct Resynchroniser: Sendable {
     private(set) var droppedBytes: UInt64 = 0
     private var reportedBytes: UInt64 = 0
     private var nextReportBytes = Resynchroniser.firstReportBytes
-    /// Undecided, in stream order.
+    /// Positions with a whole header that are undecided, in stream order.
     private var candidates: [Candidate] = []
     /// The least `judgeAt` of the candidates.
     private var nextJudgement = UInt64.max
-    /// Where the next position to be judged for the first time is.
+    /// From here on headers may be incomplete: these few positions are judged again each time.
     private var scannedTo: UInt64
     /// Positions looked at and bytes moved so far: what the search has cost.
     private(set) var steps: UInt64 = 0
 
-    /// A position where a frame may begin. Positions count from `start`.
+    /// A position where a frame may begin. Positions are counted from `start`.
     private struct Candidate {
         var position: UInt64
         /// Worth another look when the stream has come so far.
@@ -110,7 +110,7 @@ struct Resynchroniser: Sendable {
         }
         let surplus = candidates.count - Self.maximumCandidates
         if surplus > 0 { candidates.removeFirst(surplus) }
-        drop(upTo: candidates.first?.position ?? end)
+        drop(upTo: candidates.first.map { min($0.position, scannedTo) } ?? scannedTo)
         return nil
     }
 
@@ -129,6 +129,7 @@ struct Resynchroniser: Sendable {
 
     /// Judges anew what has waited for the bytes that have come.
     private mutating func reconsider(_ expected: FrameExpectation) -> UInt64? {
+        while let last = candidates.last, last.position >= scannedTo { candidates.removeLast() }
         guard nextJudgement <= end else { return nil }
         let waiting = candidates
         candidates.removeAll(keepingCapacity: true)
@@ -137,21 +138,30 @@ struct Resynchroniser: Sendable {
             steps += 1
             if candidate.judgeAt > end {
                 keep(candidate)
-            } else if judge(candidate.position, expected) {
-                return candidate.position
+                continue
+            }
+            switch judge(candidate.position, expected) {
+            case .believable: return candidate.position
+            case .undecided(let candidate): keep(candidate)
+            case .impossible, .headerIncomplete: break
             }
         }
         return nil
     }
 
-    /// Judges the positions that have not been looked at yet.
+    /// Judges the positions that have come.
     private mutating func scan(_ expected: FrameExpectation) -> UInt64? {
-        while scannedTo < end {
+        var firstIncomplete: UInt64?
+        for position in scannedTo..<end {
             steps += 1
-            let position = scannedTo
-            scannedTo += 1
-            if judge(position, expected) { return position }
+            switch judge(position, expected) {
+            case .believable: return position
+            case .undecided(let candidate): keep(candidate)
+            case .headerIncomplete: firstIncomplete = firstIncomplete ?? position
+            case .impossible: break
+            }
         }
+        scannedTo = firstIncomplete ?? end
         return nil
     }
 
@@ -160,27 +170,31 @@ struct Resynchroniser: Sendable {
         nextJudgement = min(nextJudgement, candidate.judgeAt)
     }
 
-    /// Whether a frame begins here for certain; if that is open, the position becomes a candidate.
-    private mutating func judge(_ position: UInt64, _ expected: FrameExpectation) -> Bool {
+    private enum Verdict {
+        case impossible
+        /// The bytes end within the header, which is good so far.
+        case headerIncomplete
+        case undecided(Candidate)
+        case believable
+    }
+
+    private func judge(_ position: UInt64, _ expected: FrameExpectation) -> Verdict {
         let index = bytes.readerIndex + Int(position - droppedBytes)
         do {
             guard let count = try rules.frameBytes(in: bytes, at: index) else {
-                keep(Candidate(position: position, judgeAt: end + 1, isWhole: false))
-                return false
+                return .headerIncomplete
             }
             let frameEnd = position + UInt64(count)
             guard frameEnd <= end else {
-                keep(Candidate(position: position, judgeAt: frameEnd, isWhole: false))
-                return false
+                return .undecided(Candidate(position: position, judgeAt: frameEnd, isWhole: false))
             }
             let hasSuccessor =
                 try frameEnd < end && successorRules.frameBytes(in: bytes, at: index + count) != nil
-            if hasSuccessor || isExpected(index, expected) { return true }
-            // At once, because what is expected may change without any bytes.
-            keep(Candidate(position: position, judgeAt: 0, isWhole: true))
-            return false
+            if hasSuccessor || isExpected(index, expected) { return .believable }
+            // Judged again at once, because what is expected may change without any bytes.
+            return .undecided(Candidate(position: position, judgeAt: 0, isWhole: true))
         } catch {
-            return false
+            return .impossible
         }
     }
 

@@ -55,7 +55,7 @@ struct AdviceRules: Sendable {
             guard entry.fate != .byRelay else { return }
             consider(rpc, entry, table)
         case .control(let control):
-            guard entry.fate != .byRelay else { return }
+            guard entry.fate != .byRelay, entry.fate != .replaced else { return }
             consider(control, entry, table)
         case .stream(let summary): consider(summary, entry, table)
         case .undecodable(let undecodable): consider(undecodable, entry)

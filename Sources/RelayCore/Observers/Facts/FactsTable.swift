@@ -23,7 +23,7 @@ package struct FactsTable: Sendable {
         switch entry.content {
         case .rpc(let rpc):
             if entry.fate != .byRelay { apply(rpc, entry) }
-        case .control(let control): apply(control, entry)
+        case .control(let control): if entry.fate != .replaced { apply(control, entry) }
         case .stream(let summary):
             if let app = entry.app { apps[app]?.apply(summary, entry) }
         case .event(let event): apply(event, entry)
