@@ -12,7 +12,7 @@ struct ResynchroniserPropertyTests {
     func equivalence(seed: UInt64) async {
         var random = SeededGenerator(seed: seed)
         var (finds, settlements) = (0, 0)
-        for _ in 0..<400 {
+        for _ in 0..<200 {
             await Task.yield()
             var expected = Self.expectation(&random)
             let first = Self.stream(&random)
@@ -43,7 +43,7 @@ struct ResynchroniserPropertyTests {
                 obvious.bytes += more.readableBytesView
             }
         }
-        #expect(finds > 200 && settlements > 5, "the streams bring both about")
+        #expect(finds > 100 && settlements > 2, "the streams bring both about")
     }
 
     @Test(
@@ -70,14 +70,15 @@ struct ResynchroniserPropertyTests {
             after: .compressed, at: 0, bytes: ByteBuffer(bytes: [0xFF]),
             maximumPayloadBytes: 131_100)
         let total = pieceBytes == 1 ? 256 << 10 : 1 << 20
-        var sent = 0
+        var (sent, finds) = (0, 0)
         while sent < total {
             if sent % 65_536 == 0 { await Task.yield() }
             let piece = (sent..<sent + pieceBytes).map { pattern[$0 % pattern.count] }
             search.append(ByteBuffer(bytes: piece))
-            #expect(search.search(expecting: FrameExpectation()) == nil)
+            if search.search(expecting: FrameExpectation()) != nil { finds += 1 }
             sent += pieceBytes
         }
+        #expect(finds == 0)
         // Twelve bytes of header, each position once more; and the candidates of one place.
         let most: UInt64 = kind == "nested" ? 80 : 16
         #expect(search.steps <= UInt64(total) * most, "\(search.steps) steps for \(total) bytes")
@@ -205,7 +206,8 @@ private struct ObviousSearch {
     private enum Verdict { case impossible, fragment, incomplete, whole, believable }
 
     mutating func search(_ expected: FrameExpectation) -> [UInt8]? {
-        let verdicts = bytes.indices.map { judge($0, expected) }
+        let buffer = ByteBuffer(bytes: bytes)
+        let verdicts = bytes.indices.map { judge($0, in: buffer, expected) }
         if let found = verdicts.firstIndex(of: .believable) {
             drop(found)
             return bytes
@@ -217,7 +219,8 @@ private struct ObviousSearch {
     }
 
     mutating func settle(_ expected: FrameExpectation) -> [UInt8]? {
-        guard let whole = bytes.indices.first(where: { judge($0, expected) == .whole })
+        let buffer = ByteBuffer(bytes: bytes)
+        guard let whole = bytes.indices.first(where: { judge($0, in: buffer, expected) == .whole })
         else { return nil }
         drop(whole)
         return bytes
@@ -228,8 +231,9 @@ private struct ObviousSearch {
         dropped += count
     }
 
-    private func judge(_ index: Int, _ expected: FrameExpectation) -> Verdict {
-        let buffer = ByteBuffer(bytes: bytes)
+    private func judge(
+        _ index: Int, in buffer: ByteBuffer, _ expected: FrameExpectation
+    ) -> Verdict {
         do {
             guard let count = try Self.candidate.frameBytes(in: buffer, at: index)
             else { return .fragment }
