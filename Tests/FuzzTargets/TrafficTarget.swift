@@ -171,7 +171,7 @@ private struct TrafficWorld {
         case 2: see(.linkOpened(address: bytes.text(), time: now))
         case 3: see(.linkClosed(reason: bytes.text(), time: now))
         case 4: see(.missed(frames: Int(bytes.number()), bytes: Int(bytes.number())))
-        default: link.knownSessions.insert(bytes.byte())
+        default: link.expected.sessions.insert(bytes.byte())
         }
     }
 
