@@ -41,6 +41,13 @@ package struct AccessoryStatus: Codable, Sendable, Equatable {
     /// System calls that hang in a device's driver, e.g. "closing /dev/ttyUSB0". Left out when none
     /// does.
     package var hanging: [String]?
+    /// When bytes were skipped last. Left out when none were on this link.
+    package var garbageAt: Timestamp?
+    /// Why the head unit said that it is off, e.g. "IGNITION_OFF", when it has answered nothing
+    /// since; the link may still stand.
+    package var saidOff: String?
+    /// When it said so.
+    package var saidOffAt: Timestamp?
 
     package init(
         kind: String, address: String, state: AccessoryState, since: Timestamp,
@@ -76,6 +83,9 @@ package struct AccessoryStatus: Codable, Sendable, Equatable {
         case hint, device, hanging
         case lostBytesIn = "lost_bytes_in"
         case lostBytesOut = "lost_bytes_out"
+        case garbageAt = "garbage_at"
+        case saidOff = "said_off"
+        case saidOffAt = "said_off_at"
     }
 }
 

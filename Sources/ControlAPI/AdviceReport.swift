@@ -2,6 +2,8 @@
 package struct AdviceReport: Codable, Sendable, Equatable {
     /// A stable word: `relayctl explain CODE` has its page.
     package var code: String
+    /// "warning", or "info" when nothing is broken.
+    package var severity: String
     /// When it was seen first and last, and how often.
     package var at: Timestamp
     package var lastAt: Timestamp
@@ -16,12 +18,16 @@ package struct AdviceReport: Codable, Sendable, Equatable {
     package var remedy: String
     /// Number of the entry of the traffic log in which it was seen.
     package var entry: Int
+    /// Of a StartService that failed: whose doing it is, "app", "relayd" or "head_unit".
+    package var fault: String?
 
     package init(
-        code: String, at: Timestamp, lastAt: Timestamp, count: Int = 1, app: Int? = nil,
-        appName: String? = nil, session: Int? = nil, text: String, remedy: String, entry: Int
+        code: String, severity: String = Self.warning, at: Timestamp, lastAt: Timestamp,
+        count: Int = 1, app: Int? = nil, appName: String? = nil, session: Int? = nil, text: String,
+        remedy: String, entry: Int, fault: String? = nil
     ) {
         self.code = code
+        self.severity = severity
         self.at = at
         self.lastAt = lastAt
         self.count = count
@@ -31,14 +37,26 @@ package struct AdviceReport: Codable, Sendable, Equatable {
         self.text = text
         self.remedy = remedy
         self.entry = entry
+        self.fault = fault
+    }
+
+    package static let warning = "warning"
+    package static let info = "info"
+
+    /// What was not seen for so many seconds is over, and no longer told in status and doctor.
+    package static let secondsCurrent = 300
+
+    /// Something is wrong now, not a while ago.
+    package func isCurrentWarning(at now: Timestamp) -> Bool {
+        severity == Self.warning && now.seconds(since: lastAt) < Self.secondsCurrent
     }
 
     enum CodingKeys: String, CodingKey {
-        case code, at
+        case code, severity, at
         case lastAt = "last_at"
         case count, app
         case appName = "app_name"
-        case session, text, remedy, entry
+        case session, text, remedy, entry, fault
     }
 }
 

@@ -36,7 +36,8 @@ package struct AppStatus: Codable, Sendable, Equatable {
     package let refusedFrames: Int
     /// The last thing that went wrong with this app, in words.
     package let lastProblem: String?
-    /// The latest thing that is probably wrong, with its remedy.
+    /// The latest thing that is probably wrong, with its remedy; left out when it was last seen
+    /// more than five minutes ago.
     package let advice: AdviceReport?
 
     package init(
@@ -116,9 +117,14 @@ package struct AppDeparture: Codable, Sendable, Equatable {
     package let closedAt: Timestamp
     /// Why, in words, e.g. "the app closed the connection", "the head unit is gone".
     package let reason: String
+    /// What had gone wrong with it last, when it was not registered at the end.
+    package let lastProblem: String?
 
-    package init(id: Int, peer: String, appName: String? = nil, closedAt: Timestamp, reason: String)
-    {
+    package init(
+        id: Int, peer: String, appName: String? = nil, closedAt: Timestamp, reason: String,
+        lastProblem: String? = nil
+    ) {
+        self.lastProblem = lastProblem
         self.id = id
         self.peer = peer
         self.appName = appName
@@ -131,5 +137,6 @@ package struct AppDeparture: Codable, Sendable, Equatable {
         case appName = "app_name"
         case closedAt = "closed_at"
         case reason
+        case lastProblem = "last_problem"
     }
 }

@@ -6,7 +6,7 @@ package struct Health: OpenValue {
     /// The accessory is open and apps can connect. Says nothing about the apps themselves: an idle
     /// bench is well.
     package static let ok = Health(rawValue: "ok")
-    /// The accessory is not open, or no app can connect.
+    /// The accessory is not open, the head unit said that it is off, or no app can connect.
     package static let notConnected = Health(rawValue: "not connected")
 }
 
@@ -18,7 +18,8 @@ package struct Verdict: Sendable, Equatable {
     package let summary: String
 
     package init(accessory: AccessoryStatus, server: ServerStatus, apps: [AppStatus]) {
-        health = accessory.state == .open && server.state == .listening ? .ok : .notConnected
+        let isThere = accessory.state == .open && accessory.saidOff == nil
+        health = isThere && server.state == .listening ? .ok : .notConnected
         summary = [Self.headUnit(accessory), Self.apps(apps), Self.server(server)]
             .joined(separator: ", ")
             .split(whereSeparator: \.isNewline).joined(separator: " ")
@@ -26,7 +27,11 @@ package struct Verdict: Sendable, Equatable {
 
     private static func headUnit(_ accessory: AccessoryStatus) -> String {
         switch accessory.state {
-        case .open: return "head unit open (\(accessory.address))"
+        case .open:
+            guard let off = accessory.saidOff else {
+                return "head unit open (\(accessory.address))"
+            }
+            return "the head unit said \(off) (\(accessory.address))"
         case .opening: return "opening the head unit (\(accessory.address))"
         case .closed: return "head unit closed (\(accessory.address))"
         case .waiting:

@@ -3,6 +3,7 @@
 
 package import ControlAPI
 import Glibc
+import SDLProtocol
 
 /// What was checked, in order, up to the first thing that is broken.
 package struct Diagnosis: Codable, Sendable, Equatable {
@@ -63,10 +64,11 @@ package struct Diagnosis: Codable, Sendable, Equatable {
     ///   - configuration: what relayd says to the file it has read, if it can be had.
     ///   - specification: what relayd compares RPCs with.
     ///   - firewall: Name of the firewall that runs here, if any is known to.
+    ///   - now: The moment ages are counted to.
     package init(
         _ status: StatusSnapshot, advice: [AdviceReport], socket: String,
         configuration: ConfigurationCheck? = nil, specification: SpecificationReport? = nil,
-        firewall: String? = nil
+        firewall: String? = nil, now: Timestamp = .now
     ) {
         ok("daemon", "relayd \(status.relayd.version) runs (pid \(status.relayd.pid)) on \(socket)")
         if let configuration, configuration.isGood {
@@ -85,18 +87,34 @@ package struct Diagnosis: Codable, Sendable, Equatable {
                     + " not with the one rpc_spec names: \(problem)",
                 "correct the file or rpc_spec, then restart relayd")
         }
-        guard checkHeadUnit(status.accessory) else { return }
+        guard checkHeadUnit(status.accessory, now) else { return }
         guard checkPort(status.server, firewall) else { return }
-        guard checkApps(status) else { return }
-        for advice in advice.prefix(Self.advicePieces) {
-            hint("advice", advice.text, "\(advice.remedy) (relayctl explain \(advice.code))")
+        let connected = Set(status.apps.map(\.id))
+        // What is over, or was about an app that left, is no state of this chain.
+        let current = advice.filter { advice in
+            advice.isCurrentWarning(at: now) && advice.app.map(connected.contains) ?? true
         }
+        guard checkApps(status, current) else { return }
+        for advice in current.prefix(Self.advicePieces) {
+            hint("advice", Self.sentence(advice, now), Self.remedy(of: advice))
+        }
+    }
+
+    private static func sentence(_ advice: AdviceReport, _ now: Timestamp) -> String {
+        let app = (advice.appName ?? advice.app.map { "#\($0)" }).map { "\($0): " } ?? ""
+        let age = Units.duration(seconds: now.seconds(since: advice.lastAt))
+        let times = advice.count > 1 ? "\(advice.count)×, last \(age) ago" : "\(age) ago"
+        return "\(app)\(advice.text) (\(times))"
+    }
+
+    private static func remedy(of advice: AdviceReport) -> String {
+        "\(advice.remedy) (relayctl explain \(advice.code))"
     }
 
     /// The latest ones; relayctl advice has them all.
     private static let advicePieces = 3
 
-    private mutating func checkHeadUnit(_ accessory: AccessoryStatus) -> Bool {
+    private mutating func checkHeadUnit(_ accessory: AccessoryStatus, _ now: Timestamp) -> Bool {
         guard accessory.state == .open else {
             let reason = accessory.reason
             fail(
@@ -108,6 +126,15 @@ package struct Diagnosis: Codable, Sendable, Equatable {
         }
         if let hint = accessory.hint {
             fail("head unit", hint, "connect the head unit's SDL port, and check baud and address")
+            return false
+        }
+        if let off = accessory.saidOff {
+            let age = accessory.saidOffAt.map { Units.duration(seconds: now.seconds(since: $0)) }
+            fail(
+                "head unit",
+                "\(accessory.address) is open, but the head unit said \(off) "
+                    + "\(age ?? "some time") ago and has answered nothing since",
+                "switch the head unit on; if it is on: relayctl reopen")
             return false
         }
         ok("head unit", "\(accessory.address) is open" + (accessory.name.map { " (\($0))" } ?? ""))
@@ -122,6 +149,7 @@ package struct Diagnosis: Codable, Sendable, Equatable {
                 isOff ? "relayctl server on" : "free the port, then: relayctl server on")
             return false
         }
+        let port = server.endpoints.first.flatMap { $0.split(separator: ":").last } ?? "2776"
         let places = server.endpoints.joined(separator: ", ")
         let isLocal = server.endpoints.allSatisfy {
             $0.hasPrefix("127.") || $0.hasPrefix("[::1]")
@@ -129,10 +157,10 @@ package struct Diagnosis: Codable, Sendable, Equatable {
         if isLocal {
             hint(
                 "port", "apps can connect to \(places): only apps on this machine",
-                "for others: relayd --listen 0.0.0.0:2776, or ssh -L 2776:127.0.0.1:2776 from there"
+                "for others: relayd --listen 0.0.0.0:\(port), or "
+                    + "ssh -L \(port):127.0.0.1:\(port) from there"
             )
         } else if let firewall {
-            let port = server.endpoints.first.flatMap { $0.split(separator: ":").last } ?? "2776"
             hint(
                 "port", "apps can connect to \(places); \(firewall) runs here",
                 firewall == "ufw"
@@ -144,7 +172,17 @@ package struct Diagnosis: Codable, Sendable, Equatable {
         return true
     }
 
-    private mutating func checkApps(_ status: StatusSnapshot) -> Bool {
+    /// Advice that may be why an app is not registered. Other advice about the app is true as well,
+    /// but is not the remedy for that.
+    private static let registrationCodes: Set<String> = Set(
+        [
+            AdviceCode.startUnanswered, .startRefused, .ackMissingKeys, .ackWrongType, .ackTooLarge,
+            .duplicateAppName, .duplicateAppID, .registeredTwice, .registrationRefused,
+            .notRegistered, .unregistered, .appStalled, .appNotReading, .notAnRPC, .foreignSession,
+            .heartbeatUnanswered,
+        ].map(\.rawValue))
+
+    private mutating func checkApps(_ status: StatusSnapshot, _ advice: [AdviceReport]) -> Bool {
         let endpoint = status.server.endpoints.first ?? "relayd"
         guard !status.apps.isEmpty else {
             let gone = status.recentDepartures.first.map { "; the last one left: \($0.reason)" }
@@ -163,7 +201,8 @@ package struct Diagnosis: Codable, Sendable, Equatable {
             "registration",
             "\(name) is not registered (\(stuck.state))"
                 + (stuck.lastProblem.map { ": \($0)" } ?? ""),
-            stuck.advice.map { "\($0.remedy) (relayctl explain \($0.code))" }
+            advice.first { $0.app == stuck.id && Self.registrationCodes.contains($0.code) }
+                .map(Self.remedy)
                 ?? "see what it says: relayctl tail --app '#\(stuck.id)' -n 20")
         return false
     }

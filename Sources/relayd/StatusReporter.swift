@@ -63,10 +63,11 @@ final class StatusReporter: Sendable {
             server: serverStatus(hub),
             apps: hub.apps.map { app in appStatus(app, known[app.id], hub.link) },
             recentDepartures: hub.departures.reversed().map { departure in
-                AppDeparture(
-                    id: Int(departure.id.rawValue), peer: departure.peer,
-                    appName: facts.name(ofDeparted: departure.id),
-                    closedAt: Timestamp(departure.closedAt), reason: "\(departure.reason)")
+                let known = facts.departed(departure.id)
+                return AppDeparture(
+                    id: Int(departure.id.rawValue), peer: departure.peer, appName: known?.name,
+                    closedAt: Timestamp(departure.closedAt), reason: "\(departure.reason)",
+                    lastProblem: known?.lastFailure)
             },
             log: LogStatus(
                 droppedBatches: hub.missedBatches,
@@ -86,6 +87,10 @@ final class StatusReporter: Sendable {
             bytesIn: Int(link.counters.bytesIn), framesOut: Int(link.counters.framesOut),
             bytesOut: Int(link.counters.bytesOut), garbageBytes: Int(link.garbageBytes),
             hint: link.recognised?.adviceOnLink)
+        status.garbageAt = headUnit.garbageAt.map { Timestamp($0) }
+        if now.state == .open, let off = headUnit.saidOff {
+            (status.saidOff, status.saidOffAt) = (off.reason, Timestamp(off.time))
+        }
         (status.device, status.lostBytesIn, status.lostBytesOut) = accessory.details
         status.hanging = accessory.hanging
         return status
@@ -144,7 +149,8 @@ final class StatusReporter: Sendable {
             framesToApp: Int(app.counters.framesOut), bytesToApp: Int(app.counters.bytesOut),
             queueBytes: app.queuedBytes, refusedFrames: Int(app.refusedFrames),
             lastProblem: app.lastProblem ?? known?.lastFailure,
-            advice: advisor.advice(about: app.id).last.map(AdviceReport.init))
+            advice: advisor.advice(about: app.id).reversed().map(AdviceReport.init)
+                .first { $0.isCurrentWarning(at: .now) })
     }
 
     private func state(

@@ -18,6 +18,14 @@ import Testing
                 == "head unit open (sim:), no app connected, listening on 127.0.0.1:2776")
     }
 
+    @Test("a head unit that said it is off is not connected, although its link is open")
+    func saidOff() {
+        var accessory = Samples.accessory()
+        accessory.saidOff = "IGNITION_OFF"
+        #expect(verdict(accessory).health == .notConnected)
+        #expect(verdict(accessory).summary.hasPrefix("the head unit said IGNITION_OFF (sim:)"))
+    }
+
     @Test(
         "apps are counted in words",
         arguments: [

@@ -7,7 +7,9 @@ import relayctl
     private func diagnosis(
         _ status: StatusSnapshot, advice: [AdviceReport] = [], firewall: String? = nil
     ) -> Diagnosis {
-        Diagnosis(status, advice: advice, socket: "/run/relayd/relayd.sock", firewall: firewall)
+        Diagnosis(
+            status, advice: advice, socket: "/run/relayd/relayd.sock", firewall: firewall,
+            now: Samples.now)
     }
 
     private func states(_ diagnosis: Diagnosis) -> [String] {
@@ -28,6 +30,10 @@ import relayctl
         #expect(off.broken == "port" && off.checks.last?.remedy == "relayctl server on")
         let local = diagnosis(Samples.snapshot())
         #expect(states(local) == ["daemon ok", "head unit ok", "port hint", "app broken"])
+        let moved = diagnosis(
+            Samples.snapshot(
+                server: ServerStatus(state: .listening, endpoints: ["127.0.0.1:2974"])))
+        #expect(moved.checks[2].remedy?.contains("relayd --listen 0.0.0.0:2974") == true)
         let open = ServerStatus(state: .listening, endpoints: ["192.168.1.5:2776"])
         let walled = diagnosis(Samples.snapshot(server: open), firewall: "ufw")
         #expect(walled.checks[2].remedy?.contains("sudo ufw allow 2776/tcp") == true)
@@ -124,6 +130,68 @@ import relayctl
         let well = diagnosis(
             Samples.snapshot(apps: [Samples.registeredApp]), advice: [AppCommandTests.advice])
         #expect(well.broken == nil && states(well).last == "advice hint")
+        #expect(
+            well.checks.last?.text
+                == "Relay Test App: PutFile \"icon\" has crc 1, but its data has 2 (5×, last 0 s ago)"
+        )
+    }
+
+    private func advice(
+        _ code: String, app: Int? = 1, severity: String = AdviceReport.warning, age: Int64 = 0
+    ) -> AdviceReport {
+        let time = Timestamp(
+            millisecondsSince1970: Samples.now.millisecondsSince1970 - age * 1000)
+        return AdviceReport(
+            code: code, severity: severity, at: time, lastAt: time, app: app,
+            text: "about \(code)", remedy: "remedy of \(code)", entry: 9)
+    }
+
+    @Test("a remedy is paired with its own cause")
+    func pairing() {
+        let status = Samples.snapshot(apps: [
+            AppStatus(
+                id: 2, peer: "p:1", connectedAt: Samples.start, state: .sessionOpen,
+                appName: "Radio", lastProblem: "unregistered by the head unit: LANGUAGE_CHANGE")
+        ])
+        // True of this app, but not why it is not registered; and what would be, of another app.
+        let others = diagnosis(
+            status,
+            advice: [
+                advice("mtu_exceeded", app: 2), advice("putfile_crc", app: 2),
+                advice("duplicate_app_id", app: 1),
+                advice("registration_refused", app: 2, age: 301),
+            ])
+        #expect(others.broken == "registration")
+        #expect(others.checks.last?.remedy == "see what it says: relayctl tail --app '#2' -n 20")
+        let own = diagnosis(
+            status, advice: [advice("putfile_crc", app: 2), advice("duplicate_app_id", app: 2)])
+        #expect(
+            own.checks.last?.remedy
+                == "remedy of duplicate_app_id (relayctl explain duplicate_app_id)")
+    }
+
+    @Test("advice that is over, is only information, or is about an app that left is not told")
+    func ages() {
+        let status = Samples.snapshot(apps: [Samples.registeredApp])
+        let silent = [
+            advice("putfile_crc", age: 300), advice("putfile_crc", app: 7),
+            advice("mtu_near", app: nil, severity: AdviceReport.info),
+        ]
+        #expect(!states(diagnosis(status, advice: silent)).contains { $0.hasPrefix("advice") })
+        let told = [advice("putfile_crc", age: 299), advice("wrong_device", app: nil)]
+        #expect(
+            states(diagnosis(status, advice: told)).suffix(2) == ["advice hint", "advice hint"])
+    }
+
+    @Test("a head unit that said it is off is what is broken, although its link is open")
+    func saidOff() {
+        var accessory = AccessoryStatus(
+            kind: "tcp", address: "tcp:hu:12345", state: .open, since: Samples.start)
+        (accessory.saidOff, accessory.saidOffAt) = ("IGNITION_OFF", Samples.start)
+        let found = diagnosis(Samples.snapshot(accessory: accessory))
+        #expect(found.broken == "head unit")
+        #expect(found.checks.last?.text.contains("said IGNITION_OFF 2 min ago") == true)
+        #expect(found.checks.last?.remedy?.contains("relayctl reopen") == true)
     }
 
     @Test("lines fit the terminal and hold no escape sequence of a peer") func text() {

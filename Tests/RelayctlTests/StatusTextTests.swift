@@ -50,6 +50,38 @@ import relayctl
                 """)
     }
 
+    @Test("skipped bytes are told for five minutes, with the time") func garbageAges() {
+        func shown(after seconds: Int64) -> Bool {
+            var status = AccessoryStatus(
+                kind: "serial", address: "serial:/dev/ttyUSB0", state: .open, since: Samples.start,
+                garbageBytes: 64)
+            status.garbageAt = Samples.start
+            let now = Timestamp(
+                millisecondsSince1970: Samples.start.millisecondsSince1970 + seconds * 1000)
+            return StatusText(width: 100, now: now, localTime: .utc)
+                .render(Samples.snapshot(accessory: status)).contains("were skipped")
+        }
+        #expect(shown(after: 0) && shown(after: 299) && !shown(after: 300))
+    }
+
+    @Test("a head unit that said it is off is not simply open") func saidOff() {
+        var status = AccessoryStatus(
+            kind: "tcp", address: "tcp:hu:12345", state: .open, since: Samples.start)
+        (status.saidOff, status.saidOffAt) = ("IGNITION_OFF", Samples.start)
+        let rendered = text(Samples.snapshot(accessory: status), 100)
+        #expect(rendered.contains("the head unit said IGNITION_OFF 2 min ago and has answered"))
+        #expect(rendered.contains("→ switch it on; if it is on, relayctl reopen"))
+    }
+
+    @Test("an app that left without having been registered tells what went wrong before")
+    func departureWithProblem() {
+        let gone = AppDeparture(
+            id: 3, peer: "127.0.0.1:40100", closedAt: Samples.start,
+            reason: "the app closed the connection", lastProblem: "StartService refused")
+        let rendered = text(Samples.snapshot(departures: [gone]), 120)
+        #expect(rendered.contains("the app closed the connection; before: StartService refused"))
+    }
+
     @Test("everything that can be wrong at once, at 80 columns") func everything() {
         let app = AppStatus(
             id: 12, peer: "[fd00::1234:5678:9abc]:51234", connectedAt: Samples.start,
@@ -58,13 +90,15 @@ import relayctl
             hmiLevel: "BACKGROUND", framesFromApp: 123_456, bytesFromApp: 987_654_321,
             queueBytes: 900_000, refusedFrames: 3,
             lastProblem: "it reads too slowly: 900000 of 1048576 bytes wait")
+        var accessory = AccessoryStatus(
+            kind: "tcp", address: "tcp:192.168.100.200:12345", state: .open,
+            since: Timestamp(
+                millisecondsSince1970: Samples.start.millisecondsSince1970 - 90_000_000),
+            name: "SDL Core (Generic HMI)", framesIn: 9, bytesIn: 1023, framesOut: 10,
+            bytesOut: 1_048_570, garbageBytes: 64, hint: "this looks like an OpenXC stream")
+        accessory.garbageAt = Samples.start
         let snapshot = Samples.snapshot(
-            accessory: AccessoryStatus(
-                kind: "tcp", address: "tcp:192.168.100.200:12345", state: .open,
-                since: Timestamp(
-                    millisecondsSince1970: Samples.start.millisecondsSince1970 - 90_000_000),
-                name: "SDL Core (Generic HMI)", framesIn: 9, bytesIn: 1023, framesOut: 10,
-                bytesOut: 1_048_570, garbageBytes: 64, hint: "this looks like an OpenXC stream"),
+            accessory: accessory,
             link: LinkStatus(
                 state: .sessions, sessions: 3, sessionsInFarewell: 1, startServiceQueue: 2,
                 protocolVersion: "5.4.0", paused: true),
@@ -87,7 +121,7 @@ import relayctl
                 Accessory    open       tcp:192.168.100.200:12345 (SDL Core (Generic HMI))
                                         since 2026-11-20 09:31 (1 d 1 h)
                              this looks like an OpenXC stream
-                             64 B of garbage skipped
+                             64 B that belong to no SDL frame were skipped, the last at 10:31:07
                 Link         3 sessions  protocol 5.4.0  2 StartService waiting  1 ending
                                         in 9 / 1023 B  out 10 / 1.0 MiB
                              apps are held back: the head unit takes bytes too slowly

@@ -13,7 +13,7 @@ struct StreamDiagnosisTests {
             ("POST /x HTTP/1.1\r\n", .http),
             ("HTTP/1.1 400 Bad Request\r\n", .http),
             ("\u{16}\u{03}\u{01}\u{02}\u{00}", .tls),
-            ("SSH-2.0-OpenSSH_9.2\r\n", .sshOrTelnet),
+            ("SSH-2.0-OpenSSH_9.2\r\n", .ssh),
             ("{\"name\":\"engine_speed\",\"value\":772}\0", .openXCJSON),
             ("\":772}\0{\"name\":\"vehicle_speed\"", .openXCJSON),
             ("\u{0E}\u{08}\u{02}\u{1A}", .openXCProtobuf),
@@ -23,6 +23,14 @@ struct StreamDiagnosisTests {
         #expect(found == expected)
         #expect(found?.adviceOnAppPort.isEmpty == false)
         #expect(found?.adviceOnLink.isEmpty == false)
+    }
+
+    @Test("Telnet is a guess, made only of a command, and told as one")
+    func telnet() {
+        let negotiation = WrongProtocol(firstBytes: ByteBuffer(bytes: [0xFF, 0xFB, 0x1F]))
+        #expect(negotiation == .telnet)
+        #expect(negotiation?.adviceOnAppPort.contains("may be") == true)
+        #expect(WrongProtocol(firstBytes: ByteBuffer(bytes: [0xFF, 0x00, 0x81])) == nil)
     }
 
     @Test("does not name what it does not know")

@@ -34,6 +34,20 @@ struct DropCounter: Sendable {
         return false
     }
 
+    /// When `takeDue` has something to tell; nil while nothing was counted.
+    var nextDeadline: Int64? {
+        sums.values.filter { $0.frames > 0 }
+            .map { $0.reported.nanoseconds &+ Self.interval }.min()
+    }
+
+    /// The clock was set forward by so many nanoseconds.
+    mutating func shift(by step: Int64) {
+        for key in sums.keys {
+            guard let sum = sums[key] else { continue }
+            sums[key]?.reported = sum.reported.shifted(by: step)
+        }
+    }
+
     /// Sums that are due; those without anything new are forgotten.
     mutating func takeDue(at now: WallTime) -> [(Key, Sum)] {
         guard !sums.isEmpty else { return [] }

@@ -21,9 +21,13 @@ struct PendingStarts: Sendable {
         /// When it was sent, or when there was somebody to answer it.
         var time: WallTime
         var isReported = false
+        /// relayd dropped something of the head unit meanwhile that may have been the answer.
+        var mayBeLost = false
     }
 
     private var waiting: [Key: [Start]] = [:]
+    /// StartServices that relayd did not pass on, until its own refusal of them is seen.
+    private var refused: [Key: DropReason] = [:]
     /// Without a head unit nobody is late; the relay holds or refuses the app itself.
     private var isLinkUp = false
 
@@ -46,17 +50,45 @@ struct PendingStarts: Sendable {
         waiting[Key(app: app, service: frame.frame.service)] = starts
     }
 
-    /// An ACK or NAK answers the oldest.
-    mutating func answer(_ frame: TappedFrame) {
+    /// relayd did not pass it on; its refusal follows.
+    mutating func drop(_ frame: TappedFrame, because reason: DropReason) {
         guard let app = frame.app else { return }
+        refused[Key(app: app, service: frame.frame.service)] = reason
+    }
+
+    /// An ACK or NAK answers the oldest.
+    ///
+    /// - Returns: When relayd itself refuses it, whose doing that is.
+    mutating func answer(_ frame: TappedFrame) -> FaultSide? {
+        guard let app = frame.app else { return nil }
         let key = Key(app: app, service: frame.frame.service)
-        guard var starts = waiting[key] else { return }
-        starts.removeFirst()
+        if frame.fate == .byRelay, let reason = refused.removeValue(forKey: key) {
+            // Too many at once, or nothing there that could answer.
+            return reason == .queueFull ? .app : .headUnit
+        }
+        guard var starts = waiting[key] else { return frame.fate == .byRelay ? .relayd : nil }
+        let start = starts.removeFirst()
         waiting[key] = starts.isEmpty ? nil : starts
+        return frame.fate == .byRelay ? fault(start, at: frame.time) : nil
+    }
+
+    /// The head unit said something that reached nobody: it may have been the answer to any of them.
+    mutating func mayHaveLostAnswer() {
+        for key in waiting.keys {
+            for index in (waiting[key] ?? []).indices { waiting[key]?[index].mayBeLost = true }
+        }
+    }
+
+    /// Whose doing it is that `start` got no answer until `now`.
+    func fault(_ start: Start, at now: WallTime) -> FaultSide {
+        if start.mayBeLost { return .relayd }
+        guard isLinkUp else { return .headUnit }
+        return now.nanoseconds >= Self.deadline(start) ? .headUnit : .relayd
     }
 
     mutating func forget(_ app: AppID) {
         for key in waiting.keys where key.app == app { waiting[key] = nil }
+        for key in refused.keys where key.app == app { refused[key] = nil }
     }
 
     /// The clock was set forward by so many nanoseconds.

@@ -18,6 +18,10 @@ struct SessionDirectory: Sendable {
         var identity: Identity?
         /// As the latest PerformAudioPassThru asked for.
         var audio: AudioFormat?
+        /// As it registered: NAVIGATION or PROJECTION, which may stream.
+        var mayStream = false
+        /// Of the main window; nil until a registration has succeeded.
+        var level: HMILevel?
         /// Bytes, as the ACKs of the session's services have it.
         var mtu: [ServiceType: Int] = [:]
         /// Large frames told already.
@@ -111,6 +115,35 @@ struct SessionDirectory: Sendable {
                 request.parameters.string("appID") ?? request.parameters.string("fullAppID")))
         sessions[tapped.frame.sessionID, default: Session(app: tapped.app)].identity = identity
         if let app = tapped.app { identities[app] = identity }
+    }
+
+    /// Notes what decides whether the app may stream.
+    mutating func learn(_ rpc: RPCEntry, _ session: UInt8) {
+        let parameters = rpc.message.parameters
+        switch (rpc.message.functionID, rpc.message.type) {
+        case (.registerAppInterface, .request):
+            let types = parameters.array("appHMIType")
+            sessions[session]?.mayStream =
+                types?.elements.prefix(FactLimits.parameters).contains {
+                    ["NAVIGATION", "PROJECTION"].contains(types?.string($0))
+                } ?? false
+        case (.registerAppInterface, .response):
+            sessions[session]?.level = rpc.outcome?.success == true ? HMILevel.none : nil
+        case (.onHMIStatus, .notification) where (parameters.integer("windowID") ?? 0) == 0:
+            sessions[session]?.level = parameters.string("hmiLevel").flatMap(
+                HMILevel.init(rawValue:))
+        case (.onAppInterfaceUnregistered, .notification): sessions[session]?.level = nil
+        default: break
+        }
+    }
+
+    /// Whose doing it is that the head unit refuses a service, or does not answer.
+    func fault(_ service: ServiceType, of session: UInt8, rejects: Bool = false) -> FaultSide {
+        guard service.isStream, let known = sessions[session] else {
+            return rejects ? .app : .headUnit
+        }
+        let isVisible = known.level == .full || known.level == .limited
+        return known.mayStream && isVisible && !rejects ? .headUnit : .app
     }
 
     func audio(_ session: UInt8) -> AudioFormat? { sessions[session]?.audio }

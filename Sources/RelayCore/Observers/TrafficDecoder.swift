@@ -24,6 +24,8 @@ package struct TrafficDecoder: Sendable {
     /// Waiting for the entry that they belong to.
     private var largeFrames: [StreamKey: LargeFrame] = [:]
     private var drops = DropCounter()
+    /// Over TCP no bytes get lost: what relayd skipped there may have been good.
+    private var isLinkReliable = false
     /// Until then answers may belong to requests that went by unseen.
     private var blindnessEnds = Int64.min
     private var lastNumber: UInt64 = 0
@@ -60,6 +62,7 @@ package struct TrafficDecoder: Sendable {
         case .linkOpened(let address, let time):
             now = time
             starts.linkOpened(at: time)
+            isLinkReliable = address.hasPrefix("tcp:") || address.hasPrefix("sim:")
             entries.append(event(.linkOpened(address: PrintableText.string(address))))
         case .linkClosed(let reason, let time):
             now = time
@@ -76,6 +79,7 @@ package struct TrafficDecoder: Sendable {
             entries.append(event(.missed(frames: frames, bytes: bytes)))
         case .noticed(let notice, let app, let time):
             now = time
+            if case .garbage = notice, app == nil, isLinkReliable { starts.mayHaveLostAnswer() }
             entries.append(event(.noticed(notice), app: app))
         }
     }
@@ -90,6 +94,7 @@ package struct TrafficDecoder: Sendable {
             next = min(next, assembler.nextExpiry ?? .max)
         }
         for counter in streams.values { next = min(next, counter.due?.nanoseconds ?? .max) }
+        next = min(next, drops.nextDeadline ?? .max)
         return next == .max ? nil : WallTime(nanoseconds: next)
     }
 
@@ -107,11 +112,13 @@ package struct TrafficDecoder: Sendable {
         for key in streams.keys { streams[key]?.shift(by: step) }
         fromApp.shift(by: step)
         fromAccessory.shift(by: step)
+        drops.shift(by: step)
         if blindnessEnds != .min { blindnessEnds &+= step }
     }
 
     private mutating func receive(_ frame: TappedFrame, into entries: inout [TrafficEntry]) {
         if case .dropped(let reason) = frame.fate {
+            noteDroppedStart(frame, reason)
             if drops.count(frame, reason: reason) {
                 entries.append(dropped(frame, reason: reason))
             }
@@ -140,6 +147,15 @@ package struct TrafficDecoder: Sendable {
         }
     }
 
+    private mutating func noteDroppedStart(_ tapped: TappedFrame, _ reason: DropReason) {
+        switch (tapped.frame.controlType, tapped.direction) {
+        case (.startService, .fromApp): starts.drop(tapped, because: reason)
+        case (.startServiceACK, .fromAccessory), (.startServiceNAK, .fromAccessory):
+            starts.mayHaveLostAnswer()
+        default: break
+        }
+    }
+
     // MARK: Control frames
 
     private mutating func control(_ tapped: TappedFrame, into entries: inout [TrafficEntry]) {
@@ -149,18 +165,29 @@ package struct TrafficDecoder: Sendable {
             if !sessions.isUpgrade(tapped) { end(frame.sessionID, into: &entries) }
             sessions.begin(tapped)
         }
+        let payload = ControlPayload(frame)
+        var fault: FaultSide?
         switch type {
         case .startService where tapped.fate != .byRelay: starts.add(tapped)
-        case .startServiceACK, .startServiceNAK:
-            starts.answer(tapped)
-            if type == .startServiceACK { sessions.limit(tapped) }
+        case .startServiceACK:
+            _ = starts.answer(tapped)
+            sessions.limit(tapped)
+        case .startServiceNAK:
+            let rejects = payload.document?.array(ControlKey.rejectedParams)?.isEmpty == false
+            fault =
+                starts.answer(tapped)
+                ?? sessions.fault(frame.service, of: frame.sessionID, rejects: rejects)
         default: break
         }
         let isEnd = type == .endServiceACK || type == .startServiceNAK
         if isEnd, frame.service.isStream {
             end(frame.sessionID, frame.service, into: &entries)
         }
-        entries.append(entry(type, tapped))
+        let content = ControlEntry(
+            type: type, version: frame.version, isProtected: frame.isEncrypted, payload: payload)
+        var entry = entry(.control(content), tapped, bytes: frame.payloadBytes, frames: 1)
+        entry.startFault = fault
+        entries.append(entry)
         if type == .endServiceACK, frame.service == .rpc { end(frame.sessionID, into: &entries) }
     }
 
@@ -196,6 +223,8 @@ package struct TrafficDecoder: Sendable {
     // MARK: Messages
 
     private mutating func assemble(_ tapped: TappedFrame, into entries: inout [TrafficEntry]) {
+        // With such a frame relayd ends what an app has left unfinished, for the head unit alone.
+        guard tapped.fate != .byRelay || tapped.frame.type == .single else { return }
         let outcome =
             tapped.direction == .fromApp
             ? fromApp.receive(tapped.frame, at: tapped.time.nanoseconds)
@@ -228,6 +257,7 @@ package struct TrafficDecoder: Sendable {
                 paired.validation =
                     validation?.problems(
                         in: rpc, from: tapped.direction, session: tapped.frame.sessionID) ?? []
+                sessions.learn(paired, tapped.frame.sessionID)
                 content = .rpc(paired)
             } catch {
                 let unreadable = UndecodableEntry(
@@ -342,12 +372,14 @@ package struct TrafficDecoder: Sendable {
     /// What became due with the passing of time.
     private mutating func sweep(into entries: inout [TrafficEntry]) {
         for (key, start) in starts.takeLate(at: now.nanoseconds) {
-            entries.append(
-                entry(
-                    .event(
-                        .unansweredStart(waited: now.nanoseconds &- start.time.nanoseconds)),
-                    app: key.app, session: start.sessionID, service: key.service,
-                    direction: .fromApp, bytes: 0, frames: 0))
+            var entry = entry(
+                .event(.unansweredStart(waited: now.nanoseconds &- start.time.nanoseconds)),
+                app: key.app, session: start.sessionID, service: key.service,
+                direction: .fromApp, bytes: 0, frames: 0)
+            let fault = starts.fault(start, at: now)
+            entry.startFault =
+                fault == .headUnit ? sessions.fault(key.service, of: start.sessionID) : fault
+            entries.append(entry)
         }
         for session in sessions.lateSessions(at: now.nanoseconds) {
             for late in sessions.pending[session]?.takeLate(at: now.nanoseconds) ?? [] {

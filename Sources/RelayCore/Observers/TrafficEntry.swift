@@ -28,6 +28,8 @@ package struct TrafficEntry: Sendable {
     /// One of its frames nears or exceeds what the session's ACK allows; told once per session,
     /// service and direction.
     package var largeFrame: LargeFrame?
+    /// Of a StartService that was refused or has waited too long: whose doing it is.
+    package var startFault: FaultSide?
     package var content: Content
 
     package enum Content: Sendable {

@@ -30,14 +30,15 @@
 //                                               with rule, severity (note, warning, error), path
 //                                               (of the parameter, "" = all), message, did_you_mean
 // control       control (the frame's name), protocol_version (of its header), protected, payload:
-//               its keys as they travelled, authToken blanked out
+//               its keys as they travelled, authToken blanked out; fault (app, relayd or
+//               head_unit) of a StartServiceNAK
 // stream        total_frames, total_bytes, duration_ms, encrypted, final
 // security      query, error_code
 // undecodable   reason, function, first_bytes (hex)
 // dropped       reason, function or frame
 // event         event: app_connected, app_left, link_opened, link_closed, missed; with peer,
 //               reason or address. unanswered: function, correlation_id, request, waited_ms;
-//               unanswered_start: waited_ms; notice: reason
+//               unanswered_start: waited_ms, fault; notice: reason
 
 import NIOCore
 import SDLProtocol
@@ -73,6 +74,7 @@ struct TrafficJSONFormat: Sendable {
         case .dropped(let dropped): append(dropped, to: &line)
         case .event(let event): append(event, to: &line)
         }
+        if let fault = entry.startFault { line.append(key: "fault", string: fault.rawValue) }
         line.append(ascii: "}")
     }
 

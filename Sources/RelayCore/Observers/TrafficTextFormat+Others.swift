@@ -33,7 +33,15 @@ extension TrafficTextFormat {
             line.gap()
             line.append(printable: words, limit: Self.infoLimit)
         }
+        append(fault: entry.startFault, to: &line)
         if entry.bytes > 0 { appendSize(entry, to: &line) }
+    }
+
+    /// Whose doing it is that a StartService failed.
+    private func append(fault: FaultSide?, to line: inout LineBuilder) {
+        guard let fault else { return }
+        line.append("  fault: ")
+        line.append(fault.name)
     }
 
     // MARK: Streams
@@ -195,6 +203,7 @@ extension TrafficTextFormat {
             line.append(" has no answer for ")
             line.append(latency: waited)
             line.endColour()
+            append(fault: entry.startFault, to: &line)
         case .noticed(let notice):
             line.begin(.warning)
             line.append(entry.app == nil ? "the head unit " : "the app ")

@@ -55,6 +55,7 @@ package enum AdviceCode: String, Hashable, Sendable, CaseIterable {
     case streamNotStarted = "stream_not_started"
     case messageGap = "message_gap"
     case messageBroken = "message_broken"
+    case leftInMessage = "left_in_message"
 
     /// The code a person typed: capitals do not matter, nor does "-" for "_", which is how the codes
     /// were written before 1.0.
@@ -112,6 +113,27 @@ package enum AdviceCode: String, Hashable, Sendable, CaseIterable {
         case .streamNotStarted: .streamNotStarted
         case .messageGap: .messageGap
         case .messageBroken: .messageBroken
+        case .leftInMessage: .leftInMessage
+        }
+    }
+}
+
+/// How much a piece of advice wants to be acted on.
+package enum AdviceSeverity: String, Hashable, Sendable, CaseIterable {
+    /// Nothing is broken. Told once, and never in status or doctor.
+    case info
+    /// Something does not work, or will not for long.
+    case warning
+}
+
+extension AdviceCode {
+    package var severity: AdviceSeverity {
+        switch self {
+        // Right with this head unit; another one may read the protocol differently.
+        case .mtuNear, .endWithoutHash: .info
+        // What relayd does by itself.
+        case .secondaryTransport, .leftInMessage: .info
+        default: .warning
         }
     }
 }

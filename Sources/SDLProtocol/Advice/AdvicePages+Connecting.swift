@@ -77,8 +77,7 @@ extension AdvicePage {
             unfinished frame and looks for the next one.
             """,
         remedy: """
-            Look at the link: cable, adapter, flow control of a serial line; then at the head \
-            unit's own log.
+            Look at the line: cable, adapter, speed, flow control; then at the head unit's own log.
             """,
         details: """
             On a serial line lost bytes look like this, because the frame's length then counts \

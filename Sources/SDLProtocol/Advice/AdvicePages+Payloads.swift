@@ -88,4 +88,20 @@ extension AdvicePage {
             consecutive frames. Two messages of several frames may not be mixed within a session: \
             most receivers keep only one per session.
             """)
+
+    static let leftInMessage = AdvicePage(
+        title: "the previous run left in the middle of a message",
+        cause: """
+            An earlier run of this app ended before it had sent the last frame of a message, for \
+            instance of a PutFile.
+            """,
+        remedy: """
+            Upload again what was being sent, and see why that run ended.
+            """,
+        details: """
+            What a program stopped in a debugger, or killed, was sending is not on the head unit. \
+            sdl_core keeps the half for 10 s and would add the next run's frames to it: files arrive \
+            wrong then. relayd therefore ends the half message before it says goodbye, and keeps the \
+            head unit's answer to it from the next run.
+            """)
 }

@@ -12,25 +12,28 @@ extension AdvicePage {
             """,
         details: """
             Names are compared without regard to case, per device; to the head unit all apps of \
-            relayd are one device. When no other app of relayd has the name, an earlier run may \
-            still be registered: relayd ends the session of an app that left, but a head unit may \
-            need some seconds, and sessions from before relayd's start are unknown to it.
+            relayd are one device. When no other app of relayd has the name, probably an earlier \
+            run is still registered: relayd ends the session of an app that left, but a head unit \
+            may need some seconds. What stays longer is freed by `relayctl reopen`, which closes the \
+            link and opens it again; it ends the sessions of all apps.
             """)
 
     static let duplicateAppID = AdvicePage(
         title: "two apps with one app ID",
         cause: """
             Another app on this head unit is registered with the same appID, so the head unit \
-            answers APPLICATION_REGISTERED_ALREADY, or DISALLOWED while it cleans up.
+            answers APPLICATION_REGISTERED_ALREADY, or DISALLOWED when the ID has capital letters.
             """,
         remedy: """
             Give one of the two apps another appID, or stop the other app.
             """,
         details: """
             To the head unit all apps of relayd are one device, on which an appID registers once. \
-            When no other app of relayd has it, it is an earlier run of the same app: relayd says \
-            goodbye for an app that was killed, so try again after some seconds, and switch the \
-            head unit off and on when that does not help.
+            When no other app of relayd has it, probably an earlier run of the same app is still \
+            registered: relayd says goodbye for an app that was killed, so try again after some \
+            seconds. What stays longer is freed by `relayctl reopen`, which closes the link and \
+            opens it again; it ends the sessions of all apps. sdl_core 8.2 answers DISALLOWED \
+            instead of APPLICATION_REGISTERED_ALREADY for IDs with capital letters.
             """)
 
     static let registeredTwice = AdvicePage(
@@ -58,10 +61,9 @@ extension AdvicePage {
             """,
         details: """
             DISALLOWED: the appID is not in the policy table, or is revoked; a production head \
-            unit knows released apps only. UNSUPPORTED_VERSION: syncMsgVersion. \
-            TOO_MANY_APPLICATIONS: a limit of the head unit. After \
-            TOO_MANY_REQUESTS or REQUEST_WHILE_IN_NONE_HMI_LEVEL sdl_core bars the appID until it \
-            is restarted.
+            unit knows released apps only. For an appID with capital letters sdl_core 8.2 also says \
+            DISALLOWED while an earlier run is registered: `relayctl reopen` frees that. \
+            UNSUPPORTED_VERSION: syncMsgVersion. TOO_MANY_APPLICATIONS: a limit of the head unit.
             """)
 
     static let notRegistered = AdvicePage(
@@ -88,9 +90,9 @@ extension AdvicePage {
             See what the reason means: the advice names it.
             """,
         details: """
-            TOO_MANY_REQUESTS: more than 1000 requests in 10 s or 1000 frames in a second; sdl_core \
-            bars the appID until it restarts. REQUEST_WHILE_IN_NONE_HMI_LEVEL: more than 100 \
-            requests in 10 s while in NONE. PROTOCOL_VIOLATION: streaming without a running \
+            TOO_MANY_REQUESTS: more than 1000 frames in a second on the session. \
+            REQUEST_WHILE_IN_NONE_HMI_LEVEL: more than 100 requests at once while in NONE. After \
+            both the app may register again at once. PROTOCOL_VIOLATION: streaming without a running \
             service, or no EndServiceACK within 1 s. APP_UNAUTHORIZED: policies revoked the app. \
             LANGUAGE_CHANGE: register again with the new language. DRIVER_DISTRACTION_VIOLATION, \
             UNSUPPORTED_HMI_RESOURCE, RESOURCE_CONSTRAINT: the head unit's own rules. Libraries \

@@ -21,8 +21,8 @@ extension AdvicePage {
     static let requestInNone = AdvicePage(
         title: "a request in HMI level NONE",
         cause: """
-            The app is in NONE, which means that the user has not activated it, and the RPC is not \
-            allowed there.
+            The app is in NONE, which means that the user has not activated it, and the head unit \
+            answered DISALLOWED because the RPC is not allowed there.
             """,
         remedy: """
             Wait for OnHMIStatus with FULL before sending it. In NONE upload files and ask for \
@@ -31,8 +31,8 @@ extension AdvicePage {
         details: """
             Every app starts in NONE after its registration. Which RPCs are allowed there is in \
             OnPermissionsChange: mostly ListFiles, PutFile, SetAppIcon, SystemRequest and \
-            GetSystemCapability. sdl_core also allows only 5 PutFile requests, and unregisters an \
-            app that sends more than 100 requests in 10 s while in NONE.
+            GetSystemCapability. sdl_core also allows only 5 PutFile requests in NONE, and \
+            unregisters an app that sends more than 100 requests at once there.
             """)
 
     static let encryptionNeeded = AdvicePage(
@@ -109,8 +109,10 @@ extension AdvicePage {
             """,
         details: """
             Libraries drop such a response in silence, and the request that it was meant for times \
-            out. Late answers to requests of an earlier session with the same ID look like this as \
-            well; relayd swallows those to its own goodbyes.
+            out. sdl_core keeps the half of a message for 10 s after its sender has gone and then \
+            answers it on that session, whoever has it by then. relayd ends such a message before it \
+            gives the session away, and swallows the answer; the advice says so when an answer \
+            belongs to an app that left.
             """)
 
     static let notAnRPC = AdvicePage(
@@ -132,46 +134,50 @@ extension AdvicePage {
     static let noneRequestRate = AdvicePage(
         title: "nearing the request limit of HMI level NONE",
         cause: """
-            The app sends so many requests in NONE that the head unit will soon unregister it: the \
-            limit of sdl_core is 100 in 10 s.
+            The app sends so many requests at once in NONE that the head unit may unregister it: the \
+            limit of sdl_core 8.2 is 100 within 10 ms.
             """,
         remedy: """
             Send less before the app is activated: wait for OnHMIStatus with FULL.
             """,
         details: """
-            At the limit the head unit sends OnAppInterfaceUnregistered with \
-            REQUEST_WHILE_IN_NONE_HMI_LEVEL (AppHMILevelNoneTimeScaleMaxRequests in sdl_core's \
-            configuration).
+            Above the limit the head unit sends OnAppInterfaceUnregistered with \
+            REQUEST_WHILE_IN_NONE_HMI_LEVEL (AppHMILevelNoneTimeScaleMaxRequests); the app may \
+            register again. sdl_core's configuration speaks of 10 s, but version 8.2 counts 10 ms: \
+            bursts of 100 passed, and 150 in one write never did. Another head unit may really \
+            count 10 s.
             """)
 
     static let requestRate = AdvicePage(
-        title: "nearing the request limit",
+        title: "too many requests without an answer",
         cause: """
-            The app sends so many requests that the head unit will soon unregister it: the limit \
-            of sdl_core is 1000 in 10 s, and 5000 without an answer.
+            The head unit refused a request with TOO_MANY_PENDING_REQUESTS: it has not yet answered \
+            those before it. sdl_core has room for 5000, of all apps together.
             """,
         remedy: """
             Send fewer requests: wait for the answer before the next one, and leave out what has \
             not changed.
             """,
         details: """
-            At the limit the head unit sends OnAppInterfaceUnregistered with TOO_MANY_REQUESTS \
-            (AppTimeScaleMaxRequests) and bars the appID until it restarts. With too many waiting \
-            ones it answers TOO_MANY_PENDING_REQUESTS.
+            The limit is PendingRequestsAmount in sdl_core's configuration. Requests of other apps \
+            count as well, so another app may be to blame: `relayctl stats` shows who sends most. A \
+            limit of requests per time (AppTimeScaleMaxRequests) was not seen to act: 14,222 Show \
+            requests in 75 s all succeeded; the number of frames per second is what ends a session.
             """)
 
     static let frameRate = AdvicePage(
         title: "nearing the frame limit",
         cause: """
             The app sends so many frames a second that the head unit will soon end its session: \
-            the limit of sdl_core is 1000, audio and video not counted.
+            the limit of sdl_core is 1000 per session, audio and video not counted.
             """,
         remedy: """
             Send fewer frames: use large frames for files, and send no faster than answers come.
             """,
         details: """
-            sdl_core counts frames per session (FrequencyCount, FrequencyTime). relayd slows an \
-            app down at `apps.frames_per_second`, 950 unless configured otherwise, so that it is \
+            sdl_core counts frames per session (FrequencyCount, FrequencyTime), heartbeats and \
+            the parts of large messages included: 900 a second pass, the 1001st ends the session \
+            with TOO_MANY_REQUESTS. relayd slows an app down at `apps.frames_per_second`, 950 unless configured otherwise, so that it is \
             not thrown out; without relayd it would be.
             """)
 }

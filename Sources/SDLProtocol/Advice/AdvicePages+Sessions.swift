@@ -16,7 +16,8 @@ extension AdvicePage {
             sdl_core does not answer StartService for audio (0x0A) or video (0x0B) at all while \
             the app is not registered. Sessions are granted one at a time, so an app may wait for \
             the one before it; real head units have taken 14 s. relayd refuses the app itself \
-            after `sessions.start_service_timeout`.
+            after `sessions.start_service_timeout`. Log and advice say in one word whose doing it \
+            is: app, relayd (it lost or dropped what may have been the answer) or head unit.
             """)
 
     static let startRefused = AdvicePage(
@@ -34,7 +35,10 @@ extension AdvicePage {
             when its HMI level does not allow streaming, when the service is already running, or \
             when codec, protocol or size are not what it supports (rejectedParams names them). It \
             refuses a session when none of its 255 IDs is free or the protocol version is below \
-            5.0.0; that NAK has a version 1 header and carries no reason.
+            5.0.0; that NAK has a version 1 header and carries no reason. A service that was asked \
+            for with encryption is refused by a head unit that has none, also without a reason: \
+            relayd then says so as a guess. Log and advice say in one word whose doing the refusal \
+            is: app, relayd or head unit.
             """)
 
     static let ackMissingKeys = AdvicePage(
@@ -104,13 +108,15 @@ extension AdvicePage {
             and is too large if mtu counts the whole frame.
             """,
         remedy: """
-            Stay at or below mtu − 12 payload bytes: that is right for everybody.
+            Nothing to do with sdl_core. With a head unit that drops such frames stay at or below \
+            mtu − 12 payload bytes: that is right for everybody.
             """,
         details: """
             What mtu counts is not agreed. The protocol specification and the iOS library count \
-            the whole frame; sdl_core, the Java and the JavaScript library count the payload. So \
-            this works with sdl_core and may fail with a real head unit, or, from the head unit, \
-            with an iOS app.
+            the whole frame; sdl_core, the Java and the JavaScript library count the payload, and \
+            fill it in every large upload. Nothing is broken then, so this is only information, told \
+            once per link; it may fail with another head unit, or, from the head unit, with an iOS \
+            app.
             """)
 
     static let endWithoutHash = AdvicePage(
@@ -125,7 +131,8 @@ extension AdvicePage {
         details: """
             The hash proves that who ends a session is who started it. Without it the head unit \
             may answer EndServiceNAK and keep session and registration: the app's next run then \
-            meets its own ghost (APPLICATION_REGISTERED_ALREADY, DUPLICATE_NAME). The iOS library \
+            finds itself registered already (APPLICATION_REGISTERED_ALREADY, DUPLICATE_NAME), until \
+            `relayctl reopen`. The iOS library \
             does this with protocol versions below 5. sdl_core accepts a hashId of 0 in version 5 \
             unchecked; other head units need not. When the app leaves, relayd ends what is left \
             with the right hash.

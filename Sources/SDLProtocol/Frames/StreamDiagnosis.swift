@@ -9,7 +9,9 @@ package enum WrongProtocol: Hashable, Sendable, CaseIterable {
     case tls
     case openXCJSON
     case openXCProtobuf
-    case sshOrTelnet
+    case ssh
+    /// Only a guess: two bytes fit.
+    case telnet
 
     /// Recognises the protocol from the first bytes of a stream, nil if they look like nothing known.
     package init?(firstBytes: ByteBuffer) {
@@ -19,8 +21,11 @@ package enum WrongProtocol: Hashable, Sendable, CaseIterable {
             self = text.lowercased().contains("upgrade: websocket") ? .webSocket : .http
         } else if bytes.starts(with: [0x16, 0x03]) {
             self = .tls
-        } else if text.hasPrefix("SSH-") || bytes.first == 0xFF {
-            self = .sshOrTelnet
+        } else if text.hasPrefix("SSH-") {
+            self = .ssh
+        } else if bytes.count >= 2, bytes[0] == 0xFF, bytes[1] >= 0xF0 {
+            // "Interpret as command", and a command (RFC 854).
+            self = .telnet
         } else if Self.looksLikeJSON(firstBytes) {
             self = .openXCJSON
         } else if Self.looksLikeOpenXCProtobuf(bytes) {
@@ -44,7 +49,8 @@ package enum WrongProtocol: Hashable, Sendable, CaseIterable {
                 + "Switch off TLS for this address in the app"
         case .openXCJSON, .openXCProtobuf:
             "this looks like OpenXC messages; this port speaks SDL"
-        case .sshOrTelnet: "this is a terminal client (SSH or Telnet); this port speaks SDL"
+        case .ssh: "this is an SSH client; this port speaks SDL"
+        case .telnet: "this may be a Telnet client; this port speaks SDL"
         }
     }
 
@@ -58,7 +64,8 @@ package enum WrongProtocol: Hashable, Sendable, CaseIterable {
         case .openXCJSON, .openXCProtobuf:
             "this looks like an OpenXC vehicle interface, not an SDL head unit. "
                 + "Check the accessory's address"
-        case .sshOrTelnet: "this is an SSH or Telnet server, not a head unit. Check host and port"
+        case .ssh: "this is an SSH server, not a head unit. Check host and port"
+        case .telnet: "this may be a Telnet server, not a head unit. Check host and port"
         }
     }
 

@@ -7,8 +7,9 @@ package struct AdviceCommand: AsyncParsableCommand {
         commandName: "advice",
         abstract: "Show what relayd thinks is wrong, newest last.",
         discussion: """
-            relayd watches the traffic for known mistakes of apps and head units. Each is told \
-            once a minute; (5×) counts how often it was seen. relayctl explain CODE says more.
+            relayd watches the traffic for known mistakes of apps and head units. Each is listed \
+            once, with the time it was seen last; (5×) counts how often. What says "info" breaks \
+            nothing. relayctl explain CODE says more.
 
             EXIT CODES
               0   shown, or there is none

@@ -70,14 +70,21 @@ package struct AdviceText: Sendable {
         let times = advice.count > 1 ? " (\(advice.count)×)" : ""
         let app = advice.appName.map(SafeText.clean) ?? advice.app.map { "#\($0)" }
         let subject = withApp ? app.map { "\($0): " } ?? "" : ""
-        let head = "\(time)\(times)  \(subject)\(Self.clean(advice.text))"
+        let kind = advice.severity == AdviceReport.info ? "info: " : ""
+        let fault = advice.fault.map { "; fault: \(Self.side($0))" } ?? ""
+        let head = "\(time)\(times)  \(kind)\(subject)\(Self.clean(advice.text))\(fault)"
         var lines = Paragraph.words(head, used: indent, width: width, indent: indent + 2)
         lines[0] = margin + lines[0]
-        lines = lines.map { style(.yellow, $0) }
+        if kind.isEmpty { lines = lines.map { style(.yellow, $0) } }
         let remedy = "→ \(Self.clean(advice.remedy))  (\(SafeText.clean(advice.code)))"
         var more = Paragraph.words(remedy, used: indent + 2, width: width, indent: indent + 4)
         more[0] = margin + "  " + more[0]
         return lines + more
+    }
+
+    /// Whose doing it is, in words.
+    private static func side(_ word: String) -> String {
+        FaultSide(rawValue: word)?.name ?? SafeText.clean(word)
     }
 
     /// A sentence may be longer than a name.

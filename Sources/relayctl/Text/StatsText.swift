@@ -19,8 +19,8 @@ package struct StatsText: Sendable {
     package func render(_ stats: StatsReport, since before: StatsReport? = nil) -> String {
         var lines = traffic(stats, before)
         lines += functions(stats)
-        let others = stats.dropped.values.reduce(0, +)
-        if others + stats.unanswered + stats.unseen > 0 {
+        let others = stats.dropped.values.reduce(0) { $0.addingReportingOverflow($1).partialValue }
+        if others > 0 || stats.unanswered > 0 || stats.unseen > 0 {
             let sentence =
                 "\(Units.count(others, "frame")) not forwarded, "
                 + "\(Units.count(stats.unanswered, "request")) unanswered, "
@@ -39,7 +39,8 @@ package struct StatsText: Sendable {
             lanes.map { SafeText.clean(cell($0)) }
         }
         var columns: [Table.Column] = [
-            .init("App", cells(\.app)), .init("Service", cells(\.service)),
+            .init("App", cells { $0.app == "unregistered" ? "(not registered)" : $0.app }),
+            .init("Service", cells(\.service)),
             .init("From", cells { $0.from == "app" ? "app" : "head unit" }),
             .init("Frames", cells { "\($0.frames)" }, alignRight: true),
             .init("Bytes", cells { Units.bytes($0.bytes) }, alignRight: true),

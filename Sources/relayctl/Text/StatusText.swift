@@ -77,9 +77,17 @@ package struct StatusText: Sendable {
         }
         if let device = accessory.device { lines += words(device, indent: Self.stateColumn) }
         if let hint = accessory.hint { lines += explanation(hint, look: .yellow) }
-        if accessory.garbageBytes > 0 {
+        if let off = accessory.saidOff {
+            let age = accessory.saidOffAt.map { Units.duration(seconds: now.seconds(since: $0)) }
             lines += explanation(
-                "\(Units.bytes(accessory.garbageBytes)) of garbage skipped", look: .yellow)
+                "the head unit said \(off) \(age ?? "some time") ago and has answered nothing since",
+                look: .red,
+                remedy: "switch it on; if it is on, relayctl reopen connects to it anew")
+        }
+        if let at = accessory.garbageAt, now.seconds(since: at) < AdviceReport.secondsCurrent {
+            lines += explanation(
+                "\(Units.bytes(accessory.garbageBytes)) that belong to no SDL frame were skipped, "
+                    + "the last at \(localTime.text(at, now: now))", look: .yellow)
         }
         let (lostIn, lostOut) = (accessory.lostBytesIn ?? 0, accessory.lostBytesOut ?? 0)
         if lostIn + lostOut > 0 {
@@ -250,7 +258,8 @@ package struct StatusText: Sendable {
                 "  " + localTime.timeOfDay(gone.closedAt).padded(to: 8) + "  "
                 + "\(gone.id)".padded(to: 2, alignRight: true) + "  "
                 + name.shortened(to: 24) + "  " + SafeText.clean(gone.peer) + "  "
-            return fixed + SafeText.clean(gone.reason)
+            let before = gone.lastProblem.map { "; before: \($0)" } ?? ""
+            return fixed + SafeText.clean(gone.reason + before)
         }
         return ["", style(.bold, "  Left recently")] + rows.map { $0.shortened(to: width) }
     }

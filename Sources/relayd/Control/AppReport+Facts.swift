@@ -180,10 +180,11 @@ extension PendingReport {
 extension AdviceReport {
     init(_ advice: Advice) {
         self.init(
-            code: advice.code.rawValue, at: Timestamp(advice.time),
+            code: advice.code.rawValue, severity: advice.code.severity.rawValue,
+            at: Timestamp(advice.time),
             lastAt: Timestamp(advice.lastTime), count: advice.count,
             app: advice.app.map { Int($0.rawValue) }, appName: advice.appName,
             session: advice.sessionID.map { Int($0) }, text: advice.text, remedy: advice.remedy,
-            entry: Int(advice.entry))
+            entry: Int(advice.entry), fault: advice.fault?.rawValue)
     }
 }

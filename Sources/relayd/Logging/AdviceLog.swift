@@ -1,4 +1,4 @@
-// Advice in relayd's own log: a warning with the code under a name of its own, so that
+// Advice in relayd's own log: a line with the code under a name of its own, so that
 // `journalctl ADVICE_CODE=request_in_none` finds it.
 
 import Logging
@@ -6,16 +6,20 @@ import RelayCore
 import SDLProtocol
 
 extension Logger {
-    /// Writes a piece of advice as one warning.
+    /// Writes a piece of advice as one warning, or, when nothing is broken, as information.
     func log(_ advice: Advice) {
         var metadata: Logger.Metadata = [
             LogRecord.adviceCode: "\(advice.code.rawValue)", "entry": "\(advice.entry)",
         ]
         if let app = advice.app { metadata[LogKey.app.rawValue] = "\(app)" }
         if let session = advice.sessionID { metadata[LogKey.session.rawValue] = "\(session)" }
-        warning(
+        if let fault = advice.fault { metadata["fault"] = "\(fault.rawValue)" }
+        let times = advice.count > 1 ? " (\(advice.count) times by now)" : ""
+        log(
+            level: advice.code.severity == .warning ? .warning : .info,
             """
-            \(advice.sentence) → \(advice.remedy); more: relayctl explain \(advice.code.rawValue)
+            \(advice.sentence)\(times) → \(advice.remedy); \
+            more: relayctl explain \(advice.code.rawValue)
             """, metadata: metadata)
     }
 }

@@ -239,7 +239,7 @@ let adviceExamples: [AdviceCode: AdviceExample] = [
             $0.says(.fromApp, .rpcOf(bytes: 1000))
         }),
     .mtuNear: AdviceExample(
-        says: ["the head unit sends a frame of 989 payload bytes", "mtu is 1000"],
+        says: ["the head unit sends a frame of 989 payload bytes", "mtu is 1000", "sdl_core"],
         dialogue: {
             $0.grants(Dialogue.grant { $0["mtu"] = .int64(1000) })
             $0.says(.fromAccessory, .rpcOf(bytes: 989))
@@ -279,9 +279,9 @@ let adviceExamples: [AdviceCode: AdviceExample] = [
         },
         nearMiss: {
             $0.starts()
-            for _ in 0..<3 {
+            for fate in [FrameFate.forwarded, .byRelay, .byRelay] {
                 $0.control(.fromAccessory, .heartbeat, .control)
-                $0.control(.fromApp, .heartbeatACK, .control)
+                $0.control(.fromApp, .heartbeatACK, .control, fate: fate)
             }
             $0.control(.fromAccessory, .heartbeat, .control)
         }),
@@ -292,8 +292,12 @@ let adviceExamples: [AdviceCode: AdviceExample] = [
             $0.says(.fromApp, .rpcOf(bytes: 40), fate: .dropped(.notItsSession(9)))
         },
         nearMiss: {
+            // The goodbye that libraries send to be on the safe side.
             $0.starts()
             $0.says(.fromApp, .rpcOf(bytes: 40), fate: .dropped(.noLink))
+            $0.says(
+                .fromApp, .endService(version: 5, sessionID: 255, hashID: 0),
+                fate: .dropped(.notItsSession(255)))
         }),
     .secondaryTransport: AdviceExample(
         says: ["took the offer out"],
@@ -373,7 +377,7 @@ let adviceExamples: [AdviceCode: AdviceExample] = [
             $0.fails(.show, "REJECTED")
         }),
     .unregistered: AdviceExample(
-        says: ["TOO_MANY_REQUESTS", "more than 1000 requests"],
+        says: ["TOO_MANY_REQUESTS", "more than 1000 frames in a second"],
         dialogue: {
             $0.starts()
             $0.notification(.onAppInterfaceUnregistered, #"{"reason":"TOO_MANY_REQUESTS"}"#)
@@ -396,13 +400,16 @@ let adviceExamples: [AdviceCode: AdviceExample] = [
             $0.fails(.show, "DISALLOWED")
         }),
     .requestInNone: AdviceExample(
-        says: ["Show #5: it is allowed in FULL, LIMITED or BACKGROUND, but the app is in NONE"],
+        says: ["Show #50: it is allowed in FULL, LIMITED or BACKGROUND, but the app is in NONE"],
         dialogue: {
             $0.starts(level: "NONE")
-            $0.request(.show, 5)
+            $0.fails(.show, "DISALLOWED")
         },
         nearMiss: {
+            // The head unit, not the permission table, decides.
             $0.starts(level: "NONE")
+            $0.request(.show, 4)
+            $0.response(.show, 4, ok)
             $0.request(.listFiles, 5)
             $0.response(.listFiles, 5, ok)
             $0.notification(.onHMIStatus, #"{"hmiLevel":"FULL"}"#)
@@ -477,17 +484,26 @@ let adviceExamples: [AdviceCode: AdviceExample] = [
             $0.rpc(.fromApp, .request, .show, 5, "{\"mainField1\":\"\\u00e4 ä\"}")
         }),
     .noneRequestRate: AdviceExample(
-        says: ["80 requests in 10 s while in NONE"],
-        dialogue: { $0.asks(80, .listFiles, level: "NONE") },
-        nearMiss: { $0.asks(79, .listFiles, level: "NONE") }),
+        says: ["80 requests within 10 ms while in NONE", "at 100"],
+        dialogue: { $0.asks(80, .listFiles, level: "NONE", apart: 0) },
+        // 500 a second, and a burst that is large but passes.
+        nearMiss: {
+            $0.asks(1000, .listFiles, level: "NONE", apart: 2)
+            $0.milliseconds += 100
+            for number in 0..<75 { $0.request(.listFiles, Int32(number + 2000)) }
+        }),
     .requestRate: AdviceExample(
-        says: ["800 requests in 10 s"],
-        dialogue: { $0.asks(800, .show, level: "FULL", apart: 10) },
-        nearMiss: { $0.asks(1600, .show, level: "FULL", apart: 13) }),
+        says: ["Show #50: too many requests wait"],
+        dialogue: {
+            $0.starts()
+            $0.fails(.show, "TOO_MANY_PENDING_REQUESTS")
+        },
+        // Far more than the 1000 in 10 s of sdl_core's configuration, which do not count.
+        nearMiss: { $0.asks(4000, .show, level: "FULL", apart: 3) }),
     .frameRate: AdviceExample(
-        says: ["801 frames in a second", "1000"],
-        dialogue: { $0.sendsFiles(8) },
-        nearMiss: { $0.sendsFiles(7) }),
+        says: ["901 frames in a second", "1000"],
+        dialogue: { $0.sendsFiles(9) },
+        nearMiss: { $0.sendsFiles(8) }),
 
     // MARK: Payloads
     .putFileCRC: AdviceExample(
@@ -570,9 +586,31 @@ let adviceExamples: [AdviceCode: AdviceExample] = [
             $0.sendsPart(of: 3)
             $0.control(.fromAccessory, .endServiceACK)
         }),
+    .leftInMessage: AdviceExample(
+        says: ["the previous run of this app left in the middle of a message, after 2 of 3 frames"],
+        dialogue: {
+            $0.starts()
+            $0.sendsPart(of: 3)
+            $0.runsAgain(appID: "relay-test")
+        },
+        nearMiss: {
+            // Another app, which has lost nothing.
+            $0.starts()
+            $0.sendsPart(of: 3)
+            $0.runsAgain(appID: "other")
+        }),
 ]
 
 extension Dialogue {
+    /// The app is gone, and an app with this ID comes and registers.
+    mutating func runsAgain(appID: String) {
+        if let app { receive(.appClosed(app, reason: "the app closed the connection", time: time)) }
+        silence(600)
+        app = AppID(rawValue: 2)
+        opens()
+        registers(name: "Relay Test", appID: appID)
+    }
+
     /// So many requests, one every `apart` milliseconds, each answered.
     fileprivate mutating func asks(
         _ count: Int, _ function: FunctionID, level: String, apart: Int64 = 100

@@ -32,8 +32,12 @@ struct Capture {
         let down = try Data(contentsOf: folder.appending(path: "\(name).down.bin"))
         var decoders: [Direction: FrameDecoder] = [
             .fromApp: FrameDecoder(rules: .fromApp(), recovery: .fail),
-            .fromAccessory: FrameDecoder(rules: .fromAccessory(), recovery: .fail),
+            .fromAccessory: FrameDecoder(rules: .fromAccessory(), recovery: .resynchronise),
         ]
+        // What is recorded is good, so that every session is believed at once.
+        for session in UInt8.min...UInt8.max {
+            decoders[.fromAccessory]?.knownSessions.insert(session)
+        }
         let app = AppID(rawValue: 1)
         func time(_ seconds: Double) -> WallTime {
             WallTime(nanoseconds: Int64((index.started * 1e6 + seconds * 1e6).rounded()) * 1000)
@@ -61,10 +65,16 @@ struct Capture {
         return items
     }
 
-    static func entries(_ name: String) throws -> [TrafficEntry] {
+    /// - Parameter runs: The same session so many times, one after another on one link.
+    static func entries(_ name: String, runs: Int = 1) throws -> [TrafficEntry] {
         var decoder = TrafficDecoder()
         var entries: [TrafficEntry] = []
-        for item in try items(name) { decoder.receive(item, into: &entries) }
+        for run in 0..<runs {
+            for item in try items(name) {
+                if run > 0, case .linkOpened = item { continue }
+                decoder.receive(item, into: &entries)
+            }
+        }
         return entries
     }
 

@@ -35,6 +35,56 @@ import Testing
         return try #require(table.apps[app])
     }
 
+    @Test("a head unit that says it is off is off until it answers something new")
+    func saidOff() throws {
+        var table = FactsTable()
+        var wasOff = false
+        for entry in try Capture.entries("js-core-stops-1") {
+            table.apply(entry)
+            wasOff = wasOff || table.headUnit.saidOff?.reason == "IGNITION_OFF"
+        }
+        #expect(wasOff && table.headUnit.saidOff != nil)
+
+        var talk = registered()
+        talk.request(.show, 5)
+        talk.notification(.onAppInterfaceUnregistered, #"{"reason":"IGNITION_OFF"}"#)
+        func isOff() -> Bool {
+            var table = FactsTable()
+            for entry in talk.entries { table.apply(entry) }
+            return table.headUnit.saidOff != nil
+        }
+        #expect(isOff())
+        // It clears its desk.
+        talk.silence(10)
+        talk.response(.show, 5, ok)
+        #expect(isOff())
+        talk.request(.show, 6)
+        #expect(isOff())
+        talk.response(.show, 6, ok)
+        #expect(!isOff())
+        talk.notification(.onAppInterfaceUnregistered, #"{"reason":"USER_EXIT"}"#)
+        #expect(!isOff())
+        talk.notification(.onAppInterfaceUnregistered, #"{"reason":"IGNITION_OFF"}"#)
+        talk.control(.fromAccessory, .startServiceACK, session: 2)
+        #expect(!isOff())
+    }
+
+    @Test("an app that left before it was registered leaves what had gone wrong")
+    func departed() {
+        var talk = Dialogue()
+        talk.receive(.linkOpened(address: "sim:", time: talk.time))
+        talk.receive(.appConnected(app, peer: "p", time: talk.time))
+        talk.control(.fromApp, .startService, session: 0)
+        let nak: BSONDocument = ["reason": .string("no answer for 20 s")]
+        talk.control(
+            .fromAccessory, .startServiceNAK, session: 0, payload: nak.bytes, fate: .byRelay)
+        talk.receive(.appClosed(app, reason: "the app closed the connection", time: talk.time))
+        var table = FactsTable()
+        for entry in talk.entries { table.apply(entry) }
+        #expect(
+            table.departed.map(\.facts.lastFailure) == ["StartService refused: no answer for 20 s"])
+    }
+
     @Test("the recorded session's files, commands, capabilities and permissions are known")
     func recordedStores() throws {
         let facts = try recorded(until: .unregisterAppInterface, .request)

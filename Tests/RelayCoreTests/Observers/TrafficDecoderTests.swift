@@ -1,5 +1,6 @@
 import NIOCore
 import RelayCore
+import RelayTesting
 import SDLProtocol
 import Testing
 
@@ -315,5 +316,21 @@ import Testing
         #expect(
             talk.lines(TrafficLog.Configuration(format: .json)).count == talk.entries.count)
         #expect(!talk.lines().contains { $0.unicodeScalars.contains { $0.value < 0x20 } })
+    }
+
+    @Test("frames dropped one after another are summed up when their second is over, unasked")
+    func sumsUpDrops() {
+        var talk = Dialogue()
+        talk.opens()
+        for _ in 0..<5 {
+            talk.says(.fromApp, .data(session: 9, bytes: 10), fate: .dropped(.notItsSession(9)))
+        }
+        #expect(talk.due == 1000)
+        talk.silence(1000)
+        guard case .dropped(let sum)? = talk.entries.last?.content else {
+            Issue.record("\(String(describing: talk.entries.last))")
+            return
+        }
+        #expect(sum.frame == nil && talk.entries.last?.frames == 4)
     }
 }

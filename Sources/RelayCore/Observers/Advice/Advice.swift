@@ -18,8 +18,10 @@ package struct Advice: Hashable, Sendable {
     package var remedy: String
     /// Number of the entry it was seen in.
     package var entry: UInt64
+    /// Whose doing it is, of a StartService; nil of everything else.
+    package var fault: FaultSide?
     /// Of its `AdviceKey`.
-    var cause: String
+    package var cause: String
     /// How often it was seen, and when last.
     package var count = 1
     package var lastTime: WallTime
@@ -33,12 +35,22 @@ package struct Advice: Hashable, Sendable {
     func isAbout(_ key: AdviceKey) -> Bool {
         code == key.code && app == key.app && cause == key.cause
     }
+
+    var key: AdviceKey { AdviceKey(code: code, app: app, cause: cause) }
 }
 
 /// What makes it the same advice again.
 struct AdviceKey: Hashable, Sendable {
-    var code: AdviceCode
-    var app: AppID?
-    /// A function, a file, a parameter: tells it from other advice of the code.
-    var cause: String
+    let code: AdviceCode
+    let app: AppID?
+    /// A function, a service, a result: tells it from other advice of the code. Never what differs
+    /// from one message to the next, such as a file's name, or each would be new.
+    let cause: String
+
+    /// - Parameter cause: May be a peer's word; it is cut, since keys are kept.
+    init(code: AdviceCode, app: AppID?, cause: String) {
+        self.code = code
+        self.app = app
+        self.cause = PrintableText.string(cause, limit: FactLimits.text)
+    }
 }

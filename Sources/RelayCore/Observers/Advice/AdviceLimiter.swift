@@ -2,33 +2,63 @@
 
 import SDLProtocol
 
-/// Lets each code pass once per minute for an app and a cause.
+/// Lets the same advice pass when it is new, after a minute, and then more and more rarely.
 struct AdviceLimiter: Sendable {
-    /// A fault that repeats itself is told so often: 60 s in nanoseconds.
-    static let interval: Int64 = 60_000_000_000
-    /// Faults remembered at once; beyond, those of the last minute are all that is kept.
+    /// What goes on is told again after this time, then after twice as long, and so on: 60 s in
+    /// nanoseconds.
+    static let firstPause: Int64 = 60_000_000_000
+    static let longestPause = 64 * firstPause
+    /// What has not been seen for so long is new when it comes back: 5 min in nanoseconds.
+    static let quiet = 5 * firstPause
+    /// Faults remembered at once; beyond, those of the last minutes are all that is kept.
     static let maximum = 1024
 
-    private var told: [AdviceKey: WallTime] = [:]
+    private struct Told: Sendable {
+        var toldAt: WallTime
+        var seenAt: WallTime
+        var pause = AdviceLimiter.firstPause
+    }
 
-    /// True when it is to be told, false when it was told within the last minute.
+    private var told: [AdviceKey: Told] = [:]
+
+    /// True when it is to be told. What is only information is told once.
     mutating func allows(_ key: AdviceKey, at time: WallTime) -> Bool {
-        if let last = told[key], Self.isRecent(last, at: time) { return false }
-        if told.count >= Self.maximum {
-            told = told.filter { Self.isRecent($0.value, at: time) }
-            // A thousand different faults in a minute are one fault.
-            guard told.count < Self.maximum else { return false }
+        guard var before = told[key] else { return begin(key, at: time) }
+        defer { told[key] = before }
+        let isBack = Self.elapsed(since: before.seenAt, at: time) >= Self.quiet
+        before.seenAt = time
+        guard key.code.severity == .warning else { return false }
+        guard isBack || Self.elapsed(since: before.toldAt, at: time) >= before.pause else {
+            return false
         }
-        told[key] = time
+        before.toldAt = time
+        before.pause = isBack ? Self.firstPause : min(before.pause * 2, Self.longestPause)
         return true
     }
 
-    mutating func forget(_ app: AppID) {
+    private mutating func begin(_ key: AdviceKey, at time: WallTime) -> Bool {
+        if told.count >= Self.maximum {
+            told = told.filter { Self.elapsed(since: $0.value.seenAt, at: time) < Self.quiet }
+            // A thousand different faults in five minutes are one fault.
+            guard told.count < Self.maximum else { return false }
+        }
+        told[key] = Told(toldAt: time, seenAt: time)
+        return true
+    }
+
+    /// It was no fault after all.
+    mutating func forget(_ key: AdviceKey) {
+        told[key] = nil
+    }
+
+    /// The connection of an app, or with nil the link, is closed.
+    mutating func forget(_ app: AppID?) {
         told = told.filter { $0.key.app != app }
     }
 
-    private static func isRecent(_ last: WallTime, at now: WallTime) -> Bool {
+    /// A clock that was set back has let all the time pass.
+    private static func elapsed(since last: WallTime, at now: WallTime) -> Int64 {
         let elapsed = now.nanoseconds &- last.nanoseconds
-        return elapsed >= 0 && elapsed < interval
+        return elapsed < 0 ? .max : elapsed
     }
 }

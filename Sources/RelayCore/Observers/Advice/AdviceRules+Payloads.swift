@@ -10,21 +10,25 @@ extension AdviceRules {
         let request = rpc.message
         guard !request.isTruncated else { return }
         let parameters = request.parameters
-        let name = parameters.string("syncFileName") ?? "?"
-        var file: String { "PutFile \"\(PrintableText.string(name, limit: FactLimits.text))\"" }
+        // A file's name may be megabytes long, and differs from file to file: it is an example, cut
+        // to what a line holds, and no part of what the advice is about.
+        var file: String {
+            let name = parameters.string("syncFileName") ?? "?"
+            return "PutFile \"\(PrintableText.string(name, limit: FactLimits.text))\""
+        }
         guard request.bulkBytes > 0 else {
-            return advise(.putFileLength, entry, cause: name, "\(file) carries no bulk data")
+            return advise(.putFileLength, entry, cause: "no data", "\(file) carries no bulk data")
         }
         let offset = parameters.integer("offset") ?? 0
         if let length = parameters.integer("length") {
             // The first chunk announces the whole file, the others themselves.
             if offset == 0, request.bulkBytes > length {
                 advise(
-                    .putFileLength, entry, cause: name,
+                    .putFileLength, entry, cause: "whole",
                     "\(file) announces \(length) bytes, but carries \(request.bulkBytes)")
             } else if offset > 0, request.bulkBytes != length {
                 advise(
-                    .putFileLength, entry, cause: name,
+                    .putFileLength, entry, cause: "chunk",
                     "\(file) at offset \(offset) has length \(length), but carries "
                         + "\(request.bulkBytes) bytes")
             }
@@ -33,7 +37,7 @@ extension AdviceRules {
             return
         }
         advise(
-            .putFileCRC, entry, cause: name,
+            .putFileCRC, entry,
             "\(file) has crc \(crc), but its data has \(CRC32.checksum(of: request.bulk))")
     }
 
@@ -78,10 +82,16 @@ extension AdviceRules {
 
     mutating func consider(_ large: LargeFrame, _ entry: TrafficEntry) {
         let service = entry.service?.name ?? ""
-        advise(
-            large.exceeds ? .mtuExceeded : .mtuNear, entry, cause: service + Self.side(entry),
+        let sentence =
             "\(Self.side(entry)) sends a frame of \(large.payloadBytes) payload bytes on \(service), "
-                + "the mtu is \(large.mtu)")
+            + "the mtu is \(large.mtu)"
+        guard large.exceeds else {
+            return advise(
+                .mtuNear, entry, cause: Self.side(entry),
+                sentence + "; sdl_core, the Java and the JavaScript library take it, a receiver "
+                    + "that counts the frame header would not", isAboutLink: true)
+        }
+        advise(.mtuExceeded, entry, cause: service + Self.side(entry), sentence)
     }
 
     mutating func consider(_ undecodable: UndecodableEntry, _ entry: TrafficEntry) {
@@ -97,7 +107,8 @@ extension AdviceRules {
                 "\(name) stopped after \(received) of \(announced) frames; nothing came for 10 s",
                 remedy: "look at \(Self.side(entry)), which stopped sending")
         // It ended with its session, which is told elsewhere.
-        case .assembly(.abandoned): break
+        case .assembly(.abandoned(let received, let announced)):
+            remember(unfinished: undecodable, received: received, announced: announced, entry)
         case .assembly(let problem):
             advise(.messageBroken, entry, cause: Self.side(entry), "\(name): \(problem)")
         case .rpc(let error):

@@ -11,10 +11,12 @@ extension AdviceRules {
             return advise(
                 .registeredTwice, entry, "the app registers again on session \(session)")
         }
+        considerPreviousRun(entry)
         guard let rival = Rival(rpc.message.parameters, entry, table) else { return }
         advise(
             rival.sharesID ? .duplicateAppID : .duplicateAppName, entry,
-            "\(rival.what) is also \(rival.whose); the head unit will refuse this registration",
+            "\(rival.what) is also \(rival.whose); the head unit will probably refuse this "
+                + "registration",
             remedy: rival.remedy)
     }
 
@@ -26,6 +28,10 @@ extension AdviceRules {
                 sessions[session]?.isRegistered = true
                 sessions[session]?.isInNone = true
             }
+            remember(registered: entry.registeredAppID)
+            // What was expected of the head unit did not happen.
+            withdraw(.duplicateAppID, entry)
+            withdraw(.duplicateAppName, entry)
             return
         }
         let isRegistered = entry.sessionID.flatMap { sessions[$0]?.isRegistered } == true
@@ -38,21 +44,51 @@ extension AdviceRules {
                 .duplicateAppName, entry,
                 "DUPLICATE_NAME: "
                     + (rival.map { "\($0.what) is also \($0.whose)" }
-                        ?? "no other app of relayd has the name, so an earlier run may still be "
-                        + "registered, or a VR synonym is taken"),
-                remedy: rival?.remedy ?? "wait some seconds and try again, or take another name")
+                        ?? "no other app of relayd has the name, so probably an earlier run is "
+                        + "still registered, or a VR synonym is taken"),
+                remedy: rival?.remedy
+                    ?? "wait some seconds and try again; if it stays, relayctl reopen frees what "
+                    + "an earlier run left, or take another name")
         case "APPLICATION_REGISTERED_ALREADY":
             considerTakenID("APPLICATION_REGISTERED_ALREADY", rival, entry)
-        case "DISALLOWED" where rival?.sharesID == true:
+        case "DISALLOWED" where rival?.sharesID == true || isLeftOver(entry.registeredAppID):
             considerTakenID("DISALLOWED", rival, entry)
         case "INVALID_DATA": considerInvalidData(rpc, entry)
         case let code:
             let info = rpc.message.parameters.string("info").map { " (\($0))" } ?? ""
+            // sdl_core 8.2 finds such an ID in its policies, but not among its registered apps.
+            let mayBeLeftOver =
+                code == "DISALLOWED" && entry.registeredAppID.map { $0 != $0.lowercased() } == true
             advise(
                 .registrationRefused, entry, cause: code,
-                "the registration ended with \(code.isEmpty ? "no success" : code)\(info)",
-                remedy: Self.remedies[code])
+                "the registration ended with \(code.isEmpty ? "no success" : code)\(info)"
+                    + (mayBeLeftOver
+                        ? "; for an app ID with capital letters sdl_core says so also when an "
+                            + "earlier run is still registered" : ""),
+                remedy: mayBeLeftOver
+                    ? "have the appID added to the head unit's policies; if it did register "
+                        + "before, relayctl reopen frees it" : Self.remedies[code])
         }
+    }
+
+    /// App ids remembered of a link.
+    private static let maximumRegisteredIDs = 64
+
+    private mutating func remember(registered appID: String?) {
+        guard let appID, registeredIDs.count < Self.maximumRegisteredIDs else { return }
+        registeredIDs.insert(appID.lowercased())
+    }
+
+    /// It unregistered, or was unregistered.
+    mutating func forget(registered appID: String?) {
+        if let appID { registeredIDs.remove(appID.lowercased()) }
+    }
+
+    /// An app with this ID registered on this link, and was never unregistered. What it says of
+    /// capital letters is a fact of sdl_core 8.2; other IDs are answered otherwise.
+    private func isLeftOver(_ appID: String?) -> Bool {
+        guard let appID, appID != appID.lowercased() else { return false }
+        return registeredIDs.contains(appID.lowercased())
     }
 
     private mutating func considerTakenID(
@@ -63,9 +99,10 @@ extension AdviceRules {
             "\(code): "
                 + (rival.map { "\($0.what) is also \($0.whose)" }
                     ?? "no other app of relayd has app ID \"\(entry.registeredAppID ?? "?")\", so "
-                    + "an earlier run is still registered"),
+                    + "probably an earlier run is still registered"),
             remedy: rival?.remedy
-                ?? "wait some seconds and try again; if it stays, restart the head unit")
+                ?? "wait some seconds and try again; if it stays, relayctl reopen ends what an "
+                + "earlier run left")
     }
 
     private static let remedies = [
@@ -79,6 +116,7 @@ extension AdviceRules {
 
     mutating func considerUnregistration(_ message: RPCMessage, _ entry: TrafficEntry) {
         if let session = entry.sessionID { sessions[session]?.isRegistered = false }
+        forget(registered: entry.registeredAppID)
         let reason = message.parameters.string("reason") ?? ""
         // The others are the user's or the car's own business.
         guard let (meaning, remedy) = Self.reasons[reason] else { return }
@@ -89,12 +127,12 @@ extension AdviceRules {
 
     private static let reasons: [String: (meaning: String, remedy: String)] = [
         "REQUEST_WHILE_IN_NONE_HMI_LEVEL": (
-            "more than 100 requests in 10 s while in NONE",
-            "send less before OnHMIStatus with FULL; restart sdl_core if the app ID stays barred"
+            "too many requests at once while in NONE",
+            "send less before OnHMIStatus with FULL, and wait for answers; then register again"
         ),
         "TOO_MANY_REQUESTS": (
-            "more than 1000 requests in 10 s or 1000 frames in a second",
-            "wait for answers; restart sdl_core, which bars the app ID until then"
+            "more than 1000 frames in a second on its session",
+            "wait for answers before sending more; then register again"
         ),
         "PROTOCOL_VIOLATION": (
             "it streamed without a running service, or did not confirm EndService within 1 s",
@@ -139,7 +177,8 @@ private struct Rival {
         let names = Set(([entry.appName].compactMap { $0 } + spoken).map { $0.lowercased() })
         for (app, facts) in table.apps.sorted(by: { $0.key < $1.key })
         where app != own && Self.holdsItsName(facts) {
-            if let id = entry.registeredAppID, id == facts.appID {
+            // Head units compare app ids without regard to case.
+            if let id = entry.registeredAppID, id.lowercased() == facts.appID?.lowercased() {
                 self.init(sharesID: true, "app ID \"\(id)\"", app, facts, "appID")
                 return
             }

@@ -5,19 +5,24 @@ import SDLProtocol
 extension AdviceRules {
     // MARK: Rates
 
-    /// Limits of sdl_core's default configuration, and from which share of them on it is near.
+    /// Limits of sdl_core 8.2 in its default configuration, as measured, and from which share of
+    /// them on it is near.
     private enum Limit {
+        /// The 1001st ends the session; 900 a second pass for as long as one likes.
         static let framesPerSecond = 1000
-        static let requestsPer10Seconds = 1000
-        static let noneRequestsPer10Seconds = 100
-        static func isNear(_ count: Int, _ limit: Int) -> Bool { count * 10 >= limit * 8 }
+        static let manyFrames = 900
+        /// In HMI level NONE, within 10 ms; the 101st may unregister the app. There is no such limit
+        /// in other levels that an app could reach.
+        static let noneRequests = 100
+        static let manyNoneRequests = 80
     }
 
-    /// Frames of the session's messages; audio and video are not counted by head units either.
+    /// Frames of the session's messages and control frames; audio and video are not counted by head
+    /// units either.
     mutating func count(_ entry: TrafficEntry) {
         guard entry.direction == .fromApp, let session = entry.sessionID,
             let frames = sessions[session]?.frames.add(entry.frames, at: entry.time),
-            Limit.isNear(frames, Limit.framesPerSecond)
+            frames >= Limit.manyFrames
         else { return }
         advise(
             .frameRate, entry,
@@ -25,22 +30,14 @@ extension AdviceRules {
     }
 
     private mutating func countRequest(_ entry: TrafficEntry, isInNone: Bool) {
-        guard let session = entry.sessionID,
-            let requests = sessions[session]?.requests.add(1, at: entry.time)
-        else { return }
-        if Limit.isNear(requests, Limit.requestsPer10Seconds) {
-            advise(
-                .requestRate, entry,
-                "\(requests) requests in 10 s; head units unregister an app at "
-                    + "\(Limit.requestsPer10Seconds)")
-        }
-        guard isInNone, let inNone = sessions[session]?.noneRequests.add(1, at: entry.time),
-            Limit.isNear(inNone, Limit.noneRequestsPer10Seconds)
+        guard isInNone, let session = entry.sessionID,
+            let inNone = sessions[session]?.noneRequests.add(1, at: entry.time),
+            inNone >= Limit.manyNoneRequests
         else { return }
         advise(
             .noneRequestRate, entry,
-            "\(inNone) requests in 10 s while in NONE; head units unregister an app at "
-                + "\(Limit.noneRequestsPer10Seconds)")
+            "\(inNone) requests within 10 ms while in NONE; head units unregister an app at "
+                + "\(Limit.noneRequests)")
     }
 
     // MARK: Requests
@@ -55,21 +52,12 @@ extension AdviceRules {
                     + "has no answer")
         }
         guard entry.direction == .fromApp else { return }
-        // Facts are large: they are taken out only when they may tell something.
-        let isInNone = entry.sessionID.map(isInNone) ?? false
-        countRequest(entry, isInNone: isInNone)
+        countRequest(entry, isInNone: entry.sessionID.map(isInNone) ?? false)
         remember(rpc, entry)
         switch rpc.message.functionID {
         case .registerAppInterface: considerRegistration(rpc, entry, table)
-        case .unregisterAppInterface: break
-        case .putFile:
-            considerFile(rpc, entry)
-            fallthrough
-        default:
-            guard isInNone, let facts = entry.app.flatMap({ table.apps[$0] }) else { return }
-            let verdict = PermissionVerdict(rpc.message.functionName, of: facts)
-            guard verdict.cause == .wrongLevel else { return }
-            adviseNone(rpc, entry, verdict)
+        case .putFile: considerFile(rpc, entry)
+        default: break
         }
     }
 
@@ -109,13 +97,8 @@ extension AdviceRules {
     mutating func considerResponse(
         _ rpc: RPCEntry, _ entry: TrafficEntry, _ table: FactsTable
     ) {
-        if rpc.isUnasked {
-            advise(
-                .answerUnasked, entry, cause: rpc.message.functionName + Self.side(entry),
-                "\(Self.side(entry)) answers \(Self.name(rpc)), which nobody asked for",
-                remedy: "see whether \(Self.side(entry)) answers twice or changes the "
-                    + "correlation ID")
-        }
+        // What it says is no answer to this app.
+        guard !rpc.isUnasked else { return considerUnasked(rpc, entry) }
         defer { if let request = rpc.request { violations[request.number] = nil } }
         guard let outcome = rpc.outcome, entry.direction == .fromAccessory else { return }
         let function = rpc.request?.functionID ?? rpc.message.functionID
@@ -125,6 +108,7 @@ extension AdviceRules {
         guard !outcome.success else {
             if function == .unregisterAppInterface, let session = entry.sessionID {
                 sessions[session]?.isRegistered = false
+                forget(registered: entry.registeredAppID)
             }
             return
         }
@@ -132,6 +116,8 @@ extension AdviceRules {
         case "DISALLOWED", "USER_DISALLOWED", "VEHICLE_DATA_NOT_ALLOWED":
             considerDisallowed(outcome, rpc, entry, table)
         case "INVALID_DATA": considerInvalidData(rpc, entry)
+        // A goodbye said twice harms nobody.
+        case "APPLICATION_NOT_REGISTERED" where function == .unregisterAppInterface: break
         case "APPLICATION_NOT_REGISTERED":
             advise(
                 .notRegistered, entry, cause: rpc.message.functionName,
@@ -150,6 +136,22 @@ extension AdviceRules {
                 remedy: "wait for answers before sending more")
         default: break
         }
+    }
+
+    private mutating func considerUnasked(_ rpc: RPCEntry, _ entry: TrafficEntry) {
+        let side = Self.side(entry)
+        guard entry.direction == .fromAccessory, let left = unfinished(answeredBy: rpc, entry)
+        else {
+            return advise(
+                .answerUnasked, entry, cause: rpc.message.functionName + side,
+                "\(side) answers \(Self.name(rpc)), which nobody asked for",
+                remedy: "see whether \(side) answers twice or changes the correlation ID")
+        }
+        advise(
+            .answerUnasked, entry, cause: "unfinished",
+            "\(side) answers \(Self.name(rpc)), which an app that had this session before left "
+                + "unfinished (\(left.progress))",
+            remedy: "ignore this answer: it is not to this run; look at the earlier run's end")
     }
 
     private mutating func considerDisallowed(

@@ -7,8 +7,14 @@ extension AdviceRules {
         _ control: ControlEntry, _ entry: TrafficEntry, _ table: FactsTable
     ) {
         guard let session = entry.sessionID, let service = entry.service else { return }
+        count(entry)
         switch (control.type, entry.direction) {
+        case (.startService, .fromApp):
+            if let app = entry.app { note(control, PendingStarts.Key(app: app, service: service)) }
         case (.startServiceACK, .fromAccessory):
+            if let app = entry.app {
+                protectedStarts.remove(PendingStarts.Key(app: app, service: service))
+            }
             considerGrant(control, entry, session, service)
         case (.startServiceNAK, .fromAccessory):
             considerRefusal(control, entry, service, table)
@@ -24,8 +30,24 @@ extension AdviceRules {
             advise(
                 .secondaryTransport, entry,
                 "the head unit offers a second transport, and the offer is passed on",
-                remedy: "set sessions.secondary_transports to strip to keep all traffic in sight")
+                remedy: "set sessions.secondary_transports to strip to keep all traffic in sight",
+                isAboutLink: true)
         default: break
+        }
+    }
+
+    /// relayd's own frames say little about the peers: only that a heartbeat is answered, whoever
+    /// answers it.
+    mutating func considerRelay(_ control: ControlEntry, _ entry: TrafficEntry) {
+        guard let session = entry.sessionID, entry.direction == .fromApp else { return }
+        if control.type == .heartbeatACK { sessions[session]?.heartbeats = 0 }
+    }
+
+    private mutating func note(_ control: ControlEntry, _ start: PendingStarts.Key) {
+        if control.isProtected {
+            protectedStarts.insert(start)
+        } else {
+            protectedStarts.remove(start)
         }
     }
 
@@ -110,7 +132,7 @@ extension AdviceRules {
             return advise(
                 .secondaryTransport, entry,
                 "the head unit offered a second transport in its StartServiceACK; relayd took "
-                    + "the offer out")
+                    + "the offer out", isAboutLink: true)
         }
         guard let document = control.payload.document else { return }
         let hasNames = document.array(ControlKey.secondaryTransports)?.isEmpty == false
@@ -122,7 +144,8 @@ extension AdviceRules {
             .secondaryTransport, entry,
             "the head unit offers a second transport in its StartServiceACK, and the offer is "
                 + "passed on",
-            remedy: "set sessions.secondary_transports to strip to keep all traffic in sight")
+            remedy: "set sessions.secondary_transports to strip to keep all traffic in sight",
+            isAboutLink: true)
     }
 
     // MARK: NAK
@@ -139,16 +162,33 @@ extension AdviceRules {
         if let rejected = document?.array(ControlKey.rejectedParams), !rejected.isEmpty {
             text += "; it rejects " + rejected.map(\.description).joined(separator: ", ")
         }
-        guard service.isStream else {
-            return advise(
-                .startRefused, entry, cause: service.name, text,
-                remedy: "read its reason; without one, try another protocol version, or wait "
-                    + "until a session is free")
-        }
-        let (why, remedy) = Self.whyNoStream(entry.app.flatMap { table.apps[$0] })
+        let wasProtected =
+            entry.app.flatMap {
+                protectedStarts.remove(PendingStarts.Key(app: $0, service: service))
+            }
+            != nil
+        let (why, remedy) =
+            wasProtected
+            ? Self.noEncryption
+            : service.isStream
+                ? Self.whyNoStream(entry.app.flatMap { table.apps[$0] }) : Self.whyNoSession
         if let why { text += "; \(why)" }
-        advise(.startRefused, entry, cause: service.name, text, remedy: remedy)
+        advise(
+            .startRefused, entry, cause: service.name, text, remedy: remedy, fault: entry.startFault
+        )
     }
+
+    /// Nothing in a NAK says so; a guess.
+    private static let noEncryption: (why: String?, remedy: String?) = (
+        "the app asked for encryption, so this head unit probably has none, or none for this app",
+        "start the service without encryption, or give the head unit a security plugin and keys"
+    )
+
+    private static let whyNoSession: (why: String?, remedy: String?) = (
+        nil,
+        "read its reason; without one, try another protocol version, or wait until a session is "
+            + "free"
+    )
 
     /// What the facts say about a refused audio or video service.
     private static func whyNoStream(_ app: AppFacts?) -> (why: String?, remedy: String?) {
@@ -223,11 +263,13 @@ extension AdviceRules {
             advise(
                 .startUnanswered, entry, cause: service.name,
                 text + "; the app is not registered, and head units do not answer then",
-                remedy: "register the app first, then start \(service.name)")
+                remedy: "register the app first, then start \(service.name)",
+                fault: entry.startFault)
         } else {
             advise(
                 .startUnanswered, entry, cause: service.name, text,
-                remedy: "see whether the head unit is busy, waits for the user or hangs")
+                remedy: "see whether the head unit is busy, waits for the user or hangs",
+                fault: entry.startFault)
         }
     }
 
@@ -236,8 +278,11 @@ extension AdviceRules {
     mutating func consider(_ dropped: DroppedEntry, _ entry: TrafficEntry) {
         switch dropped.reason {
         case .notItsSession(let session):
+            // A goodbye to a session it never had, or has no more, is what libraries send to be on
+            // the safe side.
+            guard dropped.frame?.controlType != .endService else { return }
             advise(
-                .foreignSession, entry, cause: "\(session)",
+                .foreignSession, entry,
                 "the app sends frames on session \(session), which is not its own")
         case .secondaryTransport:
             guard entry.direction == .fromAccessory else {
@@ -253,7 +298,8 @@ extension AdviceRules {
             }
             advise(
                 .secondaryTransport, entry,
-                "the head unit offered a second transport; relayd took the offer out")
+                "the head unit offered a second transport; relayd took the offer out",
+                isAboutLink: true)
         case .noSuchSession, .farewell, .noLink, .lateAnswer, .queueFull: break
         }
     }
@@ -262,9 +308,16 @@ extension AdviceRules {
 
     mutating func consider(_ notice: RelayNotice, _ entry: TrafficEntry) {
         let isApp = entry.app != nil
+        let isTCP = linkKind == "tcp"
         let text = (isApp ? "the app " : "the head unit ") + notice.description
         switch notice {
-        case .stoppedSending: advise(isApp ? .appStalled : .headUnitStalled, entry, text)
+        case .stoppedSending where isApp: advise(.appStalled, entry, text)
+        case .stoppedSending:
+            advise(
+                .headUnitStalled, entry, text,
+                remedy: isTCP
+                    ? "look at the head unit's own log: on TCP no bytes are lost, so it has stopped"
+                    : nil)
         case .stoppedReading, .fellBehind:
             advise(isApp ? .appNotReading : .headUnitNotReading, entry, text)
         case .paced: advise(.frameRate, entry, text)

@@ -11,9 +11,12 @@ import SDLProtocol
 /// brings advice with every message.
 struct AdviceRules: Sendable {
     enum Finding: Sendable {
+        /// New, or worth telling again.
         case new(Advice)
-        /// The same was found within the last minute.
+        /// The same was told not long ago.
         case again(AdviceKey, at: WallTime)
+        /// What was told has turned out to be no fault.
+        case withdrawn(AdviceKey)
     }
 
     /// What was found since `take`.
@@ -23,6 +26,15 @@ struct AdviceRules: Sendable {
     var sessions: [UInt8: SessionNotes] = [:]
     /// What the RPC specification has against requests that wait for their answer, by number of entry.
     var violations: [UInt64: [String]] = [:]
+
+    /// How the link's address begins: "tcp", "serial", …
+    var linkKind = ""
+    /// App ids, in lower case, that registered on this link and did not unregister.
+    var registeredIDs: Set<String> = []
+    /// Messages that apps left unfinished, oldest first.
+    var unfinished: [UnfinishedMessage] = []
+    /// StartServices that asked for protection and wait for their answer.
+    var protectedStarts: Set<PendingStarts.Key> = []
 
     /// Findings remembered for answers that may never come.
     static let maximumViolations = 256
@@ -39,10 +51,10 @@ struct AdviceRules: Sendable {
         var isInNone = true
         /// Heartbeats of the head unit since the app's last HeartbeatACK.
         var heartbeats = 0
-        /// Frames of a second, requests of ten.
-        var frames = RateWindow(seconds: 1)
-        var requests = RateWindow(seconds: 10)
-        var noneRequests = RateWindow(seconds: 10)
+        /// What head units count: see `Limit`.
+        var frames = RateWindow(milliseconds: 1000)
+        /// sdl_core 8.2 counts those in NONE over 10 ms, though its documentation says 10 s.
+        var noneRequests = RateWindow(milliseconds: 10)
     }
 
     /// Looks at an entry.
@@ -55,7 +67,8 @@ struct AdviceRules: Sendable {
             guard entry.fate != .byRelay else { return }
             consider(rpc, entry, table)
         case .control(let control):
-            guard entry.fate != .byRelay, entry.fate != .replaced else { return }
+            guard entry.fate != .replaced else { return }
+            guard entry.fate != .byRelay else { return considerRelay(control, entry) }
             consider(control, entry, table)
         case .stream(let summary): consider(summary, entry, table)
         case .undecodable(let undecodable): consider(undecodable, entry)
@@ -72,8 +85,8 @@ struct AdviceRules: Sendable {
         return found
     }
 
-    /// The connection is closed.
-    mutating func forget(_ app: AppID) {
+    /// The connection of an app, or with nil the link, is closed.
+    mutating func forget(_ app: AppID?) {
         limiter.forget(app)
     }
 
@@ -81,11 +94,14 @@ struct AdviceRules: Sendable {
     ///   - cause: Tells this advice from others of the same code and app.
     ///   - text: Asked for only when it is to be told.
     ///   - remedy: When there is a better one than the code's own.
+    ///   - isAboutLink: It is the same whichever app's message showed it.
     mutating func advise(
         _ code: AdviceCode, _ entry: TrafficEntry, cause: String = "",
-        _ text: @autoclosure () -> String, remedy: @autoclosure () -> String? = nil
+        _ text: @autoclosure () -> String, remedy: @autoclosure () -> String? = nil,
+        fault: FaultSide? = nil, isAboutLink: Bool = false
     ) {
-        let key = AdviceKey(code: code, app: entry.app, cause: cause)
+        let app = isAboutLink ? nil : entry.app
+        let key = AdviceKey(code: code, app: app, cause: cause)
         guard limiter.allows(key, at: entry.time) else {
             found.append(.again(key, at: entry.time))
             return
@@ -94,10 +110,19 @@ struct AdviceRules: Sendable {
         found.append(
             .new(
                 Advice(
-                    code: code, time: entry.time, app: entry.app, appName: entry.appName,
-                    sessionID: entry.sessionID, text: PrintableText.string(text(), limit: 500),
-                    remedy: PrintableText.string(remedy, limit: 300),
-                    entry: entry.number, cause: cause, lastTime: entry.time)))
+                    code: code, time: entry.time, app: app,
+                    appName: isAboutLink ? nil : entry.appName,
+                    sessionID: isAboutLink ? nil : entry.sessionID,
+                    text: PrintableText.string(text(), limit: 500),
+                    remedy: PrintableText.string(remedy, limit: 300), entry: entry.number,
+                    fault: fault, cause: key.cause, lastTime: entry.time)))
+    }
+
+    /// What was told has turned out to be no fault.
+    mutating func withdraw(_ code: AdviceCode, _ entry: TrafficEntry, cause: String = "") {
+        let key = AdviceKey(code: code, app: entry.app, cause: cause)
+        limiter.forget(key)
+        found.append(.withdrawn(key))
     }
 
     private mutating func consider(
@@ -120,10 +145,18 @@ struct AdviceRules: Sendable {
         _ event: EventEntry, _ entry: TrafficEntry, _ table: FactsTable
     ) {
         switch event {
-        case .appConnected, .linkOpened: break
+        case .appConnected: break
+        case .linkOpened(let address):
+            linkKind = address.prefix { $0 != ":" }.lowercased()
         case .appClosed:
             sessions = sessions.filter { $0.value.app != entry.app }
-        case .linkClosed: sessions = [:]
+            protectedStarts = protectedStarts.filter { $0.app != entry.app }
+        case .linkClosed:
+            sessions = [:]
+            registeredIDs = []
+            unfinished = []
+            protectedStarts = []
+            forget(nil)
         case .missed: violations = [:]
         case .unanswered(let request, let waited):
             considerSilence(request, waited: waited, entry)

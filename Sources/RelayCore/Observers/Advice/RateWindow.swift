@@ -1,4 +1,4 @@
-// Counts events of the last second, or ten, in ten slots; for the limits head units have.
+// Counts events of a moving window in ten slots; for the limits head units have.
 
 /// A sum over a window that moves with the entries' time.
 struct RateWindow: Sendable {
@@ -10,8 +10,8 @@ struct RateWindow: Sendable {
     private var current = Int64.min
     private(set) var sum = 0
 
-    init(seconds: Int64) {
-        length = seconds * 1_000_000_000
+    init(milliseconds: Int64) {
+        length = milliseconds * 1_000_000
     }
 
     /// Returns the sum with `count` in it.

@@ -25,7 +25,8 @@ package final class TrafficAdvisor: TrafficConsumer {
 
     /// - Parameters:
     ///   - facts: Fed by this advisor.
-    ///   - sink: Gets each piece of advice when it is new, at most once per app, cause and minute.
+    ///   - sink: Gets each piece of advice when it is new, and again while it goes on, ever more
+    ///     rarely (`AdviceLimiter`).
     package init(
         facts: SessionFacts, sink: @escaping @Sendable (Advice) -> Void = { _ in }
     ) {
@@ -45,10 +46,9 @@ package final class TrafficAdvisor: TrafficConsumer {
                 state.rules.consider(entry, table)
                 for finding in state.rules.take() {
                     switch finding {
-                    case .new(let advice):
-                        state.keep(advice)
-                        news.append(advice)
+                    case .new(let advice): news.append(state.keep(advice))
                     case .again(let key, let time): state.count(key, at: time)
+                    case .withdrawn(let key): state.withdraw(key)
                     }
                 }
                 if case .event(.appClosed) = entry.content, let app = entry.app {
@@ -60,12 +60,12 @@ package final class TrafficAdvisor: TrafficConsumer {
         for advice in news { sink(advice) }
     }
 
-    /// Advice about a connected app, oldest first.
+    /// Advice about a connected app; what was seen last comes last.
     package func advice(about app: AppID) -> [Advice] {
         state.withLock { $0.kept[app] ?? [] }
     }
 
-    /// The latest advice about anybody, also about apps that left, oldest first.
+    /// The latest advice about anybody, also about apps that left; what was seen last comes last.
     package func recent() -> [Advice] {
         state.withLock { $0.recent }
     }
@@ -77,18 +77,24 @@ package final class TrafficAdvisor: TrafficConsumer {
 }
 
 extension TrafficAdvisor.State {
-    fileprivate mutating func keep(_ advice: Advice) {
+    /// Returns it with what was seen of it before.
+    fileprivate mutating func keep(_ advice: Advice) -> Advice {
         counts[advice.code, default: 0] += 1
         if let app = advice.app {
-            Self.append(advice, to: &kept[app, default: []], limit: TrafficAdvisor.keptPerApp)
+            _ = Self.keep(advice, in: &kept[app, default: []], limit: TrafficAdvisor.keptPerApp)
         }
-        Self.append(advice, to: &recent, limit: TrafficAdvisor.keptTogether)
+        return Self.keep(advice, in: &recent, limit: TrafficAdvisor.keptTogether)
     }
 
     fileprivate mutating func count(_ key: AdviceKey, at time: WallTime) {
         counts[key.code, default: 0] += 1
         if let app = key.app { Self.countAgain(key, at: time, in: &kept[app, default: []]) }
         Self.countAgain(key, at: time, in: &recent)
+    }
+
+    fileprivate mutating func withdraw(_ key: AdviceKey) {
+        if let app = key.app { kept[app]?.removeAll { $0.isAbout(key) } }
+        recent.removeAll { $0.isAbout(key) }
     }
 
     /// The connection is closed; `recent` still tells of it.
@@ -103,10 +109,22 @@ extension TrafficAdvisor.State {
         guard let index = list.lastIndex(where: { $0.isAbout(key) }) else { return }
         list[index].count += 1
         list[index].lastTime = time
+        if index < list.endIndex - 1 { list.append(list.remove(at: index)) }
     }
 
-    private static func append(_ advice: Advice, to list: inout [Advice], limit: Int) {
-        if list.count == limit { list.removeFirst() }
+    /// One piece per key: the words are those of the latest that was told.
+    private static func keep(
+        _ advice: Advice, in list: inout [Advice], limit: Int
+    ) -> Advice {
+        var advice = advice
+        if let index = list.lastIndex(where: { $0.isAbout(advice.key) }) {
+            let before = list.remove(at: index)
+            advice.count += before.count
+            advice.time = before.time
+        } else if list.count == limit {
+            list.removeFirst()
+        }
         list.append(advice)
+        return advice
     }
 }

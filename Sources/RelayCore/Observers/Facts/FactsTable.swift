@@ -7,10 +7,10 @@ package struct FactsTable: Sendable {
     /// Connected apps.
     package private(set) var apps: [AppID: AppFacts] = [:]
     package private(set) var headUnit = HeadUnitFacts()
-    /// Names of apps that left, oldest first.
-    package private(set) var departed: [(app: AppID, name: String)] = []
+    /// What is left of apps that left, oldest first.
+    package private(set) var departed: [(app: AppID, facts: DepartedApp)] = []
 
-    /// Departed apps whose names are kept: as many as the status shows, and some that left in
+    /// Departed apps that are kept: as many as the status shows, and some that left in
     /// between.
     private static let departedCount = 16
 
@@ -37,19 +37,25 @@ package struct FactsTable: Sendable {
             if let app = entry.app { apps[app] = AppFacts() }
         case .appClosed:
             guard let app = entry.app, let left = apps.removeValue(forKey: app) else { return }
-            guard let name = left.name else { return }
-            departed.append((app, name))
+            departed.append(
+                (
+                    app,
+                    DepartedApp(
+                        name: left.name, lastFailure: left.isRegistered ? nil : left.lastFailure)
+                ))
             if departed.count > Self.departedCount { departed.removeFirst() }
         case .linkOpened: headUnit = HeadUnitFacts()
         case .linkClosed:
             headUnit = HeadUnitFacts()
             for app in apps.keys { apps[app]?.endAllSessions() }
+        case .noticed(.garbage): if entry.app == nil { headUnit.garbageAt = entry.time }
         case .missed, .unanswered, .unansweredStart, .noticed: break
         }
     }
 
     private mutating func apply(_ control: ControlEntry, _ entry: TrafficEntry) {
         if entry.service == .rpc, control.type == .startServiceACK {
+            headUnit.answered(requestedAt: nil)
             let document = control.payload.document
             headUnit.learn(
                 from: document,
@@ -59,6 +65,13 @@ package struct FactsTable: Sendable {
     }
 
     private mutating func apply(_ rpc: RPCEntry, _ entry: TrafficEntry) {
+        if entry.direction == .fromAccessory {
+            if let request = rpc.request { headUnit.answered(requestedAt: request.time) }
+            if rpc.message.functionID == .onAppInterfaceUnregistered {
+                headUnit.learn(
+                    unregistered: rpc.message.parameters.string("reason"), at: entry.time)
+            }
+        }
         // In place: the facts of an app are too many to be taken out and put back.
         guard let app = entry.app, let index = apps.index(forKey: app) else { return }
         if rpc.message.functionID == .registerAppInterface, rpc.outcome?.success == true {
@@ -66,6 +79,13 @@ package struct FactsTable: Sendable {
         }
         apps.values[index].apply(rpc, entry, &recentPermissions)
     }
+}
+
+/// What is told of an app that is gone.
+package struct DepartedApp: Hashable, Sendable {
+    package var name: String?
+    /// Of one that was not registered at its end: why it may have given up.
+    package var lastFailure: String?
 }
 
 // MARK: - Control frames and streams of one app

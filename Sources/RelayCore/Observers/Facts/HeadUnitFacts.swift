@@ -14,8 +14,36 @@ package struct HeadUnitFacts: Hashable, Sendable {
     package var sdlVersion: String?
     /// Highest full protocol version it granted.
     package var protocolVersion: String?
+    /// It told an app that it is switched off, and has answered nothing since.
+    package var saidOff: SaidOff?
+    /// When it sent last what is no SDL frame.
+    package var garbageAt: WallTime?
+
+    /// OnAppInterfaceUnregistered with a reason that is about the head unit itself.
+    package struct SaidOff: Hashable, Sendable {
+        package var reason: String
+        package var time: WallTime
+    }
+
+    /// MOBILE_API, "AppInterfaceUnregisteredReason".
+    private static let offReasons: Set<String> = [
+        "IGNITION_OFF", "MASTER_RESET", "FACTORY_DEFAULTS",
+    ]
 
     package init() {}
+
+    /// From OnAppInterfaceUnregistered.
+    mutating func learn(unregistered reason: String?, at time: WallTime) {
+        guard let reason, Self.offReasons.contains(reason) else { return }
+        // Every app is told; since when counts.
+        saidOff = saidOff ?? SaidOff(reason: reason, time: time)
+    }
+
+    /// It granted a session, or answered what was asked since.
+    mutating func answered(requestedAt: WallTime?) {
+        guard let saidOff else { return }
+        if requestedAt.map({ $0 > saidOff.time }) ?? true { self.saidOff = nil }
+    }
 
     /// From a StartServiceACK of protocol 5.4 or later.
     mutating func learn(from document: BSONDocument?, version: String?) {

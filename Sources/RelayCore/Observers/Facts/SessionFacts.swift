@@ -9,9 +9,9 @@ package final class SessionFacts: TrafficConsumer {
 
     package init() {}
 
-    /// The name of an app that left not long ago.
-    package func name(ofDeparted app: AppID) -> String? {
-        state.withLock { table in table.departed.first { $0.app == app }?.name }
+    /// An app that left not long ago.
+    package func departed(_ app: AppID) -> DepartedApp? {
+        state.withLock { table in table.departed.first { $0.app == app }?.facts }
     }
 
     /// Connected apps that said anything so far.
