@@ -4,17 +4,12 @@ package import NIOCore
 
 /// Text of peers for people: one line, nothing that moves a cursor or hides what is there.
 package enum PrintableText {
-    /// Neither a control character (C0, DEL, C1), nor a line or paragraph separator, nor one that
-    /// reverses the direction of the text around it.
+    /// Whether a character may stand in a JSON line as it is (see `VisibleScalars`).
     package static func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.value {
-        case 0..<0x20, 0x7F..<0xA0, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069, 0xFEFF:
-            false
-        default: true
-        }
+        !VisibleScalars.isInvisible(scalar)
     }
 
-    /// Appends `text` without its control characters; tabs and line breaks become spaces.
+    /// Appends what is visible of `text`; tabs and line breaks become spaces.
     ///
     /// - Parameter limit: Unicode scalars after which the rest is replaced by "…".
     package static func append(_ text: String, to line: inout [UInt8], limit: Int = .max) {
@@ -43,6 +38,14 @@ package enum PrintableText {
     ) {
         var at = start
         var left = limit
+        var visible = VisibleScalars()
+        func put(_ scalar: Unicode.Scalar, _ isVisible: Bool) {
+            if isVisible {
+                UTF8.encode(scalar).map { line.append(contentsOf: $0) }
+            } else if scalar.properties.isWhitespace {
+                line.append(UInt8(ascii: " "))
+            }
+        }
         while at < text.count {
             guard left > 0 else {
                 line.append(contentsOf: "…".utf8)
@@ -51,29 +54,31 @@ package enum PrintableText {
             left -= 1
             let byte = text[at]
             if byte >= 0x20, byte < 0x7F, byte != UInt8(ascii: "\\") || !unescape {
-                line.append(byte)
+                // Nearly all of nearly every text; digits may begin an emoji.
+                if at + 1 < text.count, text[at + 1] < 0x80 {
+                    visible.finish(put)
+                    line.append(byte)
+                } else {
+                    visible.push(Unicode.Scalar(byte), put)
+                }
                 at += 1
             } else {
-                append(
-                    JSONText.scalar(text, &at, end: text.count, unescape: unescape), to: &line)
+                visible.push(
+                    JSONText.scalar(text, &at, end: text.count, unescape: unescape), put)
             }
         }
+        visible.finish(put)
     }
 
-    private static func append(_ scalar: Unicode.Scalar, to line: inout [UInt8]) {
-        if isPrintable(scalar) {
-            UTF8.encode(scalar).map { line.append(contentsOf: $0) }
-        } else if scalar.properties.isWhitespace {
-            line.append(UInt8(ascii: " "))
-        }
-    }
-
-    /// As JSON writes it: `\u001B`. Everything not printable is in the first plane.
+    /// As JSON writes it: `\u001B`, and two of these beyond the first plane.
     package static func appendEscape(_ scalar: Unicode.Scalar, to line: inout [UInt8]) {
-        line.append(contentsOf: "\\u".utf8)
-        for shift in [12, 8, 4, 0] as [UInt32] {
-            let digit = UInt8(truncatingIfNeeded: scalar.value >> shift & 0xF)
-            line.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "A") + digit - 10)
+        for unit in UTF16.encode(scalar) ?? .init() {
+            line.append(contentsOf: "\\u".utf8)
+            for shift in [12, 8, 4, 0] as [UInt16] {
+                let digit = UInt8(truncatingIfNeeded: unit >> shift & 0xF)
+                line.append(
+                    digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "A") + digit - 10)
+            }
         }
     }
 

@@ -1,3 +1,5 @@
+import SDLProtocol
+
 /// JSON passed on as it came, so that a script gets fields this relayctl does not know yet.
 ///
 /// Used by `--json`. Works on text: no decoding, no loss.
@@ -28,7 +30,7 @@ package enum JSONText {
         if json.utf8.allSatisfy({ $0 < 0x7F }) { return json }
         var kept = ""
         for scalar in json.unicodeScalars {
-            if scalar.value >= 0x7F, SafeText.isInvisible(scalar) || isSeparator(scalar) {
+            if scalar.value >= 0x7F, VisibleScalars.isInvisible(scalar) {
                 for unit in String(scalar).utf16 {
                     let digits = String(unit, radix: 16)
                     kept += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
@@ -38,9 +40,5 @@ package enum JSONText {
             }
         }
         return kept
-    }
-
-    private static func isSeparator(_ scalar: Unicode.Scalar) -> Bool {
-        scalar.value == 0x2028 || scalar.value == 0x2029
     }
 }

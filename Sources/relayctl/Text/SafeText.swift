@@ -1,3 +1,5 @@
+import SDLProtocol
+
 /// Text from apps and head units, made harmless for a terminal.
 ///
 /// Everything relayctl shows as text passes through `clean`, everything it passes on as JSON
@@ -12,6 +14,10 @@ package enum SafeText {
     /// character; line breaks and tabs become spaces. What is longer ends in "…".
     package static func clean(_ text: String) -> String {
         var kept = String.UnicodeScalarView()
+        var visible = VisibleScalars()
+        func put(_ scalar: Unicode.Scalar, _ isVisible: Bool) {
+            if isVisible { kept.append(scalar) }
+        }
         var scalars = text.unicodeScalars.makeIterator()
         while let scalar = scalars.next() {
             guard kept.count < maximumScalars else {
@@ -23,9 +29,8 @@ package enum SafeText {
             case 0x1B: skipEscapeSequence(&scalars)
             case 0x9B: skipControlSequence(&scalars)
             case 0x90, 0x98, 0x9D, 0x9E, 0x9F: skipControlString(&scalars)
-            case 0x09...0x0D, 0x85, 0x2028, 0x2029: kept.append(" ")
-            case 0x200D: kept.append(scalar)  // joins emoji, shows nothing by itself
-            default: if !isInvisible(scalar) { kept.append(scalar) }
+            case 0x09...0x0D, 0x85, 0x2028, 0x2029: visible.push(" ", put)
+            default: visible.push(scalar, put)
             }
         }
         return String(kept)
@@ -37,17 +42,21 @@ package enum SafeText {
         // Most lines.
         if text.unicodeScalars.allSatisfy(isHarmless) { return text }
         var kept = String.UnicodeScalarView()
+        var visible = VisibleScalars()
+        func put(_ scalar: Unicode.Scalar, _ isVisible: Bool) {
+            if isVisible { kept.append(scalar) }
+        }
         var scalars = text.unicodeScalars.makeIterator()
         while let scalar = scalars.next() {
             switch scalar.value {
             case 0x1B:
                 let colour = colour(&scalars)
+                visible.finish(put)
                 if keepingColours { kept.append(contentsOf: colour) }
             case 0x9B: skipControlSequence(&scalars)
             case 0x90, 0x98, 0x9D, 0x9E, 0x9F: skipControlString(&scalars)
-            case 0x09...0x0D, 0x85, 0x2028, 0x2029: kept.append(" ")
-            case 0x200D: kept.append(scalar)
-            default: if !isInvisible(scalar) { kept.append(scalar) }
+            case 0x09...0x0D, 0x85, 0x2028, 0x2029: visible.push(" ", put)
+            default: visible.push(scalar, put)
             }
         }
         return String(kept)
@@ -74,20 +83,9 @@ package enum SafeText {
         return .init()
     }
 
+    /// What is visible wherever it stands.
     private static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.value {
-        case 0x2028, 0x2029: false
-        case 0x200D: true
-        default: !isInvisible(scalar)
-        }
-    }
-
-    /// Control characters, and format characters: writing direction, zero-width spaces, tags.
-    static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
-        // Looking categories up would take longer than everything else that is done with a line.
-        if scalar.isASCII { return scalar.value < 0x20 || scalar.value == 0x7F }
-        let category = scalar.properties.generalCategory
-        return category == .control || category == .format
+        scalar.value != 0xFE0E && scalar.value != 0xFE0F && !VisibleScalars.isInvisible(scalar)
     }
 
     // Lengths of sequences by ECMA-48: "5.4 Control sequences", "5.6 Control strings".

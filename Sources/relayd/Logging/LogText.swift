@@ -1,32 +1,32 @@
 package import Logging
+import SDLProtocol
 
 // Text that is safe to show: names come from apps and head units, and may hold anything.
 
 /// Escaping for log lines.
 package enum LogText {
-    /// The text on one line, control characters made visible: what a peer sent can neither
-    /// forge a log line nor command the terminal.
+    /// The text on one line, what is invisible made visible (see `VisibleScalars`): what a peer
+    /// sent can neither forge a log line nor command the terminal.
     package static func oneLine(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: isControl) else { return text }
+        guard text.unicodeScalars.contains(where: mayBeInvisible) else { return text }
         var safe = ""
-        for scalar in text.unicodeScalars {
+        var visible = VisibleScalars()
+        func put(_ scalar: Unicode.Scalar, _ isVisible: Bool) {
             switch scalar {
             case "\n": safe += "\\n"
             case "\r": safe += "\\r"
             case "\t": safe += "\\t"
-            case _ where isControl(scalar): safe += "\\u{\(String(scalar.value, radix: 16))}"
+            case _ where !isVisible: safe += "\\u{\(String(scalar.value, radix: 16))}"
             default: safe.unicodeScalars.append(scalar)
             }
         }
+        for scalar in text.unicodeScalars { visible.push(scalar, put) }
+        visible.finish(put)
         return safe
     }
 
-    /// C0 and C1 controls, the line separators, and the marks that turn text around.
-    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.value {
-        case 0...0x1F, 0x7F...0x9F, 0x2028...0x202E, 0x2066...0x2069: true
-        default: false
-        }
+    private static func mayBeInvisible(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.value == 0xFE0E || scalar.value == 0xFE0F || VisibleScalars.isInvisible(scalar)
     }
 
     /// The text as a JSON string, quotes included.
@@ -39,9 +39,11 @@ package enum LogText {
             case "\n": json += "\\n"
             case "\r": json += "\\r"
             case "\t": json += "\\t"
-            case _ where isControl(scalar):
-                let hex = String(scalar.value, radix: 16)
-                json += "\\u" + String(repeating: "0", count: 4 - hex.utf8.count) + hex
+            case _ where VisibleScalars.isInvisible(scalar):
+                for unit in String(scalar).utf16 {
+                    let hex = String(unit, radix: 16)
+                    json += "\\u" + String(repeating: "0", count: 4 - hex.utf8.count) + hex
+                }
             default: json.unicodeScalars.append(scalar)
             }
         }

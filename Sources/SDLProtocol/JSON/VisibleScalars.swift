@@ -1,0 +1,72 @@
+// Which characters of a peer's text people get to see: one rule for the log, the tool and the control
+// API. Used by `PrintableText`, and by relayd's and relayctl's own texts.
+
+/// Tells visible characters from those that move a cursor, turn text around or make two different
+/// names look the same.
+///
+/// Hidden are, by Unicode's general category, control characters, format characters (directional
+/// marks, zero-width spaces, tags) and line separators, and what Unicode calls ignorable (fillers,
+/// variation selectors). Two of these are part of emoji and shown there: ZERO WIDTH JOINER between two
+/// of them, and the variation selectors behind one.
+package struct VisibleScalars: Sendable {
+    private static let joiner: Unicode.Scalar = "\u{200D}"
+
+    private var isAfterEmoji = false
+    /// Whether a joiner waits for what comes behind it.
+    private var holdsJoiner = false
+
+    package init() {}
+
+    /// Takes the next character of a text, and passes it on with whether it is visible; a joiner only
+    /// with the character behind it.
+    package mutating func push(
+        _ scalar: Unicode.Scalar, _ body: (_ scalar: Unicode.Scalar, _ isVisible: Bool) -> Void
+    ) {
+        if holdsJoiner {
+            holdsJoiner = false
+            let joins = Self.isEmoji(scalar)
+            body(Self.joiner, joins)
+            if !joins { isAfterEmoji = false }
+        }
+        if scalar == Self.joiner, isAfterEmoji {
+            holdsJoiner = true
+        } else if Self.isEmojiVariation(scalar) {
+            // Stays behind the emoji, for a joiner after it.
+            body(scalar, isAfterEmoji)
+        } else {
+            isAfterEmoji = scalar.properties.isEmoji
+            body(scalar, !Self.isInvisible(scalar))
+        }
+    }
+
+    /// The text is over.
+    package mutating func finish(
+        _ body: (_ scalar: Unicode.Scalar, _ isVisible: Bool) -> Void
+    ) {
+        if holdsJoiner { body(Self.joiner, false) }
+        self = VisibleScalars()
+    }
+
+    /// Whether a character is hidden wherever it stands; the joiner counts as hidden, the variation
+    /// selectors of emoji do not.
+    package static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
+        // Looking properties up would take longer than everything else that is done with a text.
+        if scalar.isASCII { return scalar.value < 0x20 || scalar.value == 0x7F }
+        let properties = scalar.properties
+        switch properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator: return true
+        default:
+            return properties.isDefaultIgnorableCodePoint && !isEmojiVariation(scalar)
+        }
+    }
+
+    /// VARIATION SELECTOR-15 and -16: as text, and as a picture.
+    private static func isEmojiVariation(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.value == 0xFE0E || scalar.value == 0xFE0F
+    }
+
+    /// Digits and © are emoji to Unicode, too, but nothing is joined to them.
+    private static func isEmoji(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.value > 0x2000 && scalar.properties.isEmoji
+    }
+}
