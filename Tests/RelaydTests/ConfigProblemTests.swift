@@ -109,6 +109,31 @@ struct ConfigProblemTests {
                 + "tag; text that begins with ! needs quotes"),
     ]
 
+    /// An alias stands for as much as its anchor, and that may be full of aliases.
+    private static let bomb =
+        "a: &a [x,x,x,x,x,x,x,x,x,x]\n"
+        + zip("bcdefghi", "abcdefgh").map { name, other in
+            "\(name): &\(name) [" + Array(repeating: "*\(other)", count: 10).joined(separator: ",")
+                + "]\n"
+        }.joined() + "? *i\n: log\nlisten: *i\n"
+
+    static let expansion = [
+        Case(
+            "alias", "limits:\n  tap_queue: &big 16 MiB\n  ring: *big\n",
+            "f:3:9: found the alias *big; a configuration has no aliases: write the value itself, in "
+                + "quotes if it begins with *"),
+        Case(
+            "aliases of aliases, also as keys", bomb,
+            "f:2:8: found the alias *a; a configuration has no aliases: write the value itself, in "
+                + "quotes if it begins with *"),
+        Case(
+            "nesting in brackets", "listen: " + String(repeating: "[", count: 17),
+            "f:1:24: nested more than 16 levels deep"),
+        Case(
+            "nesting in lines", "listen:\n  " + String(repeating: "- ", count: 100_000) + "x\n",
+            "f:2:33: nested more than 16 levels deep"),
+    ]
+
     static let values = [
         Case(
             "number in words", "apps:\n  maximum: many\n",
@@ -240,7 +265,8 @@ struct ConfigProblemTests {
             "f:2:6: not YAML: control characters are not allowed"),
         Case(
             "alias to nowhere", "accessory: *head\n",
-            "f:1:12: not YAML: found undefined alias"),
+            "f:1:12: found the alias *head; a configuration has no aliases: write the value itself, "
+                + "in quotes if it begins with *"),
         Case(
             "an address without quotes", "accessory: sim:\n",
             "f:1:15: not YAML: mapping values are not allowed in this context; "
@@ -249,7 +275,7 @@ struct ConfigProblemTests {
 
     @Test(
         "says where, what was found, what was expected and what to do",
-        arguments: keys + shapes + values + addresses + syntax)
+        arguments: keys + shapes + values + addresses + syntax + expansion)
     func explains(bad: Case) {
         #expect(Self.messages(bad.text) == bad.messages)
     }

@@ -1,4 +1,5 @@
 import RelayCore
+import RelayTesting
 import Testing
 import relayd
 
@@ -38,6 +39,50 @@ struct ConfigQuantityTests {
         arguments: ["", "KiB", "1 KB", "1k", "1.5 MiB", "-1", "9223372036854775807 GiB"])
     func noBytes(text: String) {
         #expect(Quantity.bytes(text) == nil)
+    }
+
+    @Test("whatever digits and units are written: a value or nil, never a trap")
+    func everyQuantity() {
+        var generator = SeededGenerator(seed: 7)
+        let digits = Array("0123456789")
+        let units = ["", "ms", "s", "m", "h", "B", "KiB", "MiB", "GiB", " ms", "-", "e9", "٣"]
+        for _ in 0..<20_000 {
+            let length = Int.random(in: 0...24, using: &generator)
+            let number = String(
+                (0..<length).compactMap { _ in digits.randomElement(using: &generator) })
+            let text = number + (units.randomElement(using: &generator) ?? "")
+            if let duration = Quantity.duration(text) {
+                let back = Quantity.text(duration)
+                #expect(duration >= .zero && !back.isEmpty, "\(text)")
+            }
+            if let bytes = Quantity.bytes(text) {
+                #expect(bytes >= 0 && Quantity.bytes(Quantity.text(bytes: bytes)) == bytes)
+            }
+        }
+        for seconds in [Int64.min, -1, 0, 1, .max] {
+            #expect(
+                !Quantity.text(Duration(secondsComponent: seconds, attosecondsComponent: 0)).isEmpty
+            )
+        }
+    }
+
+    @Test(
+        "every number of the schema is refused outside its range, whatever it is",
+        arguments: [
+            "9223372036854775807", "9223372036854775808", "-9223372036854775809", "1e400", "nan",
+            "-0",
+            "9223372036854775807h", "9223372036854775807 GiB", "-1s", ".inf", "0x7fffffffffffffff",
+            "99999999999999999999999999999999999999999999999999",
+        ])
+    func hugeValues(text: String) {
+        for option in ConfigSchema().options {
+            var config = Config()
+            var problems: [ConfigProblem] = []
+            let value = ConfigValue(.scalar(text, quoted: false), at: .flag("--x"))
+            option.apply(value, &config, &problems)
+            // Some take any text; none may take it as a number.
+            #expect(!problems.isEmpty || option.text(config) == text, "\(option.path)")
+        }
     }
 
     @Test("text and value are each other's inverse")

@@ -20,6 +20,7 @@ package struct ConfigBuilder {
     package mutating func add(yaml: String, file: String) {
         let source: YAMLSource
         do throws(YAMLSource.SyntaxError) {
+            try YAMLShape.check(yaml)
             source = try YAMLSource(yaml)
         } catch {
             let place = error.position

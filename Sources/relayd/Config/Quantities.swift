@@ -41,8 +41,12 @@ package enum Quantity {
 
     /// The duration in the largest unit that divides it.
     package static func text(_ duration: Duration) -> String {
+        // Whole milliseconds; far beyond every option's range, the nearest that can be counted.
         let (seconds, attoseconds) = duration.components
-        let milliseconds = Int(seconds) * 1_000 + Int(attoseconds / 1_000_000_000_000_000)
+        let (whole, isTooLong) = Int(seconds).multipliedReportingOverflow(by: 1_000)
+        let (sum, overflow) = whole.addingReportingOverflow(
+            Int(attoseconds / 1_000_000_000_000_000))
+        let milliseconds = isTooLong || overflow ? (seconds < 0 ? Int.min : .max) : sum
         let unit = durationUnits.last {
             milliseconds.isMultiple(of: $0.milliseconds) && milliseconds >= $0.milliseconds
         }
