@@ -79,20 +79,30 @@ package struct RelaydStatus: Codable, Sendable, Equatable {
     package let startedAt: Timestamp
     /// How long it has been running, in whole seconds, by a clock nobody can set.
     package var uptimeSeconds: Int
+    /// The systemd unit it runs as, e.g. "relayd@left.service"; left out when systemd did not start
+    /// it.
+    package var unit: String?
+    /// Why the latest reload of the configuration was refused; left out once one is accepted.
+    package var refusedConfiguration: String?
 
     package init(
-        version: String = Version.current, pid: Int, startedAt: Timestamp, uptimeSeconds: Int
+        version: String = Version.current, pid: Int, startedAt: Timestamp, uptimeSeconds: Int,
+        unit: String? = nil, refusedConfiguration: String? = nil
     ) {
         self.version = version
         self.pid = pid
         self.startedAt = startedAt
         self.uptimeSeconds = uptimeSeconds
+        self.unit = unit
+        self.refusedConfiguration = refusedConfiguration
     }
 
     enum CodingKeys: String, CodingKey {
         case version, pid
         case startedAt = "started_at"
         case uptimeSeconds = "uptime_seconds"
+        case unit
+        case refusedConfiguration = "refused_configuration"
     }
 }
 

@@ -69,8 +69,8 @@ package struct AppListener: Sendable {
                     address.host == "::"
                     ? bootstrap.serverChannelOption(ipv6(IPV6_V6ONLY), value: Int(onlyIPv6))
                     : bootstrap
-                channels.append(
-                    try await bootstrap.bind(host: address.host, port: address.port).get())
+                let place = try await HostLookup.address(of: address, on: relay.loop)
+                channels.append(try await bootstrap.bind(to: place).get())
             } catch {
                 for channel in channels { try? await channel.close() }
                 throw ListenError(address: address, cause: error)
@@ -140,7 +140,7 @@ package struct AppListener: Sendable {
     package var addresses: [ListenAddress] {
         channels.compactMap(\.localAddress).compactMap { address in
             guard let host = address.ipAddress, let port = address.port else { return nil }
-            return ListenAddress(host: host, port: port)
+            return ListenAddress(host: host + (address.zone.map { "%\($0)" } ?? ""), port: port)
         }
     }
 
@@ -154,18 +154,24 @@ extension ListenAddress {
     package func sharesPort(with others: [ListenAddress]) -> Bool {
         port != 0 && others.contains { $0.port == port && !$0.host.contains(":") }
     }
+}
 
-    /// Every address:port an app can use: a wildcard stands for each of the machine's addresses.
-    package func reachable() -> [ListenAddress] {
-        guard host == "0.0.0.0" || host == "::" else { return [self] }
-        let isIPv6 = host == "::"
-        let devices = (try? System.enumerateDevices()) ?? []
-        let hosts = devices.compactMap(\.address).compactMap { address -> String? in
-            guard let ip = address.ipAddress else { return nil }
-            // Link-local IPv6 needs a zone, which differs on the app's machine.
-            return isIPv6 == ip.contains(":") && !ip.hasPrefix("fe80:") ? ip : nil
+extension SocketAddress {
+    /// The interface that a link-local IPv6 address belongs to, such as "eth0".
+    fileprivate var zone: String? {
+        // sin6_scope_id, the last member of sockaddr_in6 (ipv6(7)).
+        let (offset, size) = (24, 28)
+        let index = withSockAddr { address, length in
+            self.protocol == .inet6 && length >= size
+                ? UnsafeRawPointer(address).loadUnaligned(fromByteOffset: offset, as: UInt32.self)
+                : 0
         }
-        guard !hosts.isEmpty else { return [self] }
-        return hosts.map { ListenAddress(host: $0, port: port) }
+        guard index != 0 else { return nil }
+        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(IF_NAMESIZE)) { name in
+            guard let base = name.baseAddress, if_indextoname(index, base) != nil else {
+                return nil
+            }
+            return String(cString: base)
+        }
     }
 }

@@ -129,7 +129,7 @@ package struct Arguments: ParsableArguments {
               0   stopped as asked; with --check-config: the configuration is good
               1   anything else, such as a port that is taken
               64  the command line was not understood
-              78  the configuration is not good
+              78  the configuration is not good, or names what is not there, such as a group
             """,
         version: Version.current)
 

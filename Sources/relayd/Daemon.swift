@@ -31,14 +31,15 @@ struct Daemon {
         }
     }
 
-    /// Runs until SIGTERM or SIGINT; SIGHUP reloads the configuration. On a terminal SIGHUP means
-    /// that nobody looks any more, and ends relayd.
+    /// Runs until SIGTERM or SIGINT; SIGHUP reloads the configuration, or ends a relayd whose
+    /// terminal is gone (see `HangUp`).
     ///
     /// - Throws: What keeps relayd from starting, written for people.
     func run() async throws {
         // Before there is anything to clean up, and before anybody is told that relayd runs: a
         // signal that comes at once must end it as politely as a later one.
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup)
+        let hangUp = HangUp.now
         outputs.mark(accessory: config.accessory)
         // One loop for the link and its apps, where routing is a method call; everything else
         // shares another, so that it cannot get in the way.
@@ -75,10 +76,12 @@ struct Daemon {
             relay: relay, accessory: accessory, facts: facts, advisor: advisor,
             outputs: outputs, effective: effective, specification: specification.report,
             crowd: crowd)
-        let systemd = SystemdNotifier(logger: Logger(label: "systemd")) {
-            // A sign of life only counts when the relay's own loop turns.
-            (try? await loop.submit {}.get()) != nil
-        }
+        let systemd = SystemdNotifier(
+            logger: Logger(label: "systemd"), farewell: { reporter.farewellTimeout },
+            isAlive: {
+                // A sign of life only counts when the relay's own loop turns.
+                (try? await loop.submit {}.get()) != nil
+            })
         let statusLine = StatusLine(reporter: reporter, systemd: systemd)
         let makeSupervisor: @Sendable (AccessoryAddress, any AccessoryTransport) -> LinkSupervisor =
             {
@@ -107,6 +110,7 @@ struct Daemon {
         let reloader = Reloader(
             running: effective, load: load, systemd: systemd, logger: logger,
             status: { try? await reporter.snapshot().summary },
+            refused: { reporter.refused($0) },
             apply: { plan in
                 // First what may fail: then nothing has changed yet.
                 let address = try AccessoryAddress(plan.config.accessory)
@@ -136,7 +140,7 @@ struct Daemon {
                         because: "the configuration names another accessory: "
                             + plan.config.accessory)
                 }
-                events.add(.control, "configuration reloaded: \(plan.summary)")
+                events.add(.control, "configuration reloaded: \(plan.summary())")
             })
 
         // From here on the machine is touched; a second relayd stops before anything of it.
@@ -169,7 +173,7 @@ struct Daemon {
         systemd.ready(status: try await reporter.snapshot().summary)
         // Stopped in reverse: systemd hears first, then sessions end and the last lines are
         // written; the control socket answers until the end.
-        var group = ServiceGroupConfiguration(
+        let group = ServiceGroupConfiguration(
             services: [
                 .init(service: control),
                 .init(
@@ -179,30 +183,47 @@ struct Daemon {
                 .init(service: statusLine, successTerminationBehavior: .ignore),
                 .init(service: systemd, successTerminationBehavior: .ignore),
             ], logger: Self.quiet)
-        group.maximumGracefulShutdownDuration = .seconds(10)
         try await Self.run(
-            ServiceGroup(configuration: group), until: signals, reload: { reloader.request() })
+            ServiceGroup(configuration: group), until: signals, hangUp: hangUp,
+            stopTime: { StopTime.needed(farewell: reporter.farewellTimeout) },
+            reload: { reloader.request() }, logger: logger)
         logger.info("stopped")
         try? await relayGroup.shutdownGracefully()
     }
 
     /// Runs the services until one of them fails or a signal stops them.
+    ///
+    /// - Parameter stopTime: how long they may take to stop; asked when they are told to.
     private static func run(
-        _ services: ServiceGroup, until signals: UnixSignalsSequence,
-        reload: @escaping @Sendable () -> Void
+        _ services: ServiceGroup, until signals: UnixSignalsSequence, hangUp: HangUp,
+        stopTime: @escaping @Sendable () -> Duration, reload: @escaping @Sendable () -> Void,
+        logger: Logger
     ) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
-            defer { group.cancelAll() }
+            group.addTask { try await services.run() }
             group.addTask {
                 for await signal in signals {
-                    if signal == .sighup, isatty(STDIN_FILENO) == 0 {
+                    if signal == .sighup, hangUp.verdict() == .reload {
                         reload()
                     } else {
                         await services.triggerGracefulShutdown()
+                        break
                     }
                 }
+                let time = stopTime()
+                // Not `Task.sleep`: it would start the system's thread pool (see `LoopExecutor`).
+                let timer = LoopExecutor.shared.loop.scheduleTask(in: TimeAmount(time)) {}
+                try await withTaskCancellationHandler {
+                    try await timer.futureResult.get()
+                    logger.error(
+                        "the stop takes longer than \(Quantity.text(time)): it is cut short")
+                } onCancel: {
+                    timer.cancel()
+                }
             }
-            try await services.run()
+            // Whichever ends first; the services, unless their stop hangs.
+            defer { group.cancelAll() }
+            try await group.next()
         }
     }
 
@@ -258,7 +279,7 @@ struct Daemon {
         _ addresses: [ListenAddress], control: ControlServer, inherited: InheritedSockets,
         logger: Logger
     ) async throws {
-        let reachable = addresses.flatMap { $0.reachable() }.map(\.description)
+        let reachable = ReachableAddresses.ofThisMachine.of(addresses).map(\.description)
         logger.notice(
             """
             relayd \(Version.current): head unit \(config.accessory), \

@@ -46,7 +46,20 @@ package struct Relayd: AsyncParsableCommand {
             await outputs.flush()
             Self.complain("relayd: \(error)")
             SystemdNotifier.failed("\(error)")
-            throw ExitCode.failure
+            throw ExitCode(Self.isMatterOfConfiguration(error) ? ConfigErrors.exitCode : 1)
+        }
+    }
+
+    /// Whether it will not get better by trying again: the unit does not restart relayd then.
+    private static func isMatterOfConfiguration(_ error: any Error) -> Bool {
+        switch error {
+        case is ConfigErrors, is InheritedSocketError: return true
+        case let error as ControlListenerError:
+            switch error {
+            case .unknownGroup, .groupNotPermitted, .notASocket: return true
+            default: return false
+            }
+        default: return false
         }
     }
 

@@ -19,6 +19,7 @@ final class StatusReporter: Sendable {
     private let crowd: ControlCrowd
     private let startedAt = Timestamp.now
     private let started = ContinuousClock.now
+    private let refusedConfiguration = Mutex<String?>(nil)
     private let server = Mutex(ServerCondition.listening([], isInherited: false))
 
     init(
@@ -44,6 +45,14 @@ final class StatusReporter: Sendable {
         self.effective.withLock { $0 = effective }
     }
 
+    /// How long the head unit has to confirm the end of its sessions.
+    var farewellTimeout: Duration { effective.withLock { $0.config.sessions.farewellTimeout } }
+
+    /// Why the latest reload was refused; nil once one is accepted.
+    func refused(_ reason: String?) {
+        refusedConfiguration.withLock { $0 = reason }
+    }
+
     /// Every option in force, and where its value is from.
     var configuration: ConfigReport {
         var report = effective.withLock { $0 }.report
@@ -57,7 +66,9 @@ final class StatusReporter: Sendable {
         let uptime = Int(started.duration(to: .now).components.seconds)
         return StatusSnapshot(
             relayd: RelaydStatus(
-                pid: Int(getpid()), startedAt: startedAt, uptimeSeconds: uptime),
+                pid: Int(getpid()), startedAt: startedAt, uptimeSeconds: uptime,
+                unit: SystemdUnit.ofThisProcess?.name,
+                refusedConfiguration: refusedConfiguration.withLock { $0 }),
             accessory: accessoryStatus(hub.link),
             link: linkStatus(hub),
             server: serverStatus(hub),
@@ -127,7 +138,8 @@ final class StatusReporter: Sendable {
             case .failed(let reason): (.failed, [], reason)
             }
         return ServerStatus(
-            state: state, endpoints: addresses.flatMap { $0.reachable() }.map(\.description),
+            state: state,
+            endpoints: ReachableAddresses.ofThisMachine.of(addresses).map(\.description),
             connections: hub.apps.count, refusedCount: Int(hub.refusedConnections), reason: reason,
             inherited: condition.isInherited ? true : nil)
     }

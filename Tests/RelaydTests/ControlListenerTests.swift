@@ -33,6 +33,25 @@ import relayd
         #expect(lstat(listener.path, &info) == 0 && info.st_gid == getegid())
     }
 
+    @Test("a group may be given by its number, also one without a name") func groupNumber() throws {
+        let test = try ControlTestServer()
+        defer { test.cleanUp() }
+        // Only root may give a file to a group it is not in.
+        let number = getuid() == 0 ? 54_321 : getegid()
+        let listener = try ControlListener(.init(socketPath: test.path, group: "\(number)"))
+        var info = stat()
+        #expect(lstat(listener.path, &info) == 0 && info.st_gid == number)
+    }
+
+    @Test("no number stands for \"as it is\"", arguments: ["4294967295", "4294967296", "-1"])
+    func noGroupNumber(text: String) throws {
+        let test = try ControlTestServer()
+        defer { test.cleanUp() }
+        #expect(throws: ControlListenerError.unknownGroup(text)) {
+            _ = try ControlListener(.init(socketPath: test.path, group: text))
+        }
+    }
+
     @Test("an unknown group is an error that says so, and leaves no socket behind")
     func unknownGroup() throws {
         let test = try ControlTestServer()

@@ -16,7 +16,7 @@ struct ReloadPlanTests {
     func unchanged() {
         let plan = plan(Config(), Config())
         #expect(plan.applied.isEmpty && plan.needingRestart.isEmpty)
-        #expect(plan.summary == "nothing has changed")
+        #expect(plan.summary(unit: nil) == "nothing has changed")
     }
 
     @Test("what can change at run time does, the rest waits for a restart and is named")
@@ -32,10 +32,11 @@ struct ReloadPlanTests {
         #expect(plan.config.apps.holdTimeout == .seconds(5))
         #expect(plan.config.limits.ring == Config().limits.ring)
         #expect(
-            plan.summary == """
+            plan.summary(unit: SystemdUnit(name: "relayd@left.service")) == """
                 changed apps.hold_timeout, log.level; limits.ring, control.mode need a restart: \
-                systemctl restart relayd
+                systemctl restart relayd@left
                 """)
+        #expect(plan.summary(unit: nil).hasSuffix("limits.ring, control.mode need a restart"))
     }
 
     @Test("what waits for a restart is named again at the next reload")
@@ -51,7 +52,7 @@ struct ReloadPlanTests {
         var wanted = Config()
         wanted.apps.framesPerSecond = 0
         #expect(
-            plan(Config(), wanted).summary
+            plan(Config(), wanted).summary(unit: nil)
                 == "changed apps.frames_per_second (for new connections)")
     }
 

@@ -9,6 +9,9 @@ import relayd
 
 @Suite("SystemdNotifier")
 struct SystemdNotifierTests {
+    /// One second for the head unit, ten for the rest.
+    private static let stopping =
+        "STOPPING=1\nEXTEND_TIMEOUT_USEC=11000000\nSTATUS=ending sessions"
     private static let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
 
     /// Notifications as they are sent, to wait for.
@@ -38,7 +41,7 @@ struct SystemdNotifierTests {
         #expect(await heard.next() == "STATUS=connected")
         #expect(await heard.next() == "STATUS=app \"a\\nREADY=0\"")
         await group.triggerGracefulShutdown()
-        #expect(await heard.next() == "STOPPING=1\nSTATUS=ending sessions")
+        #expect(await heard.next() == Self.stopping)
         try await ended
     }
 
@@ -90,7 +93,7 @@ struct SystemdNotifierTests {
         await group.triggerGracefulShutdown()
         var last = await heard.next()
         while last == "WATCHDOG=1" { last = await heard.next() }
-        #expect(last == "STOPPING=1\nSTATUS=ending sessions")
+        #expect(last == Self.stopping)
         try await ended
     }
 
@@ -111,7 +114,7 @@ struct SystemdNotifierTests {
         for await _ in asked { break }
         await group.triggerGracefulShutdown()
         var heard = inbox.makeAsyncIterator()
-        #expect(await heard.next() == "STOPPING=1\nSTATUS=ending sessions")
+        #expect(await heard.next() == Self.stopping)
         releaser.finish()
         try await ended
     }
@@ -138,7 +141,7 @@ struct SystemdNotifierTests {
                 async let ended: Void = group.run()
                 #expect(await receive(descriptor) == "WATCHDOG=1")
                 await group.triggerGracefulShutdown()
-                #expect(await receive(descriptor) == "STOPPING=1\nSTATUS=ending sessions")
+                #expect(await receive(descriptor) == Self.stopping)
                 try await ended
 
                 setenv("WATCHDOG_PID", "1", 1)

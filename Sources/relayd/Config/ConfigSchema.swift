@@ -114,7 +114,7 @@ package struct ConfigSchema {
                 .duration(.seconds(1)...(.seconds(600)))),
             ConfigOption(
                 "sessions.farewell_timeout", \.sessions.farewellTimeout,
-                .duration(.zero...(.seconds(60)))),
+                .duration(.zero...StopTime.maximumFarewell)),
             ConfigOption(
                 "sessions.secondary_transports", \.sessions.secondaryTransports,
                 .choice(RelayConfiguration.SecondaryTransports.allCases)),

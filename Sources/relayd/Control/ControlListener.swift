@@ -125,6 +125,7 @@ package final class ControlListener: Sendable {
 // MARK: - In the order of init
 
 extension ControlListener {
+    /// By name, else by number, as chown(1) reads it.
     private static func groupID(_ name: String) throws(ControlListenerError) -> gid_t {
         var entry = group()
         var found: UnsafeMutablePointer<group>?
@@ -133,8 +134,10 @@ extension ControlListener {
         let status = withUnsafeTemporaryAllocation(of: CChar.self, capacity: size) { buffer in
             getgrnam_r(name, &entry, buffer.baseAddress, size, &found)
         }
-        guard status == 0, found != nil else { throw .unknownGroup(name) }
-        return entry.gr_gid
+        if status == 0, found != nil { return entry.gr_gid }
+        // The highest number means "as it is" to chown(2).
+        guard let number = gid_t(name), number != gid_t.max else { throw .unknownGroup(name) }
+        return number
     }
 
     private static func groupOwning(_ path: String) -> gid_t? {

@@ -63,7 +63,9 @@ package struct ReloadPlan: Sendable {
     }
 
     /// What is said in the log: one sentence.
-    package var summary: String {
+    ///
+    /// - Parameter unit: what systemd calls this relayd; nil when it did not start it.
+    package func summary(unit: SystemdUnit? = .ofThisProcess) -> String {
         var parts: [String] = []
         if !applied.isEmpty {
             let names = applied.map {
@@ -73,9 +75,8 @@ package struct ReloadPlan: Sendable {
         }
         if !needingRestart.isEmpty {
             let verb = needingRestart.count == 1 ? "needs" : "need"
-            parts.append(
-                "\(needingRestart.joined(separator: ", ")) \(verb) a restart: "
-                    + "systemctl restart relayd")
+            let command = unit.map { ": \($0.command("restart"))" } ?? ""
+            parts.append("\(needingRestart.joined(separator: ", ")) \(verb) a restart\(command)")
         }
         return parts.isEmpty ? "nothing has changed" : parts.joined(separator: "; ")
     }

@@ -19,6 +19,7 @@ actor Reloader: Service {
     private let apply: Apply
     private let systemd: SystemdNotifier
     private let status: @Sendable () async -> String?
+    private let refused: @Sendable (String?) -> Void
     private let logger: Logger
     private let requests: AsyncStream<Void>
     private let requested: AsyncStream<Void>.Continuation
@@ -26,16 +27,20 @@ actor Reloader: Service {
     /// A signal came during a reload, which may have read the file before its last change.
     private var isWantedAgain = false
 
-    /// - Parameter status: the status line once the reload is over.
+    /// - Parameters:
+    ///   - status: the status line once the reload is over.
+    ///   - refused: hears why a configuration was refused, and nil when one is accepted.
     init(
         running: EffectiveConfig, load: @escaping Load, systemd: SystemdNotifier, logger: Logger,
-        status: @escaping @Sendable () async -> String?, apply: @escaping Apply
+        status: @escaping @Sendable () async -> String?,
+        refused: @escaping @Sendable (String?) -> Void, apply: @escaping Apply
     ) {
         self.running = running
         self.load = load
         self.apply = apply
         self.systemd = systemd
         self.status = status
+        self.refused = refused
         self.logger = logger
         // Requests during a reload are one more reload.
         (requests, requested) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
@@ -81,16 +86,18 @@ actor Reloader: Service {
             let plan = ReloadPlan(from: running, to: try load())
             try await apply(plan)
             running = plan.effective
+            refused(nil)
             if plan.needingRestart.isEmpty {
-                logger.notice("configuration reloaded: \(plan.summary)")
+                logger.notice("configuration reloaded: \(plan.summary())")
             } else {
-                logger.warning("configuration reloaded: \(plan.summary)")
+                logger.warning("configuration reloaded: \(plan.summary())")
             }
             systemd.reloaded(note: nil, status: await status())
             return plan.report
         } catch {
             logger.error("configuration refused, the old one stays: \(error)")
             let first = "\(error)".split(separator: "\n").first.map(String.init) ?? "\(error)"
+            refused(first)
             systemd.reloaded(
                 note: "configuration refused, the old one stays: \(first)", status: await status())
             throw APIError(

@@ -41,7 +41,9 @@ package struct Dashboard: Sendable {
         self.listener = listener
         report = DashboardReport(
             enabled: listener != nil,
-            url: listener.map { "http://\($0.address.reachable().first ?? $0.address)/" },
+            url: listener.map {
+                "http://\(ReachableAddresses.ofThisMachine.of([$0.address]).first ?? $0.address)/"
+            },
             token: listener.map { _ in token.text }, reason: problem)
     }
 
