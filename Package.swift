@@ -79,7 +79,7 @@ let package = Package(
             name: "relayd",
             dependencies: [
                 "RelayCore", "AccessoryLinks", "ControlAPI", "SDLProtocol", "DidYouMean", "CShims",
-                "CSystemd",
+                "CSystemd", "CYAMLShape",
                 nioCore, nioPosix, logging, lifecycle, unixSignals, arguments,
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -98,6 +98,9 @@ let package = Package(
             swiftSettings: settings),
         // What Glibc's Swift module leaves out (termios2, ucred, …).
         .target(name: "CShims"),
+        // Looks at a YAML text before Yams does.
+        .target(
+            name: "CYAMLShape", dependencies: [.product(name: "Yams", package: "Yams")]),
         .systemLibrary(
             name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .systemLibrary(
@@ -152,7 +155,7 @@ let package = Package(
                 "relayd", "ControlAPI", "AccessoryLinks", "RelayCore", "RelayTesting",
                 "SDLProtocol", nioCore, nioPosix, logging, lifecycle, arguments,
             ],
-            swiftSettings: settings),
+            swiftSettings: daemonSettings),
         .testTarget(
             name: "RelayctlTests",
             dependencies: [

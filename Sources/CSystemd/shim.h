@@ -1,4 +1,3 @@
 /* The parts of libsystemd relayd uses: readiness, watchdog (sd-daemon) and the journal. */
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-journal.h>
-#include <systemd/sd-login.h>

@@ -1,7 +1,6 @@
 // Which unit of systemd this process is, for messages that name it. Asked by the status and by
 // `ReloadPlan`.
 
-internal import CSystemd
 internal import Glibc
 
 /// A service that systemd has started.
@@ -21,18 +20,22 @@ package struct SystemdUnit: Sendable, Equatable {
         // Set by systemd 248 and later for the process it starts (systemd.exec(5)).
         guard let text = getenv("SYSTEMD_EXEC_PID"), Int32(String(cString: text)) == getpid()
         else { return nil }
-        return found(sd_pid_get_user_unit).map { SystemdUnit(name: $0, isUsers: true) }
-            ?? found(sd_pid_get_unit).map { SystemdUnit(name: $0) }
+        guard let bytes = try? ConfigFile.read("/proc/self/cgroup") else { return nil }
+        return SystemdUnit(cgroups: String(decoding: bytes, as: UTF8.self))
     }()
 
-    private static func found(
-        _ ask: (pid_t, UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?) -> CInt
-    ) -> String? {
-        var name: UnsafeMutablePointer<CChar>?
-        guard ask(0, &name) >= 0, let name else { return nil }
-        defer { free(name) }
-        let unit = String(cString: name)
-        return unit.hasSuffix(".service") ? unit : nil
+    /// The unit in the text of /proc/PID/cgroup (cgroups(7)): the last service in the path of
+    /// systemd's own hierarchy, which is a user's below `user@1000.service`.
+    package init?(cgroups text: String) {
+        // "0::/system.slice/relayd.service", before cgroup v2 "1:name=systemd:/system.slice/…".
+        let line = text.split(separator: "\n").first { line in
+            line.hasPrefix("0::") || line.contains(":name=systemd:")
+        }
+        guard let path = line?.split(separator: ":", maxSplits: 2).last else { return nil }
+        let services = path.split(separator: "/").filter { $0.hasSuffix(".service") }
+        guard let name = services.last, name == path.split(separator: "/").last else { return nil }
+        let isUsers = services.dropLast().contains { $0.hasPrefix("user@") }
+        self.init(name: String(name), isUsers: isUsers)
     }
 
     /// The command that does it to this unit, such as "systemctl restart relayd@left".
