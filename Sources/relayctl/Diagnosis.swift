@@ -38,8 +38,13 @@ package struct Diagnosis: Codable, Sendable, Equatable {
 
     /// relayd cannot be asked.
     ///
-    /// - Parameter configuration: what relayd would say to its configuration, if it can be had.
-    package init(unreachable error: ControlClientError, configuration: ConfigurationCheck? = nil) {
+    /// - Parameters:
+    ///   - configuration: what relayd would say to its configuration, if it can be had.
+    ///   - unit: what systemd knows of it.
+    package init(
+        unreachable error: ControlClientError, configuration: ConfigurationCheck? = nil,
+        unit: UnitReport? = nil
+    ) {
         let parts = "\(error)".split(separator: "→", maxSplits: 1)
         let text = parts[0].split(separator: "\n").joined(separator: " ")
         let remedy = parts.dropFirst().first.map { $0.drop { $0 == " " }.description }
@@ -56,6 +61,10 @@ package struct Diagnosis: Codable, Sendable, Equatable {
             }
             ok("configuration", configuration.text)
         }
+        if case .notRunning = error, let unit, let reason = unit.whyItDoesNotRun {
+            fail("daemon", reason, unit.remedy)
+            return
+        }
         fail(
             "daemon", text, remedy ?? "look at its log: journalctl -u relayd; then restart it")
     }
@@ -64,11 +73,12 @@ package struct Diagnosis: Codable, Sendable, Equatable {
     ///   - configuration: what relayd says to the file it has read, if it can be had.
     ///   - specification: what relayd compares RPCs with.
     ///   - firewall: Name of the firewall that runs here, if any is known to.
+    ///   - unit: what systemd knows of the unit whose sockets apps connect to.
     ///   - now: The moment ages are counted to.
     package init(
         _ status: StatusSnapshot, advice: [AdviceReport], socket: String,
         configuration: ConfigurationCheck? = nil, specification: SpecificationReport? = nil,
-        firewall: String? = nil, now: Timestamp = .now
+        firewall: String? = nil, unit: UnitReport? = nil, now: Timestamp = .now
     ) {
         ok("daemon", "relayd \(status.relayd.version) runs (pid \(status.relayd.pid)) on \(socket)")
         if let configuration, configuration.isGood {
@@ -80,6 +90,12 @@ package struct Diagnosis: Codable, Sendable, Equatable {
                 "relayd runs with what it has read before; it would not start again:"
                     + " \(configuration.text)", "correct it, then: relayctl reload")
         }
+        if let refused = status.relayd.refusedConfiguration {
+            hint(
+                "configuration",
+                "the latest reload was refused, the old one is in force: \(refused)",
+                "correct it, then: relayctl reload")
+        }
         if let specification, let problem = specification.problem {
             hint(
                 "specification",
@@ -88,7 +104,7 @@ package struct Diagnosis: Codable, Sendable, Equatable {
                 "correct the file or rpc_spec, then restart relayd")
         }
         guard checkHeadUnit(status.accessory, now) else { return }
-        guard checkPort(status.server, firewall) else { return }
+        guard checkPort(status.server, firewall, unit) else { return }
         let connected = Set(status.apps.map(\.id))
         // What is over, or was about an app that left, is no state of this chain.
         let current = advice.filter { advice in
@@ -141,7 +157,9 @@ package struct Diagnosis: Codable, Sendable, Equatable {
         return true
     }
 
-    private mutating func checkPort(_ server: ServerStatus, _ firewall: String?) -> Bool {
+    private mutating func checkPort(
+        _ server: ServerStatus, _ firewall: String?, _ unit: UnitReport?
+    ) -> Bool {
         guard server.state == .listening else {
             let isOff = server.state == .off
             fail(
@@ -154,7 +172,18 @@ package struct Diagnosis: Codable, Sendable, Equatable {
         let isLocal = server.endpoints.allSatisfy {
             $0.hasPrefix("127.") || $0.hasPrefix("[::1]")
         }
-        if isLocal {
+        let filtered = server.endpoints.filter { unit?.filter?.keepsOut(endpoint: $0) == true }
+        if let unit, !filtered.isEmpty {
+            let network = filtered.first ?? ""
+            hint(
+                "port",
+                "apps can connect to \(places), but not from the network of "
+                    + "\(filtered.joined(separator: ", ")): \(unit.name) lets none but this machine and "
+                    + "the networks of its IPAddressAllow= in, and tells nobody",
+                "if apps are to come from there: sudo systemctl edit \(unit.name), add "
+                    + "[\(unit.section)] and IPAddressAllow=NETWORK (such as that of \(network)), "
+                    + "then restart it")
+        } else if isLocal {
             hint(
                 "port", "apps can connect to \(places): only apps on this machine",
                 "for others: relayd --listen 0.0.0.0:\(port), or "
@@ -225,11 +254,7 @@ package struct Diagnosis: Codable, Sendable, Equatable {
                     + words[0])
             lines += words.dropFirst()
             if let remedy = check.remedy {
-                var words = Paragraph.words(
-                    "→ " + SafeText.line(remedy), used: Self.indent, width: width,
-                    indent: Self.indent)
-                words[0] = String(repeating: " ", count: Self.indent) + words[0]
-                lines += words
+                lines += RemedyText.lines(remedy, width: width, indent: Self.indent)
             }
         }
         return lines.map { $0 + "\n" }.joined()

@@ -83,7 +83,8 @@ struct BugReportTests {
                 }
 
                 let file = relayd.directory.file("report.tar.gz")
-                let report = try await relayd.relayctl("bugreport", "--file", file)
+                let report = try await relayd.relayctl(
+                    "bugreport", "--with-payloads", "--file", file)
                 #expect(report.ending == .exited(0), "\(report.errors)")
                 let text = try await Self.unpacked(file)
                 for secret in Secret.texts {
@@ -103,6 +104,15 @@ struct BugReportTests {
                     "carries no hash ID, expected [redacted]", "\"schema\"",
                 ] {
                     #expect(text.contains(words), "\(words)")
+                }
+                // Unless they are asked for, parameters stay here altogether.
+                let plain = relayd.directory.file("plain.tar.gz")
+                let other = try await relayd.relayctl("bugreport", "--file", plain)
+                #expect(other.output.contains("the IP addresses they came from"))
+                let rest = try await Self.unpacked(plain)
+                #expect(rest.contains("DialNumber") && rest.contains("OnVehicleData"))
+                for words in ["\"rpm\"", "mainField1", "syncMsgVersion"] {
+                    #expect(!rest.contains(words), "\(words)")
                 }
                 await app.close()
             }

@@ -21,7 +21,14 @@ package struct Redactor: Sendable {
     /// Values taken out so far.
     package internal(set) var count = 0
 
-    package init() {}
+    /// - Parameter leavesOutParameters: whether the parameters of messages go as a whole.
+    package init(leavesOutParameters: Bool = false) {
+        self.leavesOutParameters = leavesOutParameters
+    }
+
+    private let leavesOutParameters: Bool
+    /// Members that hold the parameters of a message.
+    private static let parameters: Set<String> = ["params", "parameters"]
 
     /// Names that were compared before: a report has the same ones again and again.
     private var compared: [String: Bool] = [:]
@@ -103,7 +110,8 @@ package struct Redactor: Sendable {
                 if isSensitive(name) { named.insert(depth) }
             }
             let isSecret =
-                isSensitive(member) || member == "value" && named.contains(depth)
+                leavesOutParameters && Self.parameters.contains(member)
+                || isSensitive(member) || member == "value" && named.contains(depth)
             guard isSecret, !Self.isFlag(value) else { continue }
             result += Array(": \"\(Self.mark)\"".utf8)
             count += 1

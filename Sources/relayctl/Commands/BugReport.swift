@@ -10,13 +10,15 @@ package struct BugReportCommand: AsyncParsableCommand {
         abstract: "Write one file with what somebody needs who helps you.",
         discussion: """
             Versions, configuration, status, what doctor and usb say, advice, events, counts, what is
-            known of each app, the latest messages and, where you may read it, the journal. VIN,
-            positions, hash IDs, tokens, phone numbers, names of devices, serial numbers and raw bytes
-            are taken out; names of apps and texts they show are not. The file is yours alone (mode
-            0600): look through it before you send it.
+            known of each app, the latest messages and, where you may read it, the journal. Parameters
+            of messages are left out unless you ask for them. VIN, positions, hash IDs, tokens, phone
+            numbers, names of devices, serial numbers and raw bytes are taken out of the rest; names of
+            apps and the IP addresses they came from are not, nor what the journal says of texts. The
+            file is yours alone (mode 0600): look through it before you send it.
 
             EXAMPLES
               relayctl bugreport
+              relayctl bugreport --with-payloads
               relayctl bugreport --file /tmp/relayd.tar.gz
 
             EXIT CODES
@@ -31,6 +33,11 @@ package struct BugReportCommand: AsyncParsableCommand {
             "Where to write; must not exist. Default: relayd-bugreport-TIME.tar.gz here.",
             valueName: "path"), completion: .file())
     package var file: String?
+
+    @Flag(
+        help:
+            "Also the parameters of messages: what apps show and send, as far as it is not secret.")
+    package var withPayloads = false
 
     @OptionGroup package var output: OutputOptions
     @OptionGroup package var socket: SocketOptions
@@ -52,13 +59,19 @@ package struct BugReportCommand: AsyncParsableCommand {
         ("status.json", Routes.status), ("config.json", Routes.config),
         ("advice.json", Routes.advice), ("stats.json", Routes.stats), ("log.json", Routes.log),
         ("events.json", Routes.events + "?limit=1000"),
-        ("messages.json", Routes.messages + "?limit=1000&format=both"),
     ]
+    /// The lines of the log tell of parameters, too.
+    private var messages: String {
+        Routes.messages + "?limit=1000&format=\(withPayloads ? "both" : "json")"
+    }
     /// Apps whose facts are written: more than a bench has.
     private static let maximumApps = 32
+    /// How the unit's name gets into the shell's line: as a variable, so that no character in it means
+    /// anything.
+    private static let unitVariable = "RELAYCTL_UNIT"
     /// Lines of the journal, without the name of this machine.
     private static let journal =
-        "journalctl -u relayd -n 2000 --no-pager --no-hostname -o short-iso 2>&1"
+        "journalctl -u \"$\(unitVariable)\" -n 2000 --no-pager --no-hostname -o short-iso 2>&1"
 
     package func run() async throws {
         let now = Timestamp.now
@@ -67,14 +80,18 @@ package struct BugReportCommand: AsyncParsableCommand {
         guard let archive = Archive(path) else {
             throw Self.failed("\(path) cannot be written: \(String(cString: strerror(errno)))")
         }
-        var pages = Pages(time: Int(now.millisecondsSince1970 / 1000))
+        var pages = Pages(
+            redactor: Redactor(leavesOutParameters: !withPayloads),
+            time: Int(now.millisecondsSince1970 / 1000))
         let client = try socket.client()
         var problem: ControlClientError?
         var relayd = ""
+        var unit = UnitReport.name(ofSocket: client.sockets.first?.path)
         do throws(ControlClientError) {
             let status = try await client.status().snapshot
             relayd = "\(status.relayd.version) runs (pid \(status.relayd.pid))"
-            for (name, route) in Self.pages {
+            unit = status.relayd.unit ?? unit
+            for (name, route) in Self.pages + [("messages.json", messages)] {
                 try await pages.ask(client, name, route)
             }
             for app in status.apps.prefix(Self.maximumApps) {
@@ -96,6 +113,7 @@ package struct BugReportCommand: AsyncParsableCommand {
         } catch {
             pages.add("usb.json", text: "\(error)\n")
         }
+        setenv(Self.unitVariable, unit, 1)
         let journal = CommandOutput.of(Self.journal) ?? "journalctl cannot be run\n"
         pages.add("journal.txt", text: journal)
         guard archive.write(pages.tar.bytes) else {
@@ -109,10 +127,13 @@ package struct BugReportCommand: AsyncParsableCommand {
     private struct Pages {
         let time: Int
         var tar = TarFile()
-        var redactor = Redactor()
+        var redactor: Redactor
         var names: [String] = []
 
-        init(time: Int) { self.time = time }
+        init(redactor: Redactor, time: Int) {
+            self.redactor = redactor
+            self.time = time
+        }
 
         mutating func add(_ name: String, text: String) {
             put(name, redactor.text(text))
@@ -150,7 +171,8 @@ package struct BugReportCommand: AsyncParsableCommand {
             """
             \(SafeText.line(report.file)): \(report.contents.joined(separator: ", "))
             \(Units.count(report.redacted, "value")) taken out (VIN, positions, hash IDs, tokens, \
-            phones). Look through it before you send it: tar -xzf FILE
+            phones\(withPayloads ? "" : ", parameters of messages")). It keeps the names of apps and \
+            the IP addresses they came from. Look through it before you send it: tar -xzf FILE
 
             """)
     }

@@ -67,11 +67,13 @@ package struct DoctorCommand: AsyncParsableCommand {
                 status, advice: advice.advice, socket: found.path,
                 configuration: (config ?? running.file).flatMap(ConfigurationCheck.run),
                 specification: running.specification,
-                firewall: Firewall.active())
+                firewall: Firewall.active(), unit: UnitReport.running(status))
             return (diagnosis, diagnosis.broken == nil ? .ok : .notConnected)
         } catch {
             let configuration = ConfigurationCheck.run(file: config)
-            let diagnosis = Diagnosis(unreachable: error, configuration: configuration)
+            let diagnosis = Diagnosis(
+                unreachable: error, configuration: configuration,
+                unit: UnitReport.ask(UnitReport.name(ofSocket: client.sockets.first?.path)))
             return (diagnosis, error.exitStatus)
         }
     }

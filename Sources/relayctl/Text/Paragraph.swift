@@ -1,26 +1,28 @@
 /// Breaks text into lines of a given width. Used by `StatusText`.
 package enum Paragraph {
     /// Puts `parts` side by side, two spaces apart, and goes on in a new line when one does not
-    /// fit; a part that fits no line loses its middle.
+    /// fit; a part that fits no line loses its middle, unless it is to stay whole.
     ///
     /// - Parameters:
     ///   - used: columns already taken in the first line.
     ///   - width: columns a line has.
     ///   - indent: columns to leave free at the start of every further line.
+    ///   - keepsWhole: a part wider than a line goes over its end, where the terminal wraps it.
     package static func flow(
-        _ parts: [String], used: Int = 0, width: Int, indent: Int, gap: String = "  "
+        _ parts: [String], used: Int = 0, width: Int, indent: Int, gap: String = "  ",
+        keepsWhole: Bool = false
     ) -> [String] {
         let room = max(1, width - indent)
         var lines = [""]
         var column = used
         for part in parts where !part.isEmpty {
-            let part = part.shortenedInMiddle(to: max(room, width - used))
+            let part = keepsWhole ? part : part.shortenedInMiddle(to: max(room, width - used))
             let separator = lines[lines.count - 1].isEmpty ? "" : gap
             if column + separator.columns + part.columns <= width {
                 lines[lines.count - 1] += separator + part
                 column += separator.columns + part.columns
             } else {
-                let part = part.shortenedInMiddle(to: room)
+                let part = keepsWhole ? part : part.shortenedInMiddle(to: room)
                 lines.append(part)
                 column = indent + part.columns
             }
@@ -30,9 +32,14 @@ package enum Paragraph {
     }
 
     /// Breaks a sentence at its spaces.
-    package static func words(_ text: String, used: Int, width: Int, indent: Int) -> [String] {
+    ///
+    /// - Parameter keepsWhole: words wider than a line stay as they are: commands and paths that are to
+    ///   be copied.
+    package static func words(
+        _ text: String, used: Int, width: Int, indent: Int, keepsWhole: Bool = false
+    ) -> [String] {
         flow(
             text.split(separator: " ").map(String.init), used: used, width: width, indent: indent,
-            gap: " ")
+            gap: " ", keepsWhole: keepsWhole)
     }
 }

@@ -158,6 +158,11 @@ package struct StatusText: Sendable {
     /// Only when there is something to say.
     private func notes(_ status: StatusSnapshot) -> [String] {
         var lines: [String] = []
+        if let refused = status.relayd.refusedConfiguration {
+            lines += line("Config", "refused", .yellow, ["the old one is in force"])
+            lines += explanation(
+                refused, look: .yellow, remedy: "correct the file, then: relayctl reload")
+        }
         let (batches, dropped) = (status.log.droppedBatches, status.log.droppedLines)
         if dropped + batches > 0 {
             lines += line(
@@ -289,13 +294,15 @@ package struct StatusText: Sendable {
         _ text: String, look: Style.Look, remedy: String? = nil, indent: Int = stateColumn
     ) -> [String] {
         var lines = words(text, indent: indent).map { style(look, $0) }
-        if let remedy, !remedy.isEmpty { lines += words("→ " + remedy, indent: indent) }
+        if let remedy, !remedy.isEmpty {
+            lines += RemedyText.lines(remedy, width: width, indent: indent)
+        }
         return lines
     }
 
     private func words(_ text: String, indent: Int) -> [String] {
         var lines = Paragraph.words(
-            SafeText.clean(text), used: indent, width: width, indent: indent)
+            SafeText.line(text), used: indent, width: width, indent: indent)
         lines[0] = String(repeating: " ", count: indent) + lines[0]
         return lines
     }

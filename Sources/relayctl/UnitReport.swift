@@ -1,0 +1,138 @@
+// What systemd knows of relayd's unit: why it does not run, and which addresses it lets in. Asked by
+// `relayctl doctor` and `relayctl bugreport`.
+
+import ControlAPI
+import Glibc
+
+/// A unit's properties (systemctl(1), "show").
+package struct UnitReport: Sendable, Equatable {
+    /// Such as "relayd@left.service".
+    package var name: String
+    private var properties: [String: String]
+
+    /// - Parameter text: lines of NAME=value; nil when systemd does not know the unit.
+    package init?(name: String, show text: String) {
+        self.name = name
+        var properties: [String: String] = [:]
+        for line in text.split(separator: "\n") {
+            let parts = line.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            if parts.count == 2 { properties[String(parts[0])] = String(parts[1]) }
+        }
+        guard properties["LoadState"] == "loaded" else { return nil }
+        self.properties = properties
+    }
+
+    /// How the unit's name gets into the shell's line: as a variable, so that no character in it means
+    /// anything.
+    private static let variable = "RELAYCTL_UNIT"
+    private static let command =
+        "exec systemctl show \"$\(variable)\" --property=LoadState,ActiveState,SubState,Result,"
+        + "StatusText,NRestarts,MainPID,IPAddressAllow,IPAddressDeny 2>/dev/null"
+
+    /// Asks systemd; nil when there is none, or it has no such unit.
+    static func ask(_ name: String) -> UnitReport? {
+        setenv(variable, name, 1)
+        return CommandOutput.of(command).flatMap { UnitReport(name: name, show: $0) }
+    }
+
+    /// The unit whose addresses apps connect to; nil when this relayd is not one of this machine's.
+    static func running(_ status: StatusSnapshot) -> UnitReport? {
+        guard let service = status.relayd.unit, let report = ask(service),
+            report.properties["MainPID"] == "\(status.relayd.pid)"
+        else { return nil }
+        guard status.server.inherited == true else { return report }
+        return ask(String(service.dropLast(".service".count)) + ".socket")
+    }
+
+    /// The unit that serves a control socket, by where it lies.
+    package static func name(ofSocket path: String?) -> String {
+        let start = "/run/relayd-"
+        guard let path, path.hasPrefix(start), path.hasSuffix("/relayd.sock") else {
+            return "relayd.service"
+        }
+        return "relayd@\(path.dropFirst(start.count).prefix { $0 != "/" }).service"
+    }
+
+    /// The section of the unit's file that addresses are written in.
+    package var section: String { name.hasSuffix(".socket") ? "Socket" : "Service" }
+
+    /// What relayd said last and what systemd makes of it; nil when it has not failed.
+    package var whyItDoesNotRun: String? {
+        let said = properties["StatusText"].flatMap { $0.isEmpty ? nil : ": \($0)" } ?? ""
+        switch (properties["ActiveState"], properties["SubState"]) {
+        case ("failed", _):
+            return "\(name) has failed (\(properties["Result"] ?? "?"))\(said)"
+        case ("activating", "auto-restart"):
+            return "\(name) does not come up and is tried again by systemd\(said)"
+        default: return nil
+        }
+    }
+
+    package var remedy: String {
+        properties["ActiveState"] == "failed"
+            ? "put that right, then: sudo systemctl reset-failed \(name); sudo systemctl start \(name)"
+            : "put that right; systemd starts it again by itself for some time"
+    }
+
+    /// Which addresses get through; nil when all do.
+    package var filter: AddressFilter? {
+        guard let denied = properties["IPAddressDeny"], !denied.isEmpty else { return nil }
+        return AddressFilter(allow: properties["IPAddressAllow"] ?? "", deny: denied)
+    }
+}
+
+/// What IPAddressAllow= and IPAddressDeny= let through (systemd.resource-control(5)): what is in the
+/// first list, and else what is not in the second.
+package struct AddressFilter: Sendable, Equatable {
+    private struct Network: Sendable, Equatable {
+        var bytes: [UInt8]
+        var prefix: Int
+
+        init?(_ text: Substring) {
+            let parts = text.split(separator: "/")
+            guard let host = parts.first, let bytes = AddressFilter.bytes(of: String(host)) else {
+                return nil
+            }
+            let prefix = parts.count > 1 ? Int(parts[1]) : bytes.count * 8
+            guard let prefix, (0...bytes.count * 8).contains(prefix) else { return nil }
+            self.bytes = bytes
+            self.prefix = prefix
+        }
+
+        func contains(_ address: [UInt8]) -> Bool {
+            guard address.count == bytes.count else { return false }
+            for index in bytes.indices {
+                let bits = min(max(prefix - index * 8, 0), 8)
+                let mask = UInt8(truncatingIfNeeded: 0xFF00 >> bits)
+                if bytes[index] & mask != address[index] & mask { return false }
+            }
+            return true
+        }
+    }
+
+    private let allow: [Network]
+    private let deny: [Network]
+
+    /// - Parameters:
+    ///   - allow: networks with blanks between them, as systemctl shows them.
+    ///   - deny: the same.
+    package init(allow: String, deny: String) {
+        self.allow = allow.split(separator: " ").compactMap(Network.init)
+        self.deny = deny.split(separator: " ").compactMap(Network.init)
+    }
+
+    /// Whether neighbours of an endpoint such as "203.0.113.7:2776" are kept out.
+    package func keepsOut(endpoint: String) -> Bool {
+        guard let colon = endpoint.lastIndex(of: ":") else { return false }
+        // [fe80::1%eth0]:2776
+        let host = endpoint[..<colon].drop { $0 == "[" }.prefix { $0 != "]" && $0 != "%" }
+        guard let address = Self.bytes(of: String(host)) else { return false }
+        return !allow.contains { $0.contains(address) } && deny.contains { $0.contains(address) }
+    }
+
+    private static func bytes(of host: String) -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: 16)
+        if inet_pton(AF_INET, host, &bytes) == 1 { return Array(bytes.prefix(4)) }
+        return inet_pton(AF_INET6, host, &bytes) == 1 ? bytes : nil
+    }
+}
