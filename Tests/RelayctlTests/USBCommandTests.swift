@@ -51,13 +51,32 @@ import relayctl
                 0, in 0x82, out 0x05
                   1-9    046d:c077  Mouse                     –       usb:046d:c077  none of its \
                 interfaces has a bulk endpoint each way (interface 0 class 0x03)
-                  2-4.1  2341:0043  Board                     B1      usb:2341:0043  opens interface \
-                1, in 0x82, out 0x05
+                  2-4.1  2341:0043  Board                     B1      usb:2341:0043  interface 1 \
+                is held by cdc_acm
 
                 Port 2-4.1: the kernel's cdc_acm driver has interface 1; open it as \
                 serial:/dev/ttyACM0 or the like, or add ?detach=yes to take it from the driver
 
                 """)
+    }
+
+    @Test(
+        "a device that a serial driver has is named by its tty, unless it is taken from the driver")
+    func heldByDriver() throws {
+        func shown(_ address: String?) throws -> String {
+            text(
+                USBSurvey(
+                    devices: [Self.board],
+                    selector: try address.map { try USBSelector(AccessoryAddress($0)) },
+                    mayOpen: { _ in true }, rule: { _ in "" },
+                    tty: { _ in "/dev/serial/by-id/usb-Board" }))
+        }
+        #expect(
+            try shown(nil).contains(
+                "open it as serial:/dev/serial/by-id/usb-Board, or add ?detach=yes"))
+        let taken = try shown("usb:2341:0043?detach=yes")
+        #expect(taken.contains("opens interface 1"))
+        #expect(!taken.contains("the kernel's cdc_acm driver has"))
     }
 
     @Test("two alike have addresses that tell them apart; asked for without, both are shown")

@@ -33,6 +33,8 @@ package struct SerialTransport: AccessoryTransport {
         flow = try Self.parseFlow(address)
         switch address[option: "dtr"] {
         // On is what opening a tty does anyway; some CDC-ACM boards wait for it before they send.
+        // Off comes a moment after: the kernel raises DTR and RTS in open(2), whatever is asked for
+        // (tty_port_block_til_ready). A board that resets on DTR resets all the same.
         case nil, "on": dtr = true
         case "off": dtr = false
         case .some(let value):

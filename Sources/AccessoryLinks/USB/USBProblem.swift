@@ -151,8 +151,34 @@ package enum USBAccessRule {
             + "ENV{ID_MM_DEVICE_IGNORE}=\"1\""
     }
 
-    /// Whether this process may open the device, without opening it.
+    /// Whether this process may open the device, without opening it. Root, who may open everything,
+    /// asks for relayd's service if there is one.
     package static func mayOpen(_ device: USBDeviceDescription) -> Bool {
-        access(device.nodePath, R_OK | W_OK) == 0
+        guard let service else { return access(device.nodePath, R_OK | W_OK) == 0 }
+        var info = stat()
+        guard stat(device.nodePath, &info) == 0 else { return false }
+        let mask: mode_t =
+            if info.st_uid == service.user {
+                0o600
+            } else if service.groups.contains(info.st_gid) {
+                0o060
+            } else {
+                0o006
+            }
+        return info.st_mode & mask == mask
+    }
+
+    /// Whose permissions `mayOpen` looks at, in the words of a sentence.
+    package static var judgedUser: String { service == nil ? "this user" : "user relayd" }
+
+    /// The user of relayd's service and its groups; nil unless this process is root's.
+    private static var service: (user: uid_t, groups: [gid_t])? {
+        guard geteuid() == 0, let entry = getpwnam("relayd")?.pointee else { return nil }
+        var count: CInt = 64
+        var groups = [gid_t](repeating: 0, count: Int(count))
+        guard getgrouplist("relayd", entry.pw_gid, &groups, &count) >= 0 else {
+            return (entry.pw_uid, [entry.pw_gid])
+        }
+        return (entry.pw_uid, Array(groups.prefix(Int(count))))
     }
 }

@@ -20,6 +20,10 @@ package struct USBSurvey: Sendable {
         package let mayOpen: Bool
         /// The line of a udev rule that would let it be opened; only when it would be of use.
         package let rule: String?
+        /// A kernel driver has the interface, and the address does not take it away.
+        package let isHeldByDriver: Bool
+        /// The tty that the driver made of it, under the name that stays if it has one.
+        package let tty: String?
         /// What may be meant with it instead, one sentence; only where no address was asked for.
         package let hint: String?
     }
@@ -35,9 +39,11 @@ package struct USBSurvey: Sendable {
     ///   - accessory: what a running relayd is set to.
     ///   - mayOpen: asks the file system.
     ///   - rule: the udev rule for a device.
+    ///   - tty: the node that a driver made of a device.
     package init(
         devices: [USBDeviceDescription], selector: USBSelector?, accessory: USBSelector? = nil,
-        mayOpen: (USBDeviceDescription) -> Bool, rule: (USBDeviceDescription) -> String
+        mayOpen: (USBDeviceDescription) -> Bool, rule: (USBDeviceDescription) -> String,
+        tty: (USBDeviceDescription) -> String? = { _ in nil }
     ) {
         // Root hubs are the computer's own.
         let devices = devices.filter { !$0.ports.isEmpty }
@@ -56,17 +62,24 @@ package struct USBSurvey: Sendable {
         let isAmbiguous = problem?.code == .ambiguous
         rows = devices.map { device in
             let address = Self.address(of: device, among: devices)
-            let use = Self.use(of: device, selector ?? Self.selector(address), isAmbiguous)
+            let meant = selector ?? Self.selector(address)
+            let use = Self.use(of: device, meant, isAmbiguous)
+            var isHeld = false
+            if case .opens(let pipes) = use {
+                isHeld = pipes.driver != nil && meant?.detachesDriver != true
+            }
             let mayOpen = mayOpen(device)
             let isOfUse = if case .no = use { false } else { true }
             return Row(
                 device: device, address: address, use: use, mayOpen: mayOpen,
-                rule: isOfUse && !mayOpen ? rule(device) : nil,
+                rule: isOfUse && !mayOpen ? rule(device) : nil, isHeldByDriver: isHeld,
+                tty: tty(device),
                 hint: selector == nil ? Self.hint(device, address) : nil)
         }
         if problem == nil, selector != nil, let row = rows.first(where: { $0.rule != nil }) {
             problem = LinkProblem(
-                .permissionDenied, "\(row.device.nodePath) may not be opened by this user",
+                .permissionDenied,
+                "\(row.device.nodePath) may not be opened by \(USBAccessRule.judgedUser)",
                 remedy: "use the udev rule above")
         }
         self.problem = problem
@@ -124,10 +137,14 @@ extension USBSurvey {
     package static func now(
         selector: USBSelector? = nil, accessory: USBSelector? = nil
     ) throws(LinkProblem) -> USBSurvey {
-        USBSurvey(
+        let ttys = SerialSurvey().devices
+        return USBSurvey(
             devices: try USBContext().list(), selector: selector, accessory: accessory,
             mayOpen: { USBAccessRule.mayOpen($0) },
-            rule: { USBAccessRule.line(vendor: $0.vendor, product: $0.product) })
+            rule: { USBAccessRule.line(vendor: $0.vendor, product: $0.product) },
+            tty: { device in
+                ttys.first { $0.usbPort == device.portPath }.map { $0.link ?? $0.node }
+            })
     }
 }
 

@@ -23,7 +23,7 @@ package struct USBSurveyText: Sendable {
             .init("Device", rows.map { clean($0.device.productName) }),
             .init("Serial", rows.map { clean($0.device.serial) }),
             .init("Address", rows.map { SafeText.clean($0.address) }),
-            .init("relayd", rows.map { words($0.use) }),
+            .init("relayd", rows.map { words($0) }),
         ]).fitted(
             to: width,
             [
@@ -36,16 +36,16 @@ package struct USBSurveyText: Sendable {
                 lines += [
                     "",
                     "\(row.device.nodePath) (port \(row.device.portPath)) may not be opened by "
-                        + "this user. As root, put this line into",
+                        + "\(USBAccessRule.judgedUser). As root, put this line into",
                     "\(USBAccessRule.file), run 'udevadm control --reload' and plug "
                         + "the device in again:", "", rule,
                 ]
             }
-            if case .opens(let pipes) = row.use, let driver = pipes.driver {
+            if row.isHeldByDriver, case .opens(let pipes) = row.use, let driver = pipes.driver {
                 lines += note(
                     row,
                     "the kernel's \(driver) driver has interface \(pipes.interface); "
-                        + USBDriver.remedy(driver, address: row.address))
+                        + USBDriver.remedy(driver, address: row.address, tty: row.tty))
             }
             if let hint = row.hint { lines += note(row, hint) }
         }
@@ -82,8 +82,10 @@ package struct USBSurveyText: Sendable {
         return "\n" + lines.map { $0 + "\n" }.joined()
     }
 
-    private func words(_ use: USBSurvey.Use) -> String {
-        switch use {
+    private func words(_ row: USBSurvey.Row) -> String {
+        switch row.use {
+        case .opens(let pipes) where row.isHeldByDriver:
+            return "interface \(pipes.interface) is held by \(pipes.driver ?? "a driver")"
         case .opens(let pipes):
             let setting = pipes.choosesAlternate ? " alt \(pipes.alternate)" : ""
             return "opens interface \(pipes.interface)\(setting), "
