@@ -42,7 +42,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         // Ordered start and stop of the daemon's parts; signals.
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
-        // HTTP server of the control socket: routing, limits, streaming bodies.
+        // HTTP connections of the control API: limits, streaming bodies. Routing is our own, because
+        // who may ask is decided about the route.
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         // YAML with line and column of every node, for error messages that point.
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
@@ -80,13 +81,12 @@ let package = Package(
             dependencies: [
                 "RelayCore", "AccessoryLinks", "ControlAPI", "SDLProtocol", "DidYouMean", "CShims",
                 "CSystemd", "CYAMLShape",
-                nioCore, nioPosix, logging, lifecycle, unixSignals, arguments,
-                .product(name: "Hummingbird", package: "hummingbird"),
+                nioCore, nioPosix, nioHTTP1, logging, lifecycle, unixSignals, arguments,
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "Yams", package: "Yams"),
             ],
-            // The dashboard travels inside the program: one file to install, none to find.
-            resources: [.embedInCode("Control/Dashboard/Page")],
+            // The dashboard and the API's description travel inside the program: one file to install, none to find.
+            resources: [.embedInCode("Control/Dashboard/Page"), .embedInCode("Control/OpenAPI")],
             swiftSettings: daemonSettings),
         .executableTarget(
             name: "relayctl",

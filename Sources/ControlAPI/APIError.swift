@@ -32,6 +32,8 @@ package struct APIError: Codable, Sendable, Equatable, Error {
         package static let conflict = Code(rawValue: "conflict")
         /// 413: the body is larger than any request needs.
         package static let tooLarge = Code(rawValue: "too_large")
+        /// 429: this client has as many connections or streams as one may have.
+        package static let tooMany = Code(rawValue: "too_many")
         /// 405: the path exists, but not with this method.
         package static let methodNotAllowed = Code(rawValue: "method_not_allowed")
         /// 500: relayd could not answer; its log says why.

@@ -94,11 +94,11 @@ package struct AppState: OpenValue {
     /// The TCP connection stands; it has asked for nothing yet.
     package static let connected = AppState(rawValue: "connected")
     /// It asked for a session, but no accessory is open; it is held without an answer.
-    package static let waitingForHeadUnit = AppState(rawValue: "waiting for head unit")
+    package static let waitingForHeadUnit = AppState(rawValue: "waiting_for_head_unit")
     /// Its StartService is queued or on its way; no StartServiceACK yet.
-    package static let startingSession = AppState(rawValue: "starting session")
+    package static let startingSession = AppState(rawValue: "starting_session")
     /// It owns a session; not registered yet.
-    package static let sessionOpen = AppState(rawValue: "session open")
+    package static let sessionOpen = AppState(rawValue: "session_open")
     /// RegisterAppInterface succeeded.
     package static let registered = AppState(rawValue: "registered")
     /// It is saying goodbye, or relayd is closing it.

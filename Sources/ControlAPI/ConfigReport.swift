@@ -41,22 +41,32 @@ package struct SpecificationReport: Codable, Sendable, Equatable {
 package struct ConfigOptionReport: Codable, Sendable, Equatable {
     /// Section and key, such as "apps.hold_timeout".
     package var path: String
-    /// What it is set to, as it would be written in the file; of a list, its elements with commas.
-    package var value: String
+    /// What it is set to.
+    package var value: ConfigOptionValue
     /// What it is without anybody setting it.
-    package var builtIn: String
+    package var builtIn: ConfigOptionValue
+    /// What a number counts; left out where it counts things.
+    package var unit: ConfigUnit?
+    /// `value` as the file would have it; of a list, its elements with commas.
+    package var text: String
+    /// The same of `builtIn`.
+    package var builtInText: String
     /// Who set it: "default", "file", "environment" or "flag".
     package var origin: ConfigOriginKind
     /// Where exactly: "/etc/relayd/relayd.yaml:12:3", "RELAYD_LISTEN", "--listen".
     package var place: String?
 
     package init(
-        path: String, value: String, builtIn: String, origin: ConfigOriginKind,
+        path: String, value: ConfigOptionValue, builtIn: ConfigOptionValue,
+        unit: ConfigUnit? = nil, text: String, builtInText: String, origin: ConfigOriginKind,
         place: String? = nil
     ) {
         self.path = path
         self.value = value
         self.builtIn = builtIn
+        self.unit = unit
+        self.text = text
+        self.builtInText = builtInText
         self.origin = origin
         self.place = place
     }
@@ -64,8 +74,51 @@ package struct ConfigOptionReport: Codable, Sendable, Equatable {
     enum CodingKeys: String, CodingKey {
         case path, value
         case builtIn = "default"
+        case unit, text
+        case builtInText = "default_text"
         case origin, place
     }
+}
+
+/// A value of an option, as JSON has it.
+package enum ConfigOptionValue: Codable, Sendable, Equatable {
+    case flag(Bool)
+    case number(Int)
+    case text(String)
+    case list([String])
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        // A number is no boolean and a boolean no number, so the order does not matter.
+        if let flag = try? container.decode(Bool.self) {
+            self = .flag(flag)
+        } else if let number = try? container.decode(Int.self) {
+            self = .number(number)
+        } else if let list = try? container.decode([String].self) {
+            self = .list(list)
+        } else {
+            self = .text(try container.decode(String.self))
+        }
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .flag(let flag): try container.encode(flag)
+        case .number(let number): try container.encode(number)
+        case .text(let text): try container.encode(text)
+        case .list(let list): try container.encode(list)
+        }
+    }
+}
+
+/// What the number of an option counts.
+package struct ConfigUnit: OpenValue {
+    package let rawValue: String
+    package init(rawValue: String) { self.rawValue = rawValue }
+
+    package static let milliseconds = ConfigUnit(rawValue: "ms")
+    package static let bytes = ConfigUnit(rawValue: "bytes")
 }
 
 /// Who set an option.

@@ -55,12 +55,11 @@ package struct LinkState: OpenValue {
     package init(rawValue: String) { self.rawValue = rawValue }
 
     /// The accessory is not open.
-    package static let noAccessory = LinkState(rawValue: "no accessory")
+    package static let noAccessory = LinkState(rawValue: "no_accessory")
     /// The accessory is open; no app has asked for a session.
     package static let idle = LinkState(rawValue: "idle")
     /// An app asked for its first session and the head unit has not answered yet.
-    package static let waitingForStartServiceACK = LinkState(
-        rawValue: "waiting for StartServiceACK")
+    package static let startingSession = LinkState(rawValue: "starting_session")
     /// At least one session is open.
     package static let sessions = LinkState(rawValue: "sessions")
 }

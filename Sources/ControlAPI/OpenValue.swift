@@ -10,4 +10,7 @@ where RawValue == String {
 
 extension OpenValue {
     package var description: String { rawValue }
+
+    /// The word for people: "waiting for head unit" of "waiting_for_head_unit".
+    package var words: String { String(rawValue.map { $0 == "_" ? " " : $0 }) }
 }

@@ -1,25 +1,40 @@
+// The table of routes: what relayd answers, and who may ask for it. Everything that decides about a
+// request asks this table; nothing compares paths anywhere else.
+
 /// One request relayd answers on its control socket.
 package struct Route: Codable, Sendable, Hashable {
     /// HTTP method, e.g. "GET".
     package let method: String
     /// Path; a segment that starts with ":" stands for any one segment.
     package let path: String
+    /// Who may ask.
+    package let access: RouteAccess
     /// What it answers, in one sentence.
     package let summary: String
 
-    package init(method: String, path: String, summary: String) {
+    package init(
+        method: String = "GET", path: String, access: RouteAccess = .read, summary: String
+    ) {
         self.method = method
         self.path = path
+        self.access = access
         self.summary = summary
     }
+}
 
-    /// Whether a request for `requestPath` (without query) means this route.
-    package func matches(_ requestPath: some StringProtocol) -> Bool {
-        let own = path.split(separator: "/")
-        let asked = requestPath.split(separator: "/")
-        return own.count == asked.count
-            && zip(own, asked).allSatisfy { $0.first == ":" || $0.elementsEqual($1) }
-    }
+/// Who may ask for a route. What that takes depends on the door, which `RequestGate` decides.
+package struct RouteAccess: OpenValue {
+    package let rawValue: String
+    package init(rawValue: String) { self.rawValue = rawValue }
+
+    /// Whoever can connect: the page itself, the list of routes and their description.
+    package static let open = RouteAccess(rawValue: "open")
+    /// Whoever may look.
+    package static let read = RouteAccess(rawValue: "read")
+    /// Whoever may change something.
+    package static let write = RouteAccess(rawValue: "write")
+    /// Whoever may change something, on the Unix socket only, and no browser: the token.
+    package static let secret = RouteAccess(rawValue: "secret")
 }
 
 /// The control API's table of contents: relayd serves these, relayctl asks for them, `GET /` and
@@ -47,72 +62,83 @@ package enum Routes {
     package static let messageStream = "/v1/messages/stream"
     package static let message = "/v1/messages/:n"
     package static let dashboard = "/v1/dashboard"
-    /// The page for browsers; its files are below. Browsers get it at `index` as well.
+    package static let openAPI = "/v1/openapi.json"
+    /// The page for browsers. Browsers get it at `index` as well.
     package static let page = "/dashboard"
+    package static let pageFile = "/dashboard/:file"
+    package static let pageAccess = "/dashboard/access"
 
     package static let all = [
-        Route(method: "GET", path: index, summary: "this list"),
+        Route(path: index, access: .open, summary: "this list"),
         Route(
-            method: "GET", path: status,
+            path: status,
             summary: "accessory, session link, server and apps at this moment"),
         Route(
-            method: "GET", path: health,
+            path: health,
             summary: "200 when the head unit is open and apps can connect, else 503; says why"),
-        Route(method: "GET", path: apps, summary: "connected apps, and those that left last"),
+        Route(path: apps, summary: "connected apps, and those that left last"),
         Route(
-            method: "GET", path: app,
+            path: app,
             summary: "everything known about a connected app; :app is its number, name or app ID"),
         Route(
-            method: "GET", path: permission,
+            path: permission,
             summary: "whether that app may use that RPC now, and why"),
         Route(
-            method: "GET", path: advice,
+            path: advice,
             summary: "what is probably wrong, newest first"),
         Route(
-            method: "GET", path: messages,
+            path: messages,
             summary: "the latest messages; filters and cursor in the query"),
         Route(
-            method: "GET", path: messageStream,
+            path: messageStream,
             summary: "messages as they come, one JSON object per line; same filters"),
         Route(
-            method: "GET", path: message,
+            path: message,
             summary: "one message whole, with the one it answers or is answered by"),
         Route(
-            method: "GET", path: events,
+            path: events,
             summary: "what happened to link, apps and relayd; cursor in the query"),
         Route(
-            method: "GET", path: eventStream,
+            path: eventStream,
             summary: "events as they come, one JSON object per line"),
         Route(
-            method: "GET", path: stats,
+            path: stats,
             summary: "what has been counted: frames and bytes by app and service, RPCs, latency"),
         Route(
-            method: "GET", path: config,
+            path: config,
             summary: "the configuration in force, and where each value is from"),
         Route(
-            method: "GET", path: devices,
+            path: devices,
             summary: "USB devices and ttys as relayd sees them; none is opened"),
-        Route(method: "GET", path: metrics, summary: "metrics in the Prometheus text format"),
+        Route(path: metrics, summary: "metrics in the Prometheus text format"),
         Route(
-            method: "GET", path: log, summary: "what is logged: level, traffic and its filters"),
+            path: log, summary: "what is logged: level, traffic and its filters"),
         Route(
-            method: "PUT", path: log,
+            method: "PUT", path: log, access: .write,
             summary: "changes what is logged until relayd ends; what is left out stays"),
         Route(
-            method: "POST", path: disconnect,
+            method: "POST", path: disconnect, access: .write,
             summary: "ends an app's sessions and closes its connection"),
         Route(
-            method: "POST", path: reopen, summary: "closes the link to the head unit and opens it"),
+            method: "POST", path: reopen, access: .write,
+            summary: "closes the link to the head unit and opens it"),
         Route(
-            method: "PUT", path: server,
+            method: "PUT", path: server, access: .write,
             summary: "lets apps connect, or sends them away and closes their port"),
         Route(
-            method: "POST", path: reload,
+            method: "POST", path: reload, access: .write,
             summary: "reads the configuration again and applies what can change at run time"),
         Route(
-            method: "GET", path: dashboard,
+            path: dashboard, access: .secret,
             summary: "where the dashboard is, and its token; on the Unix socket only"),
-        Route(method: "GET", path: page, summary: "the dashboard, a page for browsers"),
+        Route(
+            path: openAPI, access: .open, summary: "this API as an OpenAPI 3.1 document"),
+        Route(path: page, access: .open, summary: "the dashboard, a page for browsers"),
+        Route(
+            path: pageFile, access: .open, summary: "the files that page is made of"),
+        Route(
+            path: pageAccess, access: .open,
+            summary: "what is open to whoever asks here; for that page"),
     ]
 }
 

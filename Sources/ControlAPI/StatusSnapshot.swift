@@ -16,7 +16,7 @@ package struct StatusSnapshot: Codable, Sendable, Equatable {
 
     /// Version of the JSON layout: 1.
     package let schema: Int
-    /// The verdict in one word: "ok" or "not connected".
+    /// The verdict in one word: "ok" or "not_connected".
     package let health: Health
     /// The verdict in one sentence, e.g. "head unit open (sim:), 2 apps registered, listening on
     /// 127.0.0.1:2776". Also systemd's status line. For people: its wording may change.

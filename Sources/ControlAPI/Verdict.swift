@@ -7,7 +7,7 @@ package struct Health: OpenValue {
     /// bench is well.
     package static let ok = Health(rawValue: "ok")
     /// The accessory is not open, the head unit said that it is off, or no app can connect.
-    package static let notConnected = Health(rawValue: "not connected")
+    package static let notConnected = Health(rawValue: "not_connected")
 }
 
 /// The one place that judges a status, so that systemd's status line, `GET /v1/health`, relayctl's

@@ -1,9 +1,9 @@
-// Keeps what strangers cause from filling the log; used by `Switchboard`.
+// Keeps what strangers cause from filling the log; used by `Switchboard` and the control API.
 
-import NIOCore
+package import NIOCore
 
 /// Lets some lines of a kind through and counts the others.
-struct LineLimiter {
+package struct LineLimiter: Sendable {
     /// Enough to see who it is, too few to fill a disk.
     static let linesPerWindow = 5
     static let window: TimeAmount = .seconds(10)
@@ -12,8 +12,10 @@ struct LineLimiter {
     private var lines = 0
     private var withheld = 0
 
+    package init() {}
+
     /// - Returns: nil to say nothing, else how many lines were withheld since the last one.
-    mutating func allow(at now: NIODeadline) -> Int? {
+    package mutating func allow(at now: NIODeadline) -> Int? {
         if now >= windowEnds {
             windowEnds = now + Self.window
             lines = 0

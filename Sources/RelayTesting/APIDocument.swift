@@ -16,6 +16,8 @@ package struct APIDocument: Sendable {
         package let title: String
         package fileprivate(set) var answers: String?
         package fileprivate(set) var example: String?
+        /// Of a route; nil where that follows from its method.
+        package fileprivate(set) var access: String?
         package fileprivate(set) var fields: [Field] = []
         /// Of a list of words.
         package fileprivate(set) var words: [String] = []
@@ -40,6 +42,7 @@ package struct APIDocument: Sendable {
         for line in lines.dropFirst() {
             if line.hasPrefix("## ") { break }
             if line.hasPrefix("Answers: ") { section.answers = String(line.dropFirst(9)) }
+            if line.hasPrefix("Access: ") { section.access = String(line.dropFirst(8)) }
             if line.hasPrefix("curl ") { section.example = line }
             if let head = line.wholeMatch(of: #/\| (field|word|query) \|.*/#) {
                 table = String(head.1)
@@ -122,6 +125,7 @@ package struct APIDocument: Sendable {
             (json as? String)?.wholeMatch(of: #/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/#) != nil
         case "object": json is [String: Any]
         case "{text: number}": json is [String: Int]
+        case "value": json is String || json is NSNumber || json is [String]
         default: nil
         }
     }
@@ -142,6 +146,7 @@ package struct APIDocument: Sendable {
         case "time": return "2026-11-21T10:31:07.042Z"
         case "object": return [String: Any]()
         case "{text: number}": return ["x": 1]
+        case "value": return ["x"]
         case _ where type.hasPrefix("["): return [sample(of: String(type.dropFirst().dropLast()))]
         default: break
         }

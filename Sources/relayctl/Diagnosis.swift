@@ -136,7 +136,7 @@ package struct Diagnosis: Codable, Sendable, Equatable {
             fail(
                 "head unit",
                 "\(accessory.address) is not open"
-                    + (reason.map { ": \($0.message)" } ?? " (\(accessory.state))"),
+                    + (reason.map { ": \($0.message)" } ?? " (\(accessory.state.words))"),
                 reason?.remedy ?? "wait a moment, then ask again; relayd is opening it")
             return false
         }
@@ -228,7 +228,7 @@ package struct Diagnosis: Codable, Sendable, Equatable {
         let name = stuck.appName ?? "app #\(stuck.id)"
         fail(
             "registration",
-            "\(name) is not registered (\(stuck.state))"
+            "\(name) is not registered (\(stuck.state.words))"
                 + (stuck.lastProblem.map { ": \($0)" } ?? ""),
             advice.first { $0.app == stuck.id && Self.registrationCodes.contains($0.code) }
                 .map(Self.remedy)

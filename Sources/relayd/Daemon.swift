@@ -41,12 +41,15 @@ struct Daemon {
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup)
         let hangUp = HangUp.now
         outputs.mark(accessory: config.accessory)
-        // One loop for the link and its apps, where routing is a method call; everything else
-        // shares another, so that it cannot get in the way.
+        // One loop for the link and its apps, where routing is a method call; one for the control
+        // API, and one for everything else, so that none of it can get in the way.
         let relayGroup = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let loop = relayGroup.next()
         loop.execute { ThreadScheduling.relay() }
+        let controlGroup = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let controlLoop = controlGroup.next()
         // Not before: the relay's thread would have begun as nice.
+        controlLoop.execute { ThreadScheduling.standBack(as: "control") }
         LoopExecutor.shared.loop.execute { ThreadScheduling.standBack(as: "observers") }
         let logger = Logger(label: "relayd")
         OpenFiles.raiseLimit()
@@ -70,7 +73,7 @@ struct Daemon {
         let transport = try TransportCatalog.transport(for: address)
         let accessory = AccessoryMonitor(
             kind: address.scheme, address: config.accessory, details: transport.details)
-        let crowd = ControlCrowd { events.addCrowd(count: $0) }
+        let crowd = ControlCrowd { events.addCrowd($0, count: $1) }
         let specification = SpecificationFile.inForce(config, logger: logger)
         let reporter = StatusReporter(
             relay: relay, accessory: accessory, facts: facts, advisor: advisor,
@@ -160,7 +163,8 @@ struct Daemon {
             actions: actions(
                 relay: relay, link: link, server: server, reloader: reloader, events: events),
             log: log, dashboard: Dashboard(config.dashboard, logger: Logger(label: "dashboard")),
-            crowd: crowd, eventLoopGroup: LoopExecutor.shared.loop, logger: Logger(label: "control")
+            crowd: crowd, eventLoopGroup: controlLoop, executor: LoopExecutor(controlLoop),
+            logger: Logger(label: "control")
         )
         let addresses = try await server.start()
 
@@ -188,6 +192,7 @@ struct Daemon {
             stopTime: { StopTime.needed(farewell: reporter.farewellTimeout) },
             reload: { reloader.request() }, logger: logger)
         logger.info("stopped")
+        try? await controlGroup.shutdownGracefully()
         try? await relayGroup.shutdownGracefully()
     }
 

@@ -3,8 +3,10 @@
 import NIOCore
 import NIOPosix
 
-/// Runs tasks on an event loop. `Relayd` makes it the place for all tasks of the process: control
-/// API, observers, supervisor. The relay has a loop of its own, which they cannot hold up.
+/// Runs tasks on an event loop. `Relayd` makes the shared one the place for the tasks of the process:
+/// observers, supervisor, logging. The relay has a loop of its own, which they cannot hold up, and so
+/// has the control API: a large answer keeps nobody from seeing frames, and a status does not wait
+/// for what is being decoded.
 ///
 /// Swift's default pool on Linux is libdispatch's. From the first task that runs there it looks
 /// after its threads with a timer, one wake-up every second for the life of the process; an idle
@@ -17,7 +19,7 @@ final class LoopExecutor: TaskExecutor {
 
     let loop: any EventLoop
 
-    private init(_ loop: any EventLoop) {
+    init(_ loop: any EventLoop) {
         self.loop = loop
     }
 

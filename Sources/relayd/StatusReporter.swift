@@ -83,7 +83,7 @@ final class StatusReporter: Sendable {
             log: LogStatus(
                 droppedBatches: hub.missedBatches,
                 droppedLines: outputs.traffic.counters.missed),
-            limitsHit: limits(hub) + (crowd.hits.map { [$0] } ?? []))
+            limitsHit: limits(hub) + crowd.hits)
     }
 
     private func accessoryStatus(_ link: RelaySnapshot.Link) -> AccessoryStatus {
@@ -115,7 +115,7 @@ final class StatusReporter: Sendable {
             } else if link.openSessions + link.farewellSessions > 0 {
                 .sessions
             } else if link.isAwaitingAnswer {
-                .waitingForStartServiceACK
+                .startingSession
             } else {
                 .idle
             }

@@ -115,7 +115,7 @@ private enum PublishedStatus {
               "state" : "registered"
             }
           ],
-          "health" : "not connected",
+          "health" : "not_connected",
           "limits_hit" : [
             {
               "count" : 4,

@@ -252,10 +252,21 @@ class DashboardTests(unittest.TestCase):
         page.call("Page.setBypassCSP", enabled=True)
         page.open(other.url)
         page.until("the page is loaded", "document.readyState === 'complete'")
-        for options in ("{}", "{ method: 'POST', mode: 'no-cors', body: 'x' }"):
+        for path, options in (("v1/status", "{}"), ("v1/status", "{ mode: 'no-cors' }"),
+                              ("v1/link/reopen", "{ method: 'POST', mode: 'no-cors', body: 'x' }")):
             outcome = page.value(
-                f"fetch('{relayd.url}v1/status', {options}).then((a) => a.type + a.status, () => 'failed')")
-            self.assertIn(outcome, ("failed", "opaque0"))
+                f"fetch('{relayd.url}{path}', {options}).then(async (a) => a.type + await a.text(), () => 'failed')")
+            # What a browser must not show looks alike whether or not it was done.
+            self.assertIn(outcome, ("failed", "opaque"))
+        self.assertEqual(self.changes(relayd), [], "a foreign page changed something")
+        # The same request with the right to it leaves a trace, so that there would have been one.
+        relayd.relayctl("reopen")
+        self.assertEqual(len(self.changes(relayd)), 1)
+
+    def changes(self, relayd):
+        """What somebody changed through the control API since relayd started."""
+        return [event for event in relayd.get("/v1/events")["events"]
+                if event["event"] == "control"]
 
     def test_five_thousand_messages_per_second(self):
         relayd = self.relayd()

@@ -1,7 +1,6 @@
 // Fuzz targets: requests to the control API, as far as they are decided without a connection.
 
 import ControlAPI
-import HummingbirdCore
 import RelayCore
 import SDLProtocol
 
@@ -25,25 +24,31 @@ extension FuzzTarget {
                 index < lines.count && !lines[index].isEmpty ? lines[index] : nil
             }
             let head = RequestGate.Head(
-                method: line(0) ?? "GET", path: line(1) ?? "/", authority: line(2), origin: line(3),
-                fetchSite: line(4), authorization: line(5))
+                authority: line(2), origin: line(3), fetchSite: line(4), authorization: line(5))
             for gate in gates {
-                guard (try? gate.check(head)) != nil else { continue }
+                let admitted = try? access.admit(
+                    line(0) ?? "GET", line(1) ?? "/", head, by: gate)
                 _ = gate.access(head)
-                guard gate.token != nil else { continue }
+                guard let admitted else { continue }
+                let needed = admitted.route.access
                 // The token is random, so no input brings it.
-                let isRead = head.method == "GET" || head.method == "HEAD"
-                try ensure(isRead, "\(head) was let in without the token")
-                try ensure(head.path != Routes.dashboard, "\(head) may see the token")
+                if head.isFromBrowser || !gate.tellsToken {
+                    try ensure(needed != .write, "\(head) was let in without the token")
+                    try ensure(needed != .secret, "\(head) may see the token")
+                }
+                try ensure(
+                    admitted.route.path.contains(":") || line(1) == nil
+                        || line(1)?.prefix { $0 != "?" } == admitted.route.path[...],
+                    "\(line(1) ?? "") is another spelling of \(admitted.route.path)")
             }
         })
 
+    private static let access = AccessControl()
     private static let gates: [RequestGate] = {
         let token = DashboardToken()
         return [
-            .unixSocket,
-            RequestGate(hosts: .named("bench.local"), token: token, readsNeedToken: false),
-            RequestGate(hosts: .anyAddress, token: token, readsNeedToken: true),
+            .unixSocket(token), .port(.named("bench.local"), token, readsNeedToken: false),
+            .port(.anyAddress, token, readsNeedToken: true),
         ]
     }()
 
@@ -62,14 +67,15 @@ extension FuzzTarget {
         },
         run: { bytes in
             guard let text = String(validating: bytes, as: UTF8.self) else { return }
-            let parameters = URI("/v1/messages?" + text).queryParameters
             let now = WallTime(nanoseconds: 1_795_257_067_000_000_000)
             for route in [MessageRequest.Route.list, .stream, .events, .eventStream] {
-                do throws(MessageRequest.Problem) {
-                    _ = try MessageRequest(parameters, for: route, now: now)
+                do throws(APIError) {
+                    let query = try RequestQuery("/v1/messages?" + text)
+                    _ = try MessageRequest(query, for: route, now: now)
                 } catch {
-                    guard !error.message.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
-                        throw BrokenPromise("a refusal of \(error.message.debugDescription)")
+                    let message = error.error.message
+                    guard !message.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+                        throw BrokenPromise("a refusal of \(message.debugDescription)")
                     }
                 }
             }

@@ -17,6 +17,16 @@ struct APIDocumentTests {
         #expect(documented.count == served.count)
     }
 
+    @Test("it says of each route who may, where that does not follow from the method")
+    func access() throws {
+        let document = try APIDocument()
+        for route in Routes.all {
+            let section = try #require(document["\(route.method) \(route.path)"])
+            let usual = route.method == "GET" ? "read" : "write"
+            #expect(section.access ?? usual == route.access.rawValue, "\(route.path)")
+        }
+    }
+
     @Test("every route has an example and says what it answers") func isComplete() throws {
         for route in try APIDocument().routes {
             #expect(route.example != nil && route.answers != nil, "\(route.title)")

@@ -40,7 +40,8 @@ struct APITypesTests {
         Kind(nil, AppReport.self), Kind(nil, AppStatus.self), Kind(nil, CapabilityReport.self),
         Kind(nil, ChoiceSetReport.self), Kind(nil, CommandReport.self),
         Kind(nil, ConfigOptionReport.self), Kind(nil, ConfigReport.self),
-        Kind(nil, DashboardReport.self), Kind(nil, DeviceList.self),
+        Kind(nil, DashboardAccess.self), Kind(nil, DashboardReport.self),
+        Kind(nil, DeviceList.self),
         Kind("Error", APIError.Detail.self), Kind(nil, EventList.self), Kind(nil, FileReport.self),
         Kind(nil, FilesReport.self), Kind(nil, FunctionReport.self),
         Kind(nil, HealthReport.self), Kind(nil, HMIStatusReport.self), Kind(nil, LaneReport.self),
@@ -112,7 +113,7 @@ struct APITypesTests {
         let document = try Self.document.get()
         let expected: [(String, [String])] = [
             ("AccessoryReasonCode", LinkProblem.Code.allCases.map(\.rawValue)),
-            ("LimitName", RelayLimit.allCases.map(\.rawValue) + [ControlCrowd.limitName]),
+            ("LimitName", RelayLimit.allCases.map(\.rawValue) + ControlCrowd.Limit.names),
             ("LogLevel", Config.Log.levels.map(\.rawValue)),
             ("MessageKind", MessageFilter.allKinds),
             ("Priority", TrafficPriority.allCases.map(\.name)),

@@ -56,6 +56,7 @@ struct ControlTestServer {
         log: LogControl = .none, events: EventRing = EventRing(instance: "e"),
         reports: ReportHandlers? = nil, dashboard: Dashboard? = nil,
         devices: DeviceHandlers = DeviceHandlers(), crowd: ControlCrowd = ControlCrowd(),
+        identify: @escaping @Sendable (any Channel) async throws -> ControlPeer? = ControlPeer.of,
         on loops: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
         logger: Logger = Self.quiet,
         status: @escaping @Sendable () async throws -> StatusSnapshot = { Self.snapshot }
@@ -64,25 +65,31 @@ struct ControlTestServer {
             configuration: .init(socketPath: path, mode: mode, group: group), status: status,
             messages: messages, events: EventHandlers(ring: events), reports: reports,
             actions: actions, log: log, devices: devices, dashboard: dashboard, crowd: crowd,
-            eventLoopGroup: loops, logger: logger)
+            identify: identify, eventLoopGroup: loops, logger: logger)
     }
 
     /// Runs a server around `body`, then stops it as the daemon does.
+    ///
+    /// - Parameter peer: Who the kernel is to say connects to the Unix socket; nil for who really does.
     static func with(
         answering status: StatusSnapshot = snapshot, failing error: (any Error)? = nil,
         messages: MessageHandlers = Self.messages, actions: ControlActions = .none,
         log: LogControl = .none, events: EventRing = EventRing(instance: "e"),
         reports: ReportHandlers? = nil, dashboard: Dashboard? = nil,
         devices: DeviceHandlers = DeviceHandlers(), crowd: ControlCrowd = ControlCrowd(),
+        asIf peer: ControlPeer? = nil,
         on loops: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
         logger: Logger = Self.quiet,
         _ body: (ControlTestServer) async throws -> Void
     ) async throws {
         let test = try ControlTestServer()
         defer { test.cleanUp() }
+        let identify: @Sendable (any Channel) async throws -> ControlPeer? =
+            if let peer { { _ in peer } } else { ControlPeer.of }
         let server = try test.make(
             messages: messages, actions: actions, log: log, events: events, reports: reports,
-            dashboard: dashboard, devices: devices, crowd: crowd, on: loops, logger: logger,
+            dashboard: dashboard, devices: devices, crowd: crowd, identify: identify, on: loops,
+            logger: logger,
             status: {
                 if let error { throw error }
                 return status
@@ -161,11 +168,32 @@ struct ControlTestServer {
         }
     }
 
+    /// The same to a TCP port of this machine.
+    static func connect(toPort port: Int) throws -> Int32 {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = UInt16(port).bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        let status = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        try #require(status == 0, "connect: errno \(errno)")
+        var limit = timeval(tv_sec: 30, tv_usec: 0)
+        setsockopt(
+            descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        return descriptor
+    }
+
     /// Sends `text`, reads the answer to the end, off the cooperative pool.
-    func exchange(_ text: String) async throws -> String {
+    ///
+    /// - Parameter port: Of the dashboard; nil for the Unix socket.
+    func exchange(_ text: String, port: Int? = nil) async throws -> String {
         let test = self
         return try await NIOThreadPool.singleton.runIfActive {
-            let descriptor = try test.connect()
+            let descriptor = try port.map(Self.connect(toPort:)) ?? test.connect()
             defer { close(descriptor) }
             test.send(text, to: descriptor)
             return try #require(test.readToEnd(descriptor), "the server did not close")

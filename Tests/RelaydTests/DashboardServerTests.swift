@@ -41,23 +41,7 @@ struct DashboardServerTests {
         let test: ControlTestServer
         let port: Int
 
-        func connect() throws -> Int32 {
-            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-            var address = sockaddr_in()
-            address.sin_family = sa_family_t(AF_INET)
-            address.sin_port = UInt16(port).bigEndian
-            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-            let status = withUnsafePointer(to: &address) { pointer in
-                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-                }
-            }
-            try #require(status == 0, "connect: errno \(errno)")
-            var limit = timeval(tv_sec: 30, tv_usec: 0)
-            setsockopt(
-                descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-            return descriptor
-        }
+        func connect() throws -> Int32 { try ControlTestServer.connect(toPort: port) }
 
         func ask(
             _ path: String, method: String = "GET", host: String? = nil, _ headers: String...
@@ -215,7 +199,7 @@ struct DashboardServerTests {
             #expect(try await browser.ask(Routes.status, host: "evil.example").status == "403")
             #expect(try await browser.ask("/dashboard", host: "evil.example").status == "403")
 
-            let refused = try await browser.ask("/v1/status", method: "POST")
+            let refused = try await browser.ask(Routes.server, method: "PUT")
             #expect(refused.status == "401" && refused.headers["www-authenticate"] == "Bearer")
             let error = try APICoding.decode(APIError.self, from: Array(refused.body.utf8)).error
             #expect(error.code == .tokenNeeded && error.message.contains("relayctl dashboard"))
@@ -225,10 +209,10 @@ struct DashboardServerTests {
             let token = try #require(report.token)
             #expect(report.url == "http://127.0.0.1:\(browser.port)/")
             #expect(report.addressWithToken == "http://127.0.0.1:\(browser.port)/#token=\(token)")
-            // Let in; that status takes no POST is the route's own answer.
+            // Let in; that there is no body is the route's own answer.
             let answer = try await browser.ask(
-                "/v1/status", method: "POST", "Authorization: Bearer \(token)")
-            #expect(answer.status == "405")
+                Routes.server, method: "PUT", "Authorization: Bearer \(token)")
+            #expect(answer.status == "400")
             let stolen = try await browser.ask(Routes.dashboard, "Authorization: Bearer \(token)")
             #expect(stolen.status == "403" && !stolen.body.contains(token))
         }
@@ -266,14 +250,65 @@ struct DashboardServerTests {
 
     // MARK: Limits, beginning and end
 
-    @Test("connections that fill the port leave the control socket alone")
+    @Test("streams of one address leave room for requests, and for who has the token")
     func crowd() async throws {
-        try await Self.with(Self.dashboard()) { test, browser in
-            // More than are served at once.
-            let crowd = try (0..<100).map { _ in try browser.connect() }
-            #expect(try await test.get(Routes.status).hasPrefix("HTTP/1.1 200"))
-            for descriptor in crowd { close(descriptor) }
+        let dashboard = Self.dashboard()
+        let token = try #require(dashboard.report.token)
+        let crowd = ControlCrowd()
+        let port = try Self.port(of: dashboard)
+        try await ControlTestServer.with(dashboard: dashboard, crowd: crowd) { test in
+            let browser = Browser(test: test, port: port)
+            func stream(_ headers: String = "") async throws -> (Int32, String) {
+                let descriptor = try browser.connect()
+                test.send(
+                    "GET /v1/events/stream HTTP/1.1\r\nHost: localhost\r\n\(headers)\r\n",
+                    to: descriptor)
+                // A stream names its instance at once, a refusal its code.
+                return (descriptor, try await test.read(descriptor, until: "in"))
+            }
+            var taken: [Int32] = []
+            defer { for descriptor in taken { close(descriptor) } }
+            let limits = ControlShares.Limits.port
+            for number in 1...limits.streamsOfPeer {
+                let (descriptor, answer) = try await stream()
+                taken.append(descriptor)
+                #expect(answer.hasPrefix("HTTP/1.1 200"), "stream \(number)")
+            }
+            let (refused, answer) = try await stream()
+            taken.append(refused)
+            #expect(answer.hasPrefix("HTTP/1.1 429"))
+            #expect(crowd.hits.map(\.name) == ["control.streams_per_peer"])
             #expect(try await browser.ask(Routes.status).status == "200")
+            let (kept, own) = try await stream("Authorization: Bearer \(token)\r\n")
+            taken.append(kept)
+            #expect(own.hasPrefix("HTTP/1.1 200"))
+        }
+    }
+
+    @Test("connections beyond an address's share are turned away at once, in words")
+    func share() async throws {
+        let dashboard = Self.dashboard()
+        let crowd = ControlCrowd()
+        let port = try Self.port(of: dashboard)
+        try await ControlTestServer.with(dashboard: dashboard, crowd: crowd) { test in
+            let browser = Browser(test: test, port: port)
+            var taken: [Int32] = []
+            defer { for descriptor in taken { close(descriptor) } }
+            for _ in 0..<ControlShares.Limits.port.connectionsOfPeer {
+                taken.append(try browser.connect())
+            }
+            let answer = try await browser.ask(Routes.status)
+            #expect(answer.status == "429" && answer.headers["retry-after"] == "1")
+            let error = try APICoding.decode(APIError.self, from: Array(answer.body.utf8)).error
+            #expect(error.code == .tooMany && error.message.contains("connections_per_peer"))
+            #expect(crowd.hits.map(\.name) == ["control.connections_per_peer"])
+            // The other door has places of its own.
+            #expect(try await test.get(Routes.status).hasPrefix("HTTP/1.1 200"))
+            for descriptor in taken { close(descriptor) }
+            taken = []
+            var later = ""
+            // The places are free once the server has seen them leave.
+            while later != "200" { later = try await browser.ask(Routes.status).status }
         }
     }
 
@@ -282,7 +317,7 @@ struct DashboardServerTests {
         try await Self.with(Self.dashboard()) { _, browser in
             let answer = try await browser.ask(
                 Routes.status, "X: " + String(repeating: "a", count: 100_000))
-            #expect(answer.status != "200")
+            #expect(answer.status == "400")
             #expect(try await browser.ask(Routes.status).status == "200")
         }
     }
@@ -315,7 +350,7 @@ struct DashboardServerTests {
     func portTaken() async throws {
         let first = Self.dashboard()
         let second = Self.dashboard(port: try Self.port(of: first))
-        #expect(!second.report.enabled && second.report.token == nil)
+        #expect(!second.report.enabled && second.report.url == nil)
         #expect(second.report.reason?.contains("another program uses this port") == true)
         try await ControlTestServer.with(dashboard: second) { test in
             let told = try await test.get(Routes.dashboard)
@@ -326,7 +361,7 @@ struct DashboardServerTests {
     @Test("switched off, it says how to switch it on")
     func off() {
         let report = Self.dashboard(enabled: false).report
-        #expect(!report.enabled && report.url == nil && report.token == nil)
+        #expect(!report.enabled && report.url == nil && report.addressWithToken == nil)
         #expect(report.reason?.contains("--dashboard 127.0.0.1:2777") == true)
     }
 }

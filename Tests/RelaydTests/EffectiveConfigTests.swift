@@ -19,25 +19,43 @@ import relayd
             ).report
             #expect(report.file == file)
             #expect(report.options.map(\.path) == ConfigSchema().options.map(\.path))
-            for (path, value, builtIn, origin, place) in [
-                ("apps.hold_timeout", "2m", "1m", "file", "\(file):2:17"),
-                ("log.apps", "Music, Maps", "", "file", "\(file):4:9"),
-                ("log.level", "debug", "info", "flag", "--log-level"),
-                (
-                    "listen", "127.0.0.1:1, [::1]:2", "127.0.0.1:2776", "environment",
-                    "RELAYD_LISTEN"
-                ),
-                ("control.mode", "0660", "0660", "default", nil),
-                ("control.socket", "auto", "auto", "default", nil),
-                ("apps.foreign_frames", "drop", "drop", "default", nil),
-                ("log.traffic", "true", "true", "default", nil),
-            ] as [(String, String, String, String, String?)] {
-                let expected = ConfigOptionReport(
-                    path: path, value: value, builtIn: builtIn,
-                    origin: ConfigOriginKind(rawValue: origin), place: place)
-                #expect(report.options.first { $0.path == path } == expected)
+            let expected = [
+                ConfigOptionReport(
+                    path: "apps.hold_timeout", value: .number(120_000), builtIn: .number(60_000),
+                    unit: .milliseconds, text: "2m", builtInText: "1m", origin: .file,
+                    place: "\(file):2:17"),
+                ConfigOptionReport(
+                    path: "log.apps", value: .list(["Music", "Maps"]), builtIn: .list([]),
+                    text: "Music, Maps", builtInText: "", origin: .file, place: "\(file):4:9"),
+                ConfigOptionReport(
+                    path: "log.level", value: .text("debug"), builtIn: .text("info"),
+                    text: "debug", builtInText: "info", origin: .flag, place: "--log-level"),
+                ConfigOptionReport(
+                    path: "listen", value: .list(["127.0.0.1:1", "[::1]:2"]),
+                    builtIn: .list(["127.0.0.1:2776"]), text: "127.0.0.1:1, [::1]:2",
+                    builtInText: "127.0.0.1:2776", origin: .environment, place: "RELAYD_LISTEN"),
+                unset("control.mode", .text("0660"), "0660"),
+                unset("control.socket", .text("auto"), "auto"),
+                unset("apps.foreign_frames", .text("drop"), "drop"),
+                unset("apps.maximum", .number(300), "300"),
+                unset("limits.ring", .number(16 << 20), "16777216", .bytes),
+                unset("log.traffic", .flag(true), "true"),
+            ]
+            for option in expected {
+                #expect(report.options.first { $0.path == option.path } == option)
             }
+            // What is written is read again as the same.
+            let bytes = try APICoding.encode(report)
+            #expect(try APICoding.decode(ConfigReport.self, from: bytes) == report)
         }
+    }
+
+    private func unset(
+        _ path: String, _ value: ConfigOptionValue, _ text: String, _ unit: ConfigUnit? = nil
+    ) -> ConfigOptionReport {
+        ConfigOptionReport(
+            path: path, value: value, builtIn: value, unit: unit, text: text, builtInText: text,
+            origin: .builtIn)
     }
 
     @Test("a file named from where relayd was started has its whole path for everybody else")

@@ -88,7 +88,7 @@ import relayd
 
             let client = try test.connect()
             defer { close(client) }
-            test.send("GET /v1/events/stream HTTP/1.1\r\nHost: r\r\n\r\n", to: client)
+            test.send("GET /v1/events/stream HTTP/1.1\r\nHost: relayd\r\n\r\n", to: client)
             let head = try await test.read(client, until: #""latest":4"#)
             #expect(head.contains("application/x-ndjson"))
             ring.add(.limit, "limit x was hit", code: "x", count: 1)

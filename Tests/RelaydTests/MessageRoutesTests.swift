@@ -223,7 +223,7 @@ import relayd
         init(_ test: ControlTestServer, _ query: String = "") throws {
             descriptor = try test.connect()
             test.send(
-                "GET /v1/messages/stream\(query) HTTP/1.1\r\nHost: r\r\nConnection: close\r\n\r\n",
+                "GET /v1/messages/stream\(query) HTTP/1.1\r\nHost: relayd\r\nConnection: close\r\n\r\n",
                 to: descriptor)
         }
 

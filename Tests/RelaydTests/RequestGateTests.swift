@@ -7,14 +7,29 @@ import relayd
 @Suite("The gate of the control API")
 struct RequestGateTests {
     private static let token = DashboardToken()
-    private static let port = RequestGate(
-        hosts: .named("bench.local"), token: token, readsNeedToken: false)
-    private static let strict = RequestGate(
-        hosts: .named("bench.local"), token: token, readsNeedToken: true)
+    private static let port = RequestGate.port(
+        .named("bench.local"), token, readsNeedToken: false)
+    private static let strict = RequestGate.port(
+        .named("bench.local"), token, readsNeedToken: true)
+    private static let socket = RequestGate.unixSocket(token)
 
-    private func status(_ gate: RequestGate, _ head: RequestGate.Head) -> Int {
+    private func route(_ path: String, _ method: String = "GET") throws -> Route {
+        try #require(Routes.all.first { $0.path == path && $0.method == method })
+    }
+
+    private func status(
+        _ gate: RequestGate, _ path: String, _ head: RequestGate.Head
+    ) throws -> Int {
+        try status(gate, path, "GET", head)
+    }
+
+    private func status(
+        _ gate: RequestGate, _ path: String, _ method: String, _ head: RequestGate.Head
+    ) throws -> Int {
+        let route = try route(path, method)
         do throws(RequestGate.Refusal) {
-            try gate.check(head)
+            try gate.checkSite(head, route)
+            try gate.check(head, for: route)
             return 200
         } catch {
             return error.status
@@ -24,44 +39,74 @@ struct RequestGateTests {
     @Test(
         "the dashboard's port answers to this machine's names and the configured one, on any port",
         arguments: [
-            "127.0.0.1:2777", "127.0.0.1", "localhost:2777", "LOCALHOST:9000", "[::1]:2777",
-            "bench.local:2777", "Bench.Local",
+            "127.0.0.1:2777", "127.0.0.1", "127.1.2.3", "localhost:2777", "LOCALHOST:9000",
+            "[::1]:2777", "bench.local:2777", "Bench.Local",
         ])
-    func ownNames(authority: String) {
-        #expect(status(Self.port, .init(path: Routes.status, authority: authority)) == 200)
+    func ownNames(authority: String) throws {
+        #expect(try status(Self.port, Routes.status, .init(authority: authority)) == 200)
     }
 
     @Test(
         "it answers to no other name, which is how DNS rebinding comes",
         arguments: [
-            "evil.example:2777", "127.0.0.1.evil.example", "localhost.evil.example",
+            "evil.example:2777", "127.0.0.1.evil.example", "localhost.evil.example", "127.evil",
             "192.168.1.20:2777", "bench", "relayd", "", nil, "127.0.0.1:2777:1", "[::1", "[::1]x",
             "localhost:27a77", "user@localhost",
         ] as [String?])
-    func otherNames(authority: String?) {
-        #expect(status(Self.port, .init(path: Routes.status, authority: authority)) == 403)
+    func otherNames(authority: String?) throws {
+        #expect(try status(Self.port, Routes.status, .init(authority: authority)) == 403)
     }
 
     @Test("served on all addresses, each address is a good name, and still no other")
-    func anyAddress() {
-        let gate = RequestGate(hosts: .anyAddress, token: Self.token, readsNeedToken: false)
+    func anyAddress() throws {
+        let gate = RequestGate.port(.anyAddress, Self.token, readsNeedToken: false)
         for authority in ["192.168.1.20:2777", "[fe80::1]:2777", "localhost:2777"] {
-            #expect(status(gate, .init(path: Routes.status, authority: authority)) == 200)
+            #expect(try status(gate, Routes.status, .init(authority: authority)) == 200)
         }
         for authority in ["evil.example:2777", "bench"] {
-            #expect(status(gate, .init(path: Routes.status, authority: authority)) == 403)
+            #expect(try status(gate, Routes.status, .init(authority: authority)) == 403)
         }
     }
 
-    @Test("the Unix socket takes words as curl and tools send them, and no web site's name")
-    func unixSocketHosts() {
-        for authority in ["relayd", "localhost", "x", "127.0.0.1:2777", "[::1]:1", "", nil] {
-            let head = RequestGate.Head(method: "POST", path: "/v1/reload", authority: authority)
-            #expect(status(.unixSocket, head) == 200, "\(authority ?? "none")")
+    @Test("the Unix socket answers to the name tools write and to loopback, and to no other")
+    func unixSocketHosts() throws {
+        for authority in [
+            "relayd", "relayd:2777", "localhost", "127.0.0.1:2777", "[::1]:1", "", nil,
+        ] {
+            let head = RequestGate.Head(authority: authority)
+            #expect(
+                try status(Self.socket, Routes.reload, "POST", head) == 200, "\(authority ?? "-")")
         }
-        for authority in ["evil.example", "evil.example:2777", "10.0.0.1"] {
-            let head = RequestGate.Head(path: Routes.status, authority: authority)
-            #expect(status(.unixSocket, head) == 403, "\(authority)")
+        // A name without a dot can be anybody's, in a network that gives names by DHCP.
+        for authority in ["evil", "x", "evil.example", "evil.example:2777", "10.0.0.1", "relayd."] {
+            let head = RequestGate.Head(authority: authority)
+            #expect(try status(Self.socket, Routes.status, head) == 403, "\(authority)")
+        }
+    }
+
+    @Test("through a forwarded socket a browser needs the token, by whatever name it comes")
+    func forwardedSocket() throws {
+        for authority in ["relayd:2777", "localhost:2777"] {
+            let browsers = [
+                RequestGate.Head(authority: authority, fetchSite: "same-origin"),
+                RequestGate.Head(authority: authority, hasFetchMetadata: true),
+                RequestGate.Head(authority: authority, origin: "http://\(authority)"),
+            ]
+            for var head in browsers {
+                #expect(try status(Self.socket, Routes.status, head) == 401)
+                #expect(try status(Self.socket, Routes.reload, "POST", head) == 401)
+                #expect(try status(Self.socket, Routes.dashboard, head) == 403)
+                // The page can be opened, and asks for it.
+                #expect(try status(Self.socket, Routes.page, head) == 200)
+                #expect(
+                    Self.socket.access(head)
+                        == DashboardAccess(reads: .token, writes: .token, authorized: false))
+                head.authorization = "Bearer \(Self.token.text)"
+                #expect(try status(Self.socket, Routes.status, head) == 200)
+                #expect(try status(Self.socket, Routes.reload, "POST", head) == 200)
+                #expect(try status(Self.socket, Routes.dashboard, head) == 403)
+                #expect(Self.socket.access(head).authorized)
+            }
         }
     }
 
@@ -71,87 +116,86 @@ struct RequestGateTests {
             "http://evil.example", "null", "https://localhost:2777", "http://localhost:9000",
             "http://localhost", "",
         ])
-    func origins(origin: String) {
+    func origins(origin: String) throws {
         let head = RequestGate.Head(
-            method: "POST", path: "/v1/reload", authority: "localhost:2777", origin: origin,
+            authority: "localhost:2777", origin: origin,
             authorization: "Bearer \(Self.token.text)")
-        #expect(status(Self.port, head) == 403)
-        #expect(status(.unixSocket, head) == 403)
+        #expect(try status(Self.port, Routes.reload, "POST", head) == 403)
+        #expect(try status(Self.socket, Routes.reload, "POST", head) == 403)
     }
 
     @Test("its own page is not")
-    func ownOrigin() {
+    func ownOrigin() throws {
         let head = RequestGate.Head(
-            method: "POST", path: "/v1/reload", authority: "localhost:2777",
-            origin: "http://localhost:2777", fetchSite: "same-origin",
+            authority: "localhost:2777", origin: "http://localhost:2777", fetchSite: "same-origin",
             authorization: "Bearer \(Self.token.text)")
-        #expect(status(Self.port, head) == 200)
-        #expect(status(.unixSocket, head) == 200)
+        #expect(try status(Self.port, Routes.reload, "POST", head) == 200)
+        #expect(try status(Self.socket, Routes.reload, "POST", head) == 200)
     }
 
     @Test("a link from another site opens the page, and reaches nothing else")
-    func crossSite() {
+    func crossSite() throws {
         for site in ["cross-site", "same-site"] {
-            let visit = RequestGate.Head(path: "/", authority: "localhost", fetchSite: site)
-            #expect(status(Self.port, visit) == 200)
-            for path in [Routes.status, Routes.messageStream, "/dashboard/access"] {
-                let head = RequestGate.Head(path: path, authority: "localhost", fetchSite: site)
-                #expect(status(Self.port, head) == 403, "\(path)")
-                #expect(status(.unixSocket, head) == 403, "\(path)")
+            let head = RequestGate.Head(authority: "localhost", fetchSite: site)
+            for gate in [Self.port, Self.socket] {
+                #expect(try status(gate, Routes.index, head) == 200)
+                #expect(try status(gate, Routes.page, head) == 200)
+                for route in Routes.all where route.path != "/" && route.path != Routes.page {
+                    #expect(try status(gate, route.path, route.method, head) == 403)
+                }
             }
-            let post = RequestGate.Head(
-                method: "POST", path: "/", authority: "localhost", fetchSite: site)
-            #expect(status(Self.port, post) == 403)
         }
     }
 
-    @Test(
-        "what may change something needs the token over TCP, whatever its method is called",
-        arguments: ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "CONNECT", "get", "BREW"])
-    func writes(method: String) {
-        for authorization in [nil, "", "Bearer ", "Bearer x", Self.token.text, "Basic eDp5"] {
+    @Test("what changes something needs the token over TCP")
+    func writes() throws {
+        for route in Routes.all where route.access == .write {
+            for authorization in [nil, "", "Bearer ", "Bearer x", Self.token.text, "Basic eDp5"] {
+                let head = RequestGate.Head(authority: "localhost", authorization: authorization)
+                #expect(try status(Self.port, route.path, route.method, head) == 401)
+                #expect(try status(Self.socket, route.path, route.method, head) == 200)
+            }
             let head = RequestGate.Head(
-                method: method, path: "/v1/reload", authority: "localhost",
-                authorization: authorization)
-            #expect(status(Self.port, head) == 401, "\(authorization ?? "none")")
-            #expect(status(.unixSocket, head) == 200)
+                authority: "localhost", authorization: "bearer \(Self.token.text)")
+            #expect(try status(Self.port, route.path, route.method, head) == 200)
         }
-        let head = RequestGate.Head(
-            method: method, path: "/v1/reload", authority: "localhost",
-            authorization: "bearer \(Self.token.text)")
-        #expect(status(Self.port, head) == 200)
     }
 
-    @Test("looking needs the token only where it is configured, and the page itself never")
-    func reads() {
-        for path in [Routes.status, Routes.messageStream, "/metrics", "/dashboards"] {
-            let head = RequestGate.Head(path: path, authority: "localhost")
-            #expect(status(Self.port, head) == 200)
-            #expect(status(Self.strict, head) == 401, "\(path)")
+    @Test("looking needs the token only where it is configured, and what is open never")
+    func reads() throws {
+        let head = RequestGate.Head(authority: "localhost")
+        let with = RequestGate.Head(
+            authority: "localhost", authorization: "Bearer \(Self.token.text)")
+        for route in Routes.all where route.access == .read {
+            #expect(try status(Self.port, route.path, head) == 200)
+            #expect(try status(Self.strict, route.path, head) == 401, "\(route.path)")
+            #expect(try status(Self.strict, route.path, with) == 200)
         }
-        for path in ["/", "/dashboard", "/dashboard/main.js", "/dashboard/access"] {
-            let head = RequestGate.Head(path: path, authority: "localhost")
-            #expect(status(Self.strict, head) == 200, "\(path)")
+        for route in Routes.all where route.access == .open {
+            #expect(try status(Self.strict, route.path, head) == 200, "\(route.path)")
         }
-        let head = RequestGate.Head(
-            path: Routes.status, authority: "localhost",
-            authorization: "Bearer \(Self.token.text)")
-        #expect(status(Self.strict, head) == 200)
     }
 
     @Test("the token is not told over TCP, not even to who has it")
-    func tokenRoute() {
+    func tokenRoute() throws {
         let head = RequestGate.Head(
-            path: Routes.dashboard, authority: "localhost",
-            authorization: "Bearer \(Self.token.text)")
-        #expect(status(Self.port, head) == 403)
-        #expect(status(.unixSocket, .init(path: Routes.dashboard, authority: "relayd")) == 200)
+            authority: "localhost", authorization: "Bearer \(Self.token.text)")
+        #expect(try status(Self.port, Routes.dashboard, head) == 403)
+        #expect(try status(Self.socket, Routes.dashboard, .init(authority: "relayd")) == 200)
+    }
+
+    @Test("a kind of access this gate does not know takes the most")
+    func unknownAccess() {
+        let route = Route(path: "/x", access: RouteAccess(rawValue: "later"), summary: "")
+        #expect(throws: RequestGate.Refusal.self) {
+            try Self.port.check(.init(authority: "localhost"), for: route)
+        }
     }
 
     @Test("a refusal says what was found without repeating control characters")
     func wording() {
         do throws(RequestGate.Refusal) {
-            try Self.port.check(.init(path: "/", authority: "evil.example\u{1B}[2J"))
+            try Self.port.checkSite(.init(authority: "evil.example\u{1B}[2J"), nil)
             Issue.record("it was let in")
         } catch {
             #expect(error.error.error.message.contains("evil.example"))
@@ -169,7 +213,7 @@ struct RequestGateTests {
             Self.strict.access(with)
                 == DashboardAccess(reads: .token, writes: .token, authorized: true))
         #expect(
-            RequestGate.unixSocket.access(.init())
+            Self.socket.access(.init())
                 == DashboardAccess(reads: .open, writes: .open, authorized: true))
     }
 }

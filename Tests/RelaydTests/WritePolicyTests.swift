@@ -32,6 +32,33 @@ import relayd
         }
     }
 
+    @Test("what the kernel cannot name is nobody: neither member, owner nor a number for the log")
+    func unknown() throws {
+        let unknown = UnknownIDs(user: 65_534, group: 65_534)
+        // Under PrivateUsers= the socket's group and every group of every peer read as this.
+        let policy = WritePolicy(
+            owner: 900, group: 65_534, isReadOnlyForOthers: true, unknown: unknown)
+        #expect(policy.isGroupUnknown && policy.group == nil)
+        #expect(!policy.allows(ControlPeer(pid: 1, uid: 1000, groups: [65_534])))
+        #expect(!policy.allows(ControlPeer(pid: 1, uid: nil, groups: [])))
+        #expect(policy.allows(ControlPeer(pid: 1, uid: 900, groups: [])))
+        #expect(policy.allows(ControlPeer(pid: 1, uid: 0, groups: [])))
+        let text = policy.refusal(of: ControlPeer(pid: 1, uid: nil, groups: []))
+        #expect(text.hasPrefix("an unknown user may look") && text.contains("PrivateUsers="))
+        #expect(ControlPeer(pid: 7, uid: nil, groups: []).description == "an unknown user pid 7")
+    }
+
+    @Test("numbers that stand for the unknown are left out of what the kernel says")
+    func unknownPeer() throws {
+        var pair: [Int32] = [0, 0]
+        try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &pair) == 0)
+        defer { for descriptor in pair { close(descriptor) } }
+        let unknown = UnknownIDs(user: getuid(), group: getgid())
+        let peer = try #require(ControlPeer(descriptor: pair[0], unknown: unknown))
+        #expect(peer.uid == nil && !peer.groups.contains(getgid()))
+        #expect(UnknownIDs.current.user > 0 && UnknownIDs.current.group > 0)
+    }
+
     @Test("a peer is known by its process, user and groups") func peer() throws {
         var pair: [Int32] = [0, 0]
         try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &pair) == 0)

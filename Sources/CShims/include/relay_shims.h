@@ -69,6 +69,13 @@ int relay_socket_unsent(int fd, int *bytes);
  * dependency happened to include it first. */
 int relay_file_identity(int fd, uint64_t *device, uint64_t *inode);
 
+/// Holds what stands under a name, a link itself and not what it points to (open(2), "O_PATH").
+/// Returns 0 or an errno.
+int relay_entry_open(const char *path, int *fd);
+
+/// Gives what relay_entry_open holds to a group. Returns 0 or an errno.
+int relay_entry_set_group(int fd, gid_t group);
+
 /* ---- pseudo-terminals ---------------------------------------------------------------- */
 
 /* Opens a new pty: *master (O_NOCTTY, O_CLOEXEC, O_NONBLOCK), unlocked, and the path of its

@@ -45,9 +45,9 @@ package struct ConfigCommand: AsyncParsableCommand {
             options.map { SafeText.clean(cell($0)) }
         }
         let table = Table([
-            .init("Option", cells(\.path)), .init("Value", cells(\.value)),
+            .init("Option", cells(\.path)), .init("Value", cells(\.text)),
             .init("From", cells { $0.place ?? $0.origin.rawValue }),
-            .init("Default", cells(\.builtIn)),
+            .init("Default", cells(\.builtInText)),
         ]).fitted(
             to: Output.current.size().columns,
             [

@@ -51,7 +51,7 @@ package struct AppText: Sendable {
         let details =
             [
                 "#\(app.id)", app.appID.map { "ID \(SafeText.clean($0))" },
-                SafeText.clean(app.state.rawValue),
+                SafeText.clean(app.state.words),
                 sessions.isEmpty ? nil : "session \(sessions)",
             ] + versions + [
                 SafeText.clean(app.peer),

@@ -19,7 +19,7 @@ package struct StatsText: Sendable {
     package func render(_ stats: StatsReport, since before: StatsReport? = nil) -> String {
         var lines = traffic(stats, before)
         lines += functions(stats)
-        let others = stats.dropped.values.reduce(0) { $0.addingReportingOverflow($1).partialValue }
+        let others = Units.sum(stats.dropped.values)
         if others > 0 || stats.unanswered > 0 || stats.unseen > 0 {
             let sentence =
                 "\(Units.count(others, "frame")) not forwarded, "
@@ -91,6 +91,6 @@ package struct StatsText: Sendable {
         let successes: Set = [
             "SUCCESS", "WARNINGS", "WRONG_LANGUAGE", "RESUME_FAILED", "SAVED", "TRUNCATED_DATA",
         ]
-        return function.results.filter { !successes.contains($0.key) }.values.reduce(0, +)
+        return Units.sum(function.results.filter { !successes.contains($0.key) }.values)
     }
 }

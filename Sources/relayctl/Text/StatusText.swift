@@ -66,7 +66,7 @@ package struct StatusText: Sendable {
             default: .red
             }
         var lines = line(
-            "Accessory", accessory.state.rawValue, look,
+            "Accessory", accessory.state.words, look,
             device + ["since \(localTime.text(accessory.since, now: now)) (\(age))"])
         if accessory.state != .open, let reason = accessory.reason {
             let tries = accessory.attempts > 1 ? " (tried \(accessory.attempts) times)" : ""
@@ -100,12 +100,12 @@ package struct StatusText: Sendable {
 
     private func link(_ link: LinkStatus, _ accessory: AccessoryStatus) -> [String] {
         let state =
-            link.state == .sessions ? Units.count(link.sessions, "session") : link.state.rawValue
+            link.state == .sessions ? Units.count(link.sessions, "session") : link.state.words
         let look: Style.Look? =
             switch link.state {
             case .sessions: .green
             case .noAccessory: .red
-            case .waitingForStartServiceACK: .yellow
+            case .startingSession: .yellow
             default: nil
             }
         var details: [String] = []
@@ -138,7 +138,7 @@ package struct StatusText: Sendable {
             case .off: .yellow
             default: .red
             }
-        var lines = line("Server", server.state.rawValue, look, details)
+        var lines = line("Server", server.state.words, look, details)
         if let reason = server.reason { lines += explanation(reason, look: look) }
         return lines
     }
@@ -227,8 +227,8 @@ package struct StatusText: Sendable {
     }
 
     private static func appName(_ app: AppStatus) -> String {
-        guard let name = app.appName else { return "(\(app.state))" }
-        return app.state == .registered ? name : "\(name) (\(app.state))"
+        guard let name = app.appName else { return "(\(app.state.words))" }
+        return app.state == .registered ? name : "\(name) (\(app.state.words))"
     }
 
     private static func sessions(_ app: AppStatus) -> String {

@@ -28,6 +28,14 @@ package enum Units {
         return "\(days) d \(hours % 24) h"
     }
 
+    /// As much as fits: the numbers are those of an answer.
+    package static func sum(_ counts: some Sequence<Int>) -> Int {
+        counts.reduce(0) { total, count in
+            let (sum, overflow) = total.addingReportingOverflow(count)
+            return overflow ? .max : sum
+        }
+    }
+
     /// "1 app", "2 apps".
     package static func count(_ number: Int, _ noun: String) -> String {
         "\(number) \(noun)\(number == 1 ? "" : "s")"

@@ -7,6 +7,8 @@ import DidYouMean
 package struct ConfigReader<Value> {
     /// Reports to the list and returns `nil` when the value is not acceptable.
     package let read: (ConfigValue, _ path: String, inout [ConfigProblem]) -> Value?
+    /// Whether the value is a size.
+    package private(set) var countsBytes = false
 
     /// A reader of plain scalars. `parse` sees the text and says what it expected.
     private static func scalar(
@@ -96,13 +98,15 @@ extension ConfigReader where Value == Int {
         let expected =
             "a size such as 4096, 256 KiB or 16 MiB, from \(Quantity.text(bytes: range.lowerBound))"
             + " to \(Quantity.text(bytes: range.upperBound))"
-        return text(expected) { text throws(Refusal) in
+        var reader: ConfigReader = text(expected) { text throws(Refusal) in
             guard let bytes = Quantity.bytes(text) else {
                 throw Refusal(hint: Quantity.byteUnitHint(text))
             }
             guard range.contains(bytes) else { throw Refusal() }
             return bytes
         }
+        reader.countsBytes = true
+        return reader
     }
 }
 

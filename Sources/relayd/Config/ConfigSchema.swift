@@ -1,3 +1,4 @@
+package import ControlAPI
 import RelayCore
 
 // Every option of the configuration in one list: its key, where it goes in `Config`, and which
@@ -11,6 +12,10 @@ package struct ConfigOption {
     package let apply: (ConfigValue, inout Config, inout [ConfigProblem]) -> Void
     /// Its value as it would be written in the file.
     package let text: (Config) -> String
+    /// Its value as the control API has it.
+    package let value: (Config) -> ConfigOptionValue
+    /// What its number counts.
+    package let unit: ConfigUnit?
     /// Whether two configurations agree on it.
     package let isEqual: (Config, Config) -> Bool
     /// Carries its value over.
@@ -21,6 +26,8 @@ package struct ConfigOption {
     ) {
         self.path = path
         self.text = { Self.text($0[keyPath: keyPath], of: path) }
+        self.value = { Self.value($0[keyPath: keyPath], of: path) }
+        unit = Value.self == Duration.self ? .milliseconds : reader.countsBytes ? .bytes : nil
         self.apply = { value, config, problems in
             guard let read = reader.read(value, path, &problems) else { return }
             config[keyPath: keyPath] = read

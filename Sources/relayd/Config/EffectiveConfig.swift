@@ -26,7 +26,9 @@ package struct EffectiveConfig: Sendable {
             options: ConfigSchema().options.map { option in
                 let origin = origins[option.path]
                 return ConfigOptionReport(
-                    path: option.path, value: option.text(config), builtIn: option.text(builtIn),
+                    path: option.path, value: option.value(config), builtIn: option.value(builtIn),
+                    unit: option.unit, text: option.text(config),
+                    builtInText: option.text(builtIn),
                     origin: origin?.kind ?? .builtIn, place: origin?.place)
             }, file: file)
     }
@@ -47,6 +49,17 @@ extension ConfigOrigin {
 }
 
 extension ConfigOption {
+    /// A value as the control API has it. What is no boolean, number or list is text.
+    static func value(_ value: Any, of path: String) -> ConfigOptionValue {
+        switch value {
+        case let flag as Bool: .flag(flag)
+        case let number as Int: .number(number)
+        case let duration as Duration: .number(Quantity.milliseconds(duration))
+        case let list as [any Sendable]: .list(list.map { text($0, of: path) })
+        default: .text(text(value, of: path))
+        }
+    }
+
     /// A value as the file has it.
     static func text(_ value: Any, of path: String) -> String {
         switch value {

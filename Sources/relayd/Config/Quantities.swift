@@ -39,14 +39,18 @@ package enum Quantity {
         return "write \(number) \(meant.name)"
     }
 
+    /// Whole milliseconds, as many as there can be.
+    package static func milliseconds(_ duration: Duration) -> Int {
+        let (seconds, attoseconds) = duration.components
+        let (whole, overflow) = Int(seconds).multipliedReportingOverflow(by: 1_000)
+        let (sum, carry) = whole.addingReportingOverflow(
+            Int(attoseconds / 1_000_000_000_000_000))
+        return overflow || carry ? (seconds < 0 ? .min : .max) : sum
+    }
+
     /// The duration in the largest unit that divides it.
     package static func text(_ duration: Duration) -> String {
-        // Whole milliseconds; far beyond every option's range, the nearest that can be counted.
-        let (seconds, attoseconds) = duration.components
-        let (whole, isTooLong) = Int(seconds).multipliedReportingOverflow(by: 1_000)
-        let (sum, overflow) = whole.addingReportingOverflow(
-            Int(attoseconds / 1_000_000_000_000_000))
-        let milliseconds = isTooLong || overflow ? (seconds < 0 ? Int.min : .max) : sum
+        let milliseconds = milliseconds(duration)
         let unit = durationUnits.last {
             milliseconds.isMultiple(of: $0.milliseconds) && milliseconds >= $0.milliseconds
         }

@@ -3,7 +3,7 @@
 package import ControlAPI
 import DidYouMean
 import HTTPTypes
-import Hummingbird
+import HummingbirdCore
 package import RelayCore
 import SDLProtocol
 
@@ -28,28 +28,18 @@ package struct AppHandlers: Sendable {
         self.init(status: status, facts: facts, advisor: TrafficAdvisor(facts: facts))
     }
 
-    func addRoutes(to router: Router<BasicRequestContext>) {
-        router.get(RouterPath(Routes.app)) { _, context in
-            try await answering { try await app(context.segment("app")) }
+    func addRoutes(to routes: inout RouteHandlers) {
+        routes.get(Routes.app) { _, context in
+            try await app(context.segment("app"))
         }
-        router.get(RouterPath(Routes.permission)) { _, context in
-            try await answering {
-                try await permission(context.segment("app"), context.segment("rpc"))
-            }
+        routes.get(Routes.permission) { _, context in
+            try await permission(context.segment("app"), context.segment("rpc"))
         }
-        router.get(RouterPath(Routes.advice)) { _, _ in try latestAdvice() }
+        routes.get(Routes.advice) { _, _ in try latestAdvice() }
     }
 
     private func latestAdvice() throws -> Response {
         try .json(AdviceList(advice: advisor.recent().reversed().map(AdviceReport.init)))
-    }
-
-    private func answering(_ body: () async throws -> Response) async throws -> Response {
-        do {
-            return try await body()
-        } catch let error as APIError {
-            return try .json(error, status: error.error.code == .ambiguous ? .conflict : .notFound)
-        }
     }
 
     // MARK: One app
@@ -88,41 +78,5 @@ extension FunctionID {
     fileprivate static func near(_ name: String, in known: [String]) -> String? {
         known.first { $0.lowercased() == name.lowercased() }
             ?? Spelling.nearest(name, in: known)
-    }
-}
-
-extension BasicRequestContext {
-    /// A path segment as it was meant; empty when its percent-encoding is broken, which no app's
-    /// name is.
-    func segment(_ name: String) -> String {
-        PercentEncoding.decoded(parameters.get(name) ?? "") ?? ""
-    }
-}
-
-/// Path segments with any character in them (RFC 3986, "2.1").
-enum PercentEncoding {
-    static func decoded(_ text: String) -> String? {
-        var bytes: [UInt8] = []
-        var rest = Array(text.utf8)[...]
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            guard rest.count >= 2, let high = rest.popFirst().flatMap(digit),
-                let low = rest.popFirst().flatMap(digit)
-            else { return nil }
-            bytes.append(high << 4 | low)
-        }
-        return String(validating: bytes, as: UTF8.self)
-    }
-
-    private static func digit(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-        default: nil
-        }
     }
 }

@@ -1,5 +1,5 @@
-// How often the control API had no room for another client: counted by `ControlServer`, told by
-// `StatusReporter`.
+// How often the control API had no room for another client: counted by `ControlServer` and
+// `ControlShares`, told by `StatusReporter`.
 
 package import ControlAPI
 import HummingbirdCore
@@ -7,41 +7,69 @@ import Logging
 import NIOCore
 import Synchronization
 
-/// The moments at which all places of the control API were taken.
+/// The moments at which places of the control API were all taken.
 package final class ControlCrowd: Sendable {
-    /// Under this name it stands in the status, as `API.md` has it.
-    package static let limitName = "control.connections"
+    /// What was full. The names stand in the status, as `API.md` has them.
+    package enum Limit: Sendable, Hashable {
+        /// All connections of a door.
+        case connections
+        /// Those of one user or address.
+        case connectionsOfPeer(Int)
+        /// The streams of one user or address.
+        case streamsOfPeer(Int)
 
-    private struct State {
-        var count = 0
-        var lastAt: Timestamp?
+        package var name: String {
+            switch self {
+            case .connections: "control.connections"
+            case .connectionsOfPeer: "control.connections_per_peer"
+            case .streamsOfPeer: "control.streams_per_peer"
+            }
+        }
+
+        fileprivate var value: Int {
+            switch self {
+            case .connections: ControlSocket.maximumConnections
+            case .connectionsOfPeer(let limit), .streamsOfPeer(let limit): limit
+            }
+        }
+
+        package static let names = [
+            Limit.connections, .connectionsOfPeer(0), .streamsOfPeer(0),
+        ].map(\.name)
     }
-    private let state = Mutex(State())
-    private let onHit: @Sendable (_ count: Int) -> Void
+
+    private struct Hits {
+        var count = 0
+        var limit = 0
+        var lastAt = Timestamp.now
+    }
+    private let state = Mutex<[String: Hits]>([:])
+    private let onHit: @Sendable (_ name: String, _ count: Int) -> Void
 
     /// - Parameter onHit: told of the first time, and of 2, 4, 8, … times.
-    package init(onHit: @escaping @Sendable (_ count: Int) -> Void = { _ in }) {
+    package init(onHit: @escaping @Sendable (_ name: String, _ count: Int) -> Void = { _, _ in }) {
         self.onHit = onHit
     }
 
-    /// What the status says of it; nil when there was room at all times.
-    package var hits: ControlAPI.LimitHit? {
-        let (count, lastAt) = state.withLock { ($0.count, $0.lastAt) }
-        return lastAt.map {
+    /// What the status says of it; empty when there was room at all times.
+    package var hits: [ControlAPI.LimitHit] {
+        state.withLock { $0 }.sorted { $0.key < $1.key }.map { name, hits in
             ControlAPI.LimitHit(
-                name: Self.limitName, limit: ControlSocket.maximumConnections, count: count,
-                lastAt: $0)
+                name: name, limit: hits.limit, count: hits.count, lastAt: hits.lastAt)
         }
     }
 
-    /// The last place is taken: whoever comes now waits.
-    func isFull() {
+    /// Somebody waits, or was turned away.
+    package func hit(_ limit: Limit) {
         let count = state.withLock { state in
-            state.count += 1
-            state.lastAt = .now
-            return state.count
+            var hits = state[limit.name] ?? Hits()
+            hits.count += 1
+            hits.limit = limit.value
+            hits.lastAt = .now
+            state[limit.name] = hits
+            return hits.count
         }
-        if count & (count - 1) == 0 { onHit(count) }
+        if count & (count - 1) == 0 { onHit(limit.name, count) }
     }
 }
 
@@ -62,7 +90,7 @@ struct ControlPlaces: AvailableConnectionsDelegate {
         taken += 1
         guard taken == maximum else { return }
         logger.debug("all \(maximum) connections are taken, further clients wait")
-        crowd.isFull()
+        crowd.hit(.connections)
     }
 
     mutating func connectionClosed() { taken -= 1 }

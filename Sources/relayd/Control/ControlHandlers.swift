@@ -1,12 +1,13 @@
+// Puts the parts of the control API together.
+
 import ControlAPI
 import HTTPTypes
-import Hummingbird
-import Logging
-import SDLProtocol
+import HummingbirdCore
+import NIOCore
 
 /// Answers to the requests on the control socket, one function per request.
 ///
-/// `ControlServer` hands requests in; the rest of relayd is asked for a snapshot, for facts and
+/// `ControlResponder` hands requests in; the rest of relayd is asked for a snapshot, for facts and
 /// advice, for messages, and to do things.
 struct ControlHandlers: Sendable {
     let status: @Sendable () async throws -> StatusSnapshot
@@ -19,21 +20,34 @@ struct ControlHandlers: Sendable {
     let dashboard: Dashboard
 
     /// Connects every entry of `Routes.all` to its function.
-    func addRoutes(to router: Router<BasicRequestContext>) {
-        router.get(RouterPath(Routes.index)) { _, _ in try index() }
-        router.get(RouterPath(Routes.status)) { _, _ in try await statusNow() }
-        router.get(RouterPath(Routes.health)) { _, _ in try await health() }
-        apps.addRoutes(to: router)
-        messages.addRoutes(to: router)
-        events.addRoutes(to: router)
-        reports.addRoutes(to: router)
-        writes.addRoutes(to: router)
-        devices.addRoutes(to: router)
-        dashboard.addRoutes(to: router)
+    func addRoutes(to routes: inout RouteHandlers) {
+        routes.get(Routes.index) { request, _ in
+            try DashboardPage.isWanted(request) ? DashboardPage.page : index()
+        }
+        routes.get(Routes.openAPI) { _, _ in
+            Response(
+                status: .ok,
+                headers: [.contentType: "application/json", .cacheControl: "no-store"],
+                body: ResponseBody(
+                    byteBuffer: ByteBuffer(bytes: PackageResources.openapi_json)))
+        }
+        routes.get(Routes.status) { _, _ in try await statusNow() }
+        routes.get(Routes.health) { _, _ in try await health() }
+        apps.addRoutes(to: &routes)
+        messages.addRoutes(to: &routes)
+        events.addRoutes(to: &routes)
+        reports.addRoutes(to: &routes)
+        writes.addRoutes(to: &routes)
+        devices.addRoutes(to: &routes)
+        dashboard.addRoutes(to: &routes)
+        DashboardPage.addRoutes(to: &routes)
     }
 
     func index() throws -> Response {
-        try .json(RouteList(routes: Routes.all))
+        var response = try Response.json(RouteList(routes: Routes.all))
+        // Browsers get another answer.
+        response.headers[.vary] = "Accept"
+        return response
     }
 
     func statusNow() async throws -> Response {
@@ -43,81 +57,6 @@ struct ControlHandlers: Sendable {
     func health() async throws -> Response {
         let report = HealthReport(try await status())
         return try .json(report, status: report.health == .ok ? .ok : .serviceUnavailable)
-    }
-}
-
-/// Sends a request to its route, or says what the routes are.
-///
-/// Who wants to change something has to pass a gate first, and is logged. Which gate depends on how
-/// they came: the Unix socket knows its peers.
-struct ControlResponder: Sendable {
-    /// Says who asks, or throws `APIError` when they may not change anything.
-    typealias Gate = @Sendable (Request) async throws -> String
-
-    private let responder: RouterResponder<BasicRequestContext>
-    private let routes: [Route]
-
-    init(_ handlers: ControlHandlers) {
-        routes = Routes.all
-        let router = Router(
-            context: BasicRequestContext.self, options: [.autoGenerateHeadEndpoints])
-        handlers.addRoutes(to: router)
-        responder = router.buildResponder()
-    }
-
-    func respond(
-        to request: Request, context: BasicRequestContext, gate: Gate
-    ) async throws -> Response {
-        let path = request.uri.path
-        let routes = self.routes.filter { $0.matches(path) }
-        guard !routes.isEmpty else {
-            let known = self.routes.map { "\($0.method) \($0.path)" }.joined(separator: ", ")
-            return try .json(
-                APIError(.notFound, "there is nothing at this path; known: \(known)"),
-                status: .notFound)
-        }
-        let methods = routes.map(\.method)
-        let asked = request.method == .head ? "GET" : request.method.rawValue
-        guard methods.contains(asked) else {
-            let known = methods.joined(separator: ", ")
-            var response = try Response.json(
-                APIError(
-                    .methodNotAllowed, "this path answers \(known), not \(request.method.rawValue)"),
-                status: .methodNotAllowed)
-            response.headers[.allow] = known
-            return response
-        }
-        do {
-            guard asked != "GET" else {
-                return try await responder.respond(to: request, context: context)
-            }
-            return try await change(request, context, gate)
-        } catch {
-            context.logger.error("control request failed: \(error)")
-            return try .json(
-                APIError(.internal, "relayd could not answer; its log says why"),
-                status: .internalServerError)
-        }
-    }
-}
-
-extension ControlResponder {
-    /// Lets through whoever may change something, and logs what came of it.
-    private func change(
-        _ request: Request, _ context: BasicRequestContext, _ gate: Gate
-    ) async throws -> Response {
-        // Paths are short (`ControlLimits.headerFieldBytes`) and may hold an app's name.
-        let what = "\(request.method.rawValue) \(PrintableText.string(request.uri.path))"
-        let who: String
-        do {
-            who = try await gate(request)
-        } catch let error as APIError {
-            context.logger.warning("control: \(what) refused: \(error.error.message)")
-            return try .json(error, status: error.httpStatus)
-        }
-        let response = try await responder.respond(to: request, context: context)
-        context.logger.notice("control: \(what) by \(who): \(response.status.code)")
-        return response
     }
 }
 

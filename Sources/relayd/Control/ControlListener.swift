@@ -62,12 +62,15 @@ package final class ControlListener: Sendable {
 
         let descriptor = try Self.bound(to: socket.path)
         do {
-            if let group, chown(socket.path, uid_t.max, group) != 0 {
+            let entry = try SocketEntry(socket.path)
+            if let group, case let code = entry.give(to: group), code != 0 {
                 throw ControlListenerError.groupNotPermitted(
-                    path: socket.path, group: configuration.group ?? "", errno: errno)
+                    path: socket.path, group: configuration.group ?? "", errno: code)
             }
-            guard chmod(socket.path, mode_t(configuration.mode)) == 0,
-                listen(descriptor, Self.backlog) == 0,
+            guard entry.change(mode: mode_t(configuration.mode)) else {
+                throw ControlListenerError.cannotBind(path: socket.path, errno: errno)
+            }
+            guard listen(descriptor, Self.backlog) == 0,
                 let identity = FileIdentity(of: socket.path)
             else {
                 throw ControlListenerError.cannotBind(path: socket.path, errno: errno)
@@ -197,6 +200,35 @@ extension ControlListener {
             throw .cannotBind(path: path, errno: code)
         }
         return descriptor
+    }
+}
+
+/// The name that was just bound, held so that nobody can put a link to another file in its place
+/// before its group and mode are set. A socket's own descriptor cannot be used for that: it is not
+/// the file, and what fchmod(2) does before bind(2) is cut down by the umask.
+private final class SocketEntry {
+    private let descriptor: Int32
+
+    init(_ path: String) throws(ControlListenerError) {
+        var entry: Int32 = -1
+        let code = relay_entry_open(path, &entry)
+        guard code == 0 else { throw .cannotBind(path: path, errno: code) }
+        descriptor = entry
+        var info = stat()
+        guard fstat(descriptor, &info) == 0 else { throw .cannotBind(path: path, errno: errno) }
+        guard info.st_mode & S_IFMT == S_IFSOCK, info.st_uid == geteuid() else {
+            throw .notASocket(path)
+        }
+    }
+
+    deinit { close(descriptor) }
+
+    /// 0 or an errno.
+    func give(to group: gid_t) -> Int32 { relay_entry_set_group(descriptor, group) }
+
+    /// Through /proc, because fchmod(2) does not take such a descriptor (open(2), "O_PATH").
+    func change(mode: mode_t) -> Bool {
+        chmod("/proc/self/fd/\(descriptor)", mode) == 0
     }
 }
 

@@ -1,9 +1,9 @@
 package import ControlAPI
 import HTTPTypes
-import Hummingbird
 import HummingbirdCore
 package import Logging
 package import NIOCore
+import NIOHTTP1
 import NIOPosix
 import RelayCore
 import ServiceLifecycle
@@ -24,7 +24,9 @@ package struct ControlServer: Service {
     private let dashboard: Dashboard
     private let responder: ControlResponder
     private let crowd: ControlCrowd
+    private let identify: @Sendable (any Channel) async throws -> ControlPeer?
     private let eventLoopGroup: any EventLoopGroup
+    private let executor: (any TaskExecutor)?
     private let logger: Logger
 
     /// Creates the socket; clients may connect from here on and are answered once `run` is called.
@@ -41,6 +43,8 @@ package struct ControlServer: Service {
     ///   - devices: what is plugged in.
     ///   - dashboard: where browsers may ask as well; nowhere, when not given.
     ///   - crowd: counts how often there was no room for a client.
+    ///   - executor: runs what is done for clients; the caller's, when not given.
+    ///   - identify: says who is at the other end of a connection to the Unix socket.
     /// - Throws: `ControlListenerError` or `ControlSocketError`, written for people.
     package init(
         configuration: Configuration, inherited: CInt? = nil,
@@ -51,7 +55,9 @@ package struct ControlServer: Service {
         reports: ReportHandlers? = nil, actions: ControlActions = .none, log: LogControl = .none,
         devices: DeviceHandlers = DeviceHandlers(), dashboard: @autoclosure () -> Dashboard? = nil,
         crowd: ControlCrowd = ControlCrowd(),
-        eventLoopGroup: any EventLoopGroup, logger: Logger
+        identify: @escaping @Sendable (any Channel) async throws -> ControlPeer? =
+            ControlPeer.of,
+        eventLoopGroup: any EventLoopGroup, executor: (any TaskExecutor)? = nil, logger: Logger
     ) throws {
         self.listener =
             try inherited.map {
@@ -61,7 +67,9 @@ package struct ControlServer: Service {
         // A second relayd has stopped by now, and does not complain about the port as well.
         self.dashboard = dashboard() ?? .off
         self.crowd = crowd
+        self.identify = identify
         self.eventLoopGroup = eventLoopGroup
+        self.executor = executor
         self.logger = logger
         let handlers = ControlHandlers(
             status: status, apps: apps ?? AppHandlers(knowingNothingBut: status),
@@ -80,17 +88,27 @@ package struct ControlServer: Service {
     /// Serves until cancelled or, in a service group, until graceful shutdown; takes the socket's
     /// file away first.
     package func run() async throws {
+        try await withTaskExecutorPreference(executor) { try await serve() }
+    }
+
+    private func serve() async throws {
         guard let descriptor = listener.takeDescriptor() else { return }
         defer { listener.remove() }
         logger.debug("control socket is \(path)")
+        if listener.writePolicy.isGroupUnknown { logger.warning("\(WritePolicy.hint)") }
+        let owner = listener.writePolicy.owner
+        let socket = ControlDoor(
+            kind: .unixSocket(listener.writePolicy), gate: .unixSocket(dashboard.gate.token),
+            shares: ControlShares(.unixSocket, owner: owner, crowd: crowd), identify: identify)
+        let port = ControlDoor(
+            kind: .port, gate: dashboard.gate,
+            shares: ControlShares(.port, owner: owner, crowd: crowd), identify: identify)
         try await withThrowingTaskGroup { group in
             group.addTask { [listener] in
-                try await serve(on: descriptor, .unixSocket(listener.writePolicy)) {
-                    listener.remove()
-                }
+                try await serve(on: descriptor, socket) { listener.remove() }
             }
-            if let port = dashboard.listener?.takeDescriptor() {
-                group.addTask { try await serve(on: port, .port(dashboard.gate)) {} }
+            if let descriptor = dashboard.listener?.takeDescriptor() {
+                group.addTask { try await serve(on: descriptor, port) {} }
             }
             try await group.waitForAll()
         }
@@ -101,13 +119,12 @@ package struct ControlServer: Service {
         on descriptor: NIOBSDSocket.Handle, _ door: ControlDoor,
         onShutdown: @escaping @Sendable () -> Void
     ) async throws {
-        let http = Self.http(responder, door, logger)
-        let server = try await accept(on: descriptor, http)
+        let server = try await accept(on: descriptor, door)
         try await withGracefulShutdownHandler {
             try await withThrowingDiscardingTaskGroup { clients in
                 try await server.executeThenClose { inbound in
                     for try await client in inbound {
-                        clients.addTask { await serve(client, http) }
+                        clients.addTask { await serve(client, door) }
                     }
                 }
             }
@@ -120,9 +137,11 @@ package struct ControlServer: Service {
     // MARK: - Accepting
 
     private func accept(
-        on descriptor: NIOBSDSocket.Handle, _ http: HTTP1Channel
+        on descriptor: NIOBSDSocket.Handle, _ door: ControlDoor
     ) async throws -> NIOAsyncChannel<AcceptedClient, Never> {
         let (logger, crowd) = (logger, crowd)
+        // Sets the pipeline up; answers are given by one that knows who asks.
+        let http = Self.http { _, _ in Response(status: .internalServerError) }
         return try await ServerBootstrap(group: eventLoopGroup)
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -139,15 +158,35 @@ package struct ControlServer: Service {
             // A client may shut its sending side after the request, as `nc -N` does.
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .bind(descriptor) { channel in
-                http.setup(channel: channel, logger: logger).map { AcceptedClient($0) }
+                guard let peer = door.peer(of: channel), let place = door.shares.connect(peer)
+                else {
+                    logger.debug("a client is turned away: it has its share of connections")
+                    return channel.eventLoop.makeCompletedFuture {
+                        try channel.pipeline.syncOperations.addHandler(TurnAwayHandler())
+                        return AcceptedClient()
+                    }
+                }
+                return http.setup(channel: channel, logger: logger).flatMapThrowing { client in
+                    // Before anything is made of what came: what is no path never becomes one.
+                    let decoder = try channel.pipeline.syncOperations.handler(
+                        type: ByteToMessageHandler<HTTPRequestDecoder>.self)
+                    try channel.pipeline.syncOperations.addHandler(
+                        OriginFormHandler(), position: .after(decoder))
+                    return AcceptedClient(client, peer, place)
+                }
             }
     }
 
     /// One client, until it leaves. At shutdown an idle one is closed at once, one that is being
     /// answered gets `ControlLimits.farewell` to take the answer.
-    private func serve(_ accepted: AcceptedClient, _ http: HTTP1Channel) async {
+    private func serve(_ accepted: AcceptedClient, _ door: ControlDoor) async {
         guard let client = accepted.take() else { return }
         let channel = client.channel
+        let (responder, logger, peer) = (responder, logger, accepted.peer)
+        let http = Self.http { request, channel in
+            try await responder.respond(to: request, at: door, on: channel, from: peer, logger)
+        }
+        defer { withExtendedLifetime(accepted) {} }
         await withGracefulShutdownHandler {
             await withTaskGroup(of: Void.self) { group in
                 group.addTask { await http.handle(value: client, logger: logger) }
@@ -167,7 +206,7 @@ package struct ControlServer: Service {
     // MARK: - Answering
 
     private static func http(
-        _ responder: ControlResponder, _ door: ControlDoor, _ logger: Logger
+        _ answer: @escaping @Sendable (Request, any Channel) async throws -> Response
     ) -> HTTP1Channel {
         HTTP1Channel(
             responder: { request, writer, channel in
@@ -175,13 +214,7 @@ package struct ControlServer: Service {
                 let deadline = channel.eventLoop.scheduleTask(in: ControlLimits.idle) {
                     channel.close(promise: nil)
                 }
-                var response = try await answer(request, at: door, on: channel) {
-                    try await responder.respond(
-                        to: request,
-                        context: BasicRequestContext(
-                            source: .init(channel: channel, logger: logger)),
-                        gate: { _ in try await door.admit(channel) })
-                }
+                var response = try await answer(request, channel)
                 deadline.cancel()
                 DashboardPage.harden(&response.headers)
                 response.headers[.server] = "relayd/\(Version.current)"
@@ -200,30 +233,6 @@ package struct ControlServer: Service {
                     maxHeaderListSize: ControlLimits.headerBytes,
                     maxHeaderFieldCount: ControlLimits.headerFields)))
     }
-
-    /// The gate's no, a file of the page, or what the routes answer.
-    private static func answer(
-        _ request: Request, at door: ControlDoor, on channel: any Channel,
-        _ route: () async throws -> Response
-    ) async throws -> Response {
-        do throws(RequestGate.Refusal) {
-            try door.gate.check(RequestGate.Head(request))
-        } catch {
-            var response = try Response.json(error.error, status: .init(code: error.status))
-            if error.status == 401 { response.headers[.wwwAuthenticate] = "Bearer" }
-            return response
-        }
-        if let file = try DashboardPage.answer(request, door.gate) { return file }
-        // Who has the token may change things, so only who may change things gets it.
-        if request.uri.path == Routes.dashboard {
-            do {
-                _ = try await door.admit(channel)
-            } catch let error as APIError {
-                return try .json(error, status: .forbidden)
-            }
-        }
-        return try await route()
-    }
 }
 
 /// A client between being accepted and being served.
@@ -231,10 +240,22 @@ package struct ControlServer: Service {
 /// When the server is cancelled, clients that wait to be served are dropped; an asynchronous
 /// channel must not be dropped, or NIO ends the process. So they are closed here.
 private final class AcceptedClient: Sendable {
+    let peer: ControlShares.Peer
     private let client: Mutex<HTTP1Channel.Value?>
+    /// Given back when this is: its server keeps it as long as the connection lasts.
+    private let place: ControlShares.Place?
 
-    init(_ client: HTTP1Channel.Value) {
+    init(_ client: HTTP1Channel.Value, _ peer: ControlShares.Peer, _ place: ControlShares.Place) {
         self.client = Mutex(client)
+        self.peer = peer
+        self.place = place
+    }
+
+    /// One that was turned away: there is nothing to serve.
+    init() {
+        client = Mutex(nil)
+        peer = .user(nil)
+        place = nil
     }
 
     /// The client, once.
@@ -247,23 +268,4 @@ private final class AcceptedClient: Sendable {
         // Nobody is left to wait for it.
         Task { try? await client.executeThenClose { _, _ in } }
     }
-}
-
-/// What one client of the control socket may cost. Everybody who may connect is trusted to look,
-/// not to be bug-free; none of this touches the relay's own loop.
-enum ControlLimits {
-    /// Time a connection may sit without a complete request.
-    static let idle = TimeAmount.seconds(10)
-    /// Time a client may leave an answer unread once buffers are full.
-    static let stall = TimeAmount.seconds(10)
-    /// Time an answer that is under way has at shutdown; a third of what a person waits for ^C.
-    static let farewell = TimeAmount.seconds(1)
-    /// Bytes of a request's body: a list of some hundred apps and functions.
-    static let bodyBytes = 16_384
-    /// Bytes of one header field or of the request line. curl's own need some 100.
-    static let headerFieldBytes = 4096
-    /// Bytes of all header fields together.
-    static let headerBytes = 16_384
-    /// Number of header fields.
-    static let headerFields = 64
 }

@@ -3,7 +3,7 @@
 
 package import AccessoryLinks
 import ControlAPI
-import Hummingbird
+import HummingbirdCore
 
 /// The answer to `GET /v1/devices`.
 package struct DeviceList: Codable, Sendable {
@@ -49,8 +49,8 @@ package struct DeviceHandlers: Sendable {
     /// One survey after the other, beside all event loops. There from the first one on.
     private static let thread = SerialThread(named: "usb survey")
 
-    func addRoutes(to router: Router<BasicRequestContext>) {
-        router.get(RouterPath(Routes.devices)) { [survey] _, _ in
+    func addRoutes(to routes: inout RouteHandlers) {
+        routes.get(Routes.devices) { [survey] _, _ in
             try Response.json(
                 await withCheckedContinuation { (found: CheckedContinuation<DeviceList, Never>) in
                     Self.thread.async { found.resume(returning: survey()) }

@@ -2,7 +2,7 @@
 
 import ControlAPI
 import HTTPTypes
-import Hummingbird
+import HummingbirdCore
 package import NIOCore
 import NIOPosix
 import RelayCore
@@ -22,34 +22,33 @@ package struct EventHandlers: Sendable {
         pause = StreamPause(heartbeat: heartbeat, timers: timers)
     }
 
-    func addRoutes(to router: Router<BasicRequestContext>) {
-        router.get(RouterPath(Routes.events)) { request, _ in
-            try answering(request, .events) { wanted in
-                let reading =
-                    cursor(wanted).map { ring.events(after: $0, limit: wanted.limit) }
-                    ?? ring.newest(wanted.limit)
-                let range = ring.range
-                return try .json(
-                    EventList(
-                        instance: ring.instance, first: range?.lowerBound,
-                        latest: range?.upperBound, missed: reading.missed, next: reading.next,
-                        events: reading.events))
-            }
+    func addRoutes(to routes: inout RouteHandlers) {
+        routes.get(Routes.events) { request, _ in
+            let wanted = try MessageRequest(request, for: .events)
+            let reading =
+                cursor(wanted).map { ring.events(after: $0, limit: wanted.limit) }
+                ?? ring.newest(wanted.limit)
+            let range = ring.range
+            return try .json(
+                EventList(
+                    instance: ring.instance, first: range?.lowerBound,
+                    latest: range?.upperBound, missed: reading.missed, next: reading.next,
+                    events: reading.events))
         }
-        router.get(RouterPath(Routes.eventStream)) { request, _ in
-            try answering(request, .eventStream) { wanted in
-                let framing = StreamFraming(request)
-                let stream = EventStream(
-                    ring: ring, request: wanted, start: cursor(wanted), framing: framing,
-                    pause: pause)
-                return Response(
-                    status: .ok,
-                    headers: [.contentType: framing.contentType, .cacheControl: "no-store"],
-                    body: ResponseBody { writer in
-                        try await stream.run(&writer)
-                        try await writer.finish(nil)
-                    })
-            }
+        routes.get(Routes.eventStream) { request, context in
+            let wanted = try MessageRequest(request, for: .eventStream)
+            let place = try context.streamPlace(request)
+            let framing = StreamFraming(request)
+            let stream = EventStream(
+                ring: ring, request: wanted, start: cursor(wanted), framing: framing, pause: pause)
+            return Response(
+                status: .ok,
+                headers: [.contentType: framing.contentType, .cacheControl: "no-store"],
+                body: ResponseBody { writer in
+                    defer { withExtendedLifetime(place) {} }
+                    try await stream.run(&writer)
+                    try await writer.finish(nil)
+                })
         }
     }
 
@@ -57,29 +56,6 @@ package struct EventHandlers: Sendable {
     private func cursor(_ wanted: MessageRequest) -> Int? {
         wanted.after.map { after in
             wanted.instance.map { $0 == ring.instance } ?? true ? Int(clamping: after) : 0
-        }
-    }
-
-    private func answering(
-        _ request: Request, _ route: MessageRequest.Route,
-        _ answer: (MessageRequest) throws -> Response
-    ) throws -> Response {
-        do throws(MessageRequest.Problem) {
-            let wanted = try MessageRequest(request, for: route)
-            return try answered(wanted, answer)
-        } catch {
-            return try .json(APIError(.badRequest, error.message), status: .badRequest)
-        }
-    }
-
-    /// What `answer` throws is no problem of the request.
-    private func answered(
-        _ wanted: MessageRequest, _ answer: (MessageRequest) throws -> Response
-    ) throws(MessageRequest.Problem) -> Response {
-        do {
-            return try answer(wanted)
-        } catch {
-            throw MessageRequest.Problem(message: "\(error)")
         }
     }
 }

@@ -137,9 +137,9 @@ extension EventRing {
         addLimit(limit.rawValue, count: Int(clamping: hits.count), at: hits.lastAt ?? .now())
     }
 
-    /// All places of the control API were taken, for the first time, or 2, 4, 8, … times.
-    func addCrowd(count: Int) {
-        addLimit(ControlCrowd.limitName, count: count, at: .now())
+    /// Places of the control API were all taken, for the first time, or 2, 4, 8, … times.
+    func addCrowd(_ name: String, count: Int) {
+        addLimit(name, count: count, at: .now())
     }
 
     private func addLimit(_ name: String, count: Int, at time: WallTime) {

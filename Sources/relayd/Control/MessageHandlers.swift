@@ -3,7 +3,7 @@
 
 import ControlAPI
 import HTTPTypes
-import Hummingbird
+import HummingbirdCore
 package import NIOCore
 import NIOPosix
 package import RelayCore
@@ -28,11 +28,11 @@ package struct MessageHandlers: Sendable {
         self.timers = timers
     }
 
-    func addRoutes(to router: Router<BasicRequestContext>) {
-        router.get(RouterPath(Routes.messages)) { request, _ in try list(request) }
-        router.get(RouterPath(Routes.messageStream)) { request, _ in try stream(request) }
-        router.get(RouterPath(Routes.message)) { _, context in
-            try message(context.parameters.get("n") ?? "")
+    func addRoutes(to routes: inout RouteHandlers) {
+        routes.get(Routes.messages) { request, _ in try list(request) }
+        routes.get(Routes.messageStream) { request, context in try stream(request, context) }
+        routes.get(Routes.message) { _, context in
+            try message(context.segment("n"))
         }
     }
 
@@ -51,8 +51,9 @@ package struct MessageHandlers: Sendable {
         }
     }
 
-    private func stream(_ request: Request) throws -> Response {
+    private func stream(_ request: Request, _ context: RouteContext) throws -> Response {
         try answering(request, .stream) { wanted in
+            let place = try context.streamPlace(request)
             let framing = StreamFraming(request)
             let stream = MessageStream(
                 ring: ring, request: wanted, start: wanted.after.map { cursor($0, wanted) },
@@ -60,6 +61,7 @@ package struct MessageHandlers: Sendable {
             return Response(
                 status: .ok, headers: Self.headers(framing.contentType),
                 body: ResponseBody { writer in
+                    defer { withExtendedLifetime(place) {} }
                     try await stream.run(&writer)
                     try await writer.finish(nil)
                 })
@@ -75,30 +77,22 @@ package struct MessageHandlers: Sendable {
         _ request: Request, _ route: MessageRequest.Route,
         _ answer: (MessageRequest) throws -> Response
     ) throws -> Response {
-        if let refusal = try refusalIfOff() { return refusal }
-        let wanted: MessageRequest
-        do throws(MessageRequest.Problem) {
-            wanted = try MessageRequest(request, for: route)
-        } catch {
-            return try .json(APIError(.badRequest, error.message), status: .badRequest)
-        }
-        return try answer(wanted)
+        try refuseIfOff()
+        return try answer(try MessageRequest(request, for: route))
     }
 
     // MARK: One
 
     private func message(_ text: String) throws -> Response {
-        if let refusal = try refusalIfOff() { return refusal }
+        try refuseIfOff()
         guard let number = UInt64(text), number > 0 else {
             let shown = PrintableText.string(text, limit: 40)
-            return try .json(
-                APIError(
-                    .badRequest,
-                    "\"\(shown)\" is no message; expected its number, as in /v1/messages/17"),
-                status: .badRequest)
+            throw APIError(
+                .badRequest,
+                "\"\(shown)\" is no message; expected its number, as in /v1/messages/17")
         }
         guard let entry = ring.message(number) else {
-            return try .json(APIError(.notFound, whyNot(number)), status: .notFound)
+            throw APIError(.notFound, whyNot(number))
         }
         return Response(
             status: .ok, headers: Self.headers("application/json; charset=utf-8"),
@@ -143,14 +137,11 @@ package struct MessageHandlers: Sendable {
 
     // MARK: Pieces
 
-    private func refusalIfOff() throws -> Response? {
-        guard ring.isOff else { return nil }
-        return try .json(
-            APIError(
-                .ringOff,
-                "relayd keeps no messages: limits.ring is 0; set it to 16 MiB or so and restart it"
-            ),
-            status: .notFound)
+    private func refuseIfOff() throws(APIError) {
+        guard ring.isOff else { return }
+        throw APIError(
+            .ringOff,
+            "relayd keeps no messages: limits.ring is 0; set it to 16 MiB or so and restart it")
     }
 
     private static func headers(_ type: String) -> HTTPFields {

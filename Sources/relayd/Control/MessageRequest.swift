@@ -34,25 +34,20 @@ struct MessageRequest: Sendable {
     /// A day, in milliseconds: nobody waits longer for an answer.
     static let latencyLimits = 0...86_400_000
 
-    /// A value that is not understood: what was found, what was expected.
-    struct Problem: Error {
-        let message: String
-    }
-
+    /// - Throws: `APIError` about a value that is not understood: what was found, what was expected.
     init(
-        _ parameters: FlatDictionary<Substring, Substring>, for route: Route, now: WallTime = .now()
-    ) throws(Problem) {
+        _ query: RequestQuery, for route: Route, now: WallTime = .now()
+    ) throws(APIError) {
         var functions: [String] = []
         var apps: [String] = []
         var services: Set<ServiceType> = []
         var priority = TrafficPriority.debug
         var seen: Set<MessageQueryKey> = []
-        for (name, value) in parameters {
+        for (name, text) in query.items {
             let key = try Self.key(name, for: route)
             guard seen.insert(key).inserted || key.isRepeatable else {
-                throw Problem(message: "\"\(key.rawValue)\" is given twice; expected once")
+                throw APIError(.badRequest, "\"\(key.rawValue)\" is given twice; expected once")
             }
-            let text = String(value)
             switch key {
             case .after: after = UInt64(try Self.number(text, key, 0...Int.max))
             case .instance: instance = text
@@ -90,13 +85,13 @@ struct MessageRequest: Sendable {
                 apps: apps, functions: functions, services: services, minimumPriority: priority)
             filter.traffic.isStrict = true
         } catch {
-            throw Problem(message: "\(error)")
+            throw APIError(.badRequest, "\(error)")
         }
     }
 
     /// The query; when it names no cursor, where a browser goes on that reconnects.
-    init(_ request: Request, for route: Route) throws(Problem) {
-        try self.init(request.uri.queryParameters, for: route)
+    init(_ request: Request, for route: Route) throws(APIError) {
+        try self.init(try RequestQuery(request.head.path), for: route)
         guard after == nil, let last = StreamFraming.lastEvent(request) else { return }
         (instance, after) = (last.instance, UInt64(clamping: last.after))
     }
@@ -111,15 +106,16 @@ struct MessageRequest: Sendable {
     }
 
     private static func key(
-        _ name: Substring, for route: Route
-    ) throws(Problem) -> MessageQueryKey {
+        _ name: String, for route: Route
+    ) throws(APIError) -> MessageQueryKey {
         let keys = keys(for: route)
         if let key = keys.first(where: { $0.rawValue == name }) { return key }
         let known = keys.map(\.rawValue)
-        let hint = Spelling.nearest(String(name), in: known).map { "; did you mean \"\($0)\"?" }
-        let shown = PrintableText.string(String(name), limit: 40)
-        throw Problem(
-            message: "there is no \"\(shown)\" in the query\(hint ?? ""); known: "
+        let hint = Spelling.nearest(name, in: known).map { "; did you mean \"\($0)\"?" }
+        let shown = PrintableText.string(name, limit: 40)
+        throw APIError(
+            .badRequest,
+            "there is no \"\(shown)\" in the query\(hint ?? ""); known: "
                 + known.joined(separator: ", "))
     }
 
@@ -127,7 +123,7 @@ struct MessageRequest: Sendable {
 
     private static func number(
         _ text: String, _ key: MessageQueryKey, _ range: ClosedRange<Int>
-    ) throws(Problem) -> Int {
+    ) throws(APIError) -> Int {
         guard let number = Int(text), range.contains(number) else {
             let upTo = range.upperBound == .max ? " up" : " to \(range.upperBound)"
             throw mismatch(text, key, "a whole number from \(range.lowerBound)\(upTo)")
@@ -135,14 +131,14 @@ struct MessageRequest: Sendable {
         return number
     }
 
-    private static func flag(_ text: String, _ key: MessageQueryKey) throws(Problem) -> Bool {
+    private static func flag(_ text: String, _ key: MessageQueryKey) throws(APIError) -> Bool {
         guard text == "0" || text == "1" else { throw mismatch(text, key, "1 or 0") }
         return text == "1"
     }
 
     private static func word<Value>(
         _ text: String, _ key: MessageQueryKey, _ known: [String], _ value: (String) -> Value?
-    ) throws(Problem) -> Value {
+    ) throws(APIError) -> Value {
         guard known.contains(text), let value = value(text) else {
             throw mismatch(text, key, "one of " + known.joined(separator: ", "))
         }
@@ -151,7 +147,7 @@ struct MessageRequest: Sendable {
 
     private static func time(
         _ text: String, _ key: MessageQueryKey, now: WallTime
-    ) throws(Problem) -> WallTime {
+    ) throws(APIError) -> WallTime {
         if text.hasPrefix("-"), let back = Quantity.duration(String(text.dropFirst())) {
             let (seconds, attoseconds) = back.components
             let nanoseconds = seconds.multipliedReportingOverflow(by: 1_000_000_000)
@@ -165,13 +161,17 @@ struct MessageRequest: Sendable {
                 text, key,
                 "a time like 2026-11-21T10:31:07Z (RFC 3339, UTC) or a duration back like -30s")
         }
-        return WallTime(nanoseconds: time.millisecondsSince1970 * 1_000_000)
+        // Years that a WallTime does not reach (1677 to 2262) are as good as its ends.
+        let (nanoseconds, overflow) = time.millisecondsSince1970.multipliedReportingOverflow(
+            by: 1_000_000)
+        let end: Int64 = time.millisecondsSince1970 < 0 ? .min : .max
+        return WallTime(nanoseconds: overflow ? end : nanoseconds)
     }
 
     private static func mismatch(
         _ text: String, _ key: MessageQueryKey, _ expected: String
-    ) -> Problem {
+    ) -> APIError {
         let shown = PrintableText.string(text, limit: 100)
-        return Problem(message: "\(key.rawValue) is \"\(shown)\"; expected \(expected)")
+        return APIError(.badRequest, "\(key.rawValue) is \"\(shown)\"; expected \(expected)")
     }
 }

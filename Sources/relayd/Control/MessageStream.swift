@@ -2,7 +2,7 @@
 // Made by `MessageHandlers` for each request.
 
 import ControlAPI
-import Hummingbird
+import HummingbirdCore
 import NIOCore
 import RelayCore
 

@@ -3,7 +3,8 @@
 
 package import ControlAPI
 import HTTPTypes
-import Hummingbird
+import HummingbirdCore
+import NIOCore
 package import RelayCore
 import SDLProtocol
 
@@ -28,16 +29,16 @@ package struct ReportHandlers: Sendable {
         self.config = config
     }
 
-    func addRoutes(to router: Router<BasicRequestContext>) {
-        router.get(RouterPath(Routes.apps)) { _, _ in
+    func addRoutes(to routes: inout RouteHandlers) {
+        routes.get(Routes.apps) { _, _ in
             try Response.json(AppList(try await status()))
         }
-        router.get(RouterPath(Routes.config)) { _, _ in try Response.json(config()) }
-        router.get(RouterPath(Routes.stats)) { _, _ in
+        routes.get(Routes.config) { _, _ in try Response.json(config()) }
+        routes.get(Routes.stats) { _, _ in
             try Response.json(
                 StatsReport(statistics.current, since: statistics.since, at: .now()))
         }
-        router.get(RouterPath(Routes.metrics)) { _, _ in
+        routes.get(Routes.metrics) { _, _ in
             Response(
                 status: .ok,
                 headers: [.contentType: PrometheusText.contentType, .cacheControl: "no-store"],

@@ -2,7 +2,7 @@
 // browsers. Chosen per request by `MessageHandlers` and `EventHandlers`.
 
 import HTTPTypes
-import Hummingbird
+import HummingbirdCore
 
 /// The form of a stream.
 enum StreamFraming: Sendable {

@@ -4,7 +4,7 @@
 import ControlAPI
 import DidYouMean
 import HTTPTypes
-import Hummingbird
+import HummingbirdCore
 import NIOCore
 import RelayCore
 import SDLProtocol
@@ -15,37 +15,29 @@ struct WriteHandlers: Sendable {
     let actions: ControlActions
     let log: LogControl
 
-    func addRoutes(to router: Router<BasicRequestContext>) {
-        router.post(RouterPath(Routes.disconnect)) { request, context in
-            try await answering { try await disconnect(request, context) }
+    func addRoutes(to routes: inout RouteHandlers) {
+        routes.post(Routes.disconnect) { request, context in
+            try await disconnect(request, context)
         }
-        router.post(RouterPath(Routes.reopen)) { request, _ in
-            try await answering { try await reopen(request) }
+        routes.post(Routes.reopen) { request, _ in
+            try await reopen(request)
         }
-        router.put(RouterPath(Routes.server)) { request, _ in
-            try await answering { try await server(request) }
+        routes.put(Routes.server) { request, _ in
+            try await server(request)
         }
-        router.get(RouterPath(Routes.log)) { _, _ in try Response.json(log.settings) }
-        router.put(RouterPath(Routes.log)) { request, _ in
-            try await answering { try await changeLog(request) }
+        routes.get(Routes.log) { _, _ in try Response.json(log.settings) }
+        routes.put(Routes.log) { request, _ in
+            try await changeLog(request)
         }
-        router.post(RouterPath(Routes.reload)) { _, _ in
-            try await answering { try Response.json(try await actions.reload()) }
-        }
-    }
-
-    private func answering(_ body: () async throws -> Response) async throws -> Response {
-        do {
-            return try await body()
-        } catch let error as APIError {
-            return try .json(error, status: error.httpStatus)
+        routes.post(Routes.reload) { _, _ in
+            try Response.json(try await actions.reload())
         }
     }
 
     // MARK: In the order of the routes
 
     private func disconnect(
-        _ request: Request, _ context: BasicRequestContext
+        _ request: Request, _ context: RouteContext
     ) async throws -> Response {
         let wanted = context.segment("app")
         let reason = try await Self.reason(request)
@@ -91,6 +83,8 @@ extension APIError {
         case .badRequest: .badRequest
         case .forbidden: .forbidden
         case .tooLarge: .contentTooLarge
+        case .tooMany: .tooManyRequests
+        case .tokenNeeded: .unauthorized
         case .methodNotAllowed: .methodNotAllowed
         default: .internalServerError
         }

@@ -3,7 +3,7 @@
 
 package import ControlAPI
 import HTTPTypes
-import Hummingbird
+import HummingbirdCore
 package import Logging
 import NIOCore
 import RelayCore
@@ -35,8 +35,8 @@ package struct Dashboard: Sendable {
         }
         let host = configuration.address.host
         let isWildcard = host == "0.0.0.0" || host == "::"
-        gate = RequestGate(
-            hosts: isWildcard ? .anyAddress : .named(host), token: token,
+        gate = .port(
+            isWildcard ? .anyAddress : .named(host), token,
             readsNeedToken: configuration.tokenToRead || !Self.isLoopback(host))
         self.listener = listener
         report = DashboardReport(
@@ -44,7 +44,7 @@ package struct Dashboard: Sendable {
             url: listener.map {
                 "http://\(ReachableAddresses.ofThisMachine.of([$0.address]).first ?? $0.address)/"
             },
-            token: listener.map { _ in token.text }, reason: problem)
+            token: token.text, reason: problem)
     }
 
     /// For a server without a port of its own.
@@ -52,8 +52,8 @@ package struct Dashboard: Sendable {
         Dashboard(Config.Dashboard(), logger: Logger(label: "dashboard"))
     }
 
-    func addRoutes(to router: Router<BasicRequestContext>) {
-        router.get(RouterPath(Routes.dashboard)) { [report] _, _ in try Response.json(report) }
+    func addRoutes(to routes: inout RouteHandlers) {
+        routes.get(Routes.dashboard) { [report] _, _ in try Response.json(report) }
     }
 
     /// Whether only users of this machine can reach the address.

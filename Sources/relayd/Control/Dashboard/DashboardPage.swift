@@ -1,9 +1,9 @@
 // The page and its files, which are part of the program, and what browsers are told about them.
-// `ControlServer` asks here before it asks the routes.
+// `ControlHandlers` adds the routes.
 
 import ControlAPI
 import HTTPTypes
-import Hummingbird
+import HummingbirdCore
 import NIOCore
 
 enum DashboardPage {
@@ -12,30 +12,26 @@ enum DashboardPage {
         let bytes: [UInt8]
     }
 
-    /// The answer, if the page is what is asked for: at /dashboard, and at / for browsers, which
-    /// want HTML where tools are content with the list of routes.
-    static func answer(_ request: Request, _ gate: RequestGate) throws -> Response? {
-        switch request.method {
-        case .get: try content(request, gate)
-        case .head: try content(request, gate)?.createHeadResponse()
-        default: nil
+    static func addRoutes(to routes: inout RouteHandlers) {
+        routes.get(Routes.page) { _, _ in page }
+        routes.get(Routes.pageFile) { _, context in
+            guard let response = response(files[context.segment("file")]) else {
+                throw APIError(.notFound, "the dashboard has no such file")
+            }
+            return response
+        }
+        routes.get(Routes.pageAccess) { request, context in
+            try .json(context.gate.access(RequestGate.Head(request)))
         }
     }
 
-    private static func content(_ request: Request, _ gate: RequestGate) throws -> Response? {
-        let path = request.uri.path
-        if path == Routes.page || path == Routes.index && wantsHTML(request) {
-            return response(files["dashboard.html"])
-        }
-        guard path.hasPrefix(Routes.page + "/") else { return nil }
-        let name = String(path.dropFirst(Routes.page.count + 1))
-        if name == "access" {
-            return try .json(gate.access(RequestGate.Head(request)))
-        }
-        return response(files[name])
+    /// The page itself.
+    static var page: Response {
+        response(files["dashboard.html"]) ?? Response(status: .notFound)
     }
 
-    private static func wantsHTML(_ request: Request) -> Bool {
+    /// Browsers want HTML at /, where tools are content with the list of routes.
+    static func isWanted(_ request: Request) -> Bool {
         request.headers[.accept]?.contains("text/html") ?? false
     }
 
@@ -98,9 +94,11 @@ enum DashboardPage {
 extension RequestGate.Head {
     init(_ request: Request) {
         self.init(
-            method: request.method.rawValue, path: request.uri.path,
             authority: request.head.authority, origin: request.headers[.origin],
             fetchSite: request.headers[named: "Sec-Fetch-Site"],
+            hasFetchMetadata: request.headers.contains {
+                $0.name.canonicalName.hasPrefix("sec-fetch-")
+            },
             authorization: request.headers[.authorization])
     }
 }

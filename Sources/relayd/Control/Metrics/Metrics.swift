@@ -112,12 +112,11 @@ struct Metrics {
             "relayd_app_connections_refused_total", .counter, "Connections turned away.",
             [Sample(status.server.refusedCount)])
         page.family(
-            "relayd_app_queue_bytes", .gauge,
-            "Bytes that wait for apps, of all and of the slowest.",
-            [
-                Sample(status.apps.reduce(0) { $0 + $1.queueBytes }, ("of", "all")),
-                Sample(status.apps.map(\.queueBytes).max() ?? 0, ("of", "slowest")),
-            ])
+            "relayd_app_queue_bytes", .gauge, "Bytes that wait for apps, of all together.",
+            [Sample(status.apps.reduce(0) { $0 + $1.queueBytes })])
+        page.family(
+            "relayd_app_queue_max_bytes", .gauge, "Bytes that wait for the slowest app.",
+            [Sample(status.apps.map(\.queueBytes).max() ?? 0)])
         page.family(
             "relayd_limit_hits_total", .counter, "How often one of relayd's limits was hit.",
             status.limitsHit.map { Sample($0.count, ("limit", $0.name)) })

@@ -1,6 +1,6 @@
 // One card per connected app: what it is, what it shows, streams and wants. Drawn by main.
 
-import { $, h, bitrate, bytes, clock, cut, many, rebuild, setText, span } from './dom.js';
+import { $, h, bitrate, bytes, clock, cut, many, rebuild, setText, span, words } from './dom.js';
 
 /** Rows of a list in a card; a longer one says how many more there are. */
 const ROWS = 12;
@@ -76,7 +76,7 @@ function make(app, actions) {
 
 function update(card, app, report, flow, actions) {
   setText(card.name, app.app_name ?? app.peer);
-  const level = app.state === 'registered' ? (app.hmi_level ?? '…') : app.state;
+  const level = app.state === 'registered' ? (app.hmi_level ?? '…') : words(app.state);
   setText(card.level, level);
   card.level.dataset.level = app.hmi_level && app.state === 'registered' ? app.hmi_level : '';
   card.close.hidden = !actions.canDisconnect;

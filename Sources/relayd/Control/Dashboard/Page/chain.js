@@ -1,6 +1,6 @@
 // The picture: head unit, relayd, apps, and what flows between them. Drawn by main once a second.
 
-import { s, cut, rate, rebuild, span } from './dom.js';
+import { s, cut, rate, rebuild, span, words } from './dom.js';
 
 /** Units of the drawing are CSS pixels. */
 const NODE_HEIGHT = 58;
@@ -71,9 +71,9 @@ function describeUnit({ accessory, link }, flow) {
 
 const APP = {
   registered: 'ok',
-  'session open': 'waiting',
-  'starting session': 'waiting',
-  'waiting for head unit': 'waiting',
+  session_open: 'waiting',
+  starting_session: 'waiting',
+  waiting_for_head_unit: 'waiting',
   connected: 'quiet',
   ending: 'off',
 };
@@ -81,12 +81,12 @@ const APP = {
 function describeApp(app, flow, status) {
   let state = APP[app.state] ?? 'quiet';
   if (app.state === 'registered' && app.queue_bytes > 0) state = 'waiting';
-  if (app.state === 'waiting for head unit' && status.accessory.state === 'waiting') state = 'broken';
+  if (app.state === 'waiting_for_head_unit' && status.accessory.state === 'waiting') state = 'broken';
   const { from, to } = flow.apps.get(app.id) ?? { from: 0, to: 0 };
   return {
     id: app.id,
     title: app.app_name ?? `#${app.id}`,
-    lines: [app.state === 'registered' ? `HMI level ${app.hmi_level ?? 'not told yet'}` : app.state, app.peer],
+    lines: [app.state === 'registered' ? `HMI level ${app.hmi_level ?? 'not told yet'}` : words(app.state), app.peer],
     state,
     edge: edge(state, to, from),
   };

@@ -103,6 +103,11 @@ export function many(value, word, plural = `${word}s`) {
   return `${count(value)} ${value === 1 ? word : plural}`;
 }
 
+/** A word of the API for people: "waiting for head unit" of "waiting_for_head_unit". */
+export function words(word) {
+  return word.replaceAll('_', ' ');
+}
+
 export function cut(text, length) {
   return text.length <= length ? text : `${text.slice(0, length - 1)}…`;
 }

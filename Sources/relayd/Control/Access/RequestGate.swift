@@ -1,11 +1,11 @@
-// Which requests are let in, before anything else looks at them: whom a browser speaks for, and
-// who needs the token. `ControlServer` has one for the Unix socket and one for the dashboard's port.
+// Which requests are let in: whom a browser speaks for, and who needs the token for the route that
+// was matched. `ControlServer` has one for the Unix socket and one for the dashboard's port.
 
 package import ControlAPI
 import NIOCore
 import SDLProtocol
 
-/// Decides about a request by its head. A value: no sockets in here.
+/// Decides about a request by its head and its route. A value: no sockets in here.
 ///
 /// Two things can send a request without anybody's wish: a web site that has a browser ask us (its
 /// `Origin` or `Sec-Fetch-Site` says so), and a web site whose name was made to point at this
@@ -13,35 +13,45 @@ import SDLProtocol
 /// are not readable for them in any case, as relayd sends no CORS headers; but a request may have
 /// done its work by then, so they are refused.
 package struct RequestGate: Sendable {
-    /// Which names of this machine a request may use.
+    /// Which names of this machine a request may use. Its loopback addresses and "localhost" always
+    /// are.
     package enum Hosts: Sendable, Equatable {
-        /// The Unix socket: any word without a dot, as in `curl http://relayd/`, and this machine's
-        /// own addresses, for browsers that come through `ssh -L`. Web sites have names with dots.
-        case words
-        /// TCP: this machine's own names and the configured one.
+        /// The Unix socket: "relayd", as tools write it, or no name at all, as old ones do.
+        case socket
+        /// TCP: the configured name.
         case named(String)
         /// TCP on all addresses: an address as it is, too. It cannot be made to point elsewhere.
         case anyAddress
     }
 
+    /// Whom something takes the token from.
+    package enum Need: Sendable, Equatable {
+        case nobody
+        /// Whoever comes through a browser. The Unix socket knows the user of the program that
+        /// connects; when that is `ssh -L`, any page in a browser of the other machine may be behind
+        /// it, by a name that points there ("relayd" in its network is enough).
+        case browsers
+        case everybody
+    }
+
     package struct Head: Sendable {
-        package var method = "GET"
-        package var path = "/"
         /// As in `Host`, with port.
         package var authority: String?
         package var origin: String?
         package var fetchSite: String?
+        /// Whether there is any field that only browsers send.
+        package var isFromBrowser: Bool
         package var authorization: String?
 
+        /// - Parameter hasFetchMetadata: Whether there is any `Sec-Fetch-…`.
         package init(
-            method: String = "GET", path: String = "/", authority: String? = nil,
-            origin: String? = nil, fetchSite: String? = nil, authorization: String? = nil
+            authority: String? = nil, origin: String? = nil, fetchSite: String? = nil,
+            hasFetchMetadata: Bool = false, authorization: String? = nil
         ) {
-            self.method = method
-            self.path = path
             self.authority = authority
             self.origin = origin
             self.fetchSite = fetchSite
+            isFromBrowser = origin != nil || fetchSite != nil || hasFetchMetadata
             self.authorization = authorization
         }
     }
@@ -52,21 +62,43 @@ package struct RequestGate: Sendable {
     }
 
     package let hosts: Hosts
-    /// nil where whoever can connect may do everything.
-    package let token: DashboardToken?
-    /// Whether looking needs the token too.
-    package let readsNeedToken: Bool
+    package let token: DashboardToken
+    /// Who needs the token to look.
+    package let reads: Need
+    /// Who needs the token to change something.
+    package let writes: Need
+    /// Whether the token itself is told here, to others than browsers.
+    package let tellsToken: Bool
 
-    package init(hosts: Hosts, token: DashboardToken?, readsNeedToken: Bool) {
+    package init(hosts: Hosts, token: DashboardToken, reads: Need, writes: Need, tellsToken: Bool) {
         self.hosts = hosts
         self.token = token
-        self.readsNeedToken = readsNeedToken
+        self.reads = reads
+        self.writes = writes
+        self.tellsToken = tellsToken
     }
 
-    package static let unixSocket = RequestGate(hosts: .words, token: nil, readsNeedToken: false)
+    /// The Unix socket: the kernel says who connects, so that only browsers need the token.
+    package static func unixSocket(_ token: DashboardToken) -> RequestGate {
+        RequestGate(
+            hosts: .socket, token: token, reads: .browsers, writes: .browsers, tellsToken: true)
+    }
 
+    /// The dashboard's port. Its hosts are names that nobody can point elsewhere, so that a browser
+    /// may look without the token where everybody may.
+    package static func port(
+        _ hosts: Hosts, _ token: DashboardToken, readsNeedToken: Bool
+    ) -> RequestGate {
+        RequestGate(
+            hosts: hosts, token: token, reads: readsNeedToken ? .everybody : .nobody,
+            writes: .everybody, tellsToken: false)
+    }
+
+    /// Refuses what other web sites ask.
+    ///
+    /// - Parameter route: nil when no route was matched; then the answer will be an error.
     /// - Throws: why the request is not let in.
-    package func check(_ head: Head) throws(Refusal) {
+    package func checkSite(_ head: Head, _ route: Route?) throws(Refusal) {
         guard isOurs(head.authority) else {
             throw Self.forbidden(
                 """
@@ -75,7 +107,7 @@ package struct RequestGate: Sendable {
                 """)
         }
         // Whoever follows a link to the page comes from another site, and changes nothing by it.
-        let isVisit = Self.pagePaths.contains(head.path) && Self.isRead(head.method)
+        let isVisit = route.map { $0.path == Routes.index || $0.path == Routes.page } ?? false
         if let site = head.fetchSite, site != "same-origin", site != "none", !isVisit {
             throw Self.forbidden("another web site asks; relayd answers its own page only")
         }
@@ -87,12 +119,20 @@ package struct RequestGate: Sendable {
                 the request comes from \(Self.shown(origin)); relayd answers its own page only
                 """)
         }
-        guard let token else { return }
-        if head.path == Routes.dashboard {
-            throw Self.forbidden("the token is told on the Unix socket only: relayctl dashboard")
+    }
+
+    /// Asks for the token where this route needs it. Who may change something on the Unix socket is
+    /// `WritePolicy`'s to say.
+    ///
+    /// - Throws: why the request is not let in.
+    package func check(_ head: Head, for route: Route) throws(Refusal) {
+        if route.access == .open { return }
+        if route.access == .secret, !tellsToken || head.isFromBrowser {
+            throw Self.forbidden(
+                "the token is told to programs on the Unix socket only: relayctl dashboard")
         }
-        let isOpen = Self.isRead(head.method) && (!readsNeedToken || Self.isPage(head.path))
-        guard isOpen || token.isBrought(by: head.authorization) else {
+        let need = route.access == .read ? reads : writes
+        guard !applies(need, to: head) || token.isBrought(by: head.authorization) else {
             let why = head.authorization == nil ? "needs the token" : "has not the present token"
             throw Refusal(
                 status: 401,
@@ -105,42 +145,38 @@ package struct RequestGate: Sendable {
         }
     }
 
+    /// What the page is told.
     package func access(_ head: Head) -> DashboardAccess {
         DashboardAccess(
-            reads: readsNeedToken ? .token : .open, writes: token == nil ? .open : .token,
-            authorized: token?.isBrought(by: head.authorization) ?? true)
+            reads: applies(reads, to: head) ? .token : .open,
+            writes: applies(writes, to: head) ? .token : .open,
+            authorized: !applies(writes, to: head) || token.isBrought(by: head.authorization))
     }
 
     // MARK: Pieces
 
-    /// What a person opens.
-    static let pagePaths: Set<String> = [Routes.index, Routes.page]
-
-    /// The page itself is no secret: its source is public.
-    static func isPage(_ path: String) -> Bool {
-        pagePaths.contains(path) || path.hasPrefix(Routes.page + "/")
-    }
-
-    private static func isRead(_ method: String) -> Bool {
-        method == "GET" || method == "HEAD"
+    private func applies(_ need: Need, to head: Head) -> Bool {
+        switch need {
+        case .nobody: false
+        case .browsers: head.isFromBrowser
+        case .everybody: true
+        }
     }
 
     /// The port is not compared: `ssh -L` may give it another number, and no web site has one of
     /// these names. A page on another port of this machine is told by its `Origin`.
     private func isOurs(_ authority: String?) -> Bool {
         // HTTP/1.0 knows no Host; no browser speaks it.
-        guard let authority else { return token == nil }
+        guard let authority, !authority.isEmpty else { return hosts == .socket }
         let host = Self.host(authority.lowercased())
-        guard !host.isEmpty else { return token == nil }
-        if Self.ownNames.contains(host) { return true }
+        if host.isEmpty { return false }
+        if Dashboard.isLoopback(host) { return true }
         switch hosts {
-        case .words: return host.utf8.allSatisfy(Self.isWordByte)
+        case .socket: return host == "relayd"
         case .named(let name): return host == name.lowercased()
         case .anyAddress: return (try? SocketAddress(ipAddress: host, port: 0)) != nil
         }
     }
-
-    private static let ownNames: Set<String> = ["127.0.0.1", "localhost", "::1"]
 
     /// Without port and brackets; empty when it is malformed.
     private static func host(_ authority: String) -> String {
@@ -156,15 +192,6 @@ package struct RequestGate: Sendable {
 
     private static func isPort(_ text: Substring) -> Bool {
         text.isEmpty || text.first == ":" && text.dropFirst().utf8.allSatisfy { 0x30...0x39 ~= $0 }
-    }
-
-    private static func isWordByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-            UInt8(ascii: "-"), UInt8(ascii: "_"):
-            true
-        default: false
-        }
     }
 
     private static func forbidden(_ message: String) -> Refusal {

@@ -1,0 +1,51 @@
+// Decides about a request before anything is done for it: which route it means, and whether this
+// door lets it in. Values only; `ControlResponder` carries the decision out.
+
+package import ControlAPI
+
+/// The decision about a request, made of its head alone.
+package struct AccessControl: Sendable {
+    /// A request that may go on to its handler.
+    package struct Admitted: Sendable, Equatable {
+        package let route: Route
+        /// What stands for the segments that begin with ":", decoded.
+        package let parameters: [String: String]
+    }
+
+    /// A path that is there, but not with this method.
+    package struct WrongMethod: Error, Equatable {
+        /// For `Allow`.
+        package let known: [String]
+    }
+
+    private let table: RouteTable
+    private static let known = Routes.all.map { "\($0.method) \($0.path)" }.joined(separator: ", ")
+
+    package init(_ routes: [Route] = Routes.all) {
+        table = RouteTable(routes)
+    }
+
+    /// - Parameters:
+    ///   - target: As it stands in the request line.
+    ///   - gate: That of the door the request came by.
+    /// - Throws: `APIError` for a path that is none or not there, `RequestGate.Refusal`, or
+    ///   `WrongMethod`.
+    package func admit(
+        _ method: String, _ target: String?, _ head: RequestGate.Head, by gate: RequestGate
+    ) throws -> Admitted {
+        let match = table.match(try RequestTarget(target))
+        let route = match?.route(for: method)
+        try gate.checkSite(head, route)
+        guard let match else {
+            throw APIError(.notFound, "there is nothing at this path; known: \(Self.known)")
+        }
+        guard let route else {
+            let known = match.routes.map(\.method)
+            throw WrongMethod(
+                known: known.contains("GET")
+                    ? ["GET", "HEAD"] + known.filter { $0 != "GET" } : known)
+        }
+        try gate.check(head, for: route)
+        return Admitted(route: route, parameters: match.parameters)
+    }
+}

@@ -1,0 +1,148 @@
+// How many connections and streams of the control API one client may have, so that none of them can
+// take all there are. Asked by `ControlServer` for each connection, by the streams for each stream.
+
+package import ControlAPI
+import Synchronization
+
+/// The places of one door.
+package final class ControlShares: Sendable {
+    /// Who comes, as far as shares go.
+    package enum Peer: Hashable, Sendable {
+        /// A user of this machine; nil when the kernel cannot name it.
+        case user(UInt32?)
+        /// Whoever comes from this address. Of this machine's own address those are all its users.
+        case address(String)
+    }
+
+    /// What one door has.
+    package struct Limits: Sendable, Equatable {
+        /// Connections served at once; more wait in the kernel's queue.
+        package var connections: Int
+        /// Connections that only the owner and root get; on TCP nobody is known to be one.
+        package var reservedConnections: Int
+        /// Connections of one peer.
+        package var connectionsOfPeer: Int
+        /// Streams of one peer. What is left of its connections is for requests that end.
+        package var streamsOfPeer: Int
+        /// Streams of one peer that only those get who may change something.
+        package var reservedStreams: Int
+
+        package init(
+            connections: Int = ControlSocket.maximumConnections, reservedConnections: Int,
+            connectionsOfPeer: Int, streamsOfPeer: Int, reservedStreams: Int
+        ) {
+            self.connections = connections
+            self.reservedConnections = reservedConnections
+            self.connectionsOfPeer = connectionsOfPeer
+            self.streamsOfPeer = streamsOfPeer
+            self.reservedStreams = reservedStreams
+        }
+
+        /// A user has a dashboard or two and some scripts.
+        package static let unixSocket = Limits(
+            reservedConnections: 4, connectionsOfPeer: 16, streamsOfPeer: 8, reservedStreams: 0)
+        /// All users of this machine have one address, so that its share is large: but streams,
+        /// which do not end, leave half of the connections to others, and some streams are for those
+        /// who have the token.
+        package static let port = Limits(
+            reservedConnections: 0, connectionsOfPeer: 56, streamsOfPeer: 24, reservedStreams: 8)
+    }
+
+    private struct State {
+        var connections: [Peer: Int] = [:]
+        var total = 0
+        var streams: [Peer: Int] = [:]
+    }
+    private let state = Mutex(State())
+    private let limits: Limits
+    private let crowd: ControlCrowd
+    /// The user relayd runs as.
+    private let owner: UInt32
+
+    package init(_ limits: Limits, owner: UInt32, crowd: ControlCrowd) {
+        self.limits = limits
+        self.owner = owner
+        self.crowd = crowd
+    }
+
+    /// A place that is given back when the last reference to it goes.
+    package final class Place: Sendable {
+        private let giveBack: @Sendable () -> Void
+
+        fileprivate init(_ giveBack: @escaping @Sendable () -> Void) { self.giveBack = giveBack }
+
+        deinit { giveBack() }
+    }
+
+    /// A place for a connection; nil when the peer has its share.
+    package func connect(_ peer: Peer) -> Place? {
+        let isOwner = isOwner(peer)
+        let isIn = state.withLock { state in
+            let count = state.connections[peer, default: 0]
+            let isFree = isOwner || count < limits.connectionsOfPeer
+            guard isFree,
+                isOwner || state.total < limits.connections - limits.reservedConnections
+            else { return false }
+            state.connections[peer] = count + 1
+            state.total += 1
+            return true
+        }
+        guard isIn else {
+            crowd.hit(.connectionsOfPeer(limits.connectionsOfPeer))
+            return nil
+        }
+        return Place { [self] in
+            state.withLock { state in
+                state.connections.countDown(peer)
+                state.total -= 1
+            }
+        }
+    }
+
+    /// A place for a stream.
+    ///
+    /// - Parameter isPrivileged: Whether the request has shown that it may change something.
+    /// - Throws: `APIError` when the peer has its share.
+    package func stream(_ peer: Peer, isPrivileged: Bool) throws(APIError) -> Place {
+        let limit = limits.streamsOfPeer + (isPrivileged ? limits.reservedStreams : 0)
+        let isOwner = isOwner(peer)
+        let isIn = state.withLock { state in
+            let count = state.streams[peer, default: 0]
+            guard isOwner || count < limit else { return false }
+            state.streams[peer] = count + 1
+            return true
+        }
+        guard isIn else {
+            crowd.hit(.streamsOfPeer(limits.streamsOfPeer))
+            throw APIError(
+                .tooMany,
+                """
+                there are \(limit) streams of this \(peer.word) already, which is its share; end one \
+                of them, or ask for what was with follow=0 a little later
+                """)
+        }
+        return Place { [self] in
+            state.withLock { $0.streams.countDown(peer) }
+        }
+    }
+
+    /// The owner and root may fill the door: it is theirs.
+    private func isOwner(_ peer: Peer) -> Bool { peer == .user(owner) || peer == .user(0) }
+}
+
+extension ControlShares.Peer {
+    fileprivate var word: String {
+        switch self {
+        case .user: "user"
+        case .address: "address"
+        }
+    }
+}
+
+extension Dictionary where Value == Int {
+    /// Forgets whoever has none left, so that this does not grow with everybody who was ever here.
+    fileprivate mutating func countDown(_ key: Key) {
+        guard let count = self[key] else { return }
+        self[key] = count > 1 ? count - 1 : nil
+    }
+}

@@ -1,0 +1,55 @@
+// Which function answers which route. Each part of the control API adds its own; `ControlResponder`
+// calls the one of the route that was matched.
+
+import ControlAPI
+import HTTPTypes
+import HummingbirdCore
+import Logging
+
+/// What a handler is given beside the request.
+struct RouteContext: Sendable {
+    /// What stands for the segments that begin with ":", decoded.
+    let parameters: [String: String]
+    /// The gate the request has passed.
+    let gate: RequestGate
+    /// Gives out places for streams.
+    let shares: ControlShares
+    /// Who asks, as far as places go.
+    let peer: ControlShares.Peer
+    let logger: Logger
+
+    /// The segment with this name; empty when the route has none.
+    func segment(_ name: String) -> String { parameters[name] ?? "" }
+
+    /// A place for a stream, to be kept until it ends.
+    ///
+    /// - Throws: `APIError` when this client has its share.
+    func streamPlace(_ request: Request) throws(APIError) -> ControlShares.Place {
+        let isPrivileged = gate.token.isBrought(by: request.headers[.authorization])
+        return try shares.stream(peer, isPrivileged: isPrivileged)
+    }
+}
+
+/// The functions, by method and path.
+struct RouteHandlers: Sendable {
+    /// Answers, or throws `APIError` for the client, or anything else that is relayd's own fault.
+    typealias Handler = @Sendable (Request, RouteContext) async throws -> Response
+
+    private var handlers: [String: Handler] = [:]
+
+    subscript(route: Route) -> Handler? { handlers[Self.key(route.method, route.path)] }
+
+    mutating func get(_ path: String, _ handler: @escaping Handler) {
+        handlers[Self.key("GET", path)] = handler
+    }
+
+    mutating func put(_ path: String, _ handler: @escaping Handler) {
+        handlers[Self.key("PUT", path)] = handler
+    }
+
+    mutating func post(_ path: String, _ handler: @escaping Handler) {
+        handlers[Self.key("POST", path)] = handler
+    }
+
+    private static func key(_ method: String, _ path: String) -> String { "\(method) \(path)" }
+}

@@ -1,0 +1,23 @@
+// What a client of the control API may cost in time and bytes. `ControlServer` keeps to it; how many
+// connections and streams one may have is in `ControlShares`.
+
+import NIOCore
+
+/// What one request may cost. Everybody who may connect is trusted to look,
+/// not to be bug-free; none of this touches the relay's own loop.
+enum ControlLimits {
+    /// Time a connection may sit without a complete request.
+    static let idle = TimeAmount.seconds(10)
+    /// Time a client may leave an answer unread once buffers are full.
+    static let stall = TimeAmount.seconds(10)
+    /// Time an answer that is under way has at shutdown; a third of what a person waits for ^C.
+    static let farewell = TimeAmount.seconds(1)
+    /// Bytes of a request's body: a list of some hundred apps and functions.
+    static let bodyBytes = 16_384
+    /// Bytes of one header field or of the request line. curl's own need some 100.
+    static let headerFieldBytes = 4096
+    /// Bytes of all header fields together.
+    static let headerBytes = 16_384
+    /// Number of header fields.
+    static let headerFields = 64
+}

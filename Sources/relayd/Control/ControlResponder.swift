@@ -1,0 +1,136 @@
+// From a request to its answer: path, route, gate, handler, in this order and in this place only.
+
+import ControlAPI
+import HTTPTypes
+import HummingbirdCore
+import Logging
+import NIOCore
+import RelayCore
+import SDLProtocol
+import Synchronization
+
+/// Finds the route of a request, asks whether this client may, and has it answered.
+///
+/// Everything after the match is decided about the route that was matched. Who changes something is
+/// logged, and so is who may not.
+struct ControlResponder: Sendable {
+    private let access = AccessControl()
+    private let handlers: RouteHandlers
+    private let refusals = RefusalLog()
+
+    init(_ handlers: ControlHandlers) {
+        var functions = RouteHandlers()
+        handlers.addRoutes(to: &functions)
+        self.handlers = functions
+    }
+
+    /// - Parameter peer: Who asks, as far as places go.
+    func respond(
+        to request: Request, at door: ControlDoor, on channel: any Channel,
+        from peer: ControlShares.Peer, _ logger: Logger
+    ) async throws -> Response {
+        do {
+            return try await answer(request, door, channel, peer, logger)
+        } catch let refusal as RequestGate.Refusal {
+            log(refusal.error, request, channel, logger)
+            var response = try Response.json(refusal.error, status: .init(code: refusal.status))
+            if refusal.status == 401 { response.headers[.wwwAuthenticate] = "Bearer" }
+            return response
+        } catch let error as AccessControl.WrongMethod {
+            return try Self.wrongMethod(request, error.known.joined(separator: ", "))
+        } catch let error as APIError {
+            if error.error.code == .forbidden || error.error.code == .tooMany {
+                log(error, request, channel, logger)
+            }
+            return try .json(error, status: error.httpStatus)
+        } catch {
+            logger.error("control request failed: \(error)")
+            return try .json(
+                APIError(.internal, "relayd could not answer; its log says why"),
+                status: .internalServerError)
+        }
+    }
+
+    private func answer(
+        _ request: Request, _ door: ControlDoor, _ channel: any Channel,
+        _ peer: ControlShares.Peer, _ logger: Logger
+    ) async throws -> Response {
+        let admitted = try access.admit(
+            request.method.rawValue, request.head.path, RequestGate.Head(request), by: door.gate)
+        let route = admitted.route
+        // `ControlServerTests` asks every route, so there is one.
+        guard let handler = handlers[route] else {
+            throw APIError(.internal, "relayd does not answer this yet")
+        }
+        let context = RouteContext(
+            parameters: admitted.parameters, gate: door.gate, shares: door.shares, peer: peer,
+            logger: logger)
+        switch route.access {
+        case .open, .read:
+            return Self.forMethod(request, try await handler(request, context))
+        // Who has the token may change things, so only who may change things gets it.
+        case .secret:
+            _ = try await door.admit(channel)
+            return Self.forMethod(request, try await handler(request, context))
+        default:
+            let who = try await door.admit(channel)
+            let response = try await changed(request, context, handler)
+            logger.notice("control: \(Self.what(request)) by \(who): \(response.status.code)")
+            return response
+        }
+    }
+
+    /// What came of a change, errors of the client included: all of it is logged.
+    private func changed(
+        _ request: Request, _ context: RouteContext, _ handler: RouteHandlers.Handler
+    ) async throws -> Response {
+        do {
+            return try await handler(request, context)
+        } catch let error as APIError {
+            return try .json(error, status: error.httpStatus)
+        }
+    }
+
+    private static func forMethod(_ request: Request, _ response: Response) -> Response {
+        request.method == .head ? response.createHeadResponse() : response
+    }
+
+    private static func wrongMethod(_ request: Request, _ known: String) throws -> Response {
+        var response = try Response.json(
+            APIError(
+                .methodNotAllowed,
+                "this path answers \(known), not \(PrintableText.string(request.method.rawValue))"),
+            status: .methodNotAllowed)
+        response.headers[.allow] = known
+        return response
+    }
+
+    // MARK: Log
+
+    /// Paths are short (`ControlLimits.headerFieldBytes`) and may hold an app's name.
+    private static func what(_ request: Request) -> String {
+        "\(PrintableText.string(request.method.rawValue)) \(PrintableText.string(request.uri.path))"
+    }
+
+    private func log(
+        _ error: APIError, _ request: Request, _ channel: any Channel, _ logger: Logger
+    ) {
+        guard let withheld = refusals.allow() else { return }
+        let others = withheld > 0 ? " (\(withheld) more refusals were not logged)" : ""
+        logger.warning(
+            """
+            control: \(Self.what(request))\(ControlDoor.address(of: channel)) refused: \
+            \(error.error.message)\(others)
+            """)
+    }
+}
+
+/// Keeps clients that are refused again and again from filling the log.
+private final class RefusalLog: Sendable {
+    private let limiter = Mutex(LineLimiter())
+
+    /// nil to say nothing, else how many refusals were not logged since the last one.
+    func allow() -> Int? {
+        limiter.withLock { $0.allow(at: .now()) }
+    }
+}

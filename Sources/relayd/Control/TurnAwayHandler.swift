@@ -1,0 +1,69 @@
+// Says no to a client that has its share of connections, in a few bytes and without serving it.
+// `ControlServer` puts one into the pipeline of such a connection, and nothing else.
+
+import ControlAPI
+import NIOCore
+
+/// Writes one answer, whatever is asked, and closes the connection.
+final class TurnAwayHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    /// Time to take the answer: closing at once would take it back from a client that is still
+    /// writing its request.
+    private static let patience = TimeAmount.milliseconds(500)
+
+    private var isDone = false
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        if context.channel.isActive { turnAway(context) }
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        turnAway(context)
+        context.fireChannelActive()
+    }
+
+    /// What it asks is not looked at.
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {}
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        // The client has read the answer and left.
+        if case ChannelEvent.inputClosed? = event as? ChannelEvent { context.close(promise: nil) }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+
+    private func turnAway(_ context: ChannelHandlerContext) {
+        guard !isDone else { return }
+        isDone = true
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: Self.answer)), promise: nil)
+        context.close(mode: .output, promise: nil)
+        context.eventLoop.assumeIsolated().scheduleTask(in: Self.patience) {
+            context.close(promise: nil)
+        }
+    }
+
+    private static let answer: [UInt8] = {
+        let error = APIError(
+            .tooMany,
+            """
+            this client has its share of connections to relayd (control.connections_per_peer); \
+            close one of them, or try again
+            """)
+        let body = (try? APICoding.encode(error)) ?? []
+        let head = """
+            HTTP/1.1 429 Too Many Requests\r
+            Content-Type: application/json; charset=utf-8\r
+            Content-Length: \(body.count)\r
+            Retry-After: 1\r
+            Server: relayd/\(Version.current)\r
+            Connection: close\r
+            \r
+
+            """
+        return Array(head.utf8) + body
+    }()
+}

@@ -1,0 +1,273 @@
+import ControlAPI
+import Foundation
+import NIOCore
+import NIOPosix
+import RelayCore
+import Testing
+import relayd
+
+// Who may ask what, whatever way it is spelt: every spelling of every path, with every method, by
+// every door and in every role gets the verdict of the route, or is not found.
+
+/// Other ways to write the path of a route. None of them is the route.
+private func spellings(of path: String) -> [String] {
+    let segments = path.split(separator: "/").map(String.init)
+    func with(_ index: Int, _ change: (String) -> String) -> String {
+        var changed = segments
+        changed[index] = change(changed[index])
+        return "/" + changed.joined(separator: "/")
+    }
+    func encoded(_ text: String) -> String {
+        text.utf8.map { "%" + String($0, radix: 16) }.joined()
+    }
+    var all = [
+        "/" + path, path + "//", "/." + path, path + "/.", "/x/.." + path, path + "/..",
+        "/%2e" + path, "/%2E%2E" + path, path + "#", path + "#x", path + "%23", path + "%3Fx",
+        path + "%00", path + "%20", path + ";x=1", path + "\\", "\\" + path, "//relayd" + path,
+        "http://relayd" + path, "http://127.0.0.1" + path, "HTTP://localhost" + path,
+        "http:" + path, "file://" + path, "*", "relayd:80", "?" + path, "/?" + path,
+        path.replacing("/", with: "%2F"), path.replacing("/", with: "\\"),
+        path.replacing("/", with: "//"), path.replacing("/", with: "/./"),
+    ]
+    if !segments.isEmpty {
+        all.append(path + "/")
+        all.append(String(path.dropFirst()))
+        for index in segments.indices where !segments[index].isEmpty {
+            all.append(with(index) { $0.uppercased() })
+            all.append(with(index) { $0.prefix(1).uppercased() + $0.dropFirst() })
+            all.append(with(index) { encoded($0) })
+            all.append(with(index) { encoded(String($0.prefix(1))) + $0.dropFirst() })
+            all.append(with(index) { $0.dropLast() + encoded(String($0.suffix(1))) })
+            all.append(with(index) { $0 + "." })
+            all.append(with(index) { $0 + "%" })
+            all.append(with(index) { $0 + "%c0%af" })
+        }
+    }
+    return all.filter { $0 != path }
+}
+
+/// What the table says about a path, found the slow and obvious way: by comparing texts.
+private func routes(at target: String) -> [Route] {
+    let path = String(target.prefix { $0 != "?" })
+    guard path.hasPrefix("/"), !target.contains("#") else { return [] }
+    func fits(_ pattern: String) -> Bool {
+        if path == pattern { return true }
+        let (wanted, found) = (
+            pattern.components(separatedBy: "/"), path.components(separatedBy: "/")
+        )
+        return wanted.count == found.count
+            && zip(wanted, found).allSatisfy { wanted, found in
+                wanted.hasPrefix(":")
+                    ? !["", ".", ".."].contains(found) && found.removingPercentEncoding != nil
+                    : wanted == found
+            }
+    }
+    let fitting = Routes.all.filter { fits($0.path) }
+    let fewest = fitting.map { $0.path.count { $0 == ":" } }.min()
+    return fitting.filter { $0.path.count { $0 == ":" } == fewest }
+}
+
+private enum Door: CaseIterable {
+    case socket, port, strictPort
+
+    func gate(_ token: DashboardToken) -> RequestGate {
+        switch self {
+        case .socket: .unixSocket(token)
+        case .port: .port(.named("127.0.0.1"), token, readsNeedToken: false)
+        case .strictPort: .port(.named("127.0.0.1"), token, readsNeedToken: true)
+        }
+    }
+}
+
+private enum Role: CaseIterable {
+    /// The user relayd runs as, with a tool; over TCP anybody.
+    case tool
+    /// Whom the socket's mode lets in, and nothing else.
+    case onlooker
+    case toolWithToken, toolWithWrongToken
+    case browser, browserWithToken
+    /// A page of another web site.
+    case otherSite, otherSiteWithToken, rebound
+
+    var hasToken: Bool {
+        self == .toolWithToken || self == .browserWithToken || self == .otherSiteWithToken
+    }
+    var isBrowser: Bool {
+        switch self {
+        case .browser, .browserWithToken, .otherSite, .otherSiteWithToken, .rebound: true
+        default: false
+        }
+    }
+    var mayWrite: Bool { self != .onlooker }
+
+    /// Header fields beside Host.
+    func fields(_ token: String) -> [(name: String, value: String)] {
+        var fields: [(name: String, value: String)] = []
+        if hasToken { fields.append(("Authorization", "Bearer \(token)")) }
+        switch self {
+        case .toolWithWrongToken: fields.append(("Authorization", "Bearer x\(token.dropFirst())"))
+        case .browser, .browserWithToken:
+            fields += [("Sec-Fetch-Site", "same-origin"), ("Sec-Fetch-Mode", "cors")]
+        case .otherSite, .otherSiteWithToken:
+            fields += [("Sec-Fetch-Site", "cross-site"), ("Origin", "http://evil.example")]
+        case .rebound: fields += [("Sec-Fetch-Site", "same-origin")]
+        default: break
+        }
+        return fields
+    }
+
+    var host: String { self == .rebound ? "evil:2777" : "127.0.0.1" }
+
+    func head(_ token: String) -> RequestGate.Head {
+        let fields = Dictionary(fields(token).map { ($0.name, $0.value) }) { first, _ in first }
+        return RequestGate.Head(
+            authority: host, origin: fields["Origin"], fetchSite: fields["Sec-Fetch-Site"],
+            hasFetchMetadata: fields["Sec-Fetch-Mode"] != nil,
+            authorization: fields["Authorization"])
+    }
+}
+
+/// What somebody should be told, as a status; 200 for whatever the handler says.
+private func verdict(_ door: Door, _ role: Role, _ method: String, _ routes: [Route]) -> Set<Int> {
+    let method = method == "HEAD" ? "GET" : method
+    let route = routes.first { $0.method == method }
+    guard role != .rebound, role != .otherSite, role != .otherSiteWithToken else {
+        // The spelling is looked at first; then nobody gets any further.
+        return routes.isEmpty ? [400, 403, 404] : [403]
+    }
+    guard !routes.isEmpty else { return [400, 404] }
+    guard let route else { return [405] }
+    switch (route.access, door) {
+    case (.open, _): return [200]
+    case (.read, .port): return [200]
+    case (.read, .strictPort): return [role.hasToken ? 200 : 401]
+    case (.read, .socket): return [role.isBrowser && !role.hasToken ? 401 : 200]
+    case (.secret, .socket): return [role.isBrowser || !role.mayWrite ? 403 : 200]
+    case (.secret, _): return [403]
+    case (_, .socket) where role.isBrowser && !role.hasToken: return [401]
+    case (_, .socket): return [role.mayWrite ? 200 : 403]
+    case (_, _): return [role.hasToken ? 200 : 401]
+    }
+}
+
+private let methods = [
+    "GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "get", "BREW",
+]
+
+/// The path of a route with something in its variable segments.
+private func example(_ route: Route) -> String {
+    Routes.path(route.path, route.path == Routes.pageFile ? "main.js" : "1", "Show")
+}
+
+// One after the other: there are many requests, and others need the processor as well.
+@Suite("Access by route", .serialized)
+struct AccessTests {
+    @Test(
+        "every spelling of a path, with every method, door and role: the verdict of the route",
+        arguments: Set(Routes.all.map(example)).sorted())
+    func onPaper(path: String) async throws {
+        let token = DashboardToken()
+        let access = AccessControl()
+        let policy = WritePolicy(owner: 900, group: nil, isReadOnlyForOthers: true)
+        let gates = Door.allCases.map { ($0, $0.gate(token)) }
+        let heads = Role.allCases.map { ($0, $0.head(token.text)) }
+        var asked = 0
+        for target in [path, path + "?", path + "?x=/v1/dashboard"] + spellings(of: path) {
+            let routes = routes(at: target)
+            // Of a path that is not there, all methods are alike.
+            for method in routes.isEmpty ? ["GET", "PUT", "BREW"] : methods {
+                for (door, gate) in gates {
+                    for (role, head) in heads {
+                        let peer = ControlPeer(
+                            pid: 1, uid: role.mayWrite ? 900 : 1000, groups: [1000])
+                        let found = Self.status(door == .socket ? (policy, peer) : nil) {
+                            try access.admit(method, target, head, by: gate)
+                        }
+                        asked += 1
+                        if !verdict(door, role, method, routes).contains(found) {
+                            Issue.record("\(method) \(target) by \(door) as \(role): \(found)")
+                        }
+                    }
+                }
+            }
+            // Others have things to do as well.
+            await Task.yield()
+        }
+        #expect(asked > 3000)
+    }
+
+    private static func status(
+        _ kernel: (policy: WritePolicy, peer: ControlPeer)?,
+        _ admit: () throws -> AccessControl.Admitted
+    ) -> Int {
+        do {
+            let access = try admit().route.access
+            let isOpen = access == .open || access == .read
+            if let kernel, !isOpen, !kernel.policy.allows(kernel.peer) { return 403 }
+            return 200
+        } catch let error as RequestGate.Refusal {
+            return error.status
+        } catch is AccessControl.WrongMethod {
+            return 405
+        } catch let error as APIError {
+            return error.error.code == .notFound ? 404 : 400
+        } catch {
+            return 500
+        }
+    }
+
+    @Test("the same over the sockets: what must not be had is not, and the token goes nowhere else")
+    func live() async throws {
+        for role in [Role.tool, .onlooker, .toolWithToken, .browser, .otherSite, .rebound] {
+            var configuration = Config.Dashboard()
+            configuration.enabled = true
+            configuration.address = ListenAddress(host: "127.0.0.1", port: 0)
+            let dashboard = Dashboard(configuration, logger: ControlTestServer.quiet)
+            let token = try #require(dashboard.report.token)
+            let port = try #require(dashboard.report.url.flatMap { URL(string: $0)?.port })
+            // The peer is who the kernel would say; the rest of the way is the real one.
+            let uid = role.mayWrite ? geteuid() : 12_345
+            let peer = ControlPeer(pid: 1, uid: uid, groups: [])
+            try await ControlTestServer.with(dashboard: dashboard, asIf: peer) { test in
+                for route in [Routes.dashboard, Routes.server] {
+                    let method = route == Routes.server ? "PUT" : "GET"
+                    for target in [route, route + "?x=1"] + spellings(of: route) {
+                        for door in [Door.socket, .port] {
+                            let lines =
+                                ["\(method) \(target) HTTP/1.1", "Host: \(role.host)"]
+                                + role.fields(token).map { "\($0.name): \($0.value)" }
+                                + ["Connection: close", "", ""]
+                            let answer = try await test.exchange(
+                                lines.joined(separator: "\r\n"), port: door == .port ? port : nil)
+                            let status = Int(answer.dropFirst(9).prefix(3)) ?? 0
+                            let expected = verdict(door, role, method, routes(at: target))
+                            let what = "\(method) \(target) by \(door) as \(role)"
+                            // What is no path for the parser either is 400 whoever asks.
+                            #expect(
+                                expected.contains(status)
+                                    // Without a body there is nothing to switch.
+                                    || route == Routes.server && status == 400
+                                        && (expected == [200] || expected.contains(404)),
+                                "\(what): \(answer)")
+                            let mayHaveToken =
+                                target.prefix { $0 != "?" } == Routes.dashboard && expected == [200]
+                            #expect(answer.contains(token) == mayHaveToken, "\(what)")
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    @Test("a query is read as forms and browsers write it, and a broken one is refused")
+    func query() throws {
+        let items = try RequestQuery("/v1/messages?app=My+App&app=C%2B%2B&function=%21Show&x&y==&&")
+            .items
+        #expect(items.map(\.name) == ["app", "app", "function", "x", "y"])
+        #expect(items.map(\.value) == ["My App", "C++", "!Show", "", "="])
+        #expect(try RequestQuery("/v1/messages").items.isEmpty)
+        for broken in ["/?app=%", "/?app=%2", "/?%zz=1", "/?app=%ff"] {
+            #expect(throws: APIError.self) { try RequestQuery(broken) }
+        }
+    }
+}
