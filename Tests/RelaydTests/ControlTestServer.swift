@@ -84,8 +84,10 @@ struct ControlTestServer {
     ) async throws {
         let test = try ControlTestServer()
         defer { test.cleanUp() }
-        let identify: @Sendable (any Channel) async throws -> ControlPeer? =
-            if let peer { { _ in peer } } else { ControlPeer.of }
+        let identify: @Sendable (any Channel) async throws -> ControlPeer? = { channel in
+            if let peer { return peer }
+            return try await ControlPeer.of(channel)
+        }
         let server = try test.make(
             messages: messages, actions: actions, log: log, events: events, reports: reports,
             dashboard: dashboard, devices: devices, crowd: crowd, identify: identify, on: loops,

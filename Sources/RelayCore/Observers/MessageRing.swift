@@ -306,8 +306,6 @@ package final class MessageWaiter: Sendable {
     }
 
     private let state = Mutex(State())
-    /// Used by the one who keeps.
-    private let recent = Mutex(RecentDocuments())
 
     package init() {}
 
