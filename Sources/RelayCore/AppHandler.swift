@@ -16,6 +16,10 @@ final class AppHandler: ChannelInboundHandler {
     let connectedAt: WallTime
     private(set) var counters = TrafficCounters()
     var refusedFrames: UInt64 = 0
+    /// Messages that relayd ended in its place.
+    var endedMessages: UInt64 = 0
+    /// Heartbeats of the head unit that relayd answered in its place.
+    var answeredHeartbeats: UInt64 = 0
     /// The last thing that went wrong for this app, in a sentence.
     var lastProblem: String?
     /// Frames written since the last flush.
@@ -184,7 +188,8 @@ final class AppHandler: ChannelInboundHandler {
         guard let frame = next else { return nil }
         // After the app's end nothing is left to be paced.
         guard
-            frame.service.isStream || hasEnded || rateGuard.allow(at: now)
+            frame.service.isStream || hasEnded
+                || switchboard.allows(frame, of: self, or: &rateGuard)
         else {
             refused = frame
             pause(.rate)

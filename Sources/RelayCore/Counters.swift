@@ -45,6 +45,7 @@ package enum RelayLimit: String, Sendable, CaseIterable {
     /// The link has waited for a slow app.
     case stallGrace = "apps.stall_grace"
     case framesPerSecond = "apps.frames_per_second"
+    case messageBytes = "apps.message_limit"
     case linkQueue = "limits.link_queue"
     case tapQueue = "limits.tap_queue"
     case pendingStarts = "apps.pending_starts"

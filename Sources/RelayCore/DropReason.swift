@@ -16,6 +16,17 @@ package enum DropReason: Hashable, Sendable {
     case lateAnswer
     /// More StartServices are waiting than the queue may hold.
     case queueFull
+    /// An app's frame of a session that is over: it ended it itself, or the head unit did, also
+    /// while the frame waited for the link.
+    case sessionOver(UInt8)
+    /// What the head unit still says in a session that is over.
+    case lateWords(UInt8)
+    /// A message that announces no bytes.
+    case emptyMessage
+    /// A message that announces more bytes than one may have.
+    case messageTooLarge
+    /// A frame larger than the head unit takes.
+    case frameTooLarge
 }
 
 extension DropReason: CustomStringConvertible {
@@ -28,6 +39,12 @@ extension DropReason: CustomStringConvertible {
         case .secondaryTransport: "secondary transports would bypass the relay"
         case .lateAnswer: "StartService answer that nobody waits for any more"
         case .queueFull: "too many StartServices waiting"
+        case .sessionOver(let session): "session \(session) has been ended"
+        case .lateWords(let session):
+            "the head unit's late words in session \(session), whose former app is gone"
+        case .emptyMessage: "first frame of a message of 0 bytes"
+        case .messageTooLarge: "message larger than apps.message_limit"
+        case .frameTooLarge: "frame larger than the head unit takes (mtu)"
         }
     }
 }

@@ -25,15 +25,15 @@ package import SDLProtocol
 package struct LinkScheduler<App: Hashable> {
     package struct Entry {
         package var frame: Frame
-        /// Whose bytes they are; nil for the relay's own words.
-        package var app: App?
+        package var origin: Origin<App>
         package var since: NIODeadline
 
+        /// Whose bytes they are; nil for the relay's own words.
+        package var app: App? { origin.app }
+
         /// After this the session is over, so it must not overtake anything of it: ending the RPC
-        /// service ends all, and so does the answer to the head unit's own EndService. What the
-        /// relay itself says in a session is the farewell of an app that has left.
+        /// service ends all, and so does the answer to the head unit's own EndService.
         fileprivate var endsSession: Bool {
-            if app == nil, frame.sessionID != 0 { return true }
             guard frame.service == .rpc, let type = frame.controlType else { return false }
             return type == .endService || type == .endServiceACK
         }
@@ -130,10 +130,14 @@ package struct LinkScheduler<App: Hashable> {
 
     // MARK: - In
 
-    package mutating func enqueue(_ frame: Frame, from app: App?, at now: NIODeadline) {
+    package mutating func enqueue(_ frame: Frame, from app: App, at now: NIODeadline) {
+        enqueue(frame, from: .app(app), at: now)
+    }
+
+    package mutating func enqueue(_ frame: Frame, from origin: Origin<App>, at now: NIODeadline) {
         if lanes.isEmpty { makeLanes() }
         let session = Int(frame.sessionID)
-        let entry = Entry(frame: frame, app: app, since: now)
+        let entry = Entry(frame: frame, origin: origin, since: now)
         if entry.endsSession { sessions[session].isEnding = true }
         let number =
             sessions[session].isEnding
@@ -145,7 +149,7 @@ package struct LinkScheduler<App: Hashable> {
         guard lanes[lane].front == .nothing else { return }
         classes[number].waitingLanes += 1
         sessions[session].waiting |= 1 << number
-        lanes[lane].account = classes[number].served.enter(app)
+        lanes[lane].account = classes[number].served.enter(origin.app)
         lanes[lane].movedAt = now
         lanes[lane].place = UInt8(number)
         lookAtFront(of: lane)
@@ -394,7 +398,32 @@ package struct LinkScheduler<App: Hashable> {
         }
     }
 
-    // MARK: -
+    // MARK: - What must not go
+
+    /// Frames of this session wait.
+    package func isWaiting(_ session: UInt8) -> Bool {
+        !sessions.isEmpty && sessions[Int(session)].waiting != 0
+    }
+
+    /// The session is over: takes out what waits of it, service by service in the order it came.
+    package mutating func remove(_ session: UInt8) -> [Entry] {
+        guard isWaiting(session) else { return [] }
+        var removed: [Entry] = []
+        let base = Int(session) * TrafficClass.count
+        for number in classes.indices where lanes[base + number].front != .nothing {
+            let lane = base + number
+            while let entry = frames.removeFirst(of: &lanes[lane].frames) {
+                waitingBytes -= entry.frame.wire.readableBytes
+                removed.append(entry)
+            }
+            lanes[lane].messageFrames = 0
+            lookAtFront(of: lane)
+            leave(lane, of: number)
+            place(lane)
+        }
+        sessions[Int(session)] = Session()
+        return removed
+    }
 
     /// The link is gone, and all that waited for it.
     mutating func removeAll() -> [Entry] {

@@ -1,8 +1,22 @@
-// How fast one app may send: asked by `AppHandler` for every frame of a session that is no stream.
+// How fast a session may send: asked by `AppHandler` for every frame that is no stream.
 
 import NIOCore
 
-/// Keeps one app below the rate at which head units end a session.
+/// A guard for each session number, whoever has it: the head unit counts per session, heartbeats and
+/// the frames of messages included (measured with sdl_core 8.2.0), and an app may have several.
+struct SessionRates {
+    private var guards = ContiguousArray<RateGuard?>(repeating: nil, count: 256)
+
+    /// Counts one more frame of the session if the limit allows it now.
+    mutating func allow(_ session: UInt8, limit: Int, at now: NIODeadline) -> Bool {
+        guard limit > 0 else { return true }
+        let index = Int(session)
+        if guards[index]?.limit != limit { guards[index] = RateGuard(limit: limit) }
+        return guards[index]?.allow(at: now) ?? true
+    }
+}
+
+/// Keeps one session below the rate at which head units end a session.
 ///
 /// Counts frames of the last second in slots of 100 ms. A whole slot more than the second is
 /// looked at, so that no second, wherever it begins, has more than the limit.
@@ -10,7 +24,7 @@ struct RateGuard {
     private static let slotLength: TimeAmount = .milliseconds(100)
     private static let slotCount = 11
 
-    private let limit: Int
+    let limit: Int
     private var slots = [Int](repeating: 0, count: RateGuard.slotCount)
     private var sum = 0
     private var current: Int64 = 0

@@ -33,6 +33,14 @@ package struct RelayConfiguration: Sendable, Equatable {
         case close
     }
 
+    /// Who answers the head unit's heartbeats.
+    package enum Heartbeats: String, Sendable, CaseIterable {
+        /// The app, and relayd in its place when it has not after `heartbeatPatience`.
+        case answer
+        /// The app alone.
+        case pass
+    }
+
     /// What happens to an app that reads more slowly than the head unit sends.
     package enum WhenSlow: String, Sendable, CaseIterable {
         /// The link waits for it for a bounded time, then the app is closed.
@@ -52,6 +60,27 @@ package struct RelayConfiguration: Sendable, Equatable {
     package var startServiceTimeout: TimeAmount = .seconds(20)
     /// How long a stopping relay waits for the head unit to confirm that its sessions have ended.
     package var farewellTimeout: TimeAmount = .seconds(1)
+    /// How long a head unit may take to refuse a half message that was ended. Measured with
+    /// sdl_core 8.2.0: 2 to 61 ms.
+    package var messageEndTimeout: TimeAmount = .milliseconds(500)
+    /// How long a head unit may take to answer UnregisterAppInterface before EndService is said all
+    /// the same. Measured with sdl_core 8.2.0: 21 ms at most, 124 ms for eight apps at once.
+    package var unregisterTimeout: TimeAmount = .seconds(1)
+    /// How long an ended session stays known when the head unit does not answer EndService.
+    package var endServiceTimeout: TimeAmount = .seconds(10)
+    /// How long an app may take to answer the head unit's EndService before relayd does.
+    package var endAnswerTimeout: TimeAmount = .seconds(1)
+    /// How long a session is kept that has an encrypted half message, which nothing ends. sdl_core
+    /// forgets one after 10 s (ExpectedConsecutiveFramesTimeout).
+    package var encryptedHold: TimeAmount = .seconds(11)
+    /// How long after a session's end the head unit may still speak in it.
+    package var lateWordsWindow: TimeAmount = .seconds(10)
+    package var heartbeats = Heartbeats.answer
+    /// How long an app may take to answer a heartbeat. sdl_core ends the session 7 s after it.
+    package var heartbeatPatience: TimeAmount = .milliseconds(2500)
+    /// Bytes of the largest message an app may announce. sdl_core reserves them at once; its apps
+    /// have 100 MiB for all their files, and RPCs some KiB.
+    package var messageBytes = 101 << 20
     /// Bytes waiting for one app that does not read; beyond, that app is closed.
     package var appQueueBytes = 12 << 20
     package var whenSlow = WhenSlow.drop
@@ -74,8 +103,8 @@ package struct RelayConfiguration: Sendable, Equatable {
     package var silentTimeout: TimeAmount = .seconds(60)
     /// StartServices of one app that may wait for their turn.
     package var maximumPendingStartsPerApp = 8
-    /// Data frames a session may send in a second before its app is paced; sdl_core ends a session
-    /// at 1000, audio and video not counted. 0 switches pacing off.
+    /// Frames of a session in a second before its app is paced; sdl_core ends a session at 1000,
+    /// audio and video not counted. 0 switches pacing off.
     package var framesPerSecond = 950
     /// Payload bytes of the largest frame of v3…v5; grows when the head unit announces a larger MTU.
     package var maximumPayloadBytes = FrameRules.defaultMaximumPayloadBytes

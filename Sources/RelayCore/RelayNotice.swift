@@ -20,6 +20,75 @@ package enum RelayNotice: Hashable, Sendable {
     case paced(framesPerSecond: Int)
     /// Bytes that are no frames.
     case garbage(GarbageNotice)
+    /// An app left a message half sent, and relayd ended it in its place.
+    case messageEnded(EndedMessage)
+    /// An app did not answer the head unit's heartbeat for so many seconds; relayd did.
+    case heartbeatAnswered(seconds: Double)
+}
+
+/// A message that relayd ended in the place of its app.
+package struct EndedMessage: Hashable, Sendable {
+    package enum Cause: Hashable, Sendable {
+        /// The app left.
+        case left
+        /// The app ended its session.
+        case ended
+        /// The app began another message with the same message ID, or too many at once.
+        case restarted
+        /// The session ended while the rest of the message waited for the link.
+        case dropped
+        /// The app left, and what it sent was encrypted: nothing ends such a message.
+        case encrypted
+    }
+
+    package var cause: Cause
+    package var messageID: UInt32
+    /// Nil where the message had not come as far as to tell.
+    package var functionID: UInt32?
+    package var correlationID: Int32?
+    package var service: ServiceType
+    /// Consecutive frames that the head unit has got, and those announced.
+    package var frames: UInt32
+    package var announcedFrames: UInt32
+
+    init(_ half: HalfMessages.Half, cause: Cause) {
+        self.cause = cause
+        messageID = half.messageID
+        functionID = half.functionID
+        correlationID = half.correlationID
+        service = half.service
+        frames = half.frames
+        announcedFrames = half.announcedFrames
+    }
+
+    /// What the message was, as the log calls it: PutFile #7, or a message of a service.
+    private var name: String {
+        guard let functionID, let correlationID else {
+            return "a message of the \(service.name) service"
+        }
+        return "\(FunctionID(rawValue: functionID)) #\(correlationID)"
+    }
+
+    /// To be read behind "the app".
+    var description: String {
+        let message = "\(name) (\(frames) of \(announcedFrames) frames)"
+        let ended = "; relayd ended it so that "
+        return switch cause {
+        case .left:
+            "left in the middle of \(message)\(ended)the next app's files are not mixed with it"
+        case .ended:
+            "ended its session in the middle of \(message)\(ended)the next app's files are not "
+                + "mixed with it"
+        case .restarted:
+            "began another message in the middle of \(message)\(ended)the two are not mixed"
+        case .dropped:
+            "lost its session in the middle of \(message)\(ended)the next app's files are not "
+                + "mixed with it"
+        case .encrypted:
+            "left in the middle of \(message), which is encrypted; relayd keeps its session number "
+                + "until the head unit has forgotten it"
+        }
+    }
 }
 
 /// Bytes that are no frames.
@@ -57,6 +126,10 @@ extension RelayNotice {
         case .paced(let limit):
             "sends more than \(limit) frames a second and is slowed down to that; "
                 + "head units end a session at 1000"
+        case .messageEnded(let message): message.description
+        case .heartbeatAnswered(let seconds):
+            "did not answer the head unit's heartbeat for \(Self.text(seconds)) s, as at a "
+                + "breakpoint; relayd answered it, so that the session stays (sessions.heartbeats)"
         case .garbage(let garbage):
             "sent bytes that are no SDL frame, from byte \(garbage.offset) on: \(garbage.error)"
         }

@@ -17,6 +17,12 @@ package enum RouterEvent<App: Hashable>: Hashable {
     case wrongHash(App, session: UInt8, sent: UInt32)
     /// The head unit invites the app to connect around the relay; taken out, or passed on.
     case secondaryTransportOffered(session: UInt8, isPassedOn: Bool)
+    /// relayd ended a message that the app, which may have left, had sent only a part of.
+    case messageEnded(App?, EndedMessage)
+    /// The app announced a larger message than it may.
+    case messageTooLarge(App, bytes: Int)
+    /// The app did not answer the head unit's heartbeat in time; relayd did.
+    case heartbeatAnswered(App, session: UInt8)
 }
 
 /// Why an app's connection ended; shown in log and status.
@@ -35,6 +41,12 @@ package enum CloseReason: Hashable, Sendable {
     /// No head unit; `waited` is nil when the app was refused at once.
     case noAccessory(waited: TimeAmount?)
     case foreignFrame(session: UInt8)
+    /// Began a message of 0 bytes, after which sdl_core never reads the link again.
+    case emptyMessage
+    /// Began a message of more bytes than one may have.
+    case messageTooLarge(bytes: Int, limit: Int)
+    /// Sent a frame that the head unit would count as malformed.
+    case frameTooLarge(bytes: Int, limit: Int)
     case shutdown
     /// Somebody with the right to do so wanted it; with what they gave as reason.
     case byOperator(String?)
@@ -70,6 +82,15 @@ extension CloseReason: CustomStringConvertible {
         case .noAccessory(.some(let waited)):
             "no head unit came within \(waited.seconds) s"
         case .foreignFrame(let session): "used session \(session), which is not its own"
+        case .emptyMessage:
+            "began a message of 0 bytes: a head unit may never read its link again after one, so "
+                + "it was not passed on"
+        case .messageTooLarge(let bytes, let limit):
+            "began a message of \(bytes) bytes, at most \(limit) are passed on "
+                + "(apps.message_limit)"
+        case .frameTooLarge(let bytes, let limit):
+            "sent a frame of \(bytes) payload bytes, the head unit takes \(limit) (mtu): it counts "
+                + "larger ones as malformed and closes the link for all apps after ten"
         case .shutdown: "relayd stops"
         case .byOperator(nil): "disconnected through the control API"
         case .byOperator(.some(let reason)): "disconnected through the control API: \(reason)"

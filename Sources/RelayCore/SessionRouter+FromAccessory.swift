@@ -7,11 +7,12 @@ package import SDLProtocol
 extension SessionRouter {
     /// Decides about a frame that the head unit sent.
     package mutating func receiveFromAccessory(_ frame: Frame, at now: NIODeadline) -> Decision {
-        if frame.type == .control { return receiveControlFromAccessory(frame, at: now) }
-        let session = frame.sessionID
-        if routes[session].owesFarewellReply, isFarewellReply(frame) {
-            routes[session].owesFarewellReply = false
-            return .drop(.farewell(session))
+        if frame.type == .control {
+            self.now = now
+            return receiveControlFromAccessory(frame)
+        }
+        if routes[frame.sessionID].isWatched, let decision = inspect(frame, at: now) {
+            return decision
         }
         return deliver(frame)
     }
@@ -24,30 +25,48 @@ extension SessionRouter {
                 ? .farewell(frame.sessionID) : .noSuchSession(frame.sessionID))
     }
 
-    /// The one RPC the router looks into, and only while a goodbye is unanswered: real head units
-    /// answered a minute late, when the session ID had long been another app's.
-    private func isFarewellReply(_ frame: Frame) -> Bool {
-        guard frame.type == .single, !frame.isEncrypted, let header = RPCHeader(frame.payload)
-        else { return false }
-        return header.type == .response
-            && header.functionID == FunctionID.unregisterAppInterface.rawValue
-            && header.correlationID == Self.farewellCorrelationID
+    /// The RPCs the router looks into, and only where an answer to relayd itself is due or the
+    /// session's number had another owner a moment ago.
+    @inline(never)
+    private mutating func inspect(_ frame: Frame, at now: NIODeadline) -> Decision? {
+        self.now = now
+        let session = frame.sessionID
+        if let request = ownRequests.answered(by: frame, at: now) {
+            answered(request)
+            return .drop(.farewell(session))
+        }
+        let isRecent =
+            routes[session].formerEnd.map { now - $0 < configuration.lateWordsWindow } ?? false
+        guard isRecent else {
+            routes[session].formerEnd = nil
+            routes[session].isWatched = ownRequests.owes(session)
+            return nil
+        }
+        if routes[session].phase == .free { return .drop(.lateWords(session)) }
+        // sdl_core numbers the messages of a session from 1 and sends with 0 what it still has to
+        // say in one that is over. Of messages in several frames it cuts the number to 8 bits.
+        guard frame.type == .single, frame.messageID == 0 else { return nil }
+        return .drop(.lateWords(session))
     }
 
-    private mutating func receiveControlFromAccessory(
-        _ frame: Frame, at now: NIODeadline
-    ) -> Decision {
+    private mutating func receiveControlFromAccessory(_ frame: Frame) -> Decision {
         let session = frame.sessionID
         switch (frame.controlType, frame.service) {
         case (.startServiceACK, .rpc):
-            return receiveGrant(frame, at: now)
+            return receiveGrant(frame)
         case (.startServiceNAK, .rpc):
-            return receiveRefusal(frame, at: now)
-        case (.endService, .rpc):
-            if routes[session].owner != nil { routes[session].phase = .endedByAccessory }
+            return receiveRefusal(frame)
+        case (.startServiceACK, _):
+            learnPayload(frame)
             return deliver(frame)
+        case (.endService, .rpc):
+            let decision = deliver(frame)
+            endByAccessory(session)
+            return decision
         case (.endServiceACK, .rpc), (.endServiceNAK, .rpc):
             return receiveEndAnswer(frame)
+        case (.heartbeat, .control):
+            return receiveHeartbeat(frame)
         case (.transportEventUpdate, _):
             let isPassedOn = configuration.secondaryTransports == .pass
             actions.append(
@@ -58,37 +77,38 @@ extension SessionRouter {
         }
     }
 
-    private mutating func receiveEndAnswer(_ frame: Frame) -> Decision {
+    /// Protection of a running service was answered: its ACK carries hash 0, the first one stays
+    /// valid.
+    private mutating func isUpgradeAnswer(_ frame: Frame) -> Bool {
         let session = frame.sessionID
-        let decision = deliver(frame)
-        switch (routes[session].phase, frame.controlType) {
-        case (.farewell, _): release(session)
-        case (.ending, .endServiceACK): routes[session].phase = .ended
-        case (.ending, .endServiceNAK): routes[session].phase = .open
-        default: break
-        }
-        return decision
+        guard routes[session].isUpgradePending, routes[session].phase == .open else { return false }
+        let isGrant = !frame.isEncrypted && (ControlPayload(frame).hashID ?? 0) != 0
+        return !(isGrant && starts.isAwaitingAnswer)
     }
 
-    private mutating func receiveGrant(_ frame: Frame, at now: NIODeadline) -> Decision {
+    private mutating func receiveGrant(_ frame: Frame) -> Decision {
         let session = frame.sessionID
-        if let owner = routes[session].owner, routes[session].isUpgradePending {
-            // Protection of a running service; its ACK carries hash 0, the first one stays valid.
+        if let owner = routes[session].owner, isUpgradeAnswer(frame) {
             routes[session].isUpgradePending = false
             return .toApp(owner)
         }
         guard session != 0 else { return .drop(.noSuchSession(0)) }
-        let (app, isDue) = starts.takeAnswer()
-        defer { sendNextStart(at: now) }
+        let (app, isDue) = starts.takeAnswer(at: now)
+        defer {
+            takeTurns()
+            sendNextStart(at: now)
+        }
         if !isDue, let owner = routes[session].owner { return .toApp(owner) }
         takeOver(session, grant: SessionGrant(frame))
         guard let app else {
-            sayGoodbye(session, unregister: false)
+            routes[session].phase = .farewell
+            beginFarewell(session, Farewell(step: .draining))
             return .drop(.lateAnswer)
         }
         routes[session].owner = app
         routes[session].phase = .open
         apps[app]?.sessions.append(session)
+        learnPayload(frame)
         actions.append(.event(.sessionOpened(app, SessionGrant(frame))))
         guard let amended = frame.withoutSecondaryTransportOffers() else { return .toApp(app) }
         let isPassedOn = configuration.secondaryTransports == .pass
@@ -99,23 +119,39 @@ extension SessionRouter {
         return .handled
     }
 
-    /// The head unit reuses an ID at once after a session's end, whether or not we saw the end.
-    private mutating func takeOver(_ session: UInt8, grant: SessionGrant) {
-        if let former = routes[session].owner, routes[session].phase == .open {
-            actions.append(.event(.sessionReassigned(from: former, session: session)))
+    /// The largest frame the session's services may have. What `mtu` counts is not agreed; no
+    /// reading allows a larger payload, and sdl_core counts it as malformed.
+    private mutating func learnPayload(_ ack: Frame) {
+        let session = ack.sessionID
+        let mtu = ack.version < 5 ? nil : ControlPayload(ack).document?.int64(ControlKey.mtu)
+        if let mtu, mtu > 0 {
+            let former = routes[session].maximumPayload
+            let bytes = UInt32(clamping: mtu)
+            routes[session].maximumPayload = former == .max ? bytes : max(former, bytes)
+        } else if ack.service == .rpc {
+            let configured = configuration.maximumPayloadBytes
+            routes[session].maximumPayload =
+                configured > FrameRules.defaultMaximumPayloadBytes
+                ? UInt32(clamping: configured) : Self.largestPayload
         }
-        release(session)
-        grants[session] = grant
     }
 
-    private mutating func receiveRefusal(_ frame: Frame, at now: NIODeadline) -> Decision {
+    /// Of v3 and later, when the head unit names none (SDL protocol spec, "MTU").
+    private static var largestPayload: UInt32 { 131_072 }
+
+    private mutating func receiveRefusal(_ frame: Frame) -> Decision {
         let session = frame.sessionID
-        if let owner = routes[session].owner, routes[session].isUpgradePending {
+        // A refused new session has no number (SDL protocol spec, "Sessions").
+        if session != 0, let owner = routes[session].owner {
             routes[session].isUpgradePending = false
             return .toApp(owner)
         }
-        let (app, _) = starts.takeAnswer()
-        defer { sendNextStart(at: now) }
+        if session != 0, routes[session].phase == .farewell { return .drop(.farewell(session)) }
+        let (app, _) = starts.takeAnswer(at: now)
+        defer {
+            takeTurns()
+            sendNextStart(at: now)
+        }
         guard let app else { return .drop(.lateAnswer) }
         actions.append(.event(.sessionRefused(app, inUse: grants.count)))
         return .toApp(app)

@@ -1,7 +1,9 @@
 // Decides who gets which frame. Pure: no sockets, no clock; `Switchboard` carries out what it says.
 //
 // In running order: an app asks for a session (one request at a time on the link), the head unit
-// grants it, frames flow both ways, either side ends it, and a farewell is said for an app that left.
+// grants it, frames flow both ways, either side ends it, and goodbye is said in the order that
+// `Farewell` knows. The parts are in files of their own: +FromApp, +FromAccessory, +Farewells,
+// +Heartbeats.
 
 package import NIOCore
 package import SDLProtocol
@@ -23,19 +25,25 @@ package struct SessionRouter<App: Hashable> {
 
     /// Something to do besides, or instead of, passing a frame on.
     package enum Action: Hashable {
-        /// A frame of an app that had to wait, or `nil` for the relay's own words.
-        case toLink(Frame, from: App?)
+        /// A frame of an app that had to wait, or the relay's own words.
+        case toLink(Frame, from: Origin<App>)
         /// The head unit's frame without secondary transport offers.
         case amended(Frame, to: App)
         /// The relay's own words to an app.
         case toApp(Frame, App)
         case close(App, CloseReason)
+        /// Call `drained` when no frame of this session waits for the link, at once if none does.
+        case drain(UInt8)
+        /// The session is over: its frames that wait for the link must never be written.
+        case purge(UInt8)
         case event(RouterEvent<App>)
     }
 
-    /// Correlation ID of the goodbyes said for apps that left. sdl_core gives responses back the ID
-    /// they came with; libraries use 65529 and 65530 for their own first and last request.
+    /// Correlation ID of the Unregister said for apps that are to go. sdl_core gives responses back
+    /// the ID they came with; libraries use 65529 and 65530 for their own first and last request.
     package static var farewellCorrelationID: Int32 { 65_533 }
+    /// Correlation ID of what ends a half message that has not told its own.
+    package static var messageEndCorrelationID: Int32 { 65_534 }
 
     package internal(set) var actions: [Action] = []
     package private(set) var isLinkUp = false
@@ -45,6 +53,18 @@ package struct SessionRouter<App: Hashable> {
     var grants: [UInt8: SessionGrant] = [:]
     var apps: [App: AppState] = [:]
     var starts = StartServiceQueue<App>()
+    /// Sessions that are being ended, whoever wanted it.
+    var farewells: [UInt8: Farewell<App>] = [:]
+    /// What has been written of messages that are unfinished.
+    var halves = HalfMessages()
+    /// Answers to the relay's own requests that have not come.
+    var ownRequests = OwnRequests()
+    /// Heartbeats of the head unit that wait for their apps' answers.
+    var heartbeats: [UInt8: Heartbeat] = [:]
+    /// A stopping relay says EndService then, whatever has not been answered.
+    var stopDeadline: NIODeadline?
+    /// The moment of the latest control frame or event; data frames do not need it.
+    var now = NIODeadline.uptimeNanoseconds(0)
 
     package init(configuration: RelayConfiguration) {
         self.configuration = configuration
@@ -57,14 +77,14 @@ package struct SessionRouter<App: Hashable> {
             case free
             /// Granted and not ended.
             case open
-            /// The app has sent EndService, the head unit has not answered.
+            /// The app has ended it. It may send no more; the head unit has not answered.
             case ending
-            /// The head unit has sent EndService. sdl_core still says why afterwards, and libraries
-            /// still answer, so frames pass both ways until the ID is granted anew.
+            /// The head unit has sent EndService. It still says why afterwards, and the app may
+            /// answer; data of the app would reach whoever gets the number next.
             case endedByAccessory
-            /// EndServiceACK was seen: late frames still reach the app, it may send no more.
+            /// It is over: late frames still reach the app, it may send no more.
             case ended
-            /// Its app left; goodbye was said. What the head unit still sends is swallowed.
+            /// Its app left; goodbye is being said. What the head unit still sends is swallowed.
             case farewell
         }
 
@@ -72,9 +92,14 @@ package struct SessionRouter<App: Hashable> {
         var phase = Phase.free
         /// A running RPC service asked to become protected.
         var isUpgradePending = false
-        /// The answer to a goodbye said under this ID has not come; it must not reach the next app.
-        var owesFarewellReply = false
+        /// Frames of the head unit have to be looked at: an own request is unanswered, or the
+        /// number had another owner a moment ago.
+        var isWatched = false
         var highestMessageID: UInt32 = 0
+        /// Payload bytes of the largest frame the head unit takes.
+        var maximumPayload: UInt32 = .max
+        /// When the number's former session ended, for late words.
+        var formerEnd: NIODeadline?
     }
 
     struct AppState {
@@ -91,62 +116,27 @@ extension SessionRouter {
 
     /// The app's connection is gone: say goodbye for each of its sessions.
     package mutating func disconnect(_ app: App, at now: NIODeadline) {
+        self.now = now
         guard let state = apps.removeValue(forKey: app) else { return }
         starts.forget(app)
-        for session in state.sessions where routes[session].owner == app {
-            leave(session)
-        }
+        for session in state.sessions where routes[session].owner == app { leave(session) }
         sendNextStart(at: now)
     }
 
-    private mutating func leave(_ session: UInt8) {
-        switch routes[session].phase {
-        case .open where isLinkUp:
-            sayGoodbye(session, unregister: true)
-        case .ending where isLinkUp:
-            // The app itself asked; only the answer is left to swallow.
-            routes[session].owner = nil
-            routes[session].phase = .farewell
-        default:
-            release(session)
-        }
-    }
-
-    /// Unregisters and ends a session in its app's place. The message IDs are larger than any the
-    /// app used, so that an unfinished multi-frame message is not continued by them.
-    mutating func sayGoodbye(_ session: UInt8, unregister: Bool) {
-        guard let grant = grants[session] else { return release(session) }
-        let messageID = min(routes[session].highestMessageID, .max - 2)
-        if unregister {
-            let goodbye =
-                grant.version == 1
-                ? Frame.rpcV1(
-                    sessionID: session, type: .request, name: "UnregisterAppInterface",
-                    correlationID: Self.farewellCorrelationID)
-                : Frame.rpc(
-                    version: grant.version, sessionID: session, messageID: messageID + 1,
-                    type: .request, functionID: FunctionID.unregisterAppInterface.rawValue,
-                    correlationID: Self.farewellCorrelationID)
-            actions.append(.toLink(goodbye, from: nil))
-            routes[session].owesFarewellReply = grant.version > 1
-        }
-        let end = Frame.endService(
-            version: grant.version, sessionID: session, hashID: grant.hashID,
-            messageID: messageID + 2)
-        actions.append(.toLink(end, from: nil))
-        actions.append(.event(.farewell(session: session)))
-        routes[session].owner = nil
-        routes[session].phase = .farewell
-    }
-
+    /// The session's number is free: nothing is known of it but that late words may come.
     mutating func release(_ session: UInt8) {
         if let owner = routes[session].owner {
             apps[owner]?.sessions.removeAll { $0 == session }
         }
         grants[session] = nil
-        let owesFarewellReply = routes[session].owesFarewellReply
+        farewells[session] = nil
+        heartbeats[session] = nil
+        ownRequests.forgetEnds(of: session)
+        let hadLife = routes[session].phase != .free
+        let formerEnd = hadLife ? now : routes[session].formerEnd
         routes[session] = Route()
-        routes[session].owesFarewellReply = owesFarewellReply
+        routes[session].formerEnd = formerEnd
+        routes[session].isWatched = formerEnd != nil || ownRequests.owes(session)
     }
 }
 
@@ -154,48 +144,24 @@ extension SessionRouter {
 
 extension SessionRouter {
     package mutating func linkOpened(at now: NIODeadline) {
+        self.now = now
         isLinkUp = true
         sendNextStart(at: now)
     }
 
     /// All sessions are gone with the link; apps are closed so that their libraries reconnect.
     package mutating func linkClosed(reason: String, at now: NIODeadline) {
+        self.now = now
         isLinkUp = false
         for session in grants.keys { release(session) }
         for session in routes.indices { routes[session] = Route() }
+        halves.removeAll()
+        ownRequests = OwnRequests()
+        farewells = [:]
+        heartbeats = [:]
         starts.linkClosed(holdUntil: now + configuration.holdTimeout)
         guard configuration.whenLinkLost == .close else { return }
         for app in apps.keys { actions.append(.close(app, .linkLost(reason))) }
-    }
-
-    /// Ends every session politely on both sides, because the relay stops.
-    package mutating func endAllSessions() {
-        end(grants.keys.sorted())
-    }
-
-    /// Ends the sessions of one app politely on both sides, because it is to go.
-    package mutating func endSessions(of app: App) {
-        end((apps[app]?.sessions ?? []).sorted())
-    }
-
-    private mutating func end(_ sessions: [UInt8]) {
-        for session in sessions {
-            guard routes[session].phase == .open || routes[session].phase == .ending,
-                let grant = grants[session]
-            else { continue }
-            if let owner = routes[session].owner {
-                let end = Frame(
-                    version: grant.version, type: .control, service: .rpc,
-                    info: ControlFrameType.endService.rawValue, sessionID: session)
-                actions.append(.toApp(end, owner))
-            }
-            sayGoodbye(session, unregister: true)
-        }
-    }
-
-    /// No session is waiting for the head unit's confirmation that it has ended.
-    package var hasSaidAllGoodbyes: Bool {
-        !grants.keys.contains { routes[$0].phase == .farewell }
     }
 }
 
@@ -219,6 +185,9 @@ extension SessionRouter {
 
     package var openSessions: Int { grants.keys.count { routes[$0].phase == .open } }
     package var farewellSessions: Int { grants.keys.count { routes[$0].phase == .farewell } }
+    /// No session is waiting for the head unit's confirmation that it has ended.
+    package var hasSaidAllGoodbyes: Bool { farewellSessions == 0 }
+    package var isEndingSessions: Bool { !farewells.isEmpty }
     package var waitingStarts: Int { starts.waiting }
     package var isAwaitingAnswer: Bool { starts.isAwaitingAnswer }
     /// Sessions whose frames may be expected from the head unit.

@@ -5,8 +5,9 @@ import SDLProtocol
 
 /// StartServices of session 0 in order of arrival, at most one of them on the link.
 ///
-/// An answer names nobody, so it belongs to the request sent longest ago. When one is given up,
-/// its answer is still due and belongs to nobody: it must not be taken for the next one's.
+/// An answer names nobody, so it belongs to the request sent longest ago. When one is given up, its
+/// answer may still come, and must not be taken for the answer to another. But one grant is as good
+/// as another for an equal request: who waits gets it, and the grant that comes too many is ended.
 struct StartServiceQueue<App: Hashable> {
     struct Request {
         var app: App
@@ -22,10 +23,21 @@ struct StartServiceQueue<App: Hashable> {
         var answerUntil: NIODeadline
     }
 
+    /// A request given up whose answer may still come, before any other.
+    private struct GivenUp {
+        var frame: Frame
+        var expectedUntil: NIODeadline
+    }
+
+    /// How long an answer is expected after its request was given up. The latest that real head
+    /// units gave came after 14 s; a head unit that was off never answers.
+    static var lateAnswerTimeout: TimeAmount { .seconds(60) }
+    /// Late answers expected at once; of more the oldest is not expected any more.
+    static var lateAnswerLimit: Int { 8 }
+
     private var waitingRequests: [Request] = []
     private var sent: Sent?
-    /// Requests given up whose answers may still come, before any other.
-    private var lateAnswersDue = 0
+    private var givenUp: [GivenUp] = []
     /// An answer came while `sent` waited and was taken for a late one.
     private var hasTakenLateAnswer = false
 
@@ -53,7 +65,7 @@ struct StartServiceQueue<App: Hashable> {
             let again = Request(app: app, frame: unanswered.frame, holdUntil: holdUntil)
             waitingRequests.insert(again, at: 0)
         }
-        lateAnswersDue = 0
+        givenUp = []
         hasTakenLateAnswer = false
     }
 
@@ -66,10 +78,11 @@ struct StartServiceQueue<App: Hashable> {
     }
 
     /// Whose answer has come: `app` is nil when nobody waits for it any more, `isDue` is false when
-    /// no request was open at all.
-    mutating func takeAnswer() -> (app: App?, isDue: Bool) {
-        if lateAnswersDue > 0 {
-            lateAnswersDue -= 1
+    /// none was expected at all.
+    mutating func takeAnswer(at now: NIODeadline) -> (app: App?, isDue: Bool) {
+        givenUp.removeAll { $0.expectedUntil <= now }
+        if let late = givenUp.first, sent?.app == nil || sent?.frame != late.frame {
+            givenUp.removeFirst()
             hasTakenLateAnswer = true
             return (nil, true)
         }
@@ -83,7 +96,10 @@ struct StartServiceQueue<App: Hashable> {
         sent = nil
         // If an answer came meanwhile and was taken for a late one, it was this request's and the
         // late one is lost; expecting another would shift all pairs from now on.
-        if !hasTakenLateAnswer { lateAnswersDue += 1 }
+        if !hasTakenLateAnswer {
+            if givenUp.count >= Self.lateAnswerLimit { givenUp.removeFirst() }
+            givenUp.append(GivenUp(frame: late.frame, expectedUntil: now + Self.lateAnswerTimeout))
+        }
         return (late.app, late.frame)
     }
 

@@ -148,7 +148,7 @@ extension Switchboard {
     func disconnect(_ id: AppID, because reason: CloseReason) -> Bool {
         guard let app = apps[id], app.closeReason == nil else { return false }
         beginRead()
-        router.endSessions(of: app)
+        router.endSessions(of: app, at: now)
         performActions()
         endRead()
         close(app, reason)
@@ -189,6 +189,15 @@ extension Switchboard {
     }
 
     // MARK: - Silent and hasty apps
+
+    /// Counts one more frame of an app's session if the head unit would stand it now; what is not
+    /// for the link is counted by the app's own guard.
+    @inline(__always)
+    func allows(_ frame: Frame, of app: AppHandler, or own: inout RateGuard) -> Bool {
+        let session = frame.sessionID
+        guard router.isOpen(session, of: app) else { return own.allow(at: now) }
+        return rates.allow(session, limit: configuration.framesPerSecond, at: now)
+    }
 
     /// Connected, and has not sent one frame for as long as it may.
     func silent(_ app: AppHandler) {

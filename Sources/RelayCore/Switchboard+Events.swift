@@ -19,6 +19,31 @@ extension Switchboard {
                 metadata: ["app": "\(app.id)", "session": "\(grant.sessionID)"])
         case .farewell(let session):
             logger.debug("goodbye said for an app that left", metadata: ["session": "\(session)"])
+        case .messageEnded(let app, let message):
+            let notice = RelayNotice.messageEnded(message)
+            if let app {
+                app.lastProblem = notice.description
+                // Once, and then at every power of two: a program error repeats itself.
+                app.endedMessages += 1
+                guard app.endedMessages & (app.endedMessages - 1) == 0 else { return }
+            }
+            tap.record(.noticed(notice, app?.id, time: time))
+            logger.notice(
+                "the app \(notice.description)",
+                metadata: ["app": "\(app.map { "\($0.id)" } ?? "-")"])
+        case .messageTooLarge:
+            hit(.messageBytes)
+        case .heartbeatAnswered(let app, let session):
+            let notice = RelayNotice.heartbeatAnswered(
+                seconds: configuration.heartbeatPatience.secondsAsNumber)
+            app.lastProblem = notice.description
+            // Once, and then at every power of two: at a breakpoint one comes every 7 s.
+            app.answeredHeartbeats += 1
+            guard app.answeredHeartbeats & (app.answeredHeartbeats - 1) == 0 else { return }
+            tap.record(.noticed(notice, app.id, time: time))
+            logger.info(
+                "the app \(notice.description)",
+                metadata: ["app": "\(app.id)", "session": "\(session)"])
         case .sessionReassigned(let app, let session):
             logger.warning(
                 "the head unit gave session \(session) to another app without ending it",

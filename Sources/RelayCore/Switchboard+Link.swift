@@ -29,6 +29,7 @@ extension Switchboard {
         for entry in scheduler.removeAll() {
             entry.app?.linkQueuedBytes = 0
         }
+        draining = SessionSet()
         router.linkClosed(reason: reason, at: now)
         performActions()
         for app in apps.values { app.resume(.link) }
@@ -110,7 +111,7 @@ extension Switchboard {
     func shutDown(done: @escaping () -> Void) {
         isShuttingDown = true
         beginRead()
-        router.endAllSessions()
+        router.endAllSessions(at: now)
         performActions()
         endRead()
         for app in apps.values { close(app, .shutdown) }

@@ -1,12 +1,13 @@
 // What the hub writes to the link: at once while it takes all, else in the scheduler's order and no
 // more at a time than the pacer allows.
 
+import Logging
 import NIOCore
 import SDLProtocol
 
 extension Switchboard {
     /// Writes to the link, or queues while it is busy.
-    func forward(_ frame: Frame, from app: AppHandler?) {
+    func forward(_ frame: Frame, from origin: Origin<AppHandler>) {
         guard let linkHandler else { return }
         let bytes = frame.wire.readableBytes
         if !isLinkUnflushed {
@@ -14,17 +15,17 @@ extension Switchboard {
             if pacer.isLookWelcome, !isLinkFull { look() }
         }
         if scheduler.isEmpty, !isLinkFull, bytes <= pacer.room || lookFindsRoom(for: bytes) {
-            write(frame, to: linkHandler)
+            write(frame, from: origin, to: linkHandler)
             return
         }
         // Looking flushes, and flushing may show that the link is gone: what would be queued now
         // would go to the next one, which has never heard of its session.
         guard self.linkHandler === linkHandler else { return }
-        scheduler.enqueue(frame.keptCheaply, from: app, at: now)
+        scheduler.enqueue(frame.keptCheaply, from: origin, at: now)
         pacer.held(at: now)
         watchLink()
         scheduleLook()
-        guard let app else { return }
+        guard let app = origin.app else { return }
         app.linkQueuedBytes += bytes
         if app.linkQueuedBytes >= configuration.linkQueueBytes {
             app.pause(.link)
@@ -32,13 +33,31 @@ extension Switchboard {
         }
     }
 
+    /// Every frame to the head unit passes here, in the order it gets them.
     @inline(__always)
-    func write(_ frame: Frame, to linkHandler: LinkHandler) {
+    func write(_ frame: Frame, from origin: Origin<AppHandler>, to linkHandler: LinkHandler) {
+        if let end = router.willWrite(frame, at: now) { writeBetween(end, to: linkHandler) }
+        put(frame, to: linkHandler)
+        if origin.isRelay || frame.controlType == .endService {
+            router.wrote(frame.sessionID, at: now)
+        }
+    }
+
+    @inline(__always)
+    private func put(_ frame: Frame, to linkHandler: LinkHandler) {
         let bytes = frame.wire.readableBytes
         link.counters.sent(bytes)
         pacer.wrote(bytes)
         linkHandler.write(frame)
         isLinkUnflushed = true
+    }
+
+    /// The end of a half message goes right before the frame that would continue it.
+    @inline(never)
+    private func writeBetween(_ end: Frame, to linkHandler: LinkHandler) {
+        tap.record(end, .fromApp, app: nil, time: time, fate: .byRelay)
+        _ = rates.allow(end.sessionID, limit: configuration.framesPerSecond, at: now)
+        put(end, to: linkHandler)
     }
 
     func flushLink() {
@@ -115,6 +134,21 @@ extension Switchboard {
             scheduleLook()
         }
         for app in resumable { app.resume(.link) }
+        settle()
+    }
+
+    /// What the router wants because of what was written. Only goodbyes make it want anything.
+    private func settle() {
+        guard !router.actions.isEmpty else { return scheduleIfEnding() }
+        performActions()
+        flushAll()
+        tap.endRead()
+        scheduleWakeUp()
+    }
+
+    /// What was written may have started the time the head unit has to answer it.
+    private func scheduleIfEnding() {
+        if router.isEndingSessions { scheduleWakeUp() }
     }
 
     /// - Returns: Bytes written.
@@ -123,9 +157,10 @@ extension Switchboard {
     ) -> Int {
         var bytes = 0
         while bytes < pacer.batchBytes, let entry = scheduler.next(at: now, upTo: pacer.room) {
-            write(entry.frame, to: linkHandler)
+            write(entry.frame, from: entry.origin, to: linkHandler)
             let size = entry.frame.wire.readableBytes
             bytes += size
+            if !draining.isEmpty { tellIfDrained(entry.frame.sessionID) }
             guard let app = entry.app else { continue }
             app.linkQueuedBytes -= size
             if app.isPaused, app.linkQueuedBytes <= configuration.linkQueueBytes / 2 {
@@ -133,6 +168,44 @@ extension Switchboard {
             }
         }
         return bytes
+    }
+
+    // MARK: - Ends of sessions
+
+    /// Tells the router when what waits of the session has gone.
+    func drain(_ session: UInt8) {
+        draining.insert(session)
+        tellIfDrained(session)
+    }
+
+    private func tellIfDrained(_ session: UInt8) {
+        guard draining.contains(session), !scheduler.isWaiting(session) else { return }
+        draining.remove(session)
+        router.drained(session, at: now)
+    }
+
+    /// The session is over: its frames that wait are dropped, counted and shown. The next app with
+    /// its number must not be taken for their sender.
+    func purge(_ session: UInt8) {
+        let removed = scheduler.remove(session)
+        for entry in removed {
+            tap.record(
+                entry.frame, .fromApp, app: entry.app?.id, time: time,
+                fate: .dropped(.sessionOver(session)))
+            guard let app = entry.app else { continue }
+            app.linkQueuedBytes -= entry.frame.wire.readableBytes
+            app.refusedFrames += 1
+        }
+        if !draining.isEmpty { tellIfDrained(session) }
+        guard let app = removed.lazy.compactMap(\.app).first else { return }
+        app.lastProblem =
+            "\(removed.count) frames dropped: session \(session) ended while they waited for the link"
+        logger.info(
+            "frames dropped: their session ended while they waited for the link",
+            metadata: [
+                "app": "\(app.id)", "session": "\(session)", "frames": "\(removed.count)",
+            ])
+        app.resume(.link)
     }
 
     // MARK: -

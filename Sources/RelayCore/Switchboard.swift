@@ -51,6 +51,11 @@ final class Switchboard {
     var lastAppID: UInt64 = 0
     var wakeUp: (at: NIODeadline, task: Scheduled<Void>)?
     var whenGoodbyesAreSaid: [() -> Void] = []
+    /// Sessions of which the router wants to know when none of their frames waits any more.
+    var draining = SessionSet()
+    private var isPerforming = false
+    /// Per session, because the head unit counts per session.
+    var rates = SessionRates()
     var isShuttingDown = false
     /// Told of a limit when it is hit for the first time and then at every power of two.
     var onLimit: (@Sendable (RelayLimit, LimitHits) -> Void)?
@@ -198,7 +203,7 @@ final class Switchboard {
         switch router.receive(frame, from: app, at: now) {
         case .toLink:
             tap.record(frame, .fromApp, app: app.id, time: time)
-            forward(frame, from: app)
+            forward(frame, from: .app(app))
         case .drop(let reason):
             tap.record(frame, .fromApp, app: app.id, time: time, fate: .dropped(reason))
             refused(frame, of: app, because: reason)
@@ -223,25 +228,37 @@ final class Switchboard {
 
     // MARK: - What the router wants besides
 
+    /// Carries out what the router wants, and what it wants because of that, in order.
     func performActions() {
-        for action in router.takeActions() {
-            switch action {
-            case .toLink(let frame, let app):
-                if app == nil {
-                    tap.record(frame, .fromApp, app: nil, time: time, fate: .byRelay)
-                }
-                forward(frame, from: app)
-            case .amended(let frame, let app):
-                tap.record(frame, .fromAccessory, app: app.id, time: time, fate: .amended)
-                send(frame, to: app)
-            case .toApp(let frame, let app):
-                tap.record(frame, .fromAccessory, app: app.id, time: time, fate: .byRelay)
-                send(frame, to: app)
-            case .close(let app, let reason):
-                close(app, reason)
-            case .event(let event):
-                report(event)
+        guard !isPerforming else { return }
+        isPerforming = true
+        defer { isPerforming = false }
+        while !router.actions.isEmpty {
+            for action in router.takeActions() { perform(action) }
+        }
+    }
+
+    private func perform(_ action: SessionRouter<AppHandler>.Action) {
+        switch action {
+        case .toLink(let frame, let origin):
+            if origin.isRelay {
+                tap.record(frame, .fromApp, app: nil, time: time, fate: .byRelay)
             }
+            forward(frame, from: origin)
+        case .amended(let frame, let app):
+            tap.record(frame, .fromAccessory, app: app.id, time: time, fate: .amended)
+            send(frame, to: app)
+        case .toApp(let frame, let app):
+            tap.record(frame, .fromAccessory, app: app.id, time: time, fate: .byRelay)
+            send(frame, to: app)
+        case .close(let app, let reason):
+            close(app, reason)
+        case .drain(let session):
+            drain(session)
+        case .purge(let session):
+            purge(session)
+        case .event(let event):
+            report(event)
         }
     }
 
@@ -283,6 +300,7 @@ final class Switchboard {
         beginRead()
         router.advance(to: now)
         performActions()
+        sessionsMayHaveChanged()
         let late = changeFlow {
             $0.isLinkHeld ? $0.advance(to: now, isAlone: isOneApp, look: { $0.sight }) : []
         }

@@ -89,4 +89,9 @@ extension FramePeer {
         try await send(.startServiceACK(session: session))
         return request
     }
+
+    /// Answers a request with SUCCESS, as a head unit does.
+    package func answer(_ request: Frame) async throws {
+        if let success = request.success { try await send(success) }
+    }
 }

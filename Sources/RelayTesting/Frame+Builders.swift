@@ -85,3 +85,16 @@ extension Frame {
             }
     }
 }
+
+extension Frame {
+    /// The head unit's answer SUCCESS to this request of v2 or later; nil when it is none.
+    package var success: Frame? {
+        guard type == .single, version > 1, let header = RPCHeader(payload),
+            header.type == .request
+        else { return nil }
+        return .rpc(
+            version: version, sessionID: sessionID, messageID: messageID ?? 0, type: .response,
+            functionID: header.functionID, correlationID: header.correlationID,
+            json: #"{"success":true,"resultCode":"SUCCESS"}"#)
+    }
+}

@@ -346,9 +346,11 @@ extension RelayConfiguration {
         silentTimeout = TimeAmount(config.apps.silentTimeout)
         maximumSurplus = OpenFiles.surplus(of: maximumSurplus, apps: maximumApps)
         framesPerSecond = config.apps.framesPerSecond
+        messageBytes = config.apps.messageLimit
         foreignFrames = config.apps.foreignFrames
         startServiceTimeout = TimeAmount(config.sessions.startServiceTimeout)
         farewellTimeout = TimeAmount(config.sessions.farewellTimeout)
+        heartbeats = config.sessions.heartbeats
         secondaryTransports = config.sessions.secondaryTransports
         maximumPayloadBytes = config.limits.maximumPayload
         linkQueueBytes = config.limits.linkQueue

@@ -198,6 +198,7 @@ final class StatusReporter: Sendable {
         case .descriptors: OpenFiles.limit
         case .appQueue: config.apps.queueLimit
         case .framesPerSecond: config.apps.framesPerSecond
+        case .messageBytes: config.apps.messageLimit
         case .linkQueue: config.limits.linkQueue
         case .tapQueue: config.limits.tapQueue
         case .pendingStarts: RelayConfiguration().maximumPendingStartsPerApp

@@ -58,6 +58,7 @@ struct ControlCommandTests {
                 try await app.closed()
                 let unregister = try await headUnit.next()
                 #expect(RPCHeader(unregister.payload)?.functionID == 2)
+                try await headUnit.answer(unregister)
                 #expect(try await headUnit.next().controlType == .endService)
                 let status = try await relayd.until("left") { !$0.recentDepartures.isEmpty }
                 #expect(

@@ -64,13 +64,17 @@ extension HeadUnit {
             with: app)
     }
 
-    /// Hears the goodbye that relayd says for an app: unregister, then end the service by its hash.
-    func expectFarewell(session: UInt8, hashID: UInt32) async throws {
-        let unregister = try await next()
-        #expect(unregister.sessionID == session)
-        let header = try #require(RPCHeader(unregister.payload))
-        #expect(header.type == .request)
-        #expect(header.functionID == FunctionID.unregisterAppInterface.rawValue)
+    /// Hears the goodbye that relayd says for an app: EndService with its hash, and before that
+    /// Unregister, which is answered, when the app is to go for good.
+    func expectFarewell(session: UInt8, hashID: UInt32, unregisters: Bool = false) async throws {
+        if unregisters {
+            let unregister = try await next()
+            #expect(unregister.sessionID == session)
+            let header = try #require(RPCHeader(unregister.payload))
+            #expect(header.type == .request)
+            #expect(header.functionID == FunctionID.unregisterAppInterface.rawValue)
+            try await send(try #require(unregister.success))
+        }
         let end = try await next()
         #expect(end.controlType == .endService)
         #expect(end.service == .rpc)

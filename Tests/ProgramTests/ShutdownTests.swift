@@ -26,7 +26,7 @@ struct ShutdownTests {
                 try await headUnit.register(app, session: 3, name: "Last")
 
                 relayd.process.signal(signal)
-                try await headUnit.expectFarewell(session: 3, hashID: 0xFEED)
+                try await headUnit.expectFarewell(session: 3, hashID: 0xFEED, unregisters: true)
                 let goodbye = try await app.next()
                 #expect(goodbye.controlType == .endService)
                 #expect(goodbye.sessionID == 3)
@@ -49,7 +49,7 @@ struct ShutdownTests {
                 let app = try await relayd.connectApp()
                 try await headUnit.start(3, for: app, hashID: 0xFEED)
                 relayd.process.signal(SIGTERM)
-                try await headUnit.expectFarewell(session: 3, hashID: 0xFEED)
+                try await headUnit.expectFarewell(session: 3, hashID: 0xFEED, unregisters: true)
                 try await headUnit.closed()
                 #expect(try await relayd.process.ended() == .exited(0))
             }

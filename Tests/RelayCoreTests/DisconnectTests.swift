@@ -24,6 +24,7 @@ struct DisconnectTests {
             try await app.closed()
             let unregister = try await headUnit.next()
             #expect(RPCHeader(unregister.payload)?.functionID == 2)
+            try await headUnit.answer(unregister)
             #expect(try await headUnit.next().controlType == .endService)
 
             let proof = Frame.rpc(session: 1)

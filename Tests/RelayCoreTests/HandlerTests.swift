@@ -183,7 +183,6 @@ struct HandlerTests {
         try app.writeInbound(bytes)
         #expect(!app.isActive)
         // Only the goodbye is on the link, no StartService for nobody.
-        #expect(try bench.link.hears()?.service == .rpc)
         #expect(try bench.link.hears()?.controlType == .endService)
         #expect(try bench.link.hears() == nil)
     }

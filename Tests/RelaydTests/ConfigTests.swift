@@ -55,9 +55,11 @@ struct ConfigTests {
               silent_timeout: 0s
               foreign_frames: close
               frames_per_second: 700
+              message_limit: 2 GiB
             sessions:
               start_service_timeout: 1500ms
               farewell_timeout: 3 s
+              heartbeats: pass
               secondary_transports: pass
             limits:
               maximum_payload: 64KiB
@@ -106,8 +108,10 @@ struct ConfigTests {
         expected.apps.silentTimeout = .zero
         expected.apps.foreignFrames = .close
         expected.apps.framesPerSecond = 700
+        expected.apps.messageLimit = 2_147_483_648
         expected.sessions.startServiceTimeout = .milliseconds(1500)
         expected.sessions.farewellTimeout = .seconds(3)
+        expected.sessions.heartbeats = .pass
         expected.sessions.secondaryTransports = .pass
         expected.limits.maximumPayload = 65_536
         expected.limits.linkQueue = 8192

@@ -50,10 +50,10 @@ struct ReloadPlanTests {
     @Test("what connections keep is said to be for new ones")
     func newConnections() {
         var wanted = Config()
-        wanted.apps.framesPerSecond = 0
+        wanted.apps.silentTimeout = .zero
         #expect(
             plan(Config(), wanted).summary(unit: nil)
-                == "changed apps.frames_per_second (for new connections)")
+                == "changed apps.silent_timeout (for new connections)")
     }
 
     @Test("an applied value brings its origin along, one that waits keeps its old one")

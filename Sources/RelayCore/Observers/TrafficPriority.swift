@@ -53,9 +53,11 @@ extension ControlEntry {
 extension DropReason {
     fileprivate var priority: TrafficPriority {
         switch self {
-        case .farewell: .debug
-        case .secondaryTransport, .lateAnswer: .info
-        case .notItsSession, .noSuchSession, .noLink, .queueFull: .warning
+        case .farewell, .lateWords: .debug
+        case .secondaryTransport, .lateAnswer, .sessionOver: .info
+        case .notItsSession, .noSuchSession, .noLink, .queueFull, .emptyMessage, .messageTooLarge,
+            .frameTooLarge:
+            .warning
         }
     }
 }

@@ -75,9 +75,13 @@ package struct Config: Sendable, Equatable {
         package var silentTimeout = Duration.seconds(60)
 
         /// Frames a session may send in a second before its app is paced; audio and video do not
-        /// count. sdl_core ends a session at 1000 and bars its app until the head unit restarts.
-        /// 0 switches pacing off.
+        /// count. sdl_core ends a session at 1000. 0 switches pacing off.
         package var framesPerSecond = 950
+
+        /// Bytes a message may announce: sdl_core reserves them at once, and an app that announces
+        /// a gigabyte makes all others wait. Its apps have 100 MiB for all their files, so no RPC
+        /// needs more than that and its parameters.
+        package var messageLimit = 101 * 1024 * 1024
 
         /// Frames of a session the app does not own are an app's bug: dropped and logged by
         /// default, so that the developer sees the line and not just a lost connection.
@@ -95,6 +99,10 @@ package struct Config: Sendable, Equatable {
         /// How long a stopping relayd waits for the head unit to confirm that its sessions have
         /// ended. A second is plenty for a head unit that answers, and short for a restart.
         package var farewellTimeout = Duration.seconds(1)
+
+        /// A head unit ends a session whose app does not answer its heartbeat, as at a breakpoint;
+        /// relayd answers in its place by default, so that the developer finds the app as it was.
+        package var heartbeats = RelayConfiguration.Heartbeats.answer
 
         /// Offers of a second transport name the head unit's own network, which the app's
         /// machine cannot reach and relayd cannot see; they are stripped by default.

@@ -108,6 +108,7 @@ package struct ConfigSchema {
                 .duration(.zero...(.seconds(3600)))),
             ConfigOption(
                 "apps.frames_per_second", \.apps.framesPerSecond, .count(0...1_000_000)),
+            ConfigOption("apps.message_limit", \.apps.messageLimit, .bytes(64 << 10...4 << 30)),
             ConfigOption(
                 "apps.foreign_frames", \.apps.foreignFrames,
                 .choice(RelayConfiguration.ForeignFrames.allCases)),
@@ -122,6 +123,9 @@ package struct ConfigSchema {
             ConfigOption(
                 "sessions.farewell_timeout", \.sessions.farewellTimeout,
                 .duration(.zero...StopTime.maximumFarewell)),
+            ConfigOption(
+                "sessions.heartbeats", \.sessions.heartbeats,
+                .choice(RelayConfiguration.Heartbeats.allCases)),
             ConfigOption(
                 "sessions.secondary_transports", \.sessions.secondaryTransports,
                 .choice(RelayConfiguration.SecondaryTransports.allCases)),

@@ -18,8 +18,8 @@ package struct ReloadPlan: Sendable {
         "apps.when_accessory_absent", "apps.hold_timeout", "apps.when_link_lost",
         "apps.queue_limit", "apps.stall_grace", "apps.when_slow", "apps.maximum", "apps.allow",
         "apps.connections_per_second", "apps.silent_timeout", "apps.frames_per_second",
-        "apps.foreign_frames",
-        "sessions.start_service_timeout", "sessions.farewell_timeout",
+        "apps.message_limit", "apps.foreign_frames",
+        "sessions.start_service_timeout", "sessions.farewell_timeout", "sessions.heartbeats",
         "sessions.secondary_transports",
         "limits.maximum_payload", "limits.link_queue",
         "log.level", "log.traffic", "log.apps", "log.functions", "log.services",
@@ -27,7 +27,7 @@ package struct ReloadPlan: Sendable {
 
     /// Of these, what an app or the link gets when it connects, and keeps.
     package static let forNewConnections: Set<String> = [
-        "apps.silent_timeout", "apps.frames_per_second", "limits.maximum_payload",
+        "apps.silent_timeout", "limits.maximum_payload",
     ]
 
     package init(

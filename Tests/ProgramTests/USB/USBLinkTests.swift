@@ -369,7 +369,7 @@ struct USBLinkTests {
             try await headUnit.start(3, for: app, hashID: 0xFEED)
             try await headUnit.register(app, session: 3, name: "Last")
             bench.relayd.process.signal(SIGTERM)
-            try await headUnit.expectFarewell(session: 3, hashID: 0xFEED)
+            try await headUnit.expectFarewell(session: 3, hashID: 0xFEED, unregisters: true)
             try await headUnit.closed()
             #expect(try await bench.relayd.process.ended() == .exited(0))
             try await bench.usb.process.output.first(containing: "released 1-1")

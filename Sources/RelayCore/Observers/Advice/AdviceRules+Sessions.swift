@@ -300,7 +300,9 @@ extension AdviceRules {
                 .secondaryTransport, entry,
                 "the head unit offered a second transport; relayd took the offer out",
                 isAboutLink: true)
-        case .noSuchSession, .farewell, .noLink, .lateAnswer, .queueFull: break
+        case .noSuchSession, .farewell, .noLink, .lateAnswer, .queueFull, .sessionOver, .lateWords,
+            .emptyMessage, .messageTooLarge, .frameTooLarge:
+            break
         }
     }
 
@@ -321,6 +323,8 @@ extension AdviceRules {
         case .stoppedReading, .fellBehind:
             advise(isApp ? .appNotReading : .headUnitNotReading, entry, text)
         case .paced: advise(.frameRate, entry, text)
+        // Told in the traffic log and where the app's last problem is shown.
+        case .messageEnded, .heartbeatAnswered: break
         case .garbage(let garbage):
             guard isApp else {
                 // A few lost bytes are a serial line's daily life.

@@ -140,6 +140,11 @@ extension DropReason {
         case .secondaryTransport: "secondary_transport"
         case .lateAnswer: "late_answer"
         case .queueFull: "queue_full"
+        case .sessionOver: "session_over"
+        case .lateWords: "late_words"
+        case .emptyMessage: "empty_message"
+        case .messageTooLarge: "message_too_large"
+        case .frameTooLarge: "frame_too_large"
         }
     }
 }

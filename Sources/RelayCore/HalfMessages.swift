@@ -1,0 +1,204 @@
+// What the head unit holds of unfinished multi-frame messages, and how relayd ends one in the place
+// of an app that will not. Pure; kept by `SessionRouter`, told of every frame that is written.
+
+package import NIOCore
+package import SDLProtocol
+
+/// The messages of all sessions whose first frame has been written to the link and whose last has
+/// not.
+///
+/// sdl_core keeps an unfinished message for 10 s by connection, session and message ID, whatever its
+/// service, and not even the end of the session drops it: the next app with that session would have
+/// its own frames appended to it (multiframe_builder.cc; measured with sdl_core 8.2.0: wrong files
+/// stored with SUCCESS). Told at the moment of writing, not of receiving, because frames that wait
+/// for a busy link may still be dropped.
+package struct HalfMessages {
+    /// Messages one session may have under way. Libraries send one at a time on each of the four
+    /// services that carry messages; the head unit reserves memory for each.
+    static let limitPerSession = 8
+
+    package struct Half: Hashable, Sendable {
+        package var session: UInt8
+        /// 0 in v1, whose frames have none.
+        package var messageID: UInt32
+        package var version: UInt8
+        package var service: ServiceType
+        /// Bytes and consecutive frames the first frame announced.
+        package var announcedBytes: UInt32
+        package var announcedFrames: UInt32
+        /// Of them, what the head unit has taken; a frame that does not fit it does not append.
+        package var bytes: UInt64 = 0
+        package var frames: UInt32 = 0
+        /// Sequence number of the latest frame.
+        var lastInfo: UInt8 = 0
+        /// When it was written.
+        var movedAt = NIODeadline.uptimeNanoseconds(0)
+        /// At least one frame of it was a TLS record.
+        package var isEncrypted = false
+        /// From the RPC header in the first consecutive frame; nil until that has been written, and
+        /// where there is none.
+        package var functionID: UInt32?
+        package var correlationID: Int32?
+    }
+
+    private var open: [Half] = []
+    /// Where the latest frame's message is: the frames of one message mostly come in a row.
+    private var latest = 0
+
+    package init() {}
+
+    package var isEmpty: Bool { open.isEmpty }
+
+    package func count(of session: UInt8) -> Int { open.count { $0.session == session } }
+
+    /// Takes out what is unfinished of a session, the oldest first.
+    package mutating func take(_ session: UInt8) -> [Half] {
+        guard !open.isEmpty else { return [] }
+        let taken = open.filter { $0.session == session }
+        if !taken.isEmpty { open.removeAll { $0.session == session } }
+        return taken
+    }
+
+    /// The link is gone, and with it what the head unit held.
+    package mutating func removeAll() {
+        open = []
+        latest = 0
+    }
+
+    /// Notes a first or consecutive frame that is about to be written.
+    ///
+    /// - Returns: A message that has to be ended before: this frame begins another with the same
+    ///   message ID, or one more than a session may have.
+    package mutating func willWrite(_ frame: Frame, at now: NIODeadline) -> Half? {
+        switch frame.type {
+        case .first: begin(frame, at: now)
+        case .consecutive: advance(frame, at: now)
+        case .single, .control: nil
+        }
+    }
+
+    /// The head unit's own end of a message whose next frame does not come (sdl_core:
+    /// ExpectedConsecutiveFramesTimeout). It answers the app then.
+    private static let lifetime = TimeAmount.seconds(10)
+
+    private mutating func begin(_ frame: Frame, at now: NIODeadline) -> Half? {
+        let session = frame.sessionID
+        var displaced: Half?
+        if let index = index(of: frame) {
+            let former = open.remove(at: index)
+            if now - former.movedAt < Self.lifetime { displaced = former }
+        } else if open.count >= Self.limitPerSession,
+            count(of: session) >= Self.limitPerSession,
+            let oldest = open.firstIndex(where: { $0.session == session })
+        {
+            displaced = open.remove(at: oldest)
+        }
+        guard let announced = Announcement(frame) else { return displaced }
+        latest = open.count
+        open.append(
+            Half(
+                session: session, messageID: frame.messageID ?? 0, version: frame.version,
+                service: frame.service, announcedBytes: announced.bytes,
+                announcedFrames: announced.frames, movedAt: now))
+        return displaced
+    }
+
+    private mutating func advance(_ frame: Frame, at now: NIODeadline) -> Half? {
+        guard let index = index(of: frame) else { return nil }
+        let info = frame.info
+        guard info != 0 else {
+            open.remove(at: index)
+            return nil
+        }
+        // sdl_core drops a frame that is out of order, and does not append one that is too long.
+        let expected = open[index].lastInfo == .max ? 1 : open[index].lastInfo + 1
+        guard info == expected else { return nil }
+        if open[index].frames == 0 { open[index].read(frame) }
+        if frame.isEncrypted { open[index].isEncrypted = true }
+        open[index].lastInfo = info
+        open[index].movedAt = now
+        open[index].frames &+= 1
+        let bytes = open[index].bytes &+ UInt64(frame.payloadBytes)
+        if bytes <= UInt64(open[index].announcedBytes) { open[index].bytes = bytes }
+        return nil
+    }
+
+    private mutating func index(of frame: Frame) -> Int? {
+        let (session, message) = (frame.sessionID, frame.messageID ?? 0)
+        if latest < open.count, open[latest].session == session,
+            open[latest].messageID == message
+        {
+            return latest
+        }
+        guard
+            let index = open.firstIndex(where: {
+                $0.session == session && $0.messageID == message
+            })
+        else { return nil }
+        latest = index
+        return index
+    }
+}
+
+extension HalfMessages.Half {
+    fileprivate mutating func read(_ frame: Frame) {
+        guard !frame.isEncrypted, version > 1, service == .rpc || service == .bulk,
+            let header = RPCHeader(frame.payload)
+        else { return }
+        functionID = header.functionID
+        correlationID = header.correlationID
+    }
+
+    /// The function of the request that ends a message: no specification knows it, so the head unit
+    /// does nothing but refuse it.
+    package static let endingFunctionID: UInt32 = 0xFFFF
+    /// An RPC header and one byte: shorter, and sdl_core reads its uninitialised heap.
+    private static let endingBytes = RPCHeader.bytes + 1
+
+    /// Whether the head unit answers the end: it answers messages that are requests.
+    package var isAnswered: Bool {
+        version > 1 && !isEncrypted && (service == .rpc || service == .bulk)
+    }
+
+    /// The last frame that ends the message and makes the head unit throw it away: as a message that
+    /// is incomplete, or, when it has only the first frame, as an unknown request.
+    ///
+    /// It must not fill the message exactly, or the head unit would take it for the whole one and
+    /// store what it holds. Measured with sdl_core 8.2.0: one more byte than fits is not appended.
+    ///
+    /// - Parameter correlationID: What the head unit's answer will have, unless the message has
+    ///   already told its own.
+    package func ending(correlationID: Int32) -> Frame {
+        var payload = ByteBuffer()
+        RPCHeader(
+            type: .request, functionID: Self.endingFunctionID,
+            correlationID: self.correlationID ?? correlationID, jsonBytes: 0
+        ).write(to: &payload)
+        payload.writeInteger(0, as: UInt8.self)
+        if UInt64(announcedBytes) == bytes &+ UInt64(Self.endingBytes) {
+            payload.writeInteger(0, as: UInt8.self)
+        }
+        return Frame(
+            version: version, type: .consecutive, service: service, info: 0, sessionID: session,
+            messageID: messageID, payload: payload)
+    }
+}
+
+/// What a first frame announces (SDL protocol spec, "Multi-frame messages").
+package struct Announcement: Hashable, Sendable {
+    /// Payload bytes of all consecutive frames.
+    package var bytes: UInt32
+    /// Consecutive frames that follow.
+    package var frames: UInt32
+
+    /// Nil when the frame is no plain first frame.
+    package init?(_ frame: Frame) {
+        let payload = frame.payload
+        guard frame.type == .first,
+            let bytes = payload.getInteger(at: payload.readerIndex, as: UInt32.self),
+            let frames = payload.getInteger(at: payload.readerIndex + 4, as: UInt32.self)
+        else { return nil }
+        self.bytes = bytes
+        self.frames = frames
+    }
+}

@@ -1,0 +1,20 @@
+// Who speaks to the head unit: carried with every frame from the router to the link.
+
+/// Whose words a frame to the head unit is.
+package enum Origin<App: Hashable>: Hashable {
+    case app(App)
+    /// relayd's own, in the place of an app: the end of a half message, a goodbye, a heartbeat's
+    /// answer.
+    case relay
+
+    /// The app, nil for relayd's own words.
+    @inlinable
+    package var app: App? {
+        if case .app(let app) = self { app } else { nil }
+    }
+
+    @inlinable
+    package var isRelay: Bool {
+        if case .relay = self { true } else { false }
+    }
+}

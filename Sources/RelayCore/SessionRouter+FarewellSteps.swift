@@ -1,0 +1,129 @@
+// How the router says a goodbye, step by step: each word when the one before is answered.
+
+package import NIOCore
+import SDLProtocol
+
+extension SessionRouter {
+    mutating func beginFarewell(_ session: UInt8, _ farewell: Farewell<App>) {
+        farewells[session] = farewell
+        drain(session)
+    }
+
+    mutating func drain(_ session: UInt8) {
+        farewells[session]?.step = .draining
+        farewells[session]?.deadline = nil
+        actions.append(.drain(session))
+    }
+
+    /// No frame of this session waits for the link any more.
+    package mutating func drained(_ session: UInt8, at now: NIODeadline) {
+        self.now = now
+        guard farewells[session]?.step == .draining else { return }
+        endHalfMessages(of: session)
+        guard let farewell = farewells[session] else { return }
+        if farewell.answersDue > 0 {
+            farewells[session]?.step = .endingMessages
+        } else {
+            unregister(session)
+        }
+    }
+
+    mutating func unregister(_ session: UInt8) {
+        guard let grant = grants[session], let farewell = farewells[session] else {
+            return release(session)
+        }
+        guard farewell.unregisters, farewell.ownEnd == nil || routes[session].owner == nil else {
+            return afterUnregister(session)
+        }
+        farewells[session]?.step = .unregistering
+        farewells[session]?.deadline = nil
+        let goodbye =
+            grant.version == 1
+            ? Frame.rpcV1(
+                sessionID: session, type: .request, name: "UnregisterAppInterface",
+                correlationID: Self.farewellCorrelationID)
+            : Frame.rpc(
+                version: grant.version, sessionID: session, messageID: nextMessageID(of: session),
+                type: .request, functionID: FunctionID.unregisterAppInterface.rawValue,
+                correlationID: Self.farewellCorrelationID)
+        actions.append(.toLink(goodbye, from: .relay))
+        ownRequests.add(
+            .init(
+                session: session, kind: .unregister, correlationID: Self.farewellCorrelationID))
+        routes[session].isWatched = true
+    }
+
+    /// Larger than any the app used, so that no unfinished message is continued.
+    mutating func nextMessageID(of session: UInt8) -> UInt32 {
+        let next =
+            routes[session].highestMessageID < .max ? routes[session].highestMessageID + 1 : 1
+        routes[session].highestMessageID = next
+        return next
+    }
+
+    mutating func afterUnregister(_ session: UInt8) {
+        guard farewells[session]?.mustHold == true, stopDeadline == nil else {
+            farewells[session]?.step = .waitingTurn
+            farewells[session]?.deadline = nil
+            return takeTurns()
+        }
+        farewells[session]?.mustHold = false
+        farewells[session]?.step = .holding
+        farewells[session]?.deadline = now + configuration.encryptedHold
+    }
+
+    /// Says EndService where nothing has to be waited for.
+    mutating func takeTurns() {
+        guard farewells.contains(where: { $0.value.step == .waitingTurn }) else { return }
+        for session in farewells.keys.sorted() where farewells[session]?.step == .waitingTurn {
+            guard let farewell = farewells[session], mayEnd(farewell) else { continue }
+            sayEnd(session, farewell)
+        }
+    }
+
+    private func mayEnd(_ farewell: Farewell<App>) -> Bool {
+        // The head unit may grant the number to the app that waits for an answer, with the same
+        // hash: an EndService behind that would end the wrong session.
+        if farewell.answersHeadUnit, starts.isAwaitingAnswer, stopDeadline == nil { return false }
+        guard farewell.isOfStop, let stopDeadline, now < stopDeadline else { return true }
+        return farewells.allSatisfy { !$0.value.isOfStop || $0.value.isReadyToEnd }
+    }
+
+    mutating func sayEnd(_ session: UInt8, _ farewell: Farewell<App>) {
+        guard let grant = grants[session] else { return release(session) }
+        farewells[session]?.step = .ending
+        farewells[session]?.deadline = nil
+        if let own = farewell.ownEnd, let app = farewell.app {
+            return actions.append(.toLink(own, from: .app(app)))
+        }
+        // Without the hash sdl_core takes only the oldest form of EndService, which has none.
+        let version = grant.hashID == 0 ? 1 : grant.version
+        let end = Frame.endService(
+            version: version, sessionID: session, hashID: grant.hashID,
+            messageID: version == 1 ? 0 : nextMessageID(of: session))
+        actions.append(.toLink(end, from: .relay))
+        actions.append(.event(.farewell(session: session)))
+    }
+
+    /// relayd's own words of this session, or any EndService, have been written to the link.
+    package mutating func wrote(_ session: UInt8, at now: NIODeadline) {
+        self.now = now
+        guard let farewell = farewells[session] else { return }
+        if farewell.ownEnd == nil || routes[session].owner == nil { startPatience(of: session) }
+        guard farewell.step == .ending else { return }
+        farewells[session]?.isEndWritten = true
+        sendNextStart(at: now)
+    }
+
+    mutating func startPatience(of session: UInt8) {
+        guard let step = farewells[session]?.step,
+            let patience = Farewell<App>.patience(in: step, configuration)
+        else { return }
+        farewells[session]?.deadline = now + patience
+    }
+
+    /// StartServices wait while the head unit may grant a number that is about to be ended.
+    var isStartHeldByFarewell: Bool {
+        farewells.contains { $0.value.answersHeadUnit && !$0.value.isEndWritten }
+    }
+}

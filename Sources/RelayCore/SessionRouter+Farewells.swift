@@ -1,0 +1,246 @@
+// How the router ends sessions: who wants it, what the head unit answers, and what is given up. The
+// steps of a goodbye are in +FarewellSteps.
+
+package import NIOCore
+import SDLProtocol
+
+// MARK: - Who wants it
+
+extension SessionRouter {
+    /// The owner's connection is gone. The head unit is to take it as a crash, which it was, and to
+    /// keep what the app needs to resume.
+    mutating func leave(_ session: UInt8) {
+        heartbeats[session] = nil
+        switch routes[session].phase {
+        case .open where isLinkUp:
+            let farewell = Farewell(step: .draining, app: routes[session].owner)
+            depart(session)
+            beginFarewell(session, farewell)
+        case .ending where isLinkUp, .endedByAccessory where isLinkUp:
+            let step = farewells[session]?.step
+            depart(session)
+            switch step {
+            case nil: beginFarewell(session, Farewell(step: .draining))
+            case .awaitingApp: drain(session)
+            // The app's own EndService was said; its answer may never come.
+            case .ending: startPatience(of: session)
+            default: break
+            }
+        default:
+            release(session)
+        }
+    }
+
+    /// What the head unit still says reaches nobody.
+    mutating func depart(_ session: UInt8) {
+        if let owner = routes[session].owner {
+            apps[owner]?.sessions.removeAll { $0 == session }
+        }
+        routes[session].owner = nil
+        routes[session].phase = .farewell
+        routes[session].isUpgradePending = false
+    }
+
+    /// Ends every session politely on both sides, because the relay stops: all apps are
+    /// unregistered, then, when all answers have come or half of `farewellTimeout` is over, all
+    /// sessions ended.
+    package mutating func endAllSessions(at now: NIODeadline) {
+        self.now = now
+        stopDeadline = now + .nanoseconds(configuration.farewellTimeout.nanoseconds / 2)
+        let sessions = grants.keys.sorted()
+        for session in sessions where farewells[session] != nil {
+            farewells[session]?.isOfStop = true
+        }
+        end(sessions, isStop: true)
+    }
+
+    /// Ends the sessions of one app politely on both sides, because it is to go.
+    package mutating func endSessions(of app: App, at now: NIODeadline) {
+        self.now = now
+        end((apps[app]?.sessions ?? []).sorted(), isStop: false)
+    }
+
+    mutating func end(_ sessions: [UInt8], isStop: Bool) {
+        for session in sessions {
+            guard let grant = grants[session], let owner = routes[session].owner else { continue }
+            switch routes[session].phase {
+            case .open, .ending, .endedByAccessory: break
+            case .free, .ended, .farewell: continue
+            }
+            if routes[session].phase != .endedByAccessory {
+                let end = Frame(
+                    version: grant.version, type: .control, service: .rpc,
+                    info: ControlFrameType.endService.rawValue, sessionID: session)
+                actions.append(.toApp(end, owner))
+            }
+            let isOpen = routes[session].phase == .open
+            depart(session)
+            guard isOpen || farewells[session] == nil else {
+                if farewells[session]?.step == .awaitingApp { drain(session) }
+                continue
+            }
+            var farewell = Farewell(step: .draining, app: owner)
+            farewell.unregisters = true
+            farewell.isOfStop = isStop
+            beginFarewell(session, farewell)
+        }
+    }
+
+    /// The app ends its session: it has said all, and what it said goes out before.
+    mutating func endByApp(_ frame: Frame, of app: App) {
+        let session = frame.sessionID
+        routes[session].phase = .ending
+        routes[session].isUpgradePending = false
+        var farewell = farewells[session] ?? Farewell(step: .draining, app: app)
+        farewell.ownEnd = frame
+        farewell.deadline = nil
+        beginFarewell(session, farewell)
+    }
+
+    /// The head unit ends the session. sdl_core may hold on to it, and to the registration of its
+    /// app, until it has heard EndService with the hash.
+    mutating func endByAccessory(_ session: UInt8) {
+        guard
+            routes[session].phase == .open || routes[session].phase == .ending
+                || routes[session].phase == .farewell
+        else { return }
+        routes[session].isUpgradePending = false
+        if let farewell = farewells[session] {
+            // Later steps have only relayd's own words to send.
+            if farewell.step == .draining { actions.append(.purge(session)) }
+            farewells[session]?.answersHeadUnit = true
+            return
+        }
+        actions.append(.purge(session))
+        routes[session].phase = .endedByAccessory
+        var farewell = Farewell(step: .awaitingApp, app: routes[session].owner)
+        farewell.answersHeadUnit = true
+        farewell.deadline = now + configuration.endAnswerTimeout
+        farewells[session] = farewell
+    }
+
+    /// The app acknowledges the head unit's EndService; without the hash that frees nothing.
+    mutating func acknowledgedByApp(_ frame: Frame) -> Decision {
+        let session = frame.sessionID
+        guard farewells[session]?.step == .awaitingApp, let grant = grants[session] else {
+            return .drop(.sessionOver(session))
+        }
+        if grant.version > 1, ControlPayload(frame).hashID == grant.hashID, grant.hashID != 0,
+            halves.count(of: session) == 0
+        {
+            farewells[session] = nil
+            routes[session].phase = .ended
+            sendNextStart(at: now)
+        } else {
+            drain(session)
+        }
+        return .toLink
+    }
+}
+
+// MARK: - Answers
+
+extension SessionRouter {
+    /// The head unit has answered one of the relay's own requests.
+    mutating func answered(_ request: OwnRequests.Request) {
+        guard let farewell = farewells[request.session] else { return }
+        switch (request.kind, farewell.step) {
+        case (.messageEnd, .endingMessages):
+            farewells[request.session]?.answersDue = max(0, farewell.answersDue - 1)
+            if farewell.answersDue <= 1 { unregister(request.session) }
+        case (.unregister, .unregistering):
+            afterUnregister(request.session)
+        default: break
+        }
+    }
+
+    mutating func receiveEndAnswer(_ frame: Frame) -> Decision {
+        let session = frame.sessionID
+        guard let farewell = farewells[session], farewell.step == .ending else {
+            // Of a session that has ended, whoever has the number now.
+            return .drop(.lateWords(session))
+        }
+        let isRefused = frame.controlType == .endServiceNAK
+        defer {
+            takeTurns()
+            sendNextStart(at: now)
+        }
+        let wasAsked = farewell.ownEnd != nil
+        guard let owner = routes[session].owner else {
+            if isRefused, wasAsked { endInstead(session) } else { release(session) }
+            return .drop(.farewell(session))
+        }
+        if isRefused, wasAsked, farewell.answersHeadUnit {
+            endInstead(session)
+        } else {
+            farewells[session] = nil
+            routes[session].phase = isRefused && wasAsked ? .open : .ended
+        }
+        return wasAsked ? .toApp(owner) : .drop(.farewell(session))
+    }
+
+    /// The app's own EndService was refused: relayd knows the hash.
+    mutating func endInstead(_ session: UInt8) {
+        farewells[session]?.ownEnd = nil
+        farewells[session]?.step = .waitingTurn
+        farewells[session]?.deadline = nil
+        takeTurns()
+    }
+}
+
+// MARK: - Time
+
+extension SessionRouter {
+    var farewellDeadline: NIODeadline? {
+        guard !farewells.isEmpty else { return nil }
+        let own = farewells.values.compactMap(\.deadline).min()
+        guard let stopDeadline,
+            farewells.values.contains(where: { $0.isOfStop && !$0.isReadyToEnd })
+        else { return own }
+        return own.map { min($0, stopDeadline) } ?? stopDeadline
+    }
+
+    mutating func advanceFarewells() {
+        guard !farewells.isEmpty else { return }
+        for session in farewells.keys.sorted() {
+            guard let farewell = farewells[session], let deadline = farewell.deadline,
+                deadline <= now
+            else { continue }
+            farewells[session]?.deadline = nil
+            switch farewell.step {
+            case .awaitingApp: drain(session)
+            case .endingMessages: unregister(session)
+            case .unregistering, .holding: afterUnregister(session)
+            case .ending: giveUp(session)
+            case .draining, .waitingTurn: break
+            }
+        }
+        if let stopDeadline, stopDeadline <= now { endAtOnce() }
+        takeTurns()
+        sendNextStart(at: now)
+    }
+
+    /// The head unit has not answered EndService; nothing more can be said.
+    mutating func giveUp(_ session: UInt8) {
+        if routes[session].owner == nil {
+            release(session)
+        } else {
+            farewells[session] = nil
+            routes[session].phase = .ended
+        }
+    }
+
+    /// The stop waits no longer: what has not been sent is dropped, half messages are ended, and
+    /// EndService follows.
+    mutating func endAtOnce() {
+        for session in farewells.keys.sorted() {
+            guard let farewell = farewells[session], farewell.isOfStop, !farewell.isReadyToEnd
+            else { continue }
+            if farewell.step == .draining || farewell.step == .awaitingApp {
+                actions.append(.purge(session))
+                endHalfMessages(of: session)
+            }
+            farewells[session]?.step = .waitingTurn
+        }
+    }
+}

@@ -1,0 +1,84 @@
+// How the router ends half messages, and keeps what waits of a session out of the next one.
+
+package import NIOCore
+package import SDLProtocol
+
+extension SessionRouter {
+    /// Ends what the head unit holds of the session's messages.
+    mutating func endHalfMessages(of session: UInt8) {
+        let cause: EndedMessage.Cause = routes[session].phase == .ending ? .ended : .left
+        let app = farewells[session]?.app
+        for half in halves.take(session) {
+            guard !half.isEncrypted else {
+                // A plain last frame is no part of a message of TLS records; nobody has shown what
+                // ends one. The head unit forgets it by itself.
+                farewells[session]?.mustHold = true
+                farewells[session]?.unregisters = true
+                tell(half, of: app, cause: .encrypted)
+                continue
+            }
+            say(endOf: half, of: app, cause: cause)
+            if half.isAnswered { farewells[session]?.answersDue += 1 }
+        }
+    }
+
+    /// Ends one half message; its answer is swallowed.
+    mutating func say(
+        endOf half: HalfMessages.Half, of app: App?, cause: EndedMessage.Cause
+    ) {
+        actions.append(.toLink(endFrame(of: half), from: .relay))
+        tell(half, of: app, cause: cause)
+    }
+
+    mutating func endFrame(of half: HalfMessages.Half) -> Frame {
+        let frame = half.ending(correlationID: Self.messageEndCorrelationID)
+        if half.isAnswered {
+            ownRequests.add(
+                .init(
+                    session: half.session, kind: .messageEnd(functionID: half.functionID),
+                    correlationID: half.correlationID ?? Self.messageEndCorrelationID,
+                    expectedUntil: now + OwnRequests.endPatience))
+            routes[half.session].isWatched = true
+        }
+        return frame
+    }
+
+    mutating func tell(_ half: HalfMessages.Half, of app: App?, cause: EndedMessage.Cause) {
+        actions.append(.event(.messageEnded(app, EndedMessage(half, cause: cause))))
+    }
+
+    /// The head unit grants a number whose former session was not ended as far as is known.
+    ///
+    /// Nothing of that one may be written any more. What it left half is ended in the new session;
+    /// the answers are swallowed.
+    mutating func takeOver(_ session: UInt8, grant: SessionGrant) {
+        let former = routes[session].owner ?? farewells[session]?.app
+        if let owner = routes[session].owner, routes[session].phase == .open {
+            actions.append(.event(.sessionReassigned(from: owner, session: session)))
+        }
+        if routes[session].phase != .free { actions.append(.purge(session)) }
+        release(session)
+        for half in halves.take(session) where !half.isEncrypted {
+            say(endOf: half, of: former, cause: .dropped)
+        }
+        grants[session] = grant
+    }
+
+    /// A frame is about to be written to the link.
+    ///
+    /// - Returns: What has to be written before: the end of a half message that this frame would
+    ///   otherwise continue.
+    @inline(__always)
+    package mutating func willWrite(_ frame: Frame, at now: NIODeadline) -> Frame? {
+        guard frame.type == .first || frame.type == .consecutive else { return nil }
+        return noteHalf(frame, at: now)
+    }
+
+    @inline(never)
+    private mutating func noteHalf(_ frame: Frame, at now: NIODeadline) -> Frame? {
+        guard let half = halves.willWrite(frame, at: now) else { return nil }
+        self.now = now
+        tell(half, of: routes[half.session].owner, cause: .restarted)
+        return endFrame(of: half)
+    }
+}

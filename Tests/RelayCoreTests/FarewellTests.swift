@@ -1,0 +1,434 @@
+// How sessions end, as dialogues on paper: what was measured with sdl_core is what they follow.
+
+import NIOCore
+import RelayTesting
+import SDLProtocol
+import Testing
+
+@testable import RelayCore
+
+@Suite("Goodbyes are said in order, each word behind the answer to the one before")
+struct FarewellTests {
+    private typealias Bench = RouterBench
+    private typealias Router = RouterBench.Router
+
+    private func end(_ session: UInt8, message: UInt32) -> Frame {
+        .endService(
+            version: 5, sessionID: session, hashID: UInt32(session) << 16 | 5, messageID: message)
+    }
+
+    private func unregister(_ session: UInt8, message: UInt32) -> Frame {
+        .rpc(
+            session: session, message: message, .request, .unregisterAppInterface,
+            correlation: Router.farewellCorrelationID)
+    }
+
+    private func unregistered(_ session: UInt8) -> Frame {
+        .rpc(
+            session: session, .response, .unregisterAppInterface,
+            correlation: Router.farewellCorrelationID)
+    }
+
+    // MARK: An app is gone
+
+    @Test("an app that vanishes: EndService alone, with its hash, so that it can resume")
+    func vanished() {
+        let bench = Bench()
+        bench.open("music", session: 1)
+        _ = bench.app("music", says: .rpc(session: 1, message: 41))
+        _ = bench.heard()
+        bench.router.disconnect("music", at: bench.now)
+        #expect(bench.heard() == [end(1, message: 42)])
+        // What still comes for it is swallowed until the head unit confirms.
+        #expect(bench.accessory(says: .rpc(session: 1, .notification)) == .drop(.farewell(1)))
+        #expect(!bench.router.hasSaidAllGoodbyes)
+        #expect(bench.accessory(says: .control(.endServiceACK, session: 1)) == .drop(.farewell(1)))
+        #expect(bench.router.hasSaidAllGoodbyes)
+        #expect(bench.accessory(says: .rpc(session: 1)) == .drop(.lateWords(1)))
+        bench.pass(.seconds(10))
+        #expect(bench.accessory(says: .rpc(session: 1)) == .drop(.noSuchSession(1)))
+    }
+
+    @Test("goodbyes speak the version of their session; v1 has no hash", arguments: [1, 2, 4, 5])
+    func versions(version: UInt8) {
+        let bench = Bench()
+        bench.router.connect("music")
+        _ = bench.app("music", says: .startService())
+        var hash = ByteBuffer()
+        if version > 1 { hash.writeInteger(UInt32(77)) }
+        let ack =
+            version == 5
+            ? Frame.startServiceACK(session: 3, hashID: 77)
+            : Frame(
+                version: version, type: .control, service: .rpc,
+                info: ControlFrameType.startServiceACK.rawValue, sessionID: 3, payload: hash)
+        #expect(bench.accessory(says: ack) == .toApp("music"))
+        _ = bench.heard()
+        bench.router.disconnect("music", at: bench.now)
+        let said = bench.heard()
+        #expect(said.map(\.version) == [version])
+        #expect(said.map { ControlPayload($0).hashID } == [version == 1 ? nil : 77])
+    }
+
+    @Test("without a known hash the goodbye is the oldest EndService, which needs none")
+    func unknownHash() {
+        let bench = Bench()
+        bench.router.connect("music")
+        _ = bench.app("music", says: .startService())
+        _ = bench.accessory(says: .control(.startServiceACK, session: 3))
+        _ = bench.heard()
+        bench.router.disconnect("music", at: bench.now)
+        let bytes = bench.heard().flatMap { Array($0.wire.readableBytesView) }
+        #expect(bytes == [0x10, 0x07, 0x04, 0x03, 0, 0, 0, 0])
+    }
+
+    @Test("what the app said last goes before its goodbye, however long the link is busy")
+    func lastWords() {
+        let bench = Bench()
+        bench.open("music", session: 1)
+        bench.waiting = [1]
+        bench.router.disconnect("music", at: bench.now)
+        bench.pass(.seconds(30))
+        #expect(bench.heard() == [])
+        bench.drained(1)
+        #expect(bench.heard() == [end(1, message: 1)])
+    }
+
+    @Test("a head unit that does not confirm keeps the number for a bounded time")
+    func unconfirmed() {
+        let bench = Bench()
+        bench.open("music", session: 1)
+        bench.router.disconnect("music", at: bench.now)
+        _ = bench.heard()
+        bench.pass(bench.router.configuration.endServiceTimeout)
+        #expect(bench.router.hasSaidAllGoodbyes)
+        #expect(bench.router.nextDeadline == nil)
+        // The answer comes all the same, and reaches nobody, whoever has the number.
+        bench.open("maps", session: 1)
+        #expect(bench.accessory(says: .control(.endServiceACK, session: 1)) == .drop(.lateWords(1)))
+    }
+
+    @Test("late words with message ID 0 never reach the next app with the number")
+    func lateWords() {
+        let bench = Bench()
+        bench.open("music", session: 1)
+        bench.router.disconnect("music", at: bench.now)
+        _ = bench.heard()
+        _ = bench.accessory(says: .control(.endServiceACK, session: 1))
+        bench.open("maps", session: 1)
+        let late = Frame.rpc(session: 1, message: 0, .response, .unregisterAppInterface)
+        #expect(bench.accessory(says: late) == .drop(.lateWords(1)))
+        #expect(bench.accessory(says: .rpc(session: 1, .response)) == .toApp("maps"))
+        // A head unit that always sends 0 is heard again when nothing late can come.
+        bench.pass(.seconds(10))
+        #expect(bench.accessory(says: late) == .toApp("maps"))
+    }
+
+    // MARK: The app ends its session
+
+    @Test("an app ends its session: it may say no more, and no goodbye is said for it")
+    func endsItself() {
+        let bench = Bench()
+        bench.open("music", session: 1)
+        #expect(bench.app("music", says: end(1, message: 9)) == .handled)
+        #expect(bench.heard() == [end(1, message: 9)])
+        #expect(bench.app("music", says: .rpc(session: 1)) == .drop(.sessionOver(1)))
+        let heartbeat = Frame.control(.heartbeat, service: .control, session: 1)
+        #expect(bench.app("music", says: heartbeat) == .drop(.sessionOver(1)))
+        #expect(bench.accessory(says: .rpc(session: 1, .notification)) == .toApp("music"))
+        #expect(bench.accessory(says: .control(.endServiceACK, session: 1)) == .toApp("music"))
+        #expect(bench.app("music", says: .rpc(session: 1)) == .drop(.sessionOver(1)))
+        bench.router.disconnect("music", at: bench.now)
+        #expect(bench.heard() == [])
+        #expect(bench.router.nextDeadline == nil)
+    }
+
+    @Test("a refused EndService leaves the session running")
+    func endRefused() {
+        let bench = Bench()
+        bench.open("music", session: 1)
+        _ = bench.app("music", says: .endService(version: 5, sessionID: 1, hashID: 99))
+        _ = bench.heard()
+        #expect(bench.accessory(says: .control(.endServiceNAK, session: 1)) == .toApp("music"))
+        #expect(bench.app("music", says: .rpc(session: 1)) == .toLink)
+        _ = bench.heard()
+        bench.router.disconnect("music", at: bench.now)
+        #expect(bench.heard() == [end(1, message: 2)])
+    }
+
+    @Test("an app that ended its session with a wrong hash and left is ended with the right one")
+    func endRefusedAndLeft() {
+        let bench = Bench()
+        bench.open("music", session: 1)
+        _ = bench.app("music", says: .endService(version: 4, sessionID: 1, hashID: 0))
+        bench.router.disconnect("music", at: bench.now)
+        _ = bench.heard()
+        #expect(bench.accessory(says: .control(.endServiceNAK, session: 1)) == .drop(.farewell(1)))
+        #expect(bench.heard() == [end(1, message: 1)])
+        // Refused again, there is nothing left to say.
+        #expect(bench.accessory(says: .control(.endServiceNAK, session: 1)) == .drop(.farewell(1)))
+        #expect(bench.heard() == [])
+        #expect(bench.router.hasSaidAllGoodbyes)
+    }
+
+    @Test("protecting a running service keeps the session and its hash")
+    func upgrade() {
+        let bench = Bench()
+        bench.open("music", session: 1)
+        let start = Frame.control(.startService, session: 1)
+        #expect(bench.app("music", says: start) == .toLink)
+        #expect(bench.accessory(says: .startServiceACK(session: 1, hashID: 0)) == .toApp("music"))
+        _ = bench.heard()
+        bench.router.disconnect("music", at: bench.now)
+        #expect(bench.heard() == [end(1, message: 1)])
+    }
+
+    @Test(
+        "an upgrade that nobody answered does not swallow the grant of the next app",
+        arguments: [true, false])
+    func abandonedUpgrade(isEndedByApp: Bool) {
+        let bench = Bench()
+        bench.open("music", session: 1)
+        _ = bench.app("music", says: .control(.startService, session: 1))
+        if isEndedByApp {
+            _ = bench.app("music", says: end(1, message: 3))
+            _ = bench.heard()
+            _ = bench.accessory(says: .control(.endServiceACK, session: 1))
+        } else {
+            _ = bench.accessory(says: .control(.endService, session: 1))
+            bench.pass(.seconds(1))
+        }
+        _ = bench.heard()
+        bench.router.connect("maps")
+        _ = bench.app("maps", says: .startService())
+        _ = bench.heard()
+        #expect(bench.accessory(says: .startServiceACK(session: 1)) == .toApp("maps"))
+        #expect(bench.app("maps", says: .rpc(session: 1)) == .toLink)
+    }
+
+    // MARK: The head unit ends it
+
+    @Test("the head unit ends a session: its app hears why, may send no data, and is ended in time")
+    func endedByAccessory() {
+        let bench = Bench()
+        bench.open("music", session: 1)
+        #expect(bench.accessory(says: .control(.endService, session: 1)) == .toApp("music"))
+        #expect(bench.purgedSessions() == [1])
+        let reason = Frame.rpc(session: 1, .notification, .onAppInterfaceUnregistered)
+        #expect(bench.accessory(says: reason) == .toApp("music"))
+        #expect(bench.app("music", says: .rpc(session: 1)) == .drop(.sessionOver(1)))
+        #expect(bench.heard() == [])
+        bench.pass(.seconds(1))
+        #expect(bench.heard() == [end(1, message: 1)])
+        #expect(bench.accessory(says: .control(.endServiceACK, session: 1)) == .drop(.farewell(1)))
+        #expect(bench.accessory(says: reason) == .toApp("music"))
+        bench.router.disconnect("music", at: bench.now)
+        #expect(bench.heard() == [])
+    }
+
+    @Test("an app that leaves after the head unit's EndService leaves no ghost")
+    func leavesAfterTheEnd() {
+        let bench = Bench()
+        bench.open("music", session: 1)
+        _ = bench.accessory(says: .control(.endService, session: 1))
+        bench.router.disconnect("music", at: bench.now)
+        #expect(bench.heard() == [end(1, message: 1)])
+    }
+
+    @Test("the app's own answer counts when it frees the session, and is not doubled")
+    func answersItself() {
+        for answer in [ControlFrameType.endService, .endServiceACK] {
+            let bench = Bench()
+            bench.open("music", session: 1)
+            _ = bench.accessory(says: .control(.endService, session: 1))
+            let document: BSONDocument = [ControlKey.hashID: .int32(0x1_0005)]
+            let frame = Frame.control(answer, session: 1, payload: document.bytes)
+            _ = bench.app("music", says: frame)
+            #expect(bench.heard() == [frame])
+            bench.pass(.seconds(5))
+            bench.router.disconnect("music", at: bench.now)
+            #expect(bench.heard() == [])
+        }
+    }
+
+    @Test("an acknowledgement without the hash frees nothing: relayd ends the session behind it")
+    func acknowledgesWithoutHash() {
+        let bench = Bench()
+        bench.open("music", session: 1)
+        _ = bench.accessory(says: .control(.endService, session: 1))
+        let ack = Frame.control(.endServiceACK, session: 1)
+        #expect(bench.app("music", says: ack) == .toLink)
+        #expect(bench.heard() == [ack, end(1, message: 1)])
+        #expect(bench.app("music", says: end(1, message: 8)) == .drop(.sessionOver(1)))
+    }
+
+    @Test("no StartService goes before the number is ended that the head unit might grant for it")
+    func startsWaitForTheEnd() {
+        let bench = Bench()
+        bench.open("music", session: 1)
+        _ = bench.accessory(says: .control(.endService, session: 1))
+        bench.router.connect("maps")
+        _ = bench.app("maps", says: .startService())
+        #expect(bench.heard() == [])
+        bench.pass(.seconds(1))
+        #expect(bench.heard() == [end(1, message: 1), .startService()])
+    }
+
+    @Test("a number that may be granted at this moment is not ended: the hash would be the same")
+    func grantedWhileEnding() {
+        let bench = Bench()
+        bench.open("music", session: 1)
+        bench.router.connect("maps")
+        _ = bench.app("maps", says: .startService())
+        _ = bench.heard()
+        _ = bench.accessory(says: .control(.endService, session: 1))
+        bench.router.disconnect("music", at: bench.now)
+        #expect(bench.heard() == [])
+        #expect(bench.accessory(says: .startServiceACK(session: 1)) == .toApp("maps"))
+        bench.pass(.seconds(5))
+        #expect(bench.heard() == [])
+        #expect(bench.app("maps", says: .rpc(session: 1)) == .toLink)
+    }
+
+    @Test("a refusal that comes behind the head unit's EndService is no answer to another app")
+    func refusalOfAnUpgrade() {
+        let bench = Bench()
+        bench.open("music", session: 1)
+        _ = bench.app("music", says: .control(.startService, session: 1))
+        bench.router.connect("maps")
+        _ = bench.app("maps", says: .startService())
+        _ = bench.heard()
+        #expect(bench.accessory(says: .control(.endService, session: 1)) == .toApp("music"))
+        #expect(bench.accessory(says: .control(.startServiceNAK, session: 1)) == .toApp("music"))
+        #expect(bench.accessory(says: .startServiceACK(session: 2)) == .toApp("maps"))
+    }
+
+    // MARK: The relay stops, or somebody is sent away
+
+    @Test("a stop: all Unregisters, all answers, then all EndServices")
+    func stop() {
+        let bench = Bench()
+        for session in UInt8(1)...3 { bench.open("app \(session)", session: session) }
+        bench.router.endAllSessions(at: bench.now)
+        let toApps = bench.actions().compactMap { action -> String? in
+            if case .toApp(let frame, let app) = action, frame.controlType == .endService {
+                app
+            } else {
+                nil
+            }
+        }
+        #expect(toApps == ["app 1", "app 2", "app 3"])
+        #expect(bench.heard() == (1...3).map { unregister($0, message: 1) })
+        for session in UInt8(1)...2 {
+            #expect(bench.accessory(says: unregistered(session)) == .drop(.farewell(session)))
+        }
+        #expect(bench.heard() == [])
+        _ = bench.accessory(says: unregistered(3))
+        #expect(bench.heard() == (1...3).map { end($0, message: 2) })
+        for session in UInt8(1)...3 {
+            #expect(!bench.router.hasSaidAllGoodbyes)
+            _ = bench.accessory(says: .control(.endServiceACK, session: session))
+        }
+        #expect(bench.router.hasSaidAllGoodbyes)
+    }
+
+    @Test("a stop waits for the answers half of its time, also for frames that wait for the link")
+    func stopIsBounded() {
+        let bench = Bench { $0.farewellTimeout = .seconds(1) }
+        bench.open("quick", session: 1)
+        bench.open("slow", session: 2)
+        bench.begin("slow", session: 2, frames: 1)
+        bench.waiting = [2]
+        bench.router.endAllSessions(at: bench.now)
+        #expect(bench.heard() == [unregister(1, message: 1)])
+        _ = bench.accessory(says: unregistered(1))
+        #expect(bench.heard() == [])
+        #expect(bench.router.nextDeadline == bench.now + .milliseconds(500))
+        bench.pass(.milliseconds(500))
+        let said = bench.heard()
+        #expect(bench.purgedSessions() == [2])
+        #expect(said.map(\.sessionID) == [2, 1, 2])
+        #expect(said.map(\.controlType) == [nil, .endService, .endService])
+    }
+
+    @Test("during a stop no session begins")
+    func noStartsDuringAStop() {
+        let bench = Bench()
+        bench.open("music", session: 1)
+        bench.router.endAllSessions(at: bench.now)
+        _ = bench.heard()
+        bench.router.connect("maps")
+        _ = bench.app("maps", says: .startService())
+        #expect(bench.heard() == [])
+    }
+
+    @Test("an app sent away is unregistered, and ended when the head unit has answered")
+    func sentAway() {
+        let bench = Bench()
+        bench.open("music", session: 1)
+        bench.open("maps", session: 2)
+        bench.router.endSessions(of: "maps", at: bench.now)
+        #expect(bench.heard() == [unregister(2, message: 1)])
+        bench.router.disconnect("maps", at: bench.now)
+        #expect(bench.heard() == [])
+        #expect(bench.accessory(says: unregistered(2)) == .drop(.farewell(2)))
+        #expect(bench.heard() == [end(2, message: 2)])
+        #expect(bench.app("music", says: .rpc(session: 1)) == .toLink)
+    }
+
+    @Test("an unanswered Unregister delays EndService, and its late answer reaches nobody")
+    func unregisterUnanswered() {
+        let bench = Bench()
+        bench.open("music", session: 1)
+        bench.router.endSessions(of: "music", at: bench.now)
+        _ = bench.heard()
+        bench.pass(.seconds(1))
+        #expect(bench.heard() == [end(1, message: 2)])
+        _ = bench.accessory(says: .control(.endServiceACK, session: 1))
+        bench.open("maps", session: 1)
+        bench.pass(.seconds(60))
+        #expect(bench.accessory(says: .rpc(session: 1, .response)) == .toApp("maps"))
+        #expect(bench.accessory(says: unregistered(1)) == .drop(.farewell(1)))
+        // Only that one: an app's own answers are its own.
+        #expect(bench.accessory(says: unregistered(1)) == .toApp("maps"))
+    }
+
+    // MARK: Heartbeats
+
+    private func heartbeat(_ type: ControlFrameType, message: UInt32 = 0) -> Frame {
+        .control(type, service: .control, session: 1, messageID: message)
+    }
+
+    @Test("a heartbeat is the app's to answer; relayd answers for one that stands still")
+    func heartbeats() {
+        let bench = Bench()
+        bench.open("music", session: 1)
+        #expect(bench.accessory(says: heartbeat(.heartbeat, message: 5)) == .toApp("music"))
+        #expect(bench.app("music", says: heartbeat(.heartbeatACK)) == .toLink)
+        _ = bench.heard()
+        bench.pass(.seconds(7))
+        #expect(bench.heard() == [])
+        _ = bench.accessory(says: heartbeat(.heartbeat, message: 6))
+        bench.pass(bench.router.configuration.heartbeatPatience)
+        #expect(bench.heard() == [heartbeat(.heartbeatACK, message: 6)])
+        #expect(bench.events.last == .heartbeatAnswered("music", session: 1))
+    }
+
+    @Test("when so configured nobody answers in an app's place")
+    func heartbeatsPass() {
+        let bench = Bench { $0.heartbeats = .pass }
+        bench.open("music", session: 1)
+        #expect(bench.accessory(says: heartbeat(.heartbeat)) == .toApp("music"))
+        #expect(bench.router.nextDeadline == nil)
+    }
+
+    @Test("a session that is being ended is not left without an answer")
+    func heartbeatOfADepartedApp() {
+        let bench = Bench()
+        bench.open("music", session: 1)
+        bench.waiting = [1]
+        bench.router.disconnect("music", at: bench.now)
+        #expect(bench.accessory(says: heartbeat(.heartbeat)) == .drop(.farewell(1)))
+        #expect(bench.heard() == [heartbeat(.heartbeatACK)])
+    }
+}

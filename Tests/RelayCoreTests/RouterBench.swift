@@ -1,0 +1,146 @@
+// A session router on paper: apps are names, the link takes everything at once, and the clock only
+// moves when told.
+
+import NIOCore
+import RelayTesting
+import SDLProtocol
+
+@testable import RelayCore
+
+final class RouterBench {
+    typealias Router = SessionRouter<String>
+
+    var router: Router
+    var now = NIODeadline.uptimeNanoseconds(0)
+    /// The link is busy: frames of these sessions wait, so nothing is drained.
+    var waiting: Set<UInt8> = []
+    /// All that was told besides.
+    var events: [RouterEvent<String>] = []
+    /// What was written since the last look, and by whom.
+    private var written: [Frame] = []
+    private var purged: [UInt8] = []
+
+    init(linkIsUp: Bool = true, _ change: (inout RelayConfiguration) -> Void = { _ in }) {
+        var configuration = RelayConfiguration()
+        change(&configuration)
+        router = Router(configuration: configuration)
+        if linkIsUp { router.linkOpened(at: now) }
+    }
+
+    func app(_ app: String, says frame: Frame) -> Router.Decision {
+        let decision = router.receive(frame, from: app, at: now)
+        if decision == .toLink { write(frame, isOwn: false) }
+        return decision
+    }
+
+    func accessory(says frame: Frame) -> Router.Decision {
+        router.receiveFromAccessory(frame, at: now)
+    }
+
+    func pass(_ time: TimeAmount) {
+        now = now + time
+        router.advance(to: now)
+    }
+
+    private func write(_ frame: Frame, isOwn: Bool) {
+        if let before = router.willWrite(frame, at: now) { written.append(before) }
+        written.append(frame)
+        if isOwn || frame.controlType == .endService { router.wrote(frame.sessionID, at: now) }
+    }
+
+    /// What was done besides passing frames on, carried out as the switchboard does; without the
+    /// events that only inform.
+    func actions() -> [Router.Action] {
+        var done: [Router.Action] = []
+        while !router.actions.isEmpty {
+            for action in router.takeActions() {
+                switch action {
+                case .event(let event): events.append(event)
+                case .drain(let session):
+                    if !waiting.contains(session) { router.drained(session, at: now) }
+                case .purge(let session):
+                    purged.append(session)
+                    if waiting.remove(session) != nil { router.drained(session, at: now) }
+                case .toLink(let frame, let origin):
+                    write(frame, isOwn: origin.isRelay)
+                    done.append(action)
+                case .amended, .toApp, .close: done.append(action)
+                }
+            }
+        }
+        return done
+    }
+
+    /// Frames the head unit has got since the last look.
+    func heard() -> [Frame] {
+        _ = actions()
+        defer { written = [] }
+        return written
+    }
+
+    /// Sessions whose waiting frames were dropped since the last look.
+    func purgedSessions() -> [UInt8] {
+        _ = actions()
+        defer { purged = [] }
+        return purged
+    }
+
+    /// What waited for the busy link has gone.
+    func drained(_ session: UInt8) {
+        waiting.remove(session)
+        router.drained(session, at: now)
+    }
+
+    /// An app that has been granted a session.
+    func open(_ app: String, session: UInt8) {
+        router.connect(app)
+        _ = self.app(app, says: .startService())
+        _ = actions()
+        _ = accessory(says: .startServiceACK(session: session))
+        _ = heard()
+    }
+
+    /// An app that has sent the beginning of a message: the first frame and some of three others.
+    @discardableResult
+    func begin(
+        _ app: String, session: UInt8, service: ServiceType = .bulk, message: UInt32 = 77,
+        frames: Int, correlation: Int32 = 7
+    ) -> [Frame] {
+        let all = Frame.putFile(
+            session: session, service: service, message: message, correlation: correlation,
+            frames: 3)
+        for frame in all.prefix(1 + frames) { _ = self.app(app, says: frame) }
+        _ = heard()
+        return all
+    }
+}
+
+extension Frame {
+    /// A PutFile request in several frames of 100 bytes each.
+    static func putFile(
+        session: UInt8, service: ServiceType = .bulk, message: UInt32 = 77, correlation: Int32 = 7,
+        frames: Int, filledWith byte: UInt8 = 0x7A
+    ) -> [Frame] {
+        var payload = ByteBuffer()
+        RPCHeader(
+            type: .request, functionID: FunctionID.putFile.rawValue, correlationID: correlation,
+            jsonBytes: 2
+        ).write(to: &payload)
+        payload.writeString("{}")
+        payload.writeRepeatingByte(byte, count: frames * 100 - payload.readableBytes)
+        var announcement = ByteBuffer()
+        announcement.writeInteger(UInt32(frames * 100))
+        announcement.writeInteger(UInt32(frames))
+        let first = Frame(
+            version: 5, type: .first, service: service, sessionID: session, messageID: message,
+            payload: announcement)
+        return [first]
+            + (1...frames).map { number in
+                Frame(
+                    version: 5, type: .consecutive, service: service,
+                    info: number == frames ? 0 : UInt8((number - 1) % 255 + 1),
+                    sessionID: session, messageID: message,
+                    payload: payload.readSlice(length: 100) ?? ByteBuffer())
+            }
+    }
+}

@@ -1,0 +1,266 @@
+// Apps that come, go and crash behind the hub, before the stand-in for sdl_core: nothing of one app
+// reaches another, whatever it left half. On embedded channels and a clock that moves when told.
+
+import Logging
+import NIOCore
+import NIOEmbedded
+import RelayTesting
+import SDLProtocol
+import Testing
+
+@testable import RelayCore
+
+@Suite("Apps that share sdl_core through the hub are not mixed up")
+struct SharedCoreTests {
+    /// The hub between apps and the stand-in.
+    private final class Bench {
+        let loop = EmbeddedEventLoop()
+        let switchboard: Switchboard
+        var core: SDLCoreModel
+        private let link: EmbeddedChannel
+        private let connection: SDLCoreModel.ConnectionID
+        private var fromAccessory = FrameDecoder(rules: .fromAccessory(), recovery: .fail)
+
+        init(seed: UInt64, habits: SDLCoreHabits = SDLCoreHabits()) throws {
+            var configuration = RelayConfiguration()
+            configuration.framesPerSecond = 0
+            switchboard = Switchboard(
+                loop: loop, configuration: configuration, accessoryAddress: "test:",
+                tapQueue: TapQueue(maximumBytes: 1 << 20),
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            core = SDLCoreModel(habits: habits, seed: seed)
+            link = EmbeddedChannel(handler: LinkHandler(switchboard: switchboard), loop: loop)
+            connection = core.connect(at: loop.now)
+            try Self.connect(link)
+        }
+
+        private static func connect(_ channel: EmbeddedChannel) throws {
+            try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 2776)).wait()
+        }
+
+        func connect() throws -> SharedApp {
+            let channel = EmbeddedChannel(loop: loop)
+            try switchboard.accept(channel)
+            try Self.connect(channel)
+            return SharedApp(channel)
+        }
+
+        /// Lets both sides talk for so long.
+        func pass(_ time: TimeAmount) throws {
+            let end = loop.now + time
+            try exchange()
+            while loop.now < end {
+                loop.advanceTime(by: .milliseconds(1))
+                core.advance(to: loop.now)
+                try exchange()
+            }
+        }
+
+        private func exchange() throws {
+            var isQuiet = false
+            while !isQuiet {
+                isQuiet = true
+                while let bytes = try link.readOutbound(as: ByteBuffer.self) {
+                    isQuiet = false
+                    core.receive(bytes, on: connection, at: loop.now)
+                }
+                for output in core.takeOutput() {
+                    isQuiet = false
+                    if case .frame(let sent) = output { try link.writeInbound(sent.frame.wire) }
+                }
+            }
+        }
+
+        func register(_ app: SharedApp, _ appID: String) throws -> String? {
+            try app.say(.startService())
+            try pass(.milliseconds(20))
+            app.session = try app.heard().last?.sessionID ?? 0
+            try app.say(.register(app.session, appID))
+            try pass(.milliseconds(60))
+            return try app.heard().first { $0.correlationID == 65_529 }?.resultCode
+        }
+    }
+
+    private final class SharedApp {
+        let channel: EmbeddedChannel
+        var session: UInt8 = 0
+        private var decoder = FrameDecoder(rules: .fromAccessory(), recovery: .fail)
+
+        init(_ channel: EmbeddedChannel) {
+            self.channel = channel
+        }
+
+        func say(_ frames: Frame...) throws {
+            for frame in frames { try channel.writeInbound(frame.wire) }
+        }
+
+        func heard() throws -> [Frame] {
+            while let bytes = try channel.readOutbound(as: ByteBuffer.self) {
+                decoder.append(bytes)
+            }
+            var frames: [Frame] = []
+            while let frame = try decoder.next() { frames.append(frame) }
+            return frames
+        }
+    }
+
+    private func file(
+        _ session: UInt8, _ contents: UInt8, service: ServiceType, name: String = "cover.png"
+    ) -> [Frame] {
+        Frame.putFile(
+            session, name: name, contents: ByteBuffer(repeating: contents, count: 3000),
+            correlationID: 900, service: service, frameBytes: 1100)
+    }
+}
+
+extension SharedCoreTests {
+    @Test(
+        "a crash in mid-file: the next app's file with the same IDs arrives as it was sent",
+        arguments: [ServiceType.bulk, .rpc], 0...2)
+    func crashInMidFile(service: ServiceType, frames: Int) throws {
+        for seed in UInt64(1)...5 {
+            let bench = try Bench(seed: seed)
+            let first = try bench.connect()
+            #expect(try bench.register(first, "app") == "SUCCESS")
+            for frame in file(first.session, 0x7A, service: service).prefix(1 + frames) {
+                try first.say(frame)
+            }
+            try bench.pass(.milliseconds(1))
+            try first.channel.close().wait()
+            try bench.pass(.milliseconds(700))
+            #expect(bench.switchboard.farewellSessions == 0)
+
+            let next = try bench.connect()
+            #expect(try bench.register(next, "app") == "SUCCESS", "a ghost is left")
+            #expect(next.session == first.session)
+            for frame in file(next.session, 0x79, service: service, name: "other.png") {
+                try next.say(frame)
+            }
+            try bench.pass(.milliseconds(100))
+            let answers = try next.heard().filter { $0.correlationID == 900 }
+            #expect(answers.map(\.resultCode) == ["SUCCESS"])
+            #expect(bench.core.stored.map(\.name) == ["other.png"])
+            #expect(bench.core.stored.map(\.contents) == [ByteBuffer(repeating: 0x79, count: 3000)])
+            // Nothing of the dead app comes later, when the head unit tidies up.
+            try bench.pass(.seconds(11))
+            try next.say(.request(next.session, .show, 901))
+            try bench.pass(.milliseconds(100))
+            #expect(try next.heard().compactMap(\.correlationID).filter { $0 != 0 } == [901])
+            #expect(bench.core.counters.malformed == 0)
+        }
+    }
+
+    @Test("a crash leaves what the app needs to resume, being sent away does not")
+    func resumption() throws {
+        for isSentAway in [false, true] {
+            let bench = try Bench(seed: 3)
+            let app = try bench.connect()
+            #expect(try bench.register(app, "app") == "SUCCESS")
+            try app.say(.request(app.session, .addCommand, 5, json: #"{"cmdID":1}"#))
+            try bench.pass(.milliseconds(100))
+            if isSentAway {
+                let id = try #require(bench.switchboard.apps.keys.first)
+                #expect(bench.switchboard.disconnect(id, because: .byOperator(nil)))
+            } else {
+                try app.channel.close().wait()
+            }
+            try bench.pass(.milliseconds(300))
+            #expect(bench.core.running.isEmpty)
+            #expect(bench.core.resumption["app"] == nil ? isSentAway : !isSentAway)
+            #expect(bench.core.ends.map(\.isUnexpected) == [!isSentAway])
+        }
+    }
+
+    @Test("a stop unregisters all apps, and none of them counts as unexpectedly gone")
+    func stop() throws {
+        let bench = try Bench(seed: 4)
+        for number in 1...8 {
+            #expect(try bench.register(bench.connect(), "app\(number)") == "SUCCESS")
+        }
+        var isDone = false
+        bench.switchboard.shutDown { isDone = true }
+        try bench.pass(.milliseconds(900))
+        #expect(isDone)
+        #expect(bench.core.ends.count == 8)
+        #expect(bench.core.ends.allSatisfy { !$0.isUnexpected })
+        #expect(bench.core.running.isEmpty)
+    }
+
+    @Test("a head unit that refuses protection leaves no ghost")
+    func refusedProtection() throws {
+        let bench = try Bench(seed: 5)
+        let app = try bench.connect()
+        #expect(try bench.register(app, "app") == "SUCCESS")
+        try app.say(
+            Frame(
+                version: 5, isEncrypted: true, type: .control, service: .rpc, info: 1,
+                sessionID: app.session))
+        try bench.pass(.milliseconds(100))
+        try app.channel.close().wait()
+        try bench.pass(.milliseconds(300))
+        #expect(try bench.register(bench.connect(), "app") == "SUCCESS")
+    }
+
+    @Test(
+        "random lives and deaths: every file is of one app, every answer its asker's",
+        arguments: 1...12)
+    func random(seed: Int) throws {
+        var habits = SDLCoreHabits()
+        habits.lateAnswerChance = 0
+        habits.lateRefusalChance = 0
+        let bench = try Bench(seed: UInt64(seed), habits: habits)
+        var random = SeededGenerator(seed: UInt64(seed))
+        var apps: [(app: SharedApp, number: Int, requests: Int32)] = []
+        var count = 0
+        for _ in 0..<250 {
+            switch Int.random(in: 0..<10, using: &random) {
+            case 0...1 where apps.count < 4:
+                count += 1
+                let app = try bench.connect()
+                let result = try bench.register(app, "app\(count)")
+                #expect(result == "SUCCESS", "seed \(seed), app \(count)")
+                apps.append((app, count, 0))
+            case 2...6 where !apps.isEmpty:
+                let index = Int.random(in: apps.indices, using: &random)
+                let (app, number, requests) = apps[index]
+                apps[index].requests += 1
+                let service: ServiceType = Bool.random(using: &random) ? .bulk : .rpc
+                let all = Frame.putFile(
+                    app.session, name: "file",
+                    contents: ByteBuffer(repeating: UInt8(truncatingIfNeeded: number), count: 700),
+                    correlationID: Int32(number) * 1000 + requests,
+                    message: UInt32.random(in: 70...73, using: &random), service: service,
+                    frameBytes: 300)
+                // Mostly whole.
+                let isWhole = Int.random(in: 0..<3, using: &random) > 0
+                let length = isWhole ? all.count : Int.random(in: 1..<all.count, using: &random)
+                for frame in all.prefix(length) { try app.say(frame) }
+            case 7...8 where !apps.isEmpty:
+                let index = Int.random(in: apps.indices, using: &random)
+                let (app, _, _) = apps.remove(at: index)
+                if Bool.random(using: &random), let hash = bench.core.sessions[app.session]?.hash {
+                    try app.say(.endService(version: 5, sessionID: app.session, hashID: hash))
+                    if Bool.random(using: &random) { try bench.pass(.milliseconds(30)) }
+                }
+                try app.channel.close().wait()
+            default:
+                try bench.pass(.milliseconds(Int64.random(in: 1...40, using: &random)))
+            }
+            for (app, number, _) in apps {
+                let strangers = try app.heard().compactMap(\.correlationID)
+                    .filter { $0 != 0 && $0 != 65_529 && $0 / 1000 != Int32(number) }
+                #expect(strangers == [], "seed \(seed), app \(number)")
+            }
+        }
+        for app in apps { try app.app.channel.close().wait() }
+        try bench.pass(.seconds(3))
+        #expect(bench.switchboard.farewellSessions == 0)
+        #expect(bench.core.running.isEmpty)
+        #expect(bench.core.counters.malformed == 0)
+        for file in bench.core.stored {
+            let owner = UInt8(truncatingIfNeeded: Int(file.appID.dropFirst(3)) ?? -1)
+            #expect(file.lives.count == 1, "seed \(seed)")
+            #expect(file.contents == ByteBuffer(repeating: owner, count: 700), "seed \(seed)")
+        }
+    }
+}

@@ -1,0 +1,151 @@
+// Nothing goes on the shared link that hurts the head unit: what one app does wrong is its own
+// matter.
+
+import NIOCore
+import RelayTesting
+import SDLProtocol
+import Testing
+
+@testable import RelayCore
+
+@Suite("What would hurt the head unit stays off the link")
+struct SharedLinkGuardTests {
+    private func first(announcing bytes: UInt32, session: UInt8 = 1) -> Frame {
+        var payload = ByteBuffer()
+        payload.writeInteger(bytes)
+        payload.writeInteger(UInt32(1))
+        return Frame(
+            version: 5, type: .first, service: .bulk, sessionID: session, messageID: 2,
+            payload: payload)
+    }
+
+    @Test("a message of 0 bytes, after which sdl_core never reads the link again")
+    func emptyMessage() {
+        let bench = RouterBench()
+        bench.open("music", session: 1)
+        #expect(bench.app("music", says: first(announcing: 0)) == .drop(.emptyMessage))
+        #expect(bench.actions() == [.close("music", .emptyMessage)])
+        #expect(bench.app("music", says: first(announcing: 1)) == .toLink)
+    }
+
+    @Test("a message larger than any RPC needs, whose bytes sdl_core reserves at once")
+    func hugeMessage() {
+        let bench = RouterBench { $0.messageBytes = 1000 }
+        bench.open("music", session: 1)
+        #expect(bench.app("music", says: first(announcing: 1000)) == .toLink)
+        #expect(bench.app("music", says: first(announcing: 1001)) == .drop(.messageTooLarge))
+        let reason = CloseReason.messageTooLarge(bytes: 1001, limit: 1000)
+        #expect(bench.actions() == [.close("music", reason)])
+        #expect(bench.events.last == .messageTooLarge("music", bytes: 1001))
+        #expect("\(reason)".contains("apps.message_limit"))
+        #expect(bench.app("music", says: first(announcing: .max)) == .drop(.messageTooLarge))
+    }
+
+    @Test("the default lets an app's whole quota through, 100 MiB, and its parameters")
+    func defaultLimit() {
+        let bench = RouterBench()
+        bench.open("music", session: 1)
+        #expect(bench.app("music", says: first(announcing: 100 << 20 | 4096)) == .toLink)
+        #expect(bench.app("music", says: first(announcing: 1 << 30)) == .drop(.messageTooLarge))
+    }
+
+    @Test("a frame larger than the head unit's mtu by any reading")
+    func largeFrame() {
+        let bench = RouterBench()
+        bench.open("music", session: 1)
+        #expect(bench.app("music", says: .data(session: 1, bytes: 131_072)) == .toLink)
+        #expect(
+            bench.app("music", says: .data(session: 1, bytes: 131_073)) == .drop(.frameTooLarge))
+        #expect(
+            bench.actions() == [.close("music", .frameTooLarge(bytes: 131_073, limit: 131_072))])
+        // A service may allow more than the session did.
+        let document: BSONDocument = [ControlKey.mtu: .int64(200_000)]
+        let ack = Frame.control(
+            .startServiceACK, service: .video, session: 1, payload: document.bytes)
+        _ = bench.accessory(says: ack)
+        #expect(
+            bench.app("music", says: .data(session: 1, service: .video, bytes: 200_000)) == .toLink)
+    }
+
+    @Test("anything in session 0 but StartService of the RPC service")
+    func sessionZero() {
+        let bench = RouterBench()
+        bench.open("music", session: 1)
+        var frames: [Frame] = [
+            .data(session: 0, service: .control, bytes: 20), first(announcing: 9, session: 0),
+        ]
+        for type in ControlFrameType.allCases {
+            for service in [ServiceType.control, .rpc, .audio, .video, .bulk]
+            where !(type == .startService && service == .rpc) {
+                frames.append(.control(type, service: service, session: 0))
+            }
+        }
+        for frame in frames {
+            _ = bench.app("music", says: frame)
+            #expect(bench.heard() == [], "\(frame)")
+        }
+        _ = bench.app("music", says: .startService())
+        #expect(bench.heard() == [.startService()])
+    }
+
+    /// sdl_core counts such a header as malformed, of which the eleventh in a second closes the
+    /// link for all apps (sdl_core incoming_data_handler.cc, protocol_packet.cc).
+    private static let malformed: [(String, [UInt8])] = [
+        ("version 0", [0x01, 7, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0]),
+        ("version 6", [0x61, 7, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0]),
+        ("version 15", [0xF1, 7, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0]),
+        ("frame type 4", [0x54, 7, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0]),
+        ("frame type 7", [0x57, 7, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0]),
+        ("service 1", [0x51, 1, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0]),
+        ("service 255", [0x51, 255, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0]),
+        ("control info 0x0A", [0x50, 7, 0x0A, 1, 0, 0, 0, 0, 0, 0, 0, 1]),
+        ("control info 0xFC", [0x50, 7, 0xFC, 1, 0, 0, 0, 0, 0, 0, 0, 1]),
+        ("empty single frame", [0x51, 7, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1]),
+        ("empty consecutive frame", [0x53, 7, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1]),
+        ("empty last frame", [0x53, 15, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1]),
+        (
+            "first frame of 7 bytes",
+            [0x52, 7, 0, 1, 0, 0, 0, 7, 0, 0, 0, 1] + Array(repeating: 1, count: 7)
+        ),
+        (
+            "first frame of 9 bytes",
+            [0x52, 7, 0, 1, 0, 0, 0, 9, 0, 0, 0, 1] + Array(repeating: 1, count: 9)
+        ),
+        ("single, message ID 0", [0x51, 7, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0]),
+        (
+            "first, message ID 0",
+            [0x52, 7, 0, 1, 0, 0, 0, 8, 0, 0, 0, 0] + Array(repeating: 1, count: 8)
+        ),
+        ("consecutive, message ID 0", [0x53, 7, 1, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0]),
+        ("v1, 1489 bytes", [0x11, 7, 0, 1, 0, 0, 5, 0xD1] + Array(repeating: 1, count: 1489)),
+        (
+            "v2, 1489 bytes",
+            [0x21, 7, 0, 1, 0, 0, 5, 0xD1, 0, 0, 0, 1] + Array(repeating: 1, count: 1489)
+        ),
+        ("v5, 131,101 bytes", [0x51, 7, 0, 1, 0, 2, 0, 0x1D, 0, 0, 0, 1]),
+    ]
+
+    @Test("nothing that sdl_core counts as malformed comes from an app", arguments: malformed)
+    func malformedFrames(name: String, bytes: [UInt8]) {
+        var decoder = FrameDecoder(rules: .fromApp(), recovery: .fail)
+        decoder.append(ByteBuffer(bytes: bytes))
+        #expect(throws: FrameError.self, "\(name)") { try decoder.next() }
+    }
+
+    @Test("the rate is a session's: two sessions of an app have each their own, data and control")
+    func ratePerSession() {
+        var rates = SessionRates()
+        let now = NIODeadline.uptimeNanoseconds(1)
+        func passed(_ session: UInt8) -> Int {
+            (0..<2000).count { _ in rates.allow(session, limit: 950, at: now) }
+        }
+        #expect(passed(1) == 950)
+        #expect(passed(2) == 950)
+        #expect(passed(1) == 0)
+        // The next owner of a number is in the same second of the head unit's count.
+        let isNextAllowed = rates.allow(1, limit: 950, at: now + .milliseconds(900))
+        #expect(!isNextAllowed)
+        let isUnlimited = rates.allow(1, limit: 0, at: now)
+        #expect(isUnlimited)
+    }
+}
