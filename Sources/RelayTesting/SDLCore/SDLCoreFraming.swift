@@ -14,7 +14,12 @@ package struct SDLCoreFraming {
     private var bytes = ByteBuffer()
     private var isInRun = false
 
-    package init() {}
+    private let acceptsMessageIDZero: Bool
+
+    /// - Parameter acceptsMessageIDZero: As app libraries do, who get such frames from sdl_core.
+    package init(acceptsMessageIDZero: Bool = false) {
+        self.acceptsMessageIDZero = acceptsMessageIDZero
+    }
 
     package mutating func append(_ more: ByteBuffer) {
         if bytes.readableBytes == 0 {
@@ -79,7 +84,9 @@ package struct SDLCoreFraming {
         guard type > 0 else { return .frame(header + size) }
         let messageID = bytes.getInteger(at: bytes.readerIndex + 8, as: UInt32.self) ?? 0
         let isRight = type == 2 ? size == 8 : size > 0
-        guard isRight, version == 1 || messageID > 0 else { return .broken(header + size) }
+        guard isRight, version == 1 || messageID > 0 || acceptsMessageIDZero else {
+            return .broken(header + size)
+        }
         return .frame(header + size)
     }
 }

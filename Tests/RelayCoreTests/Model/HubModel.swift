@@ -126,7 +126,7 @@ struct HubModel {
 
     mutating func disconnected(_ number: AppNumber) {
         apps[number]?.isConnected = false
-        abandoned += starts.filter { $0.app == number && !$0.isOnLink }.map(\.frame)
+        abandoned += starts.filter { $0.app == number }.map(\.frame)
         starts.removeAll { $0.app == number }
     }
 
@@ -176,6 +176,8 @@ struct HubModel {
     private mutating func checkNothingIsLeft(
         of app: App, before count: Int, _ end: Frame, _ lane: Lane
     ) {
+        // Who is closed by others loses what it was held back with.
+        guard !app.mayBeClosed else { return }
         for (other, frames) in app.lanes where other.life == lane.life {
             guard let order = app.order[other]?.first, order < count, let frame = frames.first,
                 frame != end

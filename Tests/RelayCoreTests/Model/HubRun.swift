@@ -81,7 +81,8 @@ extension HubWorld {
         for app in apps { app.setSlow(false) }
         try openLink()
         flow()
-        pass(.milliseconds(200))
+        // A paced app needs some seconds.
+        pass(.seconds(8))
         flow()
         model.checkAllHasGoneOut()
         for (index, app) in apps.enumerated().reversed() where index % 2 == 0 { app.leave() }

@@ -12,7 +12,7 @@ final class WorldApp {
     private unowned let world: HubWorld
     private let outlet = Outlet()
     private var channel: EmbeddedChannel?
-    private var framing = SDLCoreFraming()
+    private var framing = SDLCoreFraming(acceptsMessageIDZero: true)
     private var outbound = ByteBuffer()
     private var outboundFrames = CircularBuffer<(frame: Frame, left: Int)>()
     /// Sessions it was granted and has not ended, with the grant.
