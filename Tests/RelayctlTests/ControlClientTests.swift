@@ -77,6 +77,26 @@ import relayctl
         try await server.stop()
     }
 
+    @Test("a connection that is closed before the question is read is no answer either")
+    func closedUnread() async throws {
+        let server = try await StubServer(.closeUnread)
+        let client = ControlClient(sockets: try ControlSocket.forTool(given: server.path))
+        // Which end is first is the kernel's choice, so each order comes up among so many.
+        for _ in 0..<200 {
+            let streamed = await #expect(throws: ControlClientError.self) {
+                try await client.lines(of: "/v1/messages") { _ in true }
+            }
+            let asked = await #expect(throws: ControlClientError.self) {
+                _ = try await client.status()
+            }
+            for error in [streamed, asked] {
+                let text = error?.description ?? "another error"
+                #expect(text.contains("closed the connection without an answer"), "\(text)")
+            }
+        }
+        try await server.stop()
+    }
+
     @Test("several places are tried in order, and all are named when none answers")
     func severalPlaces() async throws {
         let server = try await StubServer(StubServer.relayd(Samples.busy))

@@ -15,7 +15,13 @@ final class StubServer: Sendable {
         /// As relayd does to whoever asks with "Connection: close".
         case answerAndClose(String)
         case close
+        /// Before a request can be read.
+        case closeUnread
         case silence
+
+        fileprivate var leavesRequestsUnread: Bool {
+            if case .closeUnread = self { true } else { false }
+        }
     }
 
     init(_ behaviour: Behaviour) async throws {
@@ -23,6 +29,7 @@ final class StubServer: Sendable {
         directory = String(cString: try #require(mkdtemp(&template)))
         path = directory + "/c.sock"
         channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelOption(.autoRead, value: !behaviour.leavesRequestsUnread)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(Answering(behaviour))
@@ -60,9 +67,14 @@ final class StubServer: Sendable {
 
         init(_ behaviour: Behaviour) { self.behaviour = behaviour }
 
+        func channelActive(context: ChannelHandlerContext) {
+            if case .closeUnread = behaviour { context.close(promise: nil) }
+            context.fireChannelActive()
+        }
+
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             switch behaviour {
-            case .silence: break
+            case .silence, .closeUnread: break
             case .close: context.close(promise: nil)
             case .answer(let text):
                 context.writeAndFlush(NIOAny(ByteBuffer(string: text)), promise: nil)

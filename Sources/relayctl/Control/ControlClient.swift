@@ -70,6 +70,9 @@ package struct ControlClient: Sendable {
                 throw error
             } catch let error as ControlExchange.Failure {
                 throw ControlClientError(error, at: socket.path)
+            } catch ChannelError.ioOnClosedChannel {
+                // Closed between being connected and being used.
+                throw ControlClientError(.closedEarly, at: socket.path)
             } catch {
                 findings.append(.init(path: socket.path, error: error))
             }

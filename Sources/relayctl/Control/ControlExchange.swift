@@ -96,6 +96,8 @@ final class ControlExchange: ChannelInboundHandler {
         // The stream ended before an answer did.
         case HTTPParserError.invalidEOFState: finish(.failure(Failure.closedEarly), context)
         case is HTTPParserError: finish(.failure(Failure.notHTTP), context)
+        // Closed before it had read the question: the kernel calls that a reset.
+        case is IOError: finish(.failure(Failure.closedEarly), context)
         default: finish(.failure(error), context)
         }
     }

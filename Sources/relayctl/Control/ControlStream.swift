@@ -25,6 +25,9 @@ extension ControlClient {
             do {
                 try socket.checkDirectoryIsOurs()
                 channel = try await connect(socket.path)
+            } catch ChannelError.ioOnClosedChannel {
+                // Closed between being connected and being used.
+                throw ControlClientError(.closedEarly, at: socket.path)
             } catch {
                 findings.append(.init(path: socket.path, error: error))
                 continue
@@ -90,6 +93,9 @@ extension ControlClient {
             throw ControlClientError(.notHTTP, at: socketPath)
         } catch let failure as ControlExchange.Failure {
             throw ControlClientError(failure, at: socketPath)
+        } catch is IOError {
+            // Closed before it had read the question: the kernel calls that a reset.
+            throw ControlClientError(.closedEarly, at: socketPath)
         }
         if answer.head == nil { throw ControlClientError(.closedEarly, at: socketPath) }
     }
