@@ -32,12 +32,8 @@ struct Capture {
         let down = try Data(contentsOf: folder.appending(path: "\(name).down.bin"))
         var decoders: [Direction: FrameDecoder] = [
             .fromApp: FrameDecoder(rules: .fromApp(), recovery: .fail),
-            .fromAccessory: FrameDecoder(rules: .fromAccessory(), recovery: .resynchronise),
+            .fromAccessory: FrameDecoder(rules: .fromAccessory(), recovery: .fail),
         ]
-        // What is recorded is good, so that every session is believed at once.
-        for session in UInt8.min...UInt8.max {
-            decoders[.fromAccessory]?.knownSessions.insert(session)
-        }
         let app = AppID(rawValue: 1)
         func time(_ seconds: Double) -> WallTime {
             WallTime(nanoseconds: Int64((index.started * 1e6 + seconds * 1e6).rounded()) * 1000)
