@@ -15,7 +15,7 @@ struct LinkReport {
     /// What the status page was told last, and when: attempts may follow each other quickly.
     private var told: (reason: LinkProblem, at: ContinuousClock.Instant)?
 
-    /// How often the number of attempts alone is news.
+    /// How often the number of attempts alone is news while more follow at the quick pace.
     private static let newsInterval: Duration = .seconds(1)
 
     init(
@@ -39,12 +39,12 @@ struct LinkReport {
     }
 
     /// Opening failed.
-    mutating func waiting(_ problem: LinkProblem, attempts: Int) {
+    mutating func waiting(_ problem: LinkProblem, attempts: Int, isQuick: Bool = false) {
         let since = waitingSince ?? .now
         waitingSince = since
         log(problem, "waiting")
         let now = ContinuousClock.now
-        if let told, told.reason == problem, now - told.at < Self.newsInterval { return }
+        if isQuick, let told, told.reason == problem, now - told.at < Self.newsInterval { return }
         told = (problem, now)
         onStateChange(.waiting(reason: problem, since: since, attempts: attempts))
     }

@@ -153,15 +153,16 @@ extension LinkSupervisor {
                 opened(channel, recorder)
             } catch {
                 guard !Task.isCancelled else { return }
-                let step = policy.openFailed(
-                    nodeExists: nodeExists, pace: supervisor.transport.pace(after: error), at: .now)
-                if step == .awaitNode, let obstacle {
-                    // Whatever else went wrong: the device is not there.
+                let pace = supervisor.transport.pace(after: error)
+                let step = policy.openFailed(nodeExists: nodeExists, pace: pace, at: .now)
+                if step == .awaitNode, supervisor.transport.deviceNode != nil, let obstacle {
+                    // Whatever else went wrong: the node is not there. Of a USB device that left
+                    // while it was being opened, the attempt itself knows more.
                     report.waiting(obstacle, attempts: policy.attempts)
                 } else if error.code == .permissionDenied, policy.isNodeSettling(at: .now) {
                     report.settling(error, attempts: policy.attempts)
                 } else {
-                    report.waiting(error, attempts: policy.attempts)
+                    report.waiting(error, attempts: policy.attempts, isQuick: pace == .quick)
                 }
                 await follow(step)
             }

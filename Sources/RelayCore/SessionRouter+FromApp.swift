@@ -14,7 +14,9 @@ extension SessionRouter {
             return receiveControl(frame, from: app)
         }
         let session = Int(frame.sessionID)
-        guard routes[session].owner == app, routes[session].phase == .open else {
+        guard routes[session].owner == app,
+            routes[session].phase == .open || mayAnswer(session: frame.sessionID)
+        else {
             return refuse(frame, of: app)
         }
         if let messageID = frame.messageID, messageID > routes[session].highestMessageID {
@@ -28,7 +30,15 @@ extension SessionRouter {
 
     /// Whether the session is the app's and takes data.
     package func isOpen(_ session: UInt8, of app: App) -> Bool {
-        routes[session].owner == app && routes[session].phase == .open
+        routes[session].owner == app
+            && (routes[session].phase == .open || mayAnswer(session: session))
+    }
+
+    /// The head unit has ended the session, and its app may still have something to say: libraries
+    /// unregister. Not while the number may be granted to another app.
+    private func mayAnswer(session: UInt8) -> Bool {
+        routes[session].phase == .endedByAccessory && farewells[session]?.step == .awaitingApp
+            && !starts.isAwaitingAnswer
     }
 
     /// Keeps from the link what would hurt all its apps (measured with sdl_core 8.2.0): a first frame

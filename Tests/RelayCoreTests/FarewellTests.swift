@@ -208,7 +208,7 @@ struct FarewellTests {
 
     // MARK: The head unit ends it
 
-    @Test("the head unit ends a session: its app hears why, may send no data, and is ended in time")
+    @Test("the head unit ends a session: its app hears why, may still answer, and is ended in time")
     func endedByAccessory() {
         let bench = Bench()
         bench.open("music", session: 1)
@@ -216,14 +216,27 @@ struct FarewellTests {
         #expect(bench.purgedSessions() == [1])
         let reason = Frame.rpc(session: 1, .notification, .onAppInterfaceUnregistered)
         #expect(bench.accessory(says: reason) == .toApp("music"))
-        #expect(bench.app("music", says: .rpc(session: 1)) == .drop(.sessionOver(1)))
-        #expect(bench.heard() == [])
+        // Libraries unregister then. Nobody else can be granted the number in the meantime.
+        let answer = Frame.rpc(session: 1)
+        #expect(bench.app("music", says: answer) == .toLink)
+        #expect(bench.heard() == [answer])
         bench.pass(.seconds(1))
-        #expect(bench.heard() == [end(1, message: 1)])
+        #expect(bench.heard() == [end(1, message: 2)])
+        #expect(bench.app("music", says: .rpc(session: 1)) == .drop(.sessionOver(1)))
         #expect(bench.accessory(says: .control(.endServiceACK, session: 1)) == .drop(.farewell(1)))
         #expect(bench.accessory(says: reason) == .toApp("music"))
         bench.router.disconnect("music", at: bench.now)
         #expect(bench.heard() == [])
+    }
+
+    @Test("an app may not answer the head unit's EndService while its number may be granted")
+    func mayNotAnswer() {
+        let bench = Bench()
+        bench.open("music", session: 1)
+        bench.router.connect("maps")
+        _ = bench.app("maps", says: .startService())
+        _ = bench.accessory(says: .control(.endService, session: 1))
+        #expect(bench.app("music", says: .rpc(session: 1)) == .drop(.sessionOver(1)))
     }
 
     @Test("an app that leaves after the head unit's EndService leaves no ghost")
