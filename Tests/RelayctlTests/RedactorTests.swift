@@ -107,4 +107,19 @@ import relayctl
         var redactor = Redactor()
         #expect(redactor.text(before) == after)
     }
+
+    @Test("without parameters, what an app was told of the vehicle goes too; options stay")
+    func told() {
+        let page =
+            #"{"vehicle_data":[{"name":"rpm","value":"900"},{"name":"vin","value":"x"}],"#
+            + #""options":[{"name":"apps.maximum","value":"64"}]}"#
+        var redactor = Redactor(leavesOutParameters: true)
+        #expect(
+            redactor.json(page)
+                == #"{"vehicle_data":[{"name":"rpm","value": "[redacted]"},"#
+                + #"{"name":"vin","value": "[redacted]"}],"#
+                + #""options":[{"name":"apps.maximum","value":"64"}]}"#)
+        var lenient = Redactor()
+        #expect(lenient.json(page).contains(#""name":"rpm","value":"900""#))
+    }
 }

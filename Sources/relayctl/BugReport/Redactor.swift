@@ -29,6 +29,8 @@ package struct Redactor: Sendable {
     private let leavesOutParameters: Bool
     /// Members that hold the parameters of a message.
     private static let parameters: Set<String> = ["params", "parameters"]
+    /// Holds objects of a name and the "value" that an app was told last: it was a parameter.
+    private static let told = "vehicle_data"
 
     /// Names that were compared before: a report has the same ones again and again.
     private var compared: [String: Bool] = [:]
@@ -75,6 +77,8 @@ package struct Redactor: Sendable {
         var depth = 0
         // Objects, by depth, that have said {"name": "vin", …: their "value" is one.
         var named: Set<Int> = []
+        // The depth of the object that has said {"vehicle_data": …, until its next member.
+        var telling: Int?
         var member = ""
         while index < bytes.count {
             let byte = bytes[index]
@@ -102,6 +106,11 @@ package struct Redactor: Sendable {
             result += bytes[index..<end]
             member = String(decoding: bytes[content], as: UTF8.self)
             index = end
+            if member == Self.told, leavesOutParameters {
+                telling = depth
+            } else if let outer = telling, depth <= outer {
+                telling = nil
+            }
             let start = Self.skipBlanks(bytes, from: colon + 1)
             let stop = Self.endOfValue(bytes, from: start)
             let value = bytes[start..<stop]
@@ -111,7 +120,8 @@ package struct Redactor: Sendable {
             }
             let isSecret =
                 leavesOutParameters && Self.parameters.contains(member)
-                || isSensitive(member) || member == "value" && named.contains(depth)
+                || isSensitive(member)
+                || member == "value" && (telling != nil || named.contains(depth))
             guard isSecret, !Self.isFlag(value) else { continue }
             result += Array(": \"\(Self.mark)\"".utf8)
             count += 1
