@@ -70,7 +70,7 @@ struct ConfigQuantityTests {
         "every number of the schema is refused outside its range, whatever it is",
         arguments: [
             "9223372036854775807", "9223372036854775808", "-9223372036854775809", "1e400", "nan",
-            "-0",
+            "-0", "+1", "+100",
             "9223372036854775807h", "9223372036854775807 GiB", "-1s", ".inf", "0x7fffffffffffffff",
             "99999999999999999999999999999999999999999999999999",
         ])

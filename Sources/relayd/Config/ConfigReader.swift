@@ -84,11 +84,13 @@ extension ConfigReader where Value == Bool {
 }
 
 extension ConfigReader where Value == Int {
-    /// A whole number.
+    /// A whole number: digits, as in a duration or a size; no sign, which has no meaning here.
     package static func count(_ range: ClosedRange<Int>) -> ConfigReader {
         let expected = "a whole number from \(range.lowerBound) to \(range.upperBound)"
         return scalar(expected: expected, mayBeQuoted: false) { text throws(Refusal) in
-            guard let number = Int(text), range.contains(number) else { throw Refusal() }
+            guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(text),
+                range.contains(number)
+            else { throw Refusal() }
             return number
         }
     }
