@@ -51,6 +51,8 @@ let package = Package(
     targets: [
         // "Did you mean …?" for whatever people type.
         .target(name: "DidYouMean", swiftSettings: settings),
+        // Which addresses a host has, without waiting on an event loop.
+        .target(name: "HostNames", dependencies: [nioCore, nioPosix], swiftSettings: settings),
         // What the bytes mean. Values only: no sockets, clocks or logs.
         .target(
             name: "SDLProtocol", dependencies: ["DidYouMean", nioCore], swiftSettings: settings),
@@ -65,14 +67,14 @@ let package = Package(
         .target(
             name: "AccessoryLinks",
             dependencies: [
-                "SimulatedAccessory", "CLibUSB", "CShims", "DidYouMean", nioCore, nioPosix,
-                nioLocks, logging,
+                "SimulatedAccessory", "CLibUSB", "CShims", "DidYouMean", "HostNames", nioCore,
+                nioPosix, nioLocks, logging,
             ],
             swiftSettings: settings),
         // Who gets which frame.
         .target(
             name: "RelayCore",
-            dependencies: ["SDLProtocol", "DidYouMean", nioCore, nioPosix, logging],
+            dependencies: ["SDLProtocol", "DidYouMean", "HostNames", nioCore, nioPosix, logging],
             swiftSettings: settings),
         // What the tool may ask the daemon: routes and their JSON.
         .target(name: "ControlAPI", exclude: ["API.md"], swiftSettings: settings),
@@ -123,6 +125,9 @@ let package = Package(
             ],
             swiftSettings: daemonSettings),
         .testTarget(name: "DidYouMeanTests", dependencies: ["DidYouMean"], swiftSettings: settings),
+        .testTarget(
+            name: "HostNamesTests", dependencies: ["HostNames", nioCore, nioPosix],
+            swiftSettings: settings),
         .testTarget(
             name: "SDLProtocolTests",
             dependencies: ["SDLProtocol", "RelayTesting", nioCore],

@@ -1,10 +1,10 @@
-// Finds the address behind the name of a host without holding up an event loop. Used by
-// `AppListener`.
+// Finds the one address behind a host that relayd listens on, in a time that is known beforehand. Used
+// by `AppListener`.
 
+import HostNames
 package import NIOCore
-import NIOPosix
 
-/// Names into addresses, on a thread that may block.
+/// Names into addresses, with a limit to the waiting.
 package enum HostLookup {
     /// Longest wait for a name server. The resolver itself would take up to half a minute.
     package static let patience = TimeAmount.seconds(5)
@@ -19,15 +19,11 @@ package enum HostLookup {
             try SocketAddress.makeAddressResolvingHost($0.host, port: $0.port)
         }
     ) async throws -> SocketAddress {
-        if let literal = try? SocketAddress(ipAddress: place.host, port: place.port) {
-            return literal
-        }
+        if let known = HostName.known(place.host, port: place.port)?.first { return known }
         let promise = loop.makePromise(of: SocketAddress.self)
         // Whoever comes second finds the promise fulfilled and changes nothing.
         let limit = loop.scheduleTask(in: patience) { promise.fail(TimedOut(host: place.host)) }
-        NIOThreadPool.singleton.submit { _ in
-            promise.completeWith(Result { try resolve(place) })
-        }
+        HostName.asking(on: loop) { try resolve(place) }.cascade(to: promise)
         defer { limit.cancel() }
         return try await promise.futureResult.get()
     }

@@ -74,19 +74,23 @@ struct ReachableAddressesTests {
 struct HostLookupTests {
     private let loop = MultiThreadedEventLoopGroup.singleton.next()
 
-    @Test("an address is taken as it is, without asking anybody")
+    @Test("an address is taken as it is, and localhost is this machine, without asking anybody")
     func literal() async throws {
-        for host in ["127.0.0.1", "::1"] {
+        for (host, address) in [
+            ("127.0.0.1", "127.0.0.1"), ("::1", "::1"), ("localhost", "127.0.0.1"),
+        ] {
             let found = try await HostLookup.address(
                 of: .init(host: host, port: 7), on: loop, resolve: { _ in throw Unexpected() })
-            #expect(found.ipAddress == host && found.port == 7)
+            #expect(found.ipAddress == address && found.port == 7)
         }
     }
 
     @Test("a name is looked up on a thread that may block, which no event loop is")
     func name() async throws {
         let loop = loop
-        let found = try await HostLookup.address(of: .init(host: "localhost", port: 7), on: loop) {
+        let found = try await HostLookup.address(
+            of: .init(host: "bench.local", port: 7), on: loop, within: .minutes(1)
+        ) {
             #expect(!loop.inEventLoop)
             return try SocketAddress(ipAddress: "127.0.0.1", port: $0.port)
         }

@@ -157,9 +157,7 @@ import relayd
         let half = try test.connect()
         test.send("GET /v1/status HTT", to: half)
         let greedy = try test.connect()
-        let flooding = NIOThreadPool.singleton.runIfActive(
-            eventLoop: MultiThreadedEventLoopGroup.singleton.any()
-        ) {
+        async let flooding: Void = blocking {
             // Asks for more than all buffers hold and reads none of it, until it is cut off.
             let request = String(repeating: "GET / HTTP/1.1\r\nHost: relayd\r\n\r\n", count: 100)
             for _ in 0..<100 { test.send(request, to: greedy) }
@@ -168,7 +166,7 @@ import relayd
 
         await group.triggerGracefulShutdown()
         try await running
-        try await flooding.get()
+        try await flooding
         for descriptor in [idle, half, greedy] {
             #expect(test.readToEnd(descriptor) != nil)
             close(descriptor)
@@ -220,7 +218,7 @@ import relayd
             _ = await running.result
             // A server that forgot one would leave it waiting: `connect` gives 30 s, then this is nil.
             for client in clients {
-                let rest = try await NIOThreadPool.singleton.runIfActive { test.readToEnd(client) }
+                let rest = try await blocking { test.readToEnd(client) }
                 #expect(rest == "")
                 close(client)
             }
@@ -237,7 +235,7 @@ import relayd
         defer { close(early) }
         test.send("GET / HTTP/1.1\r\nHost: relayd\r\nConnection: close\r\n\r\n", to: early)
         let running = Task { try await server.run() }
-        let answer = try await NIOThreadPool.singleton.runIfActive { test.readToEnd(early) }
+        let answer = try await blocking { test.readToEnd(early) }
         #expect(answer?.hasPrefix("HTTP/1.1 200") == true)
         running.cancel()
         _ = await running.result

@@ -157,7 +157,7 @@ struct ControlTestServer {
 
     /// What comes until `words` have come.
     func read(_ descriptor: Int32, until words: String) async throws -> String {
-        try await NIOThreadPool.singleton.runIfActive {
+        try await blocking {
             var bytes: [UInt8] = []
             var buffer = [UInt8](repeating: 0, count: 65_536)
             while true {
@@ -194,7 +194,7 @@ struct ControlTestServer {
     /// - Parameter port: Of the dashboard; nil for the Unix socket.
     func exchange(_ text: String, port: Int? = nil) async throws -> String {
         let test = self
-        return try await NIOThreadPool.singleton.runIfActive {
+        return try await blocking {
             let descriptor = try port.map(Self.connect(toPort:)) ?? test.connect()
             defer { close(descriptor) }
             test.send(text, to: descriptor)

@@ -50,7 +50,7 @@ struct DashboardServerTests {
                 ["\(method) \(path) HTTP/1.1", "Host: \(host ?? "127.0.0.1:\(port)")"]
                 + headers + ["Connection: close", "", ""]
             let browser = self
-            return try await NIOThreadPool.singleton.runIfActive {
+            return try await blocking {
                 let descriptor = try browser.connect()
                 defer { close(descriptor) }
                 browser.test.send(lines.joined(separator: "\r\n"), to: descriptor)
@@ -335,14 +335,14 @@ struct DashboardServerTests {
         defer { close(descriptor) }
         test.send(
             "GET /v1/messages/stream?last=1 HTTP/1.1\r\nHost: localhost\r\n\r\n", to: descriptor)
-        let first = try await NIOThreadPool.singleton.runIfActive {
+        let first = try await blocking {
             var byte: UInt8 = 0
             return recv(descriptor, &byte, 1, 0)
         }
         #expect(first == 1)
         await group.triggerGracefulShutdown()
         try await running
-        let rest = try await NIOThreadPool.singleton.runIfActive { test.readToEnd(descriptor) }
+        let rest = try await blocking { test.readToEnd(descriptor) }
         #expect(rest?.contains("\"instance\"") == true)
     }
 

@@ -1,4 +1,5 @@
 import Glibc
+import HostNames
 import NIOCore
 import NIOPosix
 import Synchronization
@@ -10,8 +11,8 @@ import Synchronization
 final class NameLookup: Sendable {
     private let host: String
     private let port: Int
-    /// What the host is when its name is an address already.
-    private let literal: SocketAddress?
+    /// What needs no lookup.
+    private let known: [SocketAddress]?
     private let underWay = Mutex<EventLoopFuture<[SocketAddress]>?>(nil)
     private let latest = Mutex<[SocketAddress]>([])
 
@@ -20,21 +21,19 @@ final class NameLookup: Sendable {
     init(host: String, port: Int) {
         self.host = host
         self.port = port
-        literal = try? SocketAddress(ipAddress: host, port: port)
+        known = HostName.known(host, port: port)
     }
 
     /// - Returns: In the system's order of preference; fails with `Unknown`.
     func addresses(on loop: any EventLoop) -> EventLoopFuture<[SocketAddress]> {
-        if let literal {
-            latest.withLock { $0 = [literal] }
-            return loop.makeSucceededFuture([literal])
+        if let known {
+            latest.withLock { $0 = known }
+            return loop.makeSucceededFuture(known)
         }
         return underWay.withLock { underWay in
             if let underWay { return underWay }
             let (host, port) = (host, port)
-            let found = NIOThreadPool.singleton.runIfActive(eventLoop: loop) {
-                try Self.lookUp(host, port)
-            }
+            let found = HostName.asking(on: loop) { try Self.lookUp(host, port) }
             underWay = found
             found.whenComplete { result in
                 self.underWay.withLock { $0 = nil }
