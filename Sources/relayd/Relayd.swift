@@ -32,6 +32,7 @@ package struct Relayd: AsyncParsableCommand {
         } catch {
             Self.complain(error.description)
             SystemdNotifier.failed(error.description)
+            WaitingClients.sendAway(because: error.description)
             throw ExitCode(ConfigErrors.exitCode)
         }
         let outputs = LoggingSetup.bootstrap(effective.config.log, environment: environment)

@@ -62,4 +62,27 @@ struct SocketActivationTests {
             #expect(try await process.ended() == .exited(78))
         }
     }
+
+    @Test(
+        "who waits for a relayd that does not start is not left on the socket, but told why",
+        .enabled(if: access(activator, X_OK) == 0, "there is no systemd-socket-activate"))
+    func refusedConfiguration() async throws {
+        try await TemporaryDirectory.run { directory in
+            let control = directory.file("control.sock")
+            let process = try await ChildProcess.start(
+                Self.activator,
+                [
+                    "--listen=\(control)", "--fdname=control", Program.relayd.path(),
+                    "--accessory", "nonsense:",
+                ], environment: Program.environment())
+            try await process.errors.first(containing: "Listening on \(control)")
+            let answer = try await ControlRequest.get(Routes.status, at: control)
+            let refusal = try APICoding.decode(APIError.self, from: answer.body).error
+            #expect(refusal.code == .conflict)
+            #expect(
+                refusal.message.hasPrefix("relayd does not start: ")
+                    && refusal.message.contains("nonsense"))
+            #expect(try await process.ended() == .exited(78))
+        }
+    }
 }

@@ -1,0 +1,61 @@
+// Ends the connections that wait on systemd's sockets for a relayd that will not run. Used by
+// `Relayd` when its configuration is refused.
+
+import CSystemd
+import ControlAPI
+import Glibc
+
+/// Whoever connected before relayd was there.
+///
+/// systemd starts relayd as long as somebody waits on a socket it listens on. A relayd that leaves them
+/// there is started again at once, until the limit of the unit is reached, and then the sockets are
+/// gone, too.
+enum WaitingClients {
+    /// More than wait on a bench; whoever is left starts relayd once more.
+    private static let maximumClients = 1_000
+    /// How long a client of the control socket may take to send its request. An answer that is sent to
+    /// one that is still writing would be lost.
+    private static let patienceMilliseconds: CInt = 200
+
+    /// Accepts and closes what waits. relayctl is told why; for an app there is no such word.
+    static func sendAway(because reason: String) {
+        let answer = answer(reason)
+        let count = sd_listen_fds(0)
+        guard count > 0 else { return }
+        // SD_LISTEN_FDS_START: behind standard input, output and error.
+        for socket in 3..<3 + count {
+            let isControl = InheritedSockets.isListening(socket, .unix)
+            guard isControl || InheritedSockets.isListening(socket, .tcp) else { continue }
+            for _ in 0..<maximumClients {
+                guard isReady(socket, within: 0) else { break }
+                let client = accept(socket, nil, nil)
+                guard client >= 0 else { break }
+                if isControl { tell(client, answer) }
+                close(client)
+            }
+        }
+    }
+
+    private static func tell(_ client: CInt, _ answer: [UInt8]) {
+        guard isReady(client, within: patienceMilliseconds) else { return }
+        // A request of relayctl's is one of these at most.
+        var request = [UInt8](repeating: 0, count: 16_384)
+        guard recv(client, &request, request.count, 0) > 0 else { return }
+        _ = send(client, answer, answer.count, CInt(MSG_NOSIGNAL))
+    }
+
+    private static func isReady(_ descriptor: CInt, within milliseconds: CInt) -> Bool {
+        var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return poll(&wanted, 1, milliseconds) > 0
+    }
+
+    private static func answer(_ reason: String) -> [UInt8] {
+        let message = "relayd does not start: \(reason)"
+        let body = (try? APICoding.encode(APIError(.conflict, message))) ?? []
+        let head = [
+            "HTTP/1.1 409 Conflict", "Content-Type: application/json",
+            "Content-Length: \(body.count)", "Connection: close", "", "",
+        ]
+        return Array(head.joined(separator: "\r\n").utf8) + body
+    }
+}
