@@ -79,6 +79,8 @@ struct SocketActivationTests {
             let answer = try await ControlRequest.get(Routes.status, at: control)
             let refusal = try APICoding.decode(APIError.self, from: answer.body).error
             #expect(refusal.code == .conflict)
+            // By this relayctl knows that it is relayd who speaks.
+            #expect(answer.headers.contains("Server: relayd/\(Version.current)"))
             #expect(
                 refusal.message.hasPrefix("relayd does not start: ")
                     && refusal.message.contains("nonsense"))

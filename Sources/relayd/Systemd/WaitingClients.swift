@@ -53,7 +53,8 @@ enum WaitingClients {
         let message = "relayd does not start: \(reason)"
         let body = (try? APICoding.encode(APIError(.conflict, message))) ?? []
         let head = [
-            "HTTP/1.1 409 Conflict", "Content-Type: application/json",
+            "HTTP/1.1 409 Conflict", "Server: relayd/\(Version.current)",
+            "Content-Type: application/json",
             "Content-Length: \(body.count)", "Connection: close", "", "",
         ]
         return Array(head.joined(separator: "\r\n").utf8) + body
