@@ -117,8 +117,6 @@ function facts(element, app, report) {
   rebuild(element, rows, () => rows.flatMap(([name, value]) => [h('dt', { text: name }), h('dd', { text: value })]));
 }
 
-const words = (code) => code.toLowerCase().replaceAll('_', ' ');
-
 function streams(element, services, measured = new Map()) {
   const media = services.filter((one) => one.service === 'video' || one.service === 'audio').map((one) => {
     const now = measured.get(`${one.session}/${one.service}`);

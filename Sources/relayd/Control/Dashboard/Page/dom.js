@@ -103,9 +103,9 @@ export function many(value, word, plural = `${word}s`) {
   return `${count(value)} ${value === 1 ? word : plural}`;
 }
 
-/** A word of the API for people: "waiting for head unit" of "waiting_for_head_unit". */
+/** A word of the API, or of a head unit, for people: "not audible" of "NOT_AUDIBLE". */
 export function words(word) {
-  return word.replaceAll('_', ' ');
+  return word.toLowerCase().replaceAll('_', ' ');
 }
 
 export function cut(text, length) {
