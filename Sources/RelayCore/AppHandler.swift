@@ -44,6 +44,8 @@ final class AppHandler: ChannelInboundHandler {
     private var isBehind = false
     /// The connection is closed, or about to be; frames that came before are still passed on.
     private var hasEnded = false
+    /// Until when its last words are paced after it has gone.
+    private var lastWordsUntil: NIODeadline?
     private var context: ChannelHandlerContext?
 
     /// Why the app is not read at the moment.
@@ -89,10 +91,20 @@ final class AppHandler: ChannelInboundHandler {
     func channelInactive(context: ChannelHandlerContext) {
         lingering.cancel()
         stopWaiting()
-        // Whole frames that arrived before the end are still the app's word.
-        pump(now: switchboard.loop.now)
+        // Whole frames that arrived before the end are still the app's word, as fast as the head
+        // unit takes them: it would end the session for a flood, and not hear them at all.
+        switchboard.beginRead()
+        lastWordsUntil = switchboard.now + Self.lastWordsPatience
+        pump(now: switchboard.now)
         leave()
+        switchboard.endRead()
+        // Nobody waits for it to read any more.
+        if self.context != nil { switchboard.appDrained(self) }
     }
+
+    /// How long the last words of an app that sent too fast may take. Its session stays as long, and
+    /// its app ID with it; libraries come back after a second or more.
+    static let lastWordsPatience: TimeAmount = .seconds(2)
 
     private func stopWaiting() {
         hasEnded = true
@@ -104,7 +116,7 @@ final class AppHandler: ChannelInboundHandler {
 
     /// After the last frame; the end itself may come while frames are being passed on.
     private func leave() {
-        guard hasEnded, !isPumping, context != nil else { return }
+        guard hasEnded, !isPumping, pauses.isEmpty, context != nil else { return }
         context = nil
         switchboard.appDisconnected(self, reason: closeReason ?? .byApp)
     }
@@ -117,6 +129,10 @@ final class AppHandler: ChannelInboundHandler {
     func close(_ reason: CloseReason) {
         guard let context, closeReason == nil else { return }
         closeReason = reason
+        guard !hasEnded else {
+            pauses = []
+            return leave()
+        }
         context.flush()
         // The flush may have found that the app is gone.
         guard self.context != nil else { return }
@@ -183,25 +199,28 @@ final class AppHandler: ChannelInboundHandler {
     private var refused: Frame?
 
     private func nextFrame(now: NIODeadline) throws(FrameError) -> Frame? {
-        var next = refused.take()
-        if next == nil { next = try decoder.next() }
-        guard let frame = next else { return nil }
-        // After the app's end nothing is left to be paced.
-        guard
-            frame.service.isStream || hasEnded
-                || switchboard.allows(frame, of: self, or: &rateGuard)
-        else {
+        while true {
+            var next = refused.take()
+            if next == nil { next = try decoder.next() }
+            guard let frame = next else { return nil }
+            if frame.service.isStream || switchboard.allows(frame, of: self, or: &rateGuard) {
+                return frame
+            }
+            if let lastWordsUntil, lastWordsUntil <= now {
+                counters.received(frame.wire.readableBytes)
+                switchboard.dropLastWord(frame, of: self)
+                continue
+            }
             refused = frame
             pause(.rate)
             switchboard.paced(self, until: rateGuard.nextSlot(after: now))
             return nil
         }
-        return frame
     }
 
-    /// An app that is gone has nothing to wait for: what it said last goes before its farewell.
+    /// An app that is gone need not wait for the link: what it said last goes before its farewell.
     func pause(_ reason: Pauses) {
-        guard !hasEnded else { return }
+        guard !hasEnded || reason == .rate else { return }
         pauses.insert(reason)
         stallWatch.cancel()
     }
@@ -243,7 +262,7 @@ final class AppHandler: ChannelInboundHandler {
     }
 
     /// The socket takes no more for now.
-    var isBlocked: Bool { context.map { !$0.channel.isWritable } ?? false }
+    var isBlocked: Bool { !hasEnded && (context.map { !$0.channel.isWritable } ?? false) }
 
     /// What there is to say of its reading.
     var sight: FlowControl<AppHandler>.Sight {

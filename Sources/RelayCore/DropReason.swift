@@ -27,6 +27,8 @@ package enum DropReason: Hashable, Sendable {
     case messageTooLarge
     /// A frame larger than the head unit takes.
     case frameTooLarge
+    /// An app sent faster than the head unit stands, and left before it was its turn.
+    case leftTooFast
 }
 
 extension DropReason: CustomStringConvertible {
@@ -45,6 +47,8 @@ extension DropReason: CustomStringConvertible {
         case .emptyMessage: "first frame of a message of 0 bytes"
         case .messageTooLarge: "message larger than apps.message_limit"
         case .frameTooLarge: "frame larger than the head unit takes (mtu)"
+        case .leftTooFast:
+            "the app left with more to say than apps.frames_per_second lets through in 2 s"
         }
     }
 }

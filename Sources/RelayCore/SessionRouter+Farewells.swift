@@ -157,6 +157,7 @@ extension SessionRouter {
     mutating func receiveEndAnswer(_ frame: Frame) -> Decision {
         let session = frame.sessionID
         guard let farewell = farewells[session], farewell.step == .ending else {
+            if routes[session].mayEndWithFormer { return endedWithFormer(frame) }
             // Of a session that has ended, whoever has the number now.
             return .drop(.lateWords(session))
         }
@@ -177,6 +178,19 @@ extension SessionRouter {
             routes[session].phase = isRefused && wasAsked ? .open : .ended
         }
         return wasAsked ? .toApp(owner) : .drop(.farewell(session))
+    }
+
+    /// The answer to the EndService of the number's former session, which came after the grant of this
+    /// one: the head unit has ended this one, unless it refused.
+    private mutating func endedWithFormer(_ frame: Frame) -> Decision {
+        let session = frame.sessionID
+        routes[session].mayEndWithFormer = false
+        guard frame.controlType == .endServiceACK, routes[session].phase == .open,
+            let owner = routes[session].owner
+        else { return .drop(.lateWords(session)) }
+        actions.append(.purge(session))
+        routes[session].phase = .ended
+        return .toApp(owner)
     }
 
     /// The app's own EndService was refused: relayd knows the hash.

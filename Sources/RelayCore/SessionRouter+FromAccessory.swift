@@ -35,9 +35,7 @@ extension SessionRouter {
             answered(request)
             return .drop(.farewell(session))
         }
-        let isRecent =
-            routes[session].formerEnd.map { now - $0 < configuration.lateWordsWindow } ?? false
-        guard isRecent else {
+        guard isRecentlyEnded(session) else {
             routes[session].formerEnd = nil
             routes[session].isWatched = ownRequests.owes(session)
             return nil
@@ -47,6 +45,11 @@ extension SessionRouter {
         // say in one that is over. Of messages in several frames it cuts the number to 8 bits.
         guard frame.type == .single, frame.messageID == 0 else { return nil }
         return .drop(.lateWords(session))
+    }
+
+    /// The number's former session may still be spoken of.
+    private func isRecentlyEnded(_ session: UInt8) -> Bool {
+        routes[session].formerEnd.map { now - $0 < configuration.lateWordsWindow } ?? false
     }
 
     private mutating func receiveControlFromAccessory(_ frame: Frame) -> Decision {
@@ -93,7 +96,7 @@ extension SessionRouter {
             return .toApp(owner)
         }
         guard session != 0 else { return .drop(.noSuchSession(0)) }
-        let (app, isDue) = starts.takeAnswer(at: now)
+        let (app, isDue) = starts.takeAnswer(frame, at: now)
         defer {
             takeTurns()
             sendNextStart(at: now)
@@ -147,7 +150,10 @@ extension SessionRouter {
             return .toApp(owner)
         }
         if session != 0, routes[session].phase == .farewell { return .drop(.farewell(session)) }
-        let (app, _) = starts.takeAnswer(at: now)
+        // Some head units refuse with a number; but not with one whose app asked for protection a
+        // moment ago and left.
+        if session != 0, isRecentlyEnded(session) { return .drop(.lateWords(session)) }
+        let (app, _) = starts.takeAnswer(frame, at: now)
         defer {
             takeTurns()
             sendNextStart(at: now)

@@ -100,6 +100,9 @@ package struct SessionRouter<App: Hashable> {
         var maximumPayload: UInt32 = .max
         /// When the number's former session ended, for late words.
         var formerEnd: NIODeadline?
+        /// EndService of the former session is unanswered: the head unit had ended that one by
+        /// itself, and may take it for the end of this one.
+        var mayEndWithFormer = false
     }
 
     struct AppState {
@@ -124,14 +127,17 @@ extension SessionRouter {
     }
 
     /// The session's number is free: nothing is known of it but that late words may come.
-    mutating func release(_ session: UInt8) {
+    ///
+    /// - Parameter isAnswered: The head unit has ended the session because it was told to, behind
+    ///   all that it had to answer.
+    mutating func release(_ session: UInt8, isAnswered: Bool = true) {
         if let owner = routes[session].owner {
             apps[owner]?.sessions.removeAll { $0 == session }
         }
         grants[session] = nil
         farewells[session] = nil
         heartbeats[session] = nil
-        ownRequests.forgetEnds(of: session)
+        if isAnswered { ownRequests.forgetEnds(of: session) }
         let hadLife = routes[session].phase != .free
         let formerEnd = hadLife ? now : routes[session].formerEnd
         routes[session] = Route()

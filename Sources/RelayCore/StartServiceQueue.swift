@@ -7,7 +7,8 @@ import SDLProtocol
 ///
 /// An answer names nobody, so it belongs to the request sent longest ago. When one is given up, its
 /// answer may still come, and must not be taken for the answer to another. But one grant is as good
-/// as another for an equal request: who waits gets it, and the grant that comes too many is ended.
+/// as another for a request that asks for the same: who waits gets it, and the grant that comes too
+/// many is ended.
 struct StartServiceQueue<App: Hashable> {
     struct Request {
         var app: App
@@ -79,15 +80,29 @@ struct StartServiceQueue<App: Hashable> {
 
     /// Whose answer has come: `app` is nil when nobody waits for it any more, `isDue` is false when
     /// none was expected at all.
-    mutating func takeAnswer(at now: NIODeadline) -> (app: App?, isDue: Bool) {
+    mutating func takeAnswer(
+        _ answer: Frame, at now: NIODeadline
+    ) -> (app: App?, isDue: Bool) {
         givenUp.removeAll { $0.expectedUntil <= now }
-        if let late = givenUp.first, sent?.app == nil || sent?.frame != late.frame {
-            givenUp.removeFirst()
+        if !givenUp.isEmpty, !isGoodForWaiting(answer) {
+            // A grant of v5 answers a request for it, where there is one.
+            let isNewer = answer.version >= 5
+            let late = givenUp.firstIndex { !isNewer || $0.frame.asksForVersion5 } ?? 0
+            givenUp.remove(at: late)
             hasTakenLateAnswer = true
             return (nil, true)
         }
         guard let answered = sent.take() else { return (nil, false) }
         return (answered.app, true)
+    }
+
+    /// Whether the app that waits can take the answer for its own, although others are due.
+    private func isGoodForWaiting(_ answer: Frame) -> Bool {
+        guard let sent, sent.app != nil, let late = givenUp.first else { return false }
+        if sent.frame.asksForSame(as: late.frame) { return true }
+        // A grant of v4 or less has no parameters: whoever asks for no more can use it.
+        return answer.controlType == .startServiceACK && answer.version < 5
+            && !sent.frame.asksForVersion5
     }
 
     /// The request whose answer did not come in time.
@@ -108,5 +123,16 @@ struct StartServiceQueue<App: Hashable> {
         let late = waitingRequests.filter { $0.holdUntil <= now }
         waitingRequests.removeAll { $0.holdUntil <= now }
         return late
+    }
+}
+
+extension Frame {
+    /// Of a StartService: the head unit is to speak v5 if it can (SDL protocol spec, "Version
+    /// negotiation").
+    fileprivate var asksForVersion5: Bool { version >= 5 || payloadBytes > 0 }
+
+    /// The version of the header alone makes no difference to the answer.
+    fileprivate func asksForSame(as other: Frame) -> Bool {
+        self == other || asksForVersion5 && other.asksForVersion5 && payload == other.payload
     }
 }

@@ -199,6 +199,12 @@ extension Switchboard {
         return rates.allow(session, limit: configuration.framesPerSecond, at: now)
     }
 
+    /// The app is gone, and was too fast for the head unit to hear all it said.
+    func dropLastWord(_ frame: Frame, of app: AppHandler) {
+        tap.record(frame, .fromApp, app: app.id, time: time, fate: .dropped(.leftTooFast))
+        refused(frame, of: app, because: .leftTooFast)
+    }
+
     /// Connected, and has not sent one frame for as long as it may.
     func silent(_ app: AppHandler) {
         hit(.silentTimeout, at: .now())

@@ -88,7 +88,7 @@ struct SessionRouterTests {
         let bench = Bench()
         for app in ["music", "maps"] { bench.router.connect(app) }
         _ = bench.app("music", says: .startService())
-        _ = bench.app("maps", says: .startService(headerVersion: 5))
+        _ = bench.app("maps", says: .startServiceV4())
         bench.pass(.seconds(20))
         _ = bench.actions()
         #expect(bench.accessory(says: .startServiceACK(session: 1)) == .drop(.lateAnswer))
@@ -100,7 +100,7 @@ struct SessionRouterTests {
         let bench = Bench()
         for app in ["music", "maps", "news"] { bench.router.connect(app) }
         _ = bench.app("music", says: .startService())
-        _ = bench.app("maps", says: .startService(headerVersion: 5))
+        _ = bench.app("maps", says: .startServiceV4())
         _ = bench.app("news", says: .startService())
         bench.pass(.seconds(20))  // Music's request was lost; maps' goes out.
         #expect(bench.accessory(says: .startServiceACK(session: 1)) == .drop(.lateAnswer))

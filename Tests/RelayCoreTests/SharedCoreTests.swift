@@ -205,10 +205,7 @@ extension SharedCoreTests {
         "random lives and deaths: every file is of one app, every answer its asker's",
         arguments: 1...12)
     func random(seed: Int) throws {
-        var habits = SDLCoreHabits()
-        habits.lateAnswerChance = 0
-        habits.lateRefusalChance = 0
-        let bench = try Bench(seed: UInt64(seed), habits: habits)
+        let bench = try Bench(seed: UInt64(seed))
         var random = SeededGenerator(seed: UInt64(seed))
         var apps: [(app: SharedApp, number: Int, requests: Int32)] = []
         var count = 0

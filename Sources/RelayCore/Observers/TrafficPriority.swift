@@ -56,7 +56,7 @@ extension DropReason {
         case .farewell, .lateWords: .debug
         case .secondaryTransport, .lateAnswer, .sessionOver: .info
         case .notItsSession, .noSuchSession, .noLink, .queueFull, .emptyMessage, .messageTooLarge,
-            .frameTooLarge:
+            .frameTooLarge, .leftTooFast:
             .warning
         }
     }

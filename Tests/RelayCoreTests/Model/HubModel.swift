@@ -76,12 +76,11 @@ struct HubModel {
     var lives = [Int?](repeating: nil, count: 256)
     /// Lives that one side has ended.
     var ended: Set<Int> = []
-    /// Lives of surplus grants that were given back.
+    /// Of them, those that the head unit has ended by itself: it hears no more of them.
+    var endedByHeadUnit: Set<Int> = []
     var isLinkUp = false
     /// Bytes on the line may be lost or invented.
     var isLossy = false
-    /// Lives that the head unit ended as a flood.
-    var flooded: Set<Int> = []
     var now = NIODeadline.uptimeNanoseconds(0)
     var strays = 0
 
@@ -170,6 +169,12 @@ struct HubModel {
         }
         // It answers heartbeats in an app's place where it is told to.
         if frame.controlType == .heartbeatACK { return }
+        // It ends what a former owner of the number has left half, before the new one can go on.
+        if frame.type == .consecutive, frame.info == 0,
+            RPCHeader(frame.payload)?.functionID == HalfMessages.Half.endingFunctionID
+        {
+            return
+        }
         fail(.wrongSession, "on the link in session of app \(number), who did not say it: \(frame)")
     }
 
@@ -177,7 +182,7 @@ struct HubModel {
         of app: App, before count: Int, _ end: Frame, _ lane: Lane
     ) {
         // Who is closed by others loses what it was held back with.
-        guard !app.mayBeClosed else { return }
+        guard !app.mayBeClosed, !endedByHeadUnit.contains(lane.life) else { return }
         for (other, frames) in app.lanes where other.life == lane.life {
             guard let order = app.order[other]?.first, order < count, let frame = frames.first,
                 frame != end
@@ -261,7 +266,12 @@ struct HubModel {
         }
         let owner = ownerOfLife[life]
         let isEnd = frame.controlType == .endService && frame.service == .rpc
-        defer { if isEnd { ended.insert(life) } }
+        defer {
+            if isEnd {
+                ended.insert(life)
+                endedByHeadUnit.insert(life)
+            }
+        }
         guard let number else {
             guard let owner, let app = apps[owner], app.isConnected, !app.mayBeClosed,
                 !ended.contains(life), !isLossy, lives[Int(frame.sessionID)] == life,

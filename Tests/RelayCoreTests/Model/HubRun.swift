@@ -82,6 +82,7 @@ extension HubWorld {
         try openLink()
         flow()
         // A paced app needs some seconds.
+        for _ in 0..<60 where apps.contains(where: \.hasMore) { pass(.seconds(1)) }
         pass(.seconds(8))
         flow()
         model.checkAllHasGoneOut()

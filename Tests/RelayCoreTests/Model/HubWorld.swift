@@ -144,6 +144,8 @@ final class HubWorld {
             // A slow line goes on all the time.
             if setting.passBytes != nil, link?.isIdle == false {
                 next = min(next, loop.now + .milliseconds(5))
+            } else if apps.contains(where: \.hasMore) {
+                next = min(next, loop.now + .milliseconds(100))
             }
             loop.advanceTime(to: max(next, loop.now + .nanoseconds(1)))
             core.advance(to: loop.now)

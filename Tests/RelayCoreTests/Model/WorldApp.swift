@@ -92,6 +92,9 @@ final class WorldApp {
         outbound.writeImmutableBuffer(bytes)
     }
 
+    /// It has said more than the hub has read.
+    var hasMore: Bool { outbound.readableBytes > 0 }
+
     /// Gets so many bytes onto the way, if the hub reads.
     func push(_ limit: Int) {
         var left = min(limit, outbound.readableBytes)

@@ -301,7 +301,7 @@ extension AdviceRules {
                 "the head unit offered a second transport; relayd took the offer out",
                 isAboutLink: true)
         case .noSuchSession, .farewell, .noLink, .lateAnswer, .queueFull, .sessionOver, .lateWords,
-            .emptyMessage, .messageTooLarge, .frameTooLarge:
+            .emptyMessage, .messageTooLarge, .frameTooLarge, .leftTooFast:
             break
         }
     }

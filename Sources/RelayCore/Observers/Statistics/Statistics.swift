@@ -145,6 +145,7 @@ extension DropReason {
         case .emptyMessage: "empty_message"
         case .messageTooLarge: "message_too_large"
         case .frameTooLarge: "frame_too_large"
+        case .leftTooFast: "left_too_fast"
         }
     }
 }
