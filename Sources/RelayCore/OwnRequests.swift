@@ -23,9 +23,11 @@ struct OwnRequests {
         var expectedUntil: NIODeadline?
     }
 
-    /// How long the refusal of an ended half message is expected: its correlation ID is the app's,
-    /// which may use it again. Measured with sdl_core 8.2.0: 61 ms at most, on a link in no hurry.
-    static let endPatience = TimeAmount.seconds(5)
+    /// How long the refusal of an ended half message is expected, unless the head unit acknowledges
+    /// the end of the session before: the correlation ID is the app's, which may use it again.
+    /// Measured with sdl_core 8.2.0: 61 ms at most, on a link in no hurry; a slow link holds the
+    /// frame for longer than that.
+    static let endPatience = TimeAmount.seconds(30)
 
     /// Unanswered requests remembered of a session; the oldest is forgotten first.
     static let limitPerSession = 16
@@ -43,8 +45,9 @@ struct OwnRequests {
         requests.append(request)
     }
 
-    /// The session is over. Ends of half messages have the correlation IDs of their app, which the
-    /// next one may use as well; sdl_core answers them before it ends the session or not at all.
+    /// The head unit has acknowledged the end of the session. Ends of half messages have the
+    /// correlation IDs of their app, which the next one may use as well; sdl_core answers them before
+    /// it acknowledges, or not at all. Where it ends a session by itself, it answers afterwards.
     mutating func forgetEnds(of session: UInt8) {
         requests.removeAll { $0.session == session && $0.kind != .unregister }
     }
@@ -75,8 +78,17 @@ extension OwnRequests.Request {
         switch kind {
         case .unregister: return function == .unregisterAppInterface
         case .messageEnd(let functionID):
+            // What was ended never succeeds; a success is the answer to another's request.
+            guard !frame.tellsSuccess else { return false }
             return header.functionID == HalfMessages.Half.endingFunctionID
                 || function == .genericResponse || header.functionID == functionID
         }
+    }
+}
+
+extension Frame {
+    /// Of a response: its JSON says that the request has succeeded.
+    fileprivate var tellsSuccess: Bool {
+        String(buffer: payload).filter { !$0.isWhitespace }.contains(#""success":true"#)
     }
 }

@@ -109,7 +109,9 @@ extension SessionRouter {
     package mutating func wrote(_ session: UInt8, at now: NIODeadline) {
         self.now = now
         guard let farewell = farewells[session] else { return }
-        if farewell.ownEnd == nil || routes[session].owner == nil { startPatience(of: session) }
+        // Who waits for the answer to the app's own EndService is the app.
+        let isOwn = farewell.step == .ending && farewell.ownEnd != nil
+        if !isOwn || routes[session].owner == nil { startPatience(of: session) }
         guard farewell.step == .ending else { return }
         farewells[session]?.isEndWritten = true
         sendNextStart(at: now)

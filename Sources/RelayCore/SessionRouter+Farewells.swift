@@ -166,6 +166,7 @@ extension SessionRouter {
             takeTurns()
             sendNextStart(at: now)
         }
+        if !isRefused { ownRequests.forgetEnds(of: session) }
         let wasAsked = farewell.ownEnd != nil
         guard let owner = routes[session].owner else {
             if isRefused, wasAsked { endInstead(session) } else { release(session) }

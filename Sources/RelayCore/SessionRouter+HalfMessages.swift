@@ -57,9 +57,10 @@ extension SessionRouter {
             actions.append(.event(.sessionReassigned(from: owner, session: session)))
         }
         if routes[session].phase != .free { actions.append(.purge(session)) }
-        let ending = farewells[session].flatMap { $0.answersHeadUnit ? $0 : nil }
-        release(session, isAnswered: ending == nil)
-        routes[session].mayEndWithFormer = ending?.isEndWritten == true
+        let farewell = farewells[session]
+        release(session)
+        routes[session].mayEndWithFormer =
+            farewell?.answersHeadUnit == true && farewell?.isEndWritten == true
         for half in halves.take(session) where !half.isEncrypted {
             say(endOf: half, of: former, cause: .dropped)
         }

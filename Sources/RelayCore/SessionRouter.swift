@@ -127,17 +127,13 @@ extension SessionRouter {
     }
 
     /// The session's number is free: nothing is known of it but that late words may come.
-    ///
-    /// - Parameter isAnswered: The head unit has ended the session because it was told to, behind
-    ///   all that it had to answer.
-    mutating func release(_ session: UInt8, isAnswered: Bool = true) {
+    mutating func release(_ session: UInt8) {
         if let owner = routes[session].owner {
             apps[owner]?.sessions.removeAll { $0 == session }
         }
         grants[session] = nil
         farewells[session] = nil
         heartbeats[session] = nil
-        if isAnswered { ownRequests.forgetEnds(of: session) }
         let hadLife = routes[session].phase != .free
         let formerEnd = hadLife ? now : routes[session].formerEnd
         routes[session] = Route()

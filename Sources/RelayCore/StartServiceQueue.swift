@@ -84,10 +84,7 @@ struct StartServiceQueue<App: Hashable> {
         _ answer: Frame, at now: NIODeadline
     ) -> (app: App?, isDue: Bool) {
         givenUp.removeAll { $0.expectedUntil <= now }
-        if !givenUp.isEmpty, !isGoodForWaiting(answer) {
-            // A grant of v5 answers a request for it, where there is one.
-            let isNewer = answer.version >= 5
-            let late = givenUp.firstIndex { !isNewer || $0.frame.asksForVersion5 } ?? 0
+        if let late = lateRequest(of: answer) {
             givenUp.remove(at: late)
             hasTakenLateAnswer = true
             return (nil, true)
@@ -96,13 +93,21 @@ struct StartServiceQueue<App: Hashable> {
         return (answered.app, true)
     }
 
-    /// Whether the app that waits can take the answer for its own, although others are due.
-    private func isGoodForWaiting(_ answer: Frame) -> Bool {
-        guard let sent, sent.app != nil, let late = givenUp.first else { return false }
-        if sent.frame.asksForSame(as: late.frame) { return true }
-        // A grant of v4 or less has no parameters: whoever asks for no more can use it.
-        return answer.controlType == .startServiceACK && answer.version < 5
-            && !sent.frame.asksForVersion5
+    /// The request given up that this is the answer to; nil when the one on the link gets it.
+    private func lateRequest(of answer: Frame) -> Int? {
+        guard !givenUp.isEmpty else { return nil }
+        // By default it is the oldest one's.
+        let fitting = givenUp.firstIndex { answer.fits($0.frame) }
+        let late = fitting ?? 0
+        guard let sent, sent.app != nil else { return late }
+        if answer.fits(sent.frame) {
+            // A grant of v4 or less has no parameters: it is as good as any other.
+            let isPlain = answer.controlType == .startServiceACK && answer.version < 5
+            if fitting == nil || isPlain { return nil }
+        } else if fitting != nil {
+            return late
+        }
+        return sent.frame.asksForSame(as: givenUp[late].frame) ? nil : late
     }
 
     /// The request whose answer did not come in time.
@@ -130,6 +135,12 @@ extension Frame {
     /// Of a StartService: the head unit is to speak v5 if it can (SDL protocol spec, "Version
     /// negotiation").
     fileprivate var asksForVersion5: Bool { version >= 5 || payloadBytes > 0 }
+
+    /// Whether this can be the answer to a StartService, as far as its version tells: a grant of v5
+    /// is for who asked for it, and who asked for it gets one of v5 unless the head unit is old.
+    fileprivate func fits(_ request: Frame) -> Bool {
+        controlType != .startServiceACK || request.asksForVersion5 == (version >= 5)
+    }
 
     /// The version of the header alone makes no difference to the answer.
     fileprivate func asksForSame(as other: Frame) -> Bool {

@@ -316,6 +316,78 @@ struct FarewellTests {
         #expect(bench.accessory(says: .startServiceACK(session: 2)) == .toApp("maps"))
     }
 
+    @Test("a refusal for an app that has left is no answer to another app")
+    func refusalOfTheDead() {
+        let bench = Bench()
+        bench.open("music", session: 1)
+        _ = bench.app("music", says: .control(.startService, session: 1))
+        bench.router.disconnect("music", at: bench.now)
+        _ = bench.heard()
+        #expect(bench.accessory(says: .control(.endServiceACK, session: 1)) == .drop(.farewell(1)))
+        bench.router.connect("maps")
+        _ = bench.app("maps", says: .startService())
+        _ = bench.heard()
+        let refusal = Frame.control(.startServiceNAK, session: 1)
+        #expect(bench.accessory(says: refusal) == .drop(.lateWords(1)))
+        #expect(bench.accessory(says: .startServiceACK(session: 2)) == .toApp("maps"))
+    }
+
+    @Test(
+        "an app that ends its session in mid-file ends it, also if the end of the file is unanswered"
+    )
+    func endsInMidFile() {
+        let bench = Bench()
+        bench.open("music", session: 1)
+        bench.begin("music", session: 1, frames: 0)
+        #expect(bench.app("music", says: end(1, message: 78)) == .handled)
+        #expect(bench.heard().map(\.type) == [.consecutive])
+        bench.pass(.milliseconds(500))
+        #expect(bench.heard() == [end(1, message: 78)])
+    }
+
+    @Test("a number granted while its former end is unanswered ends with that")
+    func endsWithFormer() {
+        let bench = Bench()
+        bench.open("music", session: 1)
+        bench.router.disconnect("music", at: bench.now)
+        #expect(bench.heard() == [end(1, message: 1)])
+        // The two cross.
+        #expect(bench.accessory(says: .control(.endService, session: 1)) == .drop(.farewell(1)))
+        bench.router.connect("maps")
+        _ = bench.app("maps", says: .startService())
+        #expect(bench.heard() == [.startService()])
+        #expect(bench.accessory(says: .startServiceACK(session: 1)) == .toApp("maps"))
+        #expect(bench.accessory(says: .control(.endServiceACK, session: 1)) == .toApp("maps"))
+        #expect(bench.app("maps", says: .rpc(session: 1)) == .drop(.sessionOver(1)))
+        bench.router.disconnect("maps", at: bench.now)
+        #expect(bench.heard() == [])
+    }
+
+    @Test("the refusal of a half message reaches nobody, also behind the number's next grant")
+    func refusalBehindTheNextGrant() {
+        let bench = Bench()
+        bench.open("music", session: 1)
+        bench.begin("music", session: 1, frames: 1, correlation: 900)
+        bench.router.disconnect("music", at: bench.now)
+        _ = bench.heard()
+        _ = bench.accessory(says: .control(.endService, session: 1))
+        bench.router.connect("maps")
+        _ = bench.app("maps", says: .startService())
+        bench.pass(.milliseconds(500))
+        _ = bench.heard()
+        #expect(bench.accessory(says: .startServiceACK(session: 1)) == .toApp("maps"))
+        func answer(_ json: String) -> Frame {
+            .rpc(
+                version: 5, sessionID: 1, messageID: 5, type: .response,
+                functionID: FunctionID.putFile.rawValue, correlationID: 900, json: json)
+        }
+        let own = answer(#"{ "success": true, "resultCode": "SUCCESS" }"#)
+        #expect(bench.accessory(says: own) == .toApp("maps"))
+        let refusal = answer(#"{"success":false,"resultCode":"INVALID_DATA"}"#)
+        #expect(bench.accessory(says: refusal) == .drop(.farewell(1)))
+        #expect(bench.accessory(says: refusal) == .toApp("maps"), "one was due")
+    }
+
     // MARK: The relay stops, or somebody is sent away
 
     @Test("a stop: all Unregisters, all answers, then all EndServices")

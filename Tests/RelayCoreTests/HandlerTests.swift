@@ -152,6 +152,36 @@ struct HandlerTests {
         #expect(heard == frames)
     }
 
+    @Test(
+        "what a paced app said last goes out at its rate before the farewell, and the rest is counted",
+        arguments: [25, 200])
+    func lastWords(count: Int) throws {
+        let bench = try EmbeddedHub { $0.framesPerSecond = 10 }
+        let app = try bench.app(session: 1)
+        let frames = (1...count).map { Frame.rpc(session: 1, message: UInt32($0)) }
+        var bytes = ByteBuffer()
+        for frame in frames { bytes.writeImmutableBuffer(frame.wire) }
+        try app.writeInbound(bytes)
+        try app.close().wait()
+        var heard: [Frame] = []
+        var dropped = 0
+        for _ in 0..<40 {
+            let before = heard.count
+            while let frame = try bench.link.hears() { heard.append(frame) }
+            #expect(heard.count - before <= 11, "no burst")
+            bench.loop.advanceTime(by: .milliseconds(100))
+        }
+        bench.switchboard.emptyTap()
+        for case .frames(let batch) in bench.tapQueue.takeAll() {
+            dropped += batch.count { $0.fate == .dropped(.leftTooFast) }
+        }
+        #expect(heard.last?.controlType == .endService)
+        #expect(heard.dropLast() == frames.prefix(heard.count - 1))
+        #expect(heard.count - 1 + dropped == count)
+        #expect(heard.count > 20)
+        #expect(bench.switchboard.apps.isEmpty)
+    }
+
     @Test("a link that breaks while it is written to leaves nothing behind for the next one")
     func brokenInTheMiddle() throws {
         let bench = try EmbeddedHub()

@@ -95,6 +95,25 @@ struct SessionRouterTests {
         #expect(bench.accessory(says: .startServiceACK(session: 2)) == .toApp("maps"))
     }
 
+    @Test("a grant's version tells whose it can be")
+    func grantOfAnotherVersion() {
+        for isOld in [true, false] {
+            let bench = Bench()
+            for app in ["music", "maps"] { bench.router.connect(app) }
+            _ = bench.app("music", says: isOld ? .startService() : .startServiceV4())
+            _ = bench.app("maps", says: isOld ? .startServiceV4() : .startService())
+            bench.pass(.seconds(20))
+            _ = bench.actions()
+            let grant =
+                isOld
+                ? Frame(
+                    version: 4, type: .control, service: .rpc,
+                    info: ControlFrameType.startServiceACK.rawValue, sessionID: 1,
+                    payload: ByteBuffer(integer: 0x1_0005 as UInt32)) : .startServiceACK(session: 1)
+            #expect(bench.accessory(says: grant) == .toApp("maps"))
+        }
+    }
+
     @Test("a lost answer shifts the pairing once and not for ever")
     func lostAnswer() {
         let bench = Bench()

@@ -142,7 +142,8 @@ struct HubModel {
             session: frame.sessionID, life: life, service: frame.service.rawValue)
         let waiting = app.lanes[lane] ?? []
         if let place = waiting.firstIndex(of: frame) {
-            if place > 0 {
+            // What waited when the head unit ended the session is dropped.
+            if place > 0, !endedByHeadUnit.contains(life) {
                 fail(.order, "\(place) frames of app \(number) were passed by \(frame)")
             }
             let count = app.order[lane]?[place] ?? 0
@@ -169,6 +170,13 @@ struct HubModel {
         }
         // It answers heartbeats in an app's place where it is told to.
         if frame.controlType == .heartbeatACK { return }
+        // It was said in an earlier life of the number, by the same app, and was under way when that
+        // ended.
+        if app.lanes.contains(where: {
+            $0.key.session == frame.sessionID && $0.key.life < life && $0.value.contains(frame)
+        }) {
+            return
+        }
         // It ends what a former owner of the number has left half, before the new one can go on.
         if frame.type == .consecutive, frame.info == 0,
             RPCHeader(frame.payload)?.functionID == HalfMessages.Half.endingFunctionID
@@ -182,7 +190,7 @@ struct HubModel {
         of app: App, before count: Int, _ end: Frame, _ lane: Lane
     ) {
         // Who is closed by others loses what it was held back with.
-        guard !app.mayBeClosed, !endedByHeadUnit.contains(lane.life) else { return }
+        guard !app.mayBeClosed, !endedByHeadUnit.contains(lane.life), !isLossy else { return }
         for (other, frames) in app.lanes where other.life == lane.life {
             guard let order = app.order[other]?.first, order < count, let frame = frames.first,
                 frame != end
@@ -265,7 +273,9 @@ struct HubModel {
             return
         }
         let owner = ownerOfLife[life]
-        let isEnd = frame.controlType == .endService && frame.service == .rpc
+        let isEnd =
+            (frame.controlType == .endService || frame.controlType == .endServiceACK)
+            && frame.service == .rpc
         defer {
             if isEnd {
                 ended.insert(life)

@@ -11,7 +11,9 @@ extension HubScript {
     struct Result {
         var violations: [HubModel.Violation]
         var story: [String]
-        /// Steps and the frames and pieces that passed.
+        /// Steps that did something: a step whose app, session or link is not there does nothing.
+        var steps: Int
+        /// Frames and pieces of frames that passed.
         var frames: Int
     }
 
@@ -31,10 +33,11 @@ extension HubScript {
             if !isOver { try world.finish() }
             world.tearDown()
             return Result(
-                violations: world.model.violations, story: world.story, frames: world.frames)
+                violations: world.model.violations, story: world.story, steps: world.steps,
+                frames: world.frames)
         } catch {
             return Result(
-                violations: [.init(kind: .left, text: "\(error)")], story: [], frames: 0)
+                violations: [.init(kind: .left, text: "\(error)")], story: [], steps: 0, frames: 0)
         }
     }
 

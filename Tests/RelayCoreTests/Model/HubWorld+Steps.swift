@@ -12,12 +12,17 @@ extension HubWorld {
     private static var mostApps: Int { 6 }
 
     func carryOut(_ step: HubStep) throws {
+        didSomething = true
         switch step.kind {
         case .connect:
             guard apps.count < Self.mostApps else { return }
             _ = try connect()
-        case .linkLost: closeLink()
-        case .linkBack: try openLink()
+        case .linkLost:
+            didSomething = link != nil
+            closeLink()
+        case .linkBack:
+            didSomething = link == nil
+            try openLink()
         case .pass:
             link?.drain(step.amount)
             listen(upTo: step.amount)
@@ -28,6 +33,7 @@ extension HubWorld {
             guard !apps.isEmpty else { return }
             try appDoes(step, apps[step.which % apps.count])
         }
+        if didSomething { steps += 1 }
         if setting.passBytes == nil { self.step() }
     }
 
@@ -35,7 +41,10 @@ extension HubWorld {
         let running = core.running
         switch step.kind {
         case .noise:
-            guard setting.isLossy else { return }
+            guard setting.isLossy else {
+                didSomething = false
+                return
+            }
             let bytes = (0..<step.amount % 30 + 1).map { _ in
                 UInt8.random(in: 0...255, using: &random)
             }
@@ -45,7 +54,10 @@ extension HubWorld {
             tell("the head unit gets SIGTERM")
             core.terminate(at: loop.now)
         default:
-            guard !running.isEmpty else { return }
+            guard !running.isEmpty else {
+                didSomething = false
+                return
+            }
             let session = running[step.which % running.count]
             switch step.kind {
             case .coreEnds:
@@ -77,7 +89,10 @@ extension HubWorld {
             }
         case .foreign:
             let session = UInt8(step.amount % 5 + 1)
-            guard !app.sessions.contains(where: { $0.sessionID == session }) else { return }
+            guard !app.sessions.contains(where: { $0.sessionID == session }) else {
+                didSomething = false
+                return
+            }
             app.say(.request(session, .show, app.nextRequest(), message: 1))
             if setting.configuration.foreignFrames == .close {
                 model.apps[app.number]?.mayBeClosed = true
@@ -96,13 +111,19 @@ extension HubWorld {
             tell("app \(app.number) crashes")
             app.leave()
         case .disconnect:
-            guard step.which % 8 == 0 else { return }
+            guard step.which % 8 == 0 else {
+                didSomething = false
+                return
+            }
             tell("app \(app.number) is disconnected by its operator")
             model.apps[app.number]?.mayBeClosed = true
             _ = switchboard.disconnect(
                 AppID(rawValue: UInt64(app.number)), because: .byOperator(nil))
         default:
-            guard let grant else { return }
+            guard let grant else {
+                didSomething = false
+                return
+            }
             sessionStep(step, app, grant)
         }
         if setting.passBytes == nil { app.push(.max) } else { app.push(step.amount) }
@@ -144,9 +165,13 @@ extension HubWorld {
                         json: #"{"syncFileName":"burst"}"#, bulk: contents))
             }
         case .file, .bulkFile:
-            guard app.unfinished[session] == nil else { return }
+            guard app.unfinished[session] == nil else {
+                didSomething = false
+                return
+            }
             begin(step, app, grant)
         case .goOn:
+            didSomething = app.unfinished[session] != nil
             for _ in 0..<step.amount % 4 + 1 {
                 guard let frame = app.unfinished[session]?.first else { return }
                 app.say(frame)

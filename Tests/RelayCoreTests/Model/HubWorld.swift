@@ -27,6 +27,9 @@ final class HubWorld {
     /// Contents by correlation ID of their PutFile.
     var files: [Int32: ByteBuffer] = [:]
     var frames = 0
+    /// Steps that did something.
+    var steps = 0
+    var didSomething = false
     /// Numbers what the head unit tells by itself.
     var lastNotice = 0
 
