@@ -120,8 +120,8 @@ let package = Package(
             name: "FuzzTargets",
             dependencies: [
                 "relayd", "relayctl", "RelayCore", "AccessoryLinks", "ControlAPI", "SDLProtocol",
-                "SampleApp", "SimulatedAccessory", nioCore, nioPosix, nioEmbedded, logging,
-                .product(name: "HummingbirdCore", package: "hummingbird"),
+                "SampleApp", "SimulatedAccessory", "RelayTesting", nioCore, nioPosix, nioEmbedded,
+                logging, .product(name: "HummingbirdCore", package: "hummingbird"),
             ],
             swiftSettings: daemonSettings),
         .testTarget(name: "DidYouMeanTests", dependencies: ["DidYouMean"], swiftSettings: settings),

@@ -1,27 +1,37 @@
 // The fuzz targets without the fuzzer: what it has kept and found is run again with every test run.
 
+import RelayTesting
 import Testing
 
 /// What Scripts/fuzz has kept and found, once more, without the fuzzer.
-@Suite("Fuzz targets")
+// One after the other and on threads of their own: they block, some wait for a server of this process,
+// and together they would keep everybody else from the processors.
+@Suite("Fuzz targets", .serialized)
 struct FuzzReplayTests {
     @Test("keep their promises for every kept input", arguments: FuzzTarget.all.map(\.name))
-    func replay(name: String) throws {
-        let target = try #require(FuzzTarget.named(name))
-        let inputs = try FuzzCorpus.inputs(of: name)
-        #expect(!inputs.isEmpty, "there are inputs of \(name)")
-        for input in inputs {
-            do {
-                try input.bytes.withUnsafeBytes { try target.run($0) }
-            } catch {
-                Issue.record("\(input): \(error)")
+    func replay(name: String) async throws {
+        let (count, broken) = try await blocking {
+            let target = try #require(FuzzTarget.named(name))
+            let inputs = try FuzzCorpus.inputs(of: name)
+            var broken: [String] = []
+            for input in inputs {
+                do {
+                    try input.bytes.withUnsafeBytes { try target.run($0) }
+                } catch {
+                    broken.append("\(input): \(error)")
+                }
             }
+            return (inputs.count, broken)
         }
+        #expect(count > 0, "there are inputs of \(name)")
+        #expect(broken == [])
     }
 
     @Test("keep their promises for nothing at all", arguments: FuzzTarget.all.map(\.name))
-    func nothing(name: String) throws {
-        try FuzzTarget.named(name)?.run(UnsafeRawBufferPointer(start: nil, count: 0))
+    func nothing(name: String) async throws {
+        try await blocking {
+            try FuzzTarget.named(name)?.run(UnsafeRawBufferPointer(start: nil, count: 0))
+        }
     }
 
     @Test("a broken promise is told")

@@ -2,6 +2,7 @@ import ControlAPI
 import Glibc
 import NIOCore
 import NIOPosix
+import RelayTesting
 import ServiceLifecycle
 import Testing
 import relayd
@@ -153,10 +154,10 @@ import relayd
         async let running: Void = group.run()
         #expect(try await test.get("/").hasPrefix("HTTP/1.1 200"))
 
-        let idle = try test.connect()
-        let half = try test.connect()
+        let idle = try await test.connected()
+        let half = try await test.connected()
         test.send("GET /v1/status HTT", to: half)
-        let greedy = try test.connect()
+        let greedy = try await test.connected()
         async let flooding: Void = blocking {
             // Asks for more than all buffers hold and reads none of it, until it is cut off.
             let request = String(repeating: "GET / HTTP/1.1\r\nHost: relayd\r\n\r\n", count: 100)
@@ -168,7 +169,7 @@ import relayd
         try await running
         try await flooding
         for descriptor in [idle, half, greedy] {
-            #expect(test.readToEnd(descriptor) != nil)
+            #expect(try await test.rest(of: descriptor) != nil)
             close(descriptor)
         }
         #expect(access(test.path, F_OK) != 0)
@@ -191,8 +192,8 @@ import relayd
         let crowd = ControlCrowd { _, count in hit.yield(count) }
         try await ControlTestServer.with(crowd: crowd) { test in
             #expect(crowd.hits.isEmpty)
-            let clients = try (0..<ControlSocket.maximumConnections).map { _ in
-                try test.connect()
+            let clients = try await blocking {
+                try (0..<ControlSocket.maximumConnections).map { _ in try test.connect() }
             }
             var first = hits.makeAsyncIterator()
             #expect(await first.next() == 1)
@@ -218,7 +219,7 @@ import relayd
             _ = await running.result
             // A server that forgot one would leave it waiting: `connect` gives 30 s, then this is nil.
             for client in clients {
-                let rest = try await blocking { test.readToEnd(client) }
+                let rest = try await test.rest(of: client)
                 #expect(rest == "")
                 close(client)
             }
@@ -231,11 +232,11 @@ import relayd
         let test = try ControlTestServer()
         defer { test.cleanUp() }
         let server = try test.make()
-        let early = try test.connect()
+        let early = try await test.connected()
         defer { close(early) }
         test.send("GET / HTTP/1.1\r\nHost: relayd\r\nConnection: close\r\n\r\n", to: early)
         let running = Task { try await server.run() }
-        let answer = try await blocking { test.readToEnd(early) }
+        let answer = try await test.rest(of: early)
         #expect(answer?.hasPrefix("HTTP/1.1 200") == true)
         running.cancel()
         _ = await running.result

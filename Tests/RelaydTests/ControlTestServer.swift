@@ -111,7 +111,14 @@ struct ControlTestServer {
 
     // MARK: - A client that sends any bytes
 
-    /// A blocking socket connected to the server.
+    /// A blocking socket connected to the server. Waits, on a thread of its own, while the server's
+    /// queue is full.
+    func connected() async throws -> Int32 {
+        let test = self
+        return try await blocking { try test.connect() }
+    }
+
+    /// The same on this thread, which may have to wait.
     func connect() throws -> Int32 {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_un()
@@ -155,6 +162,12 @@ struct ControlTestServer {
         }
     }
 
+    /// The same on a thread of its own.
+    func rest(of descriptor: Int32) async throws -> String? {
+        let test = self
+        return try await blocking { test.readToEnd(descriptor) }
+    }
+
     /// What comes until `words` have come.
     func read(_ descriptor: Int32, until words: String) async throws -> String {
         try await blocking {
@@ -189,7 +202,7 @@ struct ControlTestServer {
         return descriptor
     }
 
-    /// Sends `text`, reads the answer to the end, off the cooperative pool.
+    /// Sends `text`, reads the answer to the end, on a thread of its own.
     ///
     /// - Parameter port: Of the dashboard; nil for the Unix socket.
     func exchange(_ text: String, port: Int? = nil) async throws -> String {
@@ -217,5 +230,21 @@ struct ControlTestServer {
     func get(_ path: String, method: String = "GET", headers: String = "") async throws -> String {
         try await exchange(
             "\(method) \(path) HTTP/1.1\r\nHost: relayd\r\nConnection: close\r\n\(headers)\r\n")
+    }
+
+    /// The answers to several requests, one after the other, all from one thread: on a busy machine
+    /// the way there and back costs more than the request.
+    func get(each paths: [String]) async throws -> [String] {
+        let test = self
+        return try await blocking {
+            try paths.map { path in
+                let descriptor = try test.connect()
+                defer { close(descriptor) }
+                test.send(
+                    "GET \(path) HTTP/1.1\r\nHost: relayd\r\nConnection: close\r\n\r\n",
+                    to: descriptor)
+                return try #require(test.readToEnd(descriptor), "the server did not close: \(path)")
+            }
+        }
     }
 }

@@ -3,7 +3,9 @@ import Glibc
 import NIOCore
 import NIOPosix
 import RelayCore
+import RelayTesting
 import ServiceLifecycle
+import Synchronization
 import Testing
 import relayd
 
@@ -43,6 +45,11 @@ struct DashboardServerTests {
 
         func connect() throws -> Int32 { try ControlTestServer.connect(toPort: port) }
 
+        func connected() async throws -> Int32 {
+            let port = port
+            return try await blocking { try ControlTestServer.connect(toPort: port) }
+        }
+
         func ask(
             _ path: String, method: String = "GET", host: String? = nil, _ headers: String...
         ) async throws -> Answer {
@@ -59,6 +66,51 @@ struct DashboardServerTests {
                         browser.test.readToEnd(descriptor), "the server did not close"))
             }
         }
+    }
+
+    /// Connections that ask nothing.
+    private final class Crowd: Sendable {
+        private let browser: Browser
+        private let waiting: Mutex<[pollfd]>
+
+        init(_ count: Int, _ browser: Browser) throws {
+            self.browser = browser
+            waiting = Mutex(
+                try (0..<count).map { _ in
+                    pollfd(fd: try browser.connect(), events: Int16(POLLIN), revents: 0)
+                })
+        }
+
+        /// What one of them is told before it has asked anything.
+        func refusal() throws -> String {
+            while true {
+                // Nothing here may take this long; without it a failing test would hang.
+                let (count, index) = waiting.withLock { waiting in
+                    let count = poll(&waiting, nfds_t(waiting.count), 30_000)
+                    return (count, waiting.firstIndex { $0.revents != 0 })
+                }
+                let ready = try #require(count > 0 ? index : nil, "none was told anything")
+                let descriptor = waiting.withLock { $0[ready].fd }
+                // Asked when the answer is there already, as many clients do.
+                browser.test.send(
+                    "GET /v1/status HTTP/1.1\r\nHost: localhost\r\n\r\n", to: descriptor)
+                let text = try #require(browser.test.readToEnd(descriptor), "it was not closed")
+                if !text.isEmpty { return text }
+                // It has asked nothing for too long, and another takes its place.
+                close(descriptor)
+                let next = try browser.connect()
+                waiting.withLock { $0[ready].fd = next }
+            }
+        }
+
+        func leave() {
+            waiting.withLock { waiting in
+                for client in waiting { close(client.fd) }
+                waiting = []
+            }
+        }
+
+        deinit { leave() }
     }
 
     private struct Answer: Sendable {
@@ -259,7 +311,7 @@ struct DashboardServerTests {
         try await ControlTestServer.with(dashboard: dashboard, crowd: crowd) { test in
             let browser = Browser(test: test, port: port)
             func stream(_ headers: String = "") async throws -> (Int32, String) {
-                let descriptor = try browser.connect()
+                let descriptor = try await browser.connected()
                 test.send(
                     "GET /v1/events/stream HTTP/1.1\r\nHost: localhost\r\n\(headers)\r\n",
                     to: descriptor)
@@ -292,20 +344,18 @@ struct DashboardServerTests {
         let port = try Self.port(of: dashboard)
         try await ControlTestServer.with(dashboard: dashboard, crowd: crowd) { test in
             let browser = Browser(test: test, port: port)
-            var taken: [Int32] = []
-            defer { for descriptor in taken { close(descriptor) } }
-            for _ in 0..<ControlShares.Limits.port.connectionsOfPeer {
-                taken.append(try browser.connect())
-            }
-            let answer = try await browser.ask(Routes.status)
-            #expect(answer.status == "429" && answer.headers["retry-after"] == "1")
+            // Which of them is one too many is the server's loops' choice, so that all are looked at.
+            let count = ControlShares.Limits.port.connectionsOfPeer + 1
+            let crowded = try await blocking { try Crowd(count, browser) }
+            let refusal = try await blocking { try crowded.refusal() }
+            let answer = Answer(refusal)
+            #expect(answer.status == "429" && answer.headers["retry-after"] == "1", "\(refusal)")
             let error = try APICoding.decode(APIError.self, from: Array(answer.body.utf8)).error
             #expect(error.code == .tooMany && error.message.contains("connections_per_peer"))
             #expect(crowd.hits.map(\.name) == ["control.connections_per_peer"])
             // The other door has places of its own.
             #expect(try await test.get(Routes.status).hasPrefix("HTTP/1.1 200"))
-            for descriptor in taken { close(descriptor) }
-            taken = []
+            crowded.leave()
             var later = ""
             // The places are free once the server has seen them leave.
             while later != "200" { later = try await browser.ask(Routes.status).status }
@@ -331,7 +381,7 @@ struct DashboardServerTests {
         let group = ServiceGroup(services: [server], logger: ControlTestServer.quiet)
         async let running: Void = group.run()
         let browser = Browser(test: test, port: try Self.port(of: dashboard))
-        let descriptor = try browser.connect()
+        let descriptor = try await browser.connected()
         defer { close(descriptor) }
         test.send(
             "GET /v1/messages/stream?last=1 HTTP/1.1\r\nHost: localhost\r\n\r\n", to: descriptor)
@@ -342,7 +392,7 @@ struct DashboardServerTests {
         #expect(first == 1)
         await group.triggerGracefulShutdown()
         try await running
-        let rest = try await blocking { test.readToEnd(descriptor) }
+        let rest = try await test.rest(of: descriptor)
         #expect(rest?.contains("\"instance\"") == true)
     }
 

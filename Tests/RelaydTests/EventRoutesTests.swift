@@ -86,7 +86,7 @@ import relayd
             #expect(past[0] == #"{"first":1,"instance":"e","latest":4}"#)
             #expect(past[1].contains(#""n":3"#) && past[2].contains(#""text":"deed 4""#))
 
-            let client = try test.connect()
+            let client = try await test.connected()
             defer { close(client) }
             test.send("GET /v1/events/stream HTTP/1.1\r\nHost: relayd\r\n\r\n", to: client)
             let head = try await test.read(client, until: #""latest":4"#)

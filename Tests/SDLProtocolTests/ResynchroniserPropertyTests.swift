@@ -8,11 +8,14 @@ import Testing
 
 @Suite("The search for frames finds what an obvious one finds, in linear time")
 struct ResynchroniserPropertyTests {
-    @Test("random streams cut anywhere: the same bytes found at the same place", arguments: 0..<8)
+    @Test(
+        "random streams cut anywhere: the same bytes found at the same place",
+        arguments: 0..<UInt64(Effort.rounds(8, orQuickly: 4)))
     func equivalence(seed: UInt64) async {
         var random = SeededGenerator(seed: seed)
         var (finds, settlements) = (0, 0)
-        for _ in 0..<200 {
+        let rounds = Effort.rounds(200, orQuickly: 60)
+        for _ in 0..<rounds {
             await Task.yield()
             var expected = Self.expectation(&random)
             let first = Self.stream(&random)
@@ -43,7 +46,7 @@ struct ResynchroniserPropertyTests {
                 obvious.bytes += more.readableBytesView
             }
         }
-        #expect(finds > 100 && settlements > 2, "the streams bring both about")
+        #expect(finds > rounds / 2 && settlements > 0, "the streams bring both about")
     }
 
     @Test(
@@ -69,10 +72,12 @@ struct ResynchroniserPropertyTests {
         var search = Resynchroniser(
             after: .compressed, at: 0, bytes: ByteBuffer(bytes: [0xFF]),
             maximumPayloadBytes: 131_100)
-        let total = pieceBytes == 1 ? 64 << 10 : 256 << 10
+        // More than is kept at most, where a step is cheap enough for debug builds.
+        let quick = pieceBytes < 1024 ? 16 << 10 : 192 << 10
+        let total = Effort.rounds(pieceBytes == 1 ? 64 << 10 : 256 << 10, orQuickly: quick)
         var (sent, finds) = (0, 0)
         while sent < total {
-            if sent % 65_536 == 0 { await Task.yield() }
+            if sent % 4096 == 0 { await Task.yield() }
             let piece = (sent..<sent + pieceBytes).map { pattern[$0 % pattern.count] }
             search.append(ByteBuffer(bytes: piece))
             if search.search(expecting: FrameExpectation()) != nil { finds += 1 }
@@ -109,7 +114,7 @@ struct ResynchroniserPropertyTests {
     @Test("a decoder gives the same frames and counts, however slowly a damaged stream comes")
     func slicing() async throws {
         var random = SeededGenerator(seed: 99)
-        for _ in 0..<300 {
+        for _ in 0..<Effort.rounds(300, orQuickly: 60) {
             await Task.yield()
             var stream = ByteBuffer()
             var sent: [ByteBuffer] = []

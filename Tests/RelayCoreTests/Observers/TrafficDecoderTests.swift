@@ -300,7 +300,7 @@ import Testing
             state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
             return Int(state >> 33) % limit
         }
-        for _ in 0..<20_000 {
+        for _ in 0..<Effort.rounds(20_000, orQuickly: 5000) {
             await Task.yield()
             talk.milliseconds += Int64(random(40)) - 1
             let payload = (0..<random(40)).map { _ in UInt8(random(256)) }
