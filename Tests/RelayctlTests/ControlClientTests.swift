@@ -9,9 +9,14 @@ import relayctl
     private func status(
         _ path: String, timeout: TimeAmount = .seconds(30)
     ) async throws -> ControlClient.Status {
-        try await ControlClient(
-            sockets: try ControlSocket.forTool(given: path), timeout: timeout
-        ).status()
+        try await client(path, timeout: timeout).status()
+    }
+
+    /// One that waits as long as a busy machine needs.
+    private func client(
+        _ path: String, timeout: TimeAmount = .seconds(30)
+    ) throws -> ControlClient {
+        ControlClient(sockets: try ControlSocket.forTool(given: path), timeout: timeout)
     }
 
     private func failure(
@@ -46,7 +51,7 @@ import relayctl
     @Test("an answer may be over and the connection closed before the question is done with")
     func quickAnswer() async throws {
         let server = try await StubServer(.answerAndClose(StubServer.answer("one\ntwo\n")))
-        let client = ControlClient(sockets: try ControlSocket.forTool(given: server.path))
+        let client = try client(server.path)
         // Several at a time, so that some are held up in the middle.
         try await withThrowingTaskGroup { group in
             for _ in 0..<10 {
@@ -69,7 +74,7 @@ import relayctl
     @Test("a connection that is closed at once is no answer, for lines as well")
     func closedAtOnce() async throws {
         let server = try await StubServer(.close)
-        let client = ControlClient(sockets: try ControlSocket.forTool(given: server.path))
+        let client = try client(server.path)
         let error = await #expect(throws: ControlClientError.self) {
             try await client.lines(of: "/v1/messages") { _ in true }
         }
@@ -80,7 +85,7 @@ import relayctl
     @Test("a connection that is closed before the question is read is no answer either")
     func closedUnread() async throws {
         let server = try await StubServer(.closeUnread)
-        let client = ControlClient(sockets: try ControlSocket.forTool(given: server.path))
+        let client = try client(server.path)
         // Which end is first is the kernel's choice, so each order comes up among so many.
         for _ in 0..<200 {
             let streamed = await #expect(throws: ControlClientError.self) {
@@ -190,7 +195,7 @@ import relayctl
     func refused() async throws {
         let text = try await failure(
             StubServer.relayd(
-                #"{"error":{"code":"not_found","message":"nothing here"}}"#,
+                #"{"schema":1,"error":{"code":"not_found","message":"nothing here"}}"#,
                 status: "404 Not Found", version: "0.0.9"))
         #expect(text.hasPrefix("relayd/0.0.9 on SOCKET answered /v1/status with 404: nothing here"))
         #expect(text.contains("this is relayctl \(Version.current)"))

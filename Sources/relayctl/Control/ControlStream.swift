@@ -24,7 +24,7 @@ extension ControlClient {
             let channel: NIOAsyncChannel<HTTPClientResponsePart, HTTPClientRequestPart>
             do {
                 try socket.checkDirectoryIsOurs()
-                channel = try await connect(socket.path)
+                channel = try await connect(socket.path, asking: path)
             } catch ChannelError.ioOnClosedChannel {
                 // Closed between being connected and being used.
                 throw ControlClientError(.closedEarly, at: socket.path)
@@ -32,18 +32,17 @@ extension ControlClient {
                 findings.append(.init(path: socket.path, error: error))
                 continue
             }
-            return try await channel.executeThenClose { inbound, outbound in
-                // In one go: relayd answers the head, and may have closed before an end of its own.
-                // What cannot be written shows in the answer, that there is none.
-                try? await outbound.write(contentsOf: [.head(Self.head(path)), .end(nil)])
+            return try await channel.executeThenClose { inbound, _ in
                 try await read(inbound, from: socket.path, path, body)
             }
         }
         throw ControlClientError.notRunning(findings)
     }
 
+    /// Connects and asks. The question is written by the event loop, which also keeps the time: a
+    /// machine that is too busy to run this program's tasks must not use relayd's time up.
     private func connect(
-        _ socketPath: String
+        _ socketPath: String, asking path: String
     ) async throws -> NIOAsyncChannel<HTTPClientResponsePart, HTTPClientRequestPart> {
         let timeout = timeout
         return try await ClientBootstrap(group: eventLoopGroup)
@@ -56,7 +55,15 @@ extension ControlClient {
             }
             .connect(unixDomainSocketPath: socketPath)
             // Not before: an asynchronous channel must not be dropped, as a failed attempt's is.
-            .flatMapThrowing { try NIOAsyncChannel(wrappingChannelSynchronously: $0) }
+            .flatMapThrowing { channel in
+                let wrapped = try NIOAsyncChannel<HTTPClientResponsePart, HTTPClientRequestPart>(
+                    wrappingChannelSynchronously: channel)
+                // In one go: relayd answers the head, and may have closed before an end of its own.
+                // What cannot be written shows in the answer, that there is none.
+                channel.write(HTTPClientRequestPart.head(Self.head(path)), promise: nil)
+                channel.writeAndFlush(HTTPClientRequestPart.end(nil), promise: nil)
+                return wrapped
+            }
             .get()
     }
 
