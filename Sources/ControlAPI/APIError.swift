@@ -1,5 +1,5 @@
 /// Body of every answer of the control socket that is not a success:
-/// `{"error": {"code": "not_found", "message": "…"}}`.
+/// `{"schema": 1, "error": {"code": "not_found", "message": "…"}}`.
 package struct APIError: Codable, Sendable, Equatable, Error {
     package struct Detail: Codable, Sendable, Equatable {
         /// For programs; the list may grow.
@@ -8,6 +8,8 @@ package struct APIError: Codable, Sendable, Equatable, Error {
         package let message: String
     }
 
+    /// Version of the JSON layout: 1.
+    package var schema = 1
     package let error: Detail
 
     package init(_ code: Code, _ message: String) {

@@ -4,6 +4,8 @@
 /// The answer to `GET /v1/dashboard`, on the Unix socket only: whoever may ask there may have the
 /// token.
 package struct DashboardReport: Codable, Sendable, Equatable {
+    /// Version of the JSON layout: 1.
+    package var schema = 1
     /// Whether it is served on a TCP port.
     package var enabled: Bool
     /// Where, e.g. "http://127.0.0.1:2777/"; left out when it is not.
@@ -36,6 +38,8 @@ package struct DashboardAccess: Codable, Sendable, Equatable {
         case token
     }
 
+    /// Version of the JSON layout: 1.
+    package var schema = 1
     package var reads: Need
     package var writes: Need
     /// Whether this request brought the token, or needs none.

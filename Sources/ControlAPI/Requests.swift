@@ -32,6 +32,8 @@ package struct ServerRequest: ControlBody, Equatable {
 
 /// The body of `PUT /v1/log`, and with everything filled in the answer to it and to `GET /v1/log`.
 package struct LogSettings: ControlBody, Equatable {
+    /// Version of the JSON layout: 1. Always in an answer, so that it may be sent back.
+    package var schema: Int?
     /// relayd's own messages from this severity up: "error", "warning", "notice", "info", "debug" or
     /// "trace".
     package var level: String?
@@ -44,12 +46,13 @@ package struct LogSettings: ControlBody, Equatable {
     /// Only these services: "control", "rpc", "audio", "video", "bulk"; empty = all.
     package var services: [String]?
 
-    package static let members = ["level", "traffic", "apps", "functions", "services"]
+    package static let members = ["schema", "level", "traffic", "apps", "functions", "services"]
 
     package init(
-        level: String? = nil, traffic: Bool? = nil, apps: [String]? = nil,
+        schema: Int? = nil, level: String? = nil, traffic: Bool? = nil, apps: [String]? = nil,
         functions: [String]? = nil, services: [String]? = nil
     ) {
+        self.schema = schema
         self.level = level
         self.traffic = traffic
         self.apps = apps

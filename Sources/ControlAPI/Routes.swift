@@ -171,6 +171,8 @@ extension Routes {
 
 /// The answer to `GET /`.
 package struct RouteList: Codable, Sendable, Equatable {
+    /// Version of the JSON layout: 1.
+    package var schema = 1
     /// Always "relayd".
     package let service: String
     /// Version of relayd.
@@ -186,6 +188,8 @@ package struct RouteList: Codable, Sendable, Equatable {
 
 /// The answer to `GET /v1/health`, with status 200 when `health` is "ok" and 503 otherwise.
 package struct HealthReport: Codable, Sendable, Equatable {
+    /// Version of the JSON layout: 1.
+    package var schema = 1
     package let health: Health
     package let summary: String
 

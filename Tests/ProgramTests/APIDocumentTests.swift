@@ -228,7 +228,7 @@ struct APIDocumentTests {
                 ".extra is not documented in ActionReport"
             ])
         #expect(
-            found(["health": "splendid", "summary": ""], "HealthReport") == [
+            found(["schema": 1, "health": "splendid", "summary": ""], "HealthReport") == [
                 ".health is splendid, which Health does not have"
             ])
         #expect(seen == ["ActionReport", "HealthReport", "Health"])

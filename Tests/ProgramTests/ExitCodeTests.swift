@@ -175,7 +175,7 @@ struct ExitCodeTests {
         typealias InboundIn = ByteBuffer
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-            let body = #"{"error":{"code":"forbidden","message":"not today"}}"#
+            let body = #"{"schema":1,"error":{"code":"forbidden","message":"not today"}}"#
             let answer = """
                 HTTP/1.1 403 Forbidden\r\nServer: relayd/\(Version.current)\r\n\
                 Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\

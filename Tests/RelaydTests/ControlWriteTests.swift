@@ -148,8 +148,13 @@ private final class Deeds: Sendable {
                 try APICoding.decode(LogSettings.self, from: Array(body.utf8))
             }
             let before = LogSettings(
-                level: "info", traffic: true, apps: [], functions: ["!OnVehicleData"], services: [])
+                schema: 1, level: "info", traffic: true, apps: [], functions: ["!OnVehicleData"],
+                services: [])
             #expect(try settings(await test.send("GET", "/v1/log").body) == before)
+
+            // What was read may be sent back.
+            let read = try await test.send("GET", "/v1/log").body
+            #expect(try settings(await test.send("PUT", "/v1/log", read).body) == before)
 
             let changed = try await test.send(
                 "PUT", "/v1/log", #"{"level":"debug","apps":["Music"],"services":["rpc"]}"#)
@@ -161,6 +166,7 @@ private final class Deeds: Sendable {
             for (body, words) in [
                 (#"{"level":"loud"}"#, "expected one of error, warning"),
                 (#"{"level":"error","functions":["Shw"]}"#, "did you mean 'Show'?"),
+                (#"{"schema":2,"level":"error"}"#, "schema is 2; expected 1"),
                 (#"{"services":["vidoe"]}"#, "did you mean \"video\"?"),
             ] {
                 let refused = try await test.send("PUT", "/v1/log", body)

@@ -181,7 +181,7 @@ import relayd
             let answer = try body(await test.get("/v1/messages/6"))
             #expect(answer.object("request")?.integer("n") == 5)
             #expect(answer.value("bulk") == nil && answer.value("response") == nil)
-            #expect(try body(await test.get("/v1/messages/10")).members.count == 2)
+            #expect(try body(await test.get("/v1/messages/10")).members.count == 3)
         }
     }
 

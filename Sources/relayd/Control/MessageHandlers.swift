@@ -115,7 +115,8 @@ package struct MessageHandlers: Sendable {
     /// The message, what its bulk data is, and the message it belongs to.
     private func whole(_ entry: TrafficEntry) -> ByteBuffer {
         var formatter = MessageFormatter(.json)
-        var body = ByteBuffer(string: "{\"instance\":\"\(ring.instance)\",\n\"message\":")
+        var body = ByteBuffer(
+            string: "{\"schema\":1,\"instance\":\"\(ring.instance)\",\n\"message\":")
         formatter.append(entry, to: &body)
         if case .rpc(let rpc) = entry.content {
             if rpc.message.bulkBytes > 0 {

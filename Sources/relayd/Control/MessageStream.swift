@@ -69,7 +69,7 @@ struct MessageList: Sendable {
         let range = ring.range
         return ResponseBody { [self] writer in
             var lines = MessageLines(request, instance: ring.instance)
-            lines.append("{\"instance\":\"\(ring.instance)\",")
+            lines.append("{\"schema\":1,\"instance\":\"\(ring.instance)\",")
             if let range {
                 lines.append("\"first\":\(range.lowerBound),\"latest\":\(range.upperBound),")
             }

@@ -59,7 +59,7 @@ package final class LogControl: TrafficConsumer {
     package var settings: LogSettings {
         let now = state.withLock { $0 }
         return LogSettings(
-            level: threshold.level.rawValue, traffic: now.isOn, apps: now.apps,
+            schema: 1, level: threshold.level.rawValue, traffic: now.isOn, apps: now.apps,
             functions: now.functions, services: now.services)
     }
 
@@ -68,6 +68,9 @@ package final class LogControl: TrafficConsumer {
     /// - Returns: What is logged now.
     /// - Throws: `APIError` when a value is not understood; nothing is changed then.
     package func change(_ wanted: LogSettings) async throws -> LogSettings {
+        if let schema = wanted.schema, schema != 1 {
+            throw APIError(.badRequest, "schema is \(schema); expected 1, or leave it out")
+        }
         let level = try wanted.level.map(Self.level) ?? threshold.level
         let now = state.withLock { $0 }
         let next = State(
