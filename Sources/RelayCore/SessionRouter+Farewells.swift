@@ -166,7 +166,7 @@ extension SessionRouter {
             takeTurns()
             sendNextStart(at: now)
         }
-        if !isRefused { ownRequests.forgetEnds(of: session) }
+        if !isRefused, isPrompt(farewell) { ownRequests.forgetEnds(of: session) }
         let wasAsked = farewell.ownEnd != nil
         guard let owner = routes[session].owner else {
             if isRefused, wasAsked { endInstead(session) } else { release(session) }
@@ -179,6 +179,13 @@ extension SessionRouter {
             routes[session].phase = isRefused && wasAsked ? .open : .ended
         }
         return wasAsked ? .toApp(owner) : .drop(.farewell(session))
+    }
+
+    /// The answer to EndService has come as soon as on a link in no hurry. Else the head unit may have
+    /// got it together with what was said long before, and not have answered that yet.
+    private func isPrompt(_ farewell: Farewell<App>) -> Bool {
+        guard let deadline = farewell.deadline else { return false }
+        return now - (deadline - configuration.endServiceTimeout) <= configuration.messageEndTimeout
     }
 
     /// The answer to the EndService of the number's former session, which came after the grant of this

@@ -34,6 +34,8 @@ struct HubModel {
         var isOnLink = false
         /// One more than an app may have waiting.
         var isSurplus = false
+        /// What is on the link may be an equal one of an app that has left.
+        var isDoubtful = false
         var until: NIODeadline
     }
 
@@ -68,7 +70,7 @@ struct HubModel {
     /// Of all apps, in the order the hub got them.
     var starts: [Start] = []
     /// Those of apps that have left.
-    var abandoned: [Frame] = []
+    var abandoned: [Start] = []
     var said = CircularBuffer<Said>()
     /// Lives whose grant an app was shown.
     var ownerOfLife: [Int: AppNumber] = [:]
@@ -125,7 +127,11 @@ struct HubModel {
 
     mutating func disconnected(_ number: AppNumber) {
         apps[number]?.isConnected = false
-        abandoned += starts.filter { $0.app == number }.map(\.frame)
+        abandoned += starts.filter { $0.app == number && !$0.isOnLink }.map {
+            var start = $0
+            start.until = now + AppHandler.lastWordsPatience + .seconds(1)
+            return start
+        }
         starts.removeAll { $0.app == number }
     }
 
@@ -203,13 +209,14 @@ struct HubModel {
     private mutating func startWritten(_ frame: Frame) {
         guard let place = starts.firstIndex(where: { $0.frame == frame && !$0.isOnLink }) else {
             // Its app said it last and left.
-            if let place = abandoned.firstIndex(of: frame) {
+            if let place = abandoned.firstIndex(where: { $0.frame == frame }) {
                 abandoned.remove(at: place)
                 return
             }
             return fail(.unasked, "on the link and asked for by no app: \(frame)")
         }
         starts[place].isOnLink = true
+        starts[place].isDoubtful = abandoned.contains { $0.frame == frame }
     }
 
     // MARK: - What the head unit says
@@ -219,7 +226,7 @@ struct HubModel {
         var entry = Said(sent: sent)
         if sent.frame.controlType == .startServiceACK {
             entry.waiting = starts.filter {
-                $0.isOnLink && $0.frame.asksForV5 == (sent.frame.version >= 5)
+                $0.isOnLink && !$0.isDoubtful && $0.frame.asksForV5 == (sent.frame.version >= 5)
             }.map(\.app)
         }
         said.append(entry)
@@ -349,6 +356,7 @@ struct HubModel {
             fail(.answerMissing, "app \(start.app) waits for an answer to StartService")
         }
         starts.removeAll { $0.until < now }
+        abandoned.removeAll { $0.until < now }
     }
 
     mutating func linkClosed() {
@@ -366,7 +374,10 @@ struct HubModel {
     }
 
     mutating func linkOpened() {
-        for place in starts.indices { starts[place].isOnLink = false }
+        for place in starts.indices {
+            starts[place].isOnLink = false
+            starts[place].isDoubtful = false
+        }
         isLinkUp = true
     }
 
