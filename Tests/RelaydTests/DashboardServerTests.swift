@@ -342,9 +342,7 @@ struct DashboardServerTests {
         let dashboard = Self.dashboard()
         let crowd = ControlCrowd()
         let port = try Self.port(of: dashboard)
-        // One loop, as in relayd: with several, connections are not counted in the order they came.
-        let loop = MultiThreadedEventLoopGroup.singleton.next()
-        try await ControlTestServer.with(dashboard: dashboard, crowd: crowd, on: loop) { test in
+        try await ControlTestServer.with(dashboard: dashboard, crowd: crowd) { test in
             let browser = Browser(test: test, port: port)
             // Which of them is one too many is the server's loops' choice, so that all are looked at.
             let count = ControlShares.Limits.port.connectionsOfPeer + 1
