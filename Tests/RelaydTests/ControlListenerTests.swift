@@ -111,6 +111,23 @@ import relayd
         #expect(first.path == test.path)
     }
 
+    @Test("a link at the socket's path is not followed; it and what it names stay as they are")
+    func link() throws {
+        let test = try ControlTestServer()
+        defer { test.cleanUp() }
+        let target = test.directory + "/target"
+        let file = creat(target, 0o600)
+        #expect(file >= 0)
+        close(file)
+        defer { unlink(target) }
+        #expect(symlink(target, test.path) == 0)
+        let message = error { _ = try ControlListener(.init(socketPath: test.path, mode: 0o666)) }
+        #expect(message.contains("is not a socket, so it is left alone"))
+        var info = stat()
+        #expect(lstat(target, &info) == 0 && info.st_mode & 0o7777 == 0o600)
+        #expect(lstat(test.path, &info) == 0 && info.st_mode & S_IFMT == S_IFLNK)
+    }
+
     @Test("a file that is no socket is left alone") func ordinaryFile() throws {
         let test = try ControlTestServer()
         defer { test.cleanUp() }

@@ -1,5 +1,6 @@
 import ControlAPI
 import Glibc
+import Logging
 import NIOCore
 import NIOPosix
 import RelayCore
@@ -359,6 +360,26 @@ struct DashboardServerTests {
             var later = ""
             // The places are free once the server has seen them leave.
             while later != "200" { later = try await browser.ask(Routes.status).status }
+        }
+    }
+
+    @Test("who is refused over TCP is logged with its address, a few times")
+    func refusalsAreLogged() async throws {
+        let dashboard = Self.dashboard()
+        let port = try Self.port(of: dashboard)
+        let log = RecordedLog()
+        let logger = Logger(label: "test") { _ in log }
+        try await ControlTestServer.with(dashboard: dashboard, logger: logger) { test in
+            let browser = Browser(test: test, port: port)
+            let began = NIODeadline.now()
+            for _ in 0..<40 {
+                let answer = try await browser.ask(Routes.status, host: "evil.example")
+                #expect(answer.status == "403")
+            }
+            let windows = Int((NIODeadline.now() - began).nanoseconds / 10_000_000_000) + 1
+            let told = log.records.map(\.message).filter { $0.contains(" refused: ") }
+            #expect(told.count >= 1 && told.count <= 5 * windows)
+            #expect(told.allSatisfy { $0.hasPrefix("control: GET /v1/status from 127.0.0.1:") })
         }
     }
 
