@@ -101,7 +101,11 @@ extension SessionRouter {
             takeTurns()
             sendNextStart(at: now)
         }
-        if !isDue, let owner = routes[session].owner { return .toApp(owner) }
+        // Nobody asked: of a session that goes on it changes nothing, as a late answer to a request
+        // for protection. Behind a session's end it is a new one, of which nobody knows.
+        if !isDue, let owner = routes[session].owner, routes[session].phase == .open {
+            return .toApp(owner)
+        }
         takeOver(session, grant: SessionGrant(frame))
         guard let app else {
             routes[session].phase = .farewell

@@ -107,6 +107,8 @@ struct ControlCommandTests {
         try await FakeAccessory.run { accessory in
             try await Relayd.run(accessory: "tcp:127.0.0.1:\(accessory.port)") { relayd in
                 let before = try await accessory.nextLink()
+                // A link that is being opened is new: nothing would be reopened.
+                try await relayd.until("open") { $0.accessory.state == .open }
                 let done = try await relayd.relayctl("reopen", "--reason", "new firmware")
                 #expect(done.ending == .exited(0))
                 try await before.closed()

@@ -229,6 +229,17 @@ struct FarewellTests {
         #expect(bench.heard() == [])
     }
 
+    @Test("a grant that nobody asked for does not revive the session that had its number")
+    func unaskedGrant() {
+        let bench = Bench()
+        bench.open("music", session: 1)
+        _ = bench.app("music", says: end(1, message: 1))
+        #expect(bench.heard().map(\.controlType) == [.endService])
+        _ = bench.accessory(says: .control(.endServiceACK, session: 1))
+        #expect(bench.accessory(says: .startServiceACK(session: 1)) == .drop(.lateAnswer))
+        #expect(bench.heard().map(\.controlType) == [.endService])
+    }
+
     @Test("an app may not answer the head unit's EndService while its number may be granted")
     func mayNotAnswer() {
         let bench = Bench()
