@@ -46,7 +46,7 @@ enum SchedulerBenchmark: Benchmark {
             )
         }
         for _ in 0..<depth {
-            for lane in lanes { scheduler.enqueue(lane.frame, from: lane.app, at: now) }
+            for lane in lanes { scheduler.enqueue(lane.frame, from: .app(lane.app), at: now) }
         }
         let micro = try Micro(setting, operations: frames) {
             for _ in 0..<frames {
@@ -55,7 +55,7 @@ enum SchedulerBenchmark: Benchmark {
                 guard let entry = scheduler.next(at: now) else {
                     throw BenchmarkError("the scheduler lost frames")
                 }
-                scheduler.enqueue(entry.frame, from: entry.app, at: now)
+                scheduler.enqueue(entry.frame, from: entry.origin, at: now)
             }
         }
         let noun = count == 1 ? "session" : "sessions"
