@@ -163,8 +163,8 @@ extension AdvicePage {
         details: """
             sdl_core supervises a session once the app itself has sent a heartbeat: after 7 s \
             without a frame it sends one, after another 7 s it closes the session. An app stopped \
-            in a debugger looks the same. relayd does not answer for apps, because that would \
-            hide a dead one.
+            in a debugger looks the same. relayd answers in the place of an app that is still \
+            connected, unless `sessions.heartbeats` is pass.
             """)
 
     static let foreignSession = AdvicePage(
