@@ -101,6 +101,12 @@ final class SoakHeadUnit: ChannelInboundHandler {
                 .wrongSession,
                 "the head unit got \(frame) of life \(life ?? 0) for a session \(was)")
         }
+        if frame.type == .consecutive, frame.info == 0, let header = RPCHeader(frame.payload),
+            header.functionID == Self.unknownFunction
+        {
+            // relayd ends what an app that died has left half said.
+            return answer(id, FunctionID(rawValue: header.functionID), header)
+        }
         world.tally.framesFromApps += 1
         world.tally.bytesFromApps += frame.wire.readableBytes
         if let header = RPCHeader(frame.payload), frame.type == .single, frame.service == .rpc {
@@ -120,6 +126,9 @@ final class SoakHeadUnit: ChannelInboundHandler {
         }
         sessions[id]?.app = app
     }
+
+    /// No function of the specification has it, so a head unit does nothing but answer.
+    private static let unknownFunction: UInt32 = 0xFFFF
 
     private func grant() {
         guard let free = (1...255 as ClosedRange<UInt8>).first(where: { sessions[$0] == nil })
