@@ -260,7 +260,8 @@ import relayctl
         }
     }
 
-    /// Begins to follow from the last two messages.
+    /// Begins to follow from the last two messages. There must be a server by now: a follower that
+    /// has never found one does not wait for it.
     private func follow(_ live: LiveServer, _ reader: Reader) throws -> Task<Void, any Error> {
         let client = ControlClient(
             sockets: try ControlSocket.forTool(given: live.path), timeout: .seconds(30))
@@ -289,8 +290,8 @@ import relayctl
         feed.tellStory()
         let live = try LiveServer()
         let reader = Reader(endingAfter: 4)
-        let following = try follow(live, reader)
         try await live.serve(feed.ring) {
+            let following = try follow(live, reader)
             try await reader.until { $0.out.count == 2 }
             feed.heartbeat()
             try await reader.until { $0.out.count == 3 }
@@ -307,8 +308,11 @@ import relayctl
         feed.tellStory()
         let live = try LiveServer()
         let reader = Reader(endingAfter: 5)
-        let following = try follow(live, reader)
-        try await live.serve(feed.ring) { try await reader.until { $0.out.count == 2 } }
+        let following = try await live.serve(feed.ring) {
+            let following = try follow(live, reader)
+            try await reader.until { $0.out.count == 2 }
+            return following
+        }
         try await reader.until { $0.error.count == 1 }
         feed.heartbeat()
         feed.heartbeat()
@@ -331,8 +335,11 @@ import relayctl
         feed.heartbeat()
         let live = try LiveServer()
         let reader = Reader()
-        let following = try follow(live, reader)
-        try await live.serve(feed.ring) { try await reader.until { $0.out.count == 1 } }
+        let following = try await live.serve(feed.ring) {
+            let following = try follow(live, reader)
+            try await reader.until { $0.out.count == 1 }
+            return following
+        }
         try await reader.until { $0.error.count == 1 }
         for _ in 0..<100 { feed.heartbeat() }
         let first = Int(try #require(feed.ring.range).lowerBound)
@@ -350,8 +357,11 @@ import relayctl
         before.tellStory()
         let live = try LiveServer()
         let reader = Reader(endingAfter: 14)
-        let following = try follow(live, reader)
-        try await live.serve(before.ring) { try await reader.until { $0.out.count == 2 } }
+        let following = try await live.serve(before.ring) {
+            let following = try follow(live, reader)
+            try await reader.until { $0.out.count == 2 }
+            return following
+        }
         // More messages than the one before had: only the instance tells.
         var after = TrafficFeed()
         after.tellStory()
