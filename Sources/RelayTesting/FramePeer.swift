@@ -13,8 +13,9 @@ package final class FramePeer: Sendable {
         case closed
     }
 
-    /// Longer than any machine needs, short enough to end a hanging test.
-    package static let patience: TimeAmount = .seconds(30)
+    /// Longer than any machine needs, also one with ten times more to do than it can, and short
+    /// enough to end a hanging test.
+    package static let patience: TimeAmount = .minutes(2)
 
     package let channel: any Channel
     private let mailbox: NIOLoopBound<Mailbox>

@@ -110,12 +110,16 @@ static void set_ready(Device *device) {
     if (moved != sizeof page) g_error("FIFO: %zd", moved);
 }
 
+static void count_moved(const Urb *urb, int bytes) {
+    if (urb->urb->type == USBDEVFS_URB_TYPE_BULK)
+        *(urb->urb->endpoint & 0x80 ? &moved_in : &moved_out) += bytes;
+}
+
 static void finish(Device *device, Urb *urb, int status, int bytes) {
     urb->urb->status = status;
     urb->urb->actual_length = bytes;
     finished++;
-    if (urb->urb->type == USBDEVFS_URB_TYPE_BULK)
-        *(urb->urb->endpoint & 0x80 ? &moved_in : &moved_out) += bytes;
+    count_moved(urb, bytes);
     g_queue_push_tail(&device->done, urb);
     set_ready(device);
 }
@@ -315,7 +319,11 @@ static void unplug(Device *device) {
     umockdev_testbed_detach_ioctl(bed, device->node, NULL);
     say("unplugged %s", device->port);
     g_mutex_lock(&lock);
-    g_queue_clear_full(&device->done, free_urb);
+    /* What the host has not fetched by now, it never saw. */
+    for (Urb *urb; (urb = g_queue_pop_head(&device->done));) {
+        count_moved(urb, -urb->urb->actual_length);
+        free_urb(urb);
+    }
     close(device->fifo);
     device->fifo = -1;
     g_mutex_unlock(&lock);

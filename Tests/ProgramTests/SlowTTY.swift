@@ -2,6 +2,7 @@
 
 import Foundation
 import Glibc
+import NIOCore
 import RelayTesting
 import Testing
 
@@ -74,9 +75,9 @@ struct SlowTTY: Sendable {
 
     /// Waits until the driver has done this.
     func until(_ what: String) async throws {
-        let deadline = ContinuousClock.now + .seconds(30)
+        let deadline = NIODeadline.now() + FramePeer.patience
         while !done.contains(what) {
-            guard ContinuousClock.now < deadline else {
+            guard NIODeadline.now() < deadline else {
                 throw NotBuilt(description: "the driver never said \"\(what)\": \(done)")
             }
             try await Task.sleep(for: .milliseconds(5))

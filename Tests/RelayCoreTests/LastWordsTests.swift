@@ -41,7 +41,7 @@ struct LastWordsTests {
         return last
     }
 
-    @Test("sent away, with unread bytes in both directions", .timeLimit(.minutes(2)))
+    @Test("sent away, with unread bytes in both directions", .timeLimit(.minutes(5)))
     func sentAway() async throws {
         for _ in 0..<3 {
             try await RelayBench.run {
@@ -60,7 +60,7 @@ struct LastWordsTests {
         }
     }
 
-    @Test("the link is lost: whole frames and an end, no reset", .timeLimit(.minutes(2)))
+    @Test("the link is lost: whole frames and an end, no reset", .timeLimit(.minutes(5)))
     func linkLost() async throws {
         try await RelayBench.run {
             $0.framesPerSecond = 0

@@ -7,20 +7,20 @@ import relayctl
 
 @Suite struct ControlClientTests {
     private func status(
-        _ path: String, timeout: TimeAmount = .seconds(30)
+        _ path: String, timeout: TimeAmount = FramePeer.patience
     ) async throws -> ControlClient.Status {
         try await client(path, timeout: timeout).status()
     }
 
     /// One that waits as long as a busy machine needs.
     private func client(
-        _ path: String, timeout: TimeAmount = .seconds(30)
+        _ path: String, timeout: TimeAmount = FramePeer.patience
     ) throws -> ControlClient {
         ControlClient(sockets: try ControlSocket.forTool(given: path), timeout: timeout)
     }
 
     private func failure(
-        _ behaviour: StubServer.Behaviour, timeout: TimeAmount = .seconds(30)
+        _ behaviour: StubServer.Behaviour, timeout: TimeAmount = FramePeer.patience
     ) async throws -> String {
         let server = try await StubServer(behaviour)
         let error = await #expect(throws: ControlClientError.self) {

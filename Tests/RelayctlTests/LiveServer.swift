@@ -4,6 +4,7 @@ import Logging
 import NIOCore
 import NIOPosix
 import RelayCore
+import RelayTesting
 import ServiceLifecycle
 import Testing
 import relayctl
@@ -30,7 +31,7 @@ final class LiveServer: Sendable {
 
     /// Runs relayctl against it, with patience for a busy machine.
     func execute(_ arguments: [String], output: Output) async -> Int32 {
-        await ControlClient.$defaultTimeout.withValue(.seconds(30)) {
+        await ControlClient.$defaultTimeout.withValue(FramePeer.patience) {
             await RelayCtl.execute(arguments + ["--socket", path], output: output)
         }
     }

@@ -83,7 +83,7 @@ import relayctl
         let server = try await StubServer(
             StubServer.relayd("{\"instance\":\"a\"}\n" + message))
         let recorder = Recorder()
-        let code = await ControlClient.$defaultTimeout.withValue(.seconds(30)) {
+        let code = await ControlClient.$defaultTimeout.withValue(FramePeer.patience) {
             await RelayCtl.execute(
                 ["tail", "-v", "--once", "--socket", server.path], output: recorder.output())
         }
@@ -264,7 +264,7 @@ import relayctl
     /// has never found one does not wait for it.
     private func follow(_ live: LiveServer, _ reader: Reader) throws -> Task<Void, any Error> {
         let client = ControlClient(
-            sockets: try ControlSocket.forTool(given: live.path), timeout: .seconds(30))
+            sockets: try ControlSocket.forTool(given: live.path), timeout: FramePeer.patience)
         return Task {
             var follower = Self.follower(client, reader)
             try await follower.run()
@@ -284,7 +284,7 @@ import relayctl
         reader.out.compactMap { Int($0.dropFirst("{\"n\":".count).prefix { $0.isNumber }) }
     }
 
-    @Test("it goes on with what happens, until nobody reads", .timeLimit(.minutes(1)))
+    @Test("it goes on with what happens, until nobody reads", .timeLimit(.minutes(5)))
     func follows() async throws {
         var feed = TrafficFeed()
         feed.tellStory()
@@ -302,7 +302,7 @@ import relayctl
     }
 
     @Test(
-        "after an interruption it misses nothing that is still kept", .timeLimit(.minutes(1)))
+        "after an interruption it misses nothing that is still kept", .timeLimit(.minutes(5)))
     func resumes() async throws {
         var feed = TrafficFeed()
         feed.tellStory()
@@ -329,7 +329,7 @@ import relayctl
             ])
     }
 
-    @Test("what was lost meanwhile is counted", .timeLimit(.minutes(1))) func counts() async throws
+    @Test("what was lost meanwhile is counted", .timeLimit(.minutes(5))) func counts() async throws
     {
         var feed = TrafficFeed(ring: MessageRing(maximumBytes: 3000))
         feed.heartbeat()
@@ -351,7 +351,7 @@ import relayctl
             reader.error.contains { $0.hasPrefix("relayctl: \(first - 2) messages were missed") })
     }
 
-    @Test("a restarted relayd is told from the one before", .timeLimit(.minutes(1)))
+    @Test("a restarted relayd is told from the one before", .timeLimit(.minutes(5)))
     func restarts() async throws {
         var before = TrafficFeed()
         before.tellStory()

@@ -24,7 +24,7 @@ struct SystemdNotifierTests {
         ServiceGroup(configuration: .init(services: [notifier], logger: logger))
     }
 
-    @Test("says ready, each new status once, and stopping", .timeLimit(.minutes(1)))
+    @Test("says ready, each new status once, and stopping", .timeLimit(.minutes(5)))
     func lifecycle() async throws {
         let (inbox, send) = Self.makeInbox()
         let notifier = SystemdNotifier(
@@ -72,7 +72,7 @@ struct SystemdNotifierTests {
         #expect(sent == ["STATUS=a: wrong (and 1 more, see the log)"])
     }
 
-    @Test("feeds the watchdog only while the relay answers", .timeLimit(.minutes(1)))
+    @Test("feeds the watchdog only while the relay answers", .timeLimit(.minutes(5)))
     func watchdog() async throws {
         let (inbox, send) = Self.makeInbox()
         let asked = Collected<Int>()
@@ -97,7 +97,7 @@ struct SystemdNotifierTests {
         try await ended
     }
 
-    @Test("says stopping even while the relay hangs", .timeLimit(.minutes(1)))
+    @Test("says stopping even while the relay hangs", .timeLimit(.minutes(5)))
     func hangingRelay() async throws {
         let (inbox, send) = Self.makeInbox()
         let (release, releaser) = AsyncStream<Void>.makeStream()
