@@ -183,13 +183,14 @@ extension LinkSupervisor {
         // MARK: Waiting
 
         private mutating func linkEnded() async {
-            guard let (_, recorder, since) = link else { return }
+            guard let (_, recorder, _) = link else { return }
             link = nil
             await startWatching()
             let problem = LinkProblem.linkEnded(
                 recorder.recorded, address: supervisor.address, node: node)
-            let stable = ContinuousClock.now - since >= ReconnectPolicy.flapLimit
-            let step = policy.closed(nodeExists: nodeExists, at: .now)
+            let now = ContinuousClock.now
+            let stable = policy.isStable(at: now)
+            let step = policy.closed(nodeExists: nodeExists, at: now)
             report.ended(problem, attempts: policy.attempts, wasStable: stable)
             await follow(step)
         }

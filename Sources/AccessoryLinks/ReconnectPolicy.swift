@@ -14,8 +14,10 @@ package struct ReconnectPolicy: Sendable {
         /// Others' time: the waits grow up to `longestDelay`.
         case standard
         /// Next to nothing, as a refusal by this machine, or the attempt itself was the wait:
-        /// always `firstDelay`.
+        /// always `firstDelay`. Nobody is there, so whoever answers next has just come.
         case quick
+        /// The peer took the connection and ended it at once: counts as a link that flapped.
+        case flapped
     }
 
     /// The first wait. udev sets a new node's permissions within some ten milliseconds.
@@ -32,6 +34,14 @@ package struct ReconnectPolicy: Sendable {
 
     /// A link that lived shorter than this flapped: opening it again at once would be a busy loop.
     package static let flapLimit: Duration = .seconds(1)
+
+    /// The waits after links that flapped in a row; the last one repeats. A head unit that is
+    /// restarted over and over flaps too, but between its lives nobody answers, which ends the row.
+    /// When it is back before anybody asked, the first waits do not grow. What flaps on is a
+    /// forwarder (ssh, adb, Docker) with no head unit behind it, which accepts and closes for ever.
+    package static let flapDelays: [Duration] =
+        Array(repeating: firstDelay, count: 3) + [.milliseconds(100), .milliseconds(200)]
+        + [.milliseconds(400), longestDelay]
 
     /// udev sets the permissions of a new node some time after the node is there: 0.2 s on a busy
     /// machine. Until this much time has passed they count as not set yet.
@@ -51,7 +61,10 @@ package struct ReconnectPolicy: Sendable {
     }
 
     private var state = State.opening
+    /// The wait after the next failed attempt of standard pace.
     private var nextDelay = Self.firstDelay
+    /// The waits still to come after links that flap; empty once only the longest is left.
+    private var flapDelays = Self.flapDelays[...]
     /// From 0 to 1.
     private let chance: @Sendable () -> Double
     private var lastAttempt: ContinuousClock.Instant
@@ -84,26 +97,39 @@ package struct ReconnectPolicy: Sendable {
         state = .open(since: now)
     }
 
+    /// Whether the link that is open now has lived long enough to be opened again at once.
+    package func isStable(at now: ContinuousClock.Instant) -> Bool {
+        guard case .open(let since) = state else { return false }
+        return now - since >= Self.flapLimit
+    }
+
     /// - Parameter nodeExists: nil when there is no node that could be watched.
     package mutating func openFailed(
         nodeExists: Bool?, pace: Pace = .standard, at now: ContinuousClock.Instant
     ) -> Step {
         attempts += 1
-        return nodeExists == false ? awaitNode() : backOff(at: now, pace)
+        if nodeExists == false { return awaitNode() }
+        switch pace {
+        case .standard:
+            defer { nextDelay = min(nextDelay * 2, Self.longestDelay) }
+            return backOff(nextDelay, at: now)
+        case .quick:
+            forgetWaits()
+            return backOff(Self.firstDelay, at: now)
+        case .flapped:
+            return flapped(at: now)
+        }
     }
 
     package mutating func closed(
         nodeExists: Bool?, at now: ContinuousClock.Instant
     ) -> Step {
-        guard case .open(let since) = state else { return .openNow }
-        let stable = now - since >= Self.flapLimit
+        guard case .open = state else { return .openNow }
+        let stable = isStable(at: now)
         lastAppearance = now
-        if stable {
-            attempts = 0
-            nextDelay = Self.firstDelay
-        }
+        if stable { restart() }
         if nodeExists == false { return awaitNode() }
-        return stable ? .openNow : backOff(at: now)
+        return stable ? .openNow : flapped(at: now)
     }
 
     /// inotify saw the node come, go or change while we were waiting. Nil: nothing new to do.
@@ -129,26 +155,31 @@ package struct ReconnectPolicy: Sendable {
         }
     }
 
-    /// Somebody asked for a new attempt: all waiting starts afresh.
+    /// All waiting starts afresh: somebody asked for it, or the link was stable.
     package mutating func restart() {
         attempts = 0
+        forgetWaits()
+    }
+
+    private mutating func forgetWaits() {
         nextDelay = Self.firstDelay
+        flapDelays = Self.flapDelays[...]
     }
 
     private mutating func awaitNode() -> Step {
         // What appears next is a new device, which deserves quick tries.
-        nextDelay = Self.firstDelay
+        forgetWaits()
         state = .awaitingNode
         return .awaitNode
     }
 
-    private mutating func backOff(
-        at now: ContinuousClock.Instant, _ pace: Pace = .standard
-    ) -> Step {
-        let whole = pace == .quick ? Self.firstDelay : nextDelay
-        if pace == .standard { nextDelay = min(nextDelay * 2, Self.longestDelay) }
-        let delay = whole * (1 - Self.jitter * chance())
-        state = .backingOff(until: now + delay)
-        return .openAfter(delay)
+    private mutating func flapped(at now: ContinuousClock.Instant) -> Step {
+        backOff(flapDelays.popFirst() ?? Self.longestDelay, at: now)
+    }
+
+    private mutating func backOff(_ delay: Duration, at now: ContinuousClock.Instant) -> Step {
+        let shortened = delay * (1 - Self.jitter * chance())
+        state = .backingOff(until: now + shortened)
+        return .openAfter(shortened)
     }
 }

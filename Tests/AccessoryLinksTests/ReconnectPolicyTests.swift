@@ -73,18 +73,67 @@ struct ReconnectPolicyTests {
         #expect(policy.attempts == 0)
     }
 
-    @Test("a link that flaps is opened more and more slowly")
+    @Test("a link that flaps is opened at the same pace three times, then more and more slowly")
     func slowsDownFlapping() {
         var policy = ReconnectPolicy(startingAt: start, chance: { 0 })
         var now = 0
         var delays: [ReconnectPolicy.Step] = []
-        for _ in 0..<6 {
+        for _ in 0..<9 {
             policy.opened(at: at(now))
             delays.append(policy.closed(nodeExists: true, at: at(now + 999)))
             now += 2000
             policy.attemptStarts(at: at(now))
         }
-        #expect(delays == [50, 100, 200, 400, 800, 800].map { .openAfter(.milliseconds($0)) })
+        #expect(
+            delays
+                == [50, 50, 50, 100, 200, 400, 800, 800, 800].map { .openAfter(.milliseconds($0)) })
+    }
+
+    /// What may happen between two links that flap.
+    enum Between {
+        case nothing, refusedHere, timedOut, refusedElsewhere, endedAtOnce, nodeGone, stableLink
+        case askedFor
+    }
+
+    @Test(
+        "a row of links that flap ends when nobody answers in between, and at a link that lasts",
+        arguments: [
+            (Between.nothing, 800), (.refusedHere, 50), (.timedOut, 50), (.refusedElsewhere, 800),
+            (.endedAtOnce, 800), (.nodeGone, 50), (.stableLink, 50), (.askedFor, 50),
+        ])
+    func endsTheRow(between: Between, wait: Int) {
+        var policy = ReconnectPolicy(startingAt: start, chance: { 0 })
+        for _ in 0..<9 {
+            policy.opened(at: at(0))
+            _ = policy.closed(nodeExists: true, at: at(1))
+        }
+        switch between {
+        case .nothing: break
+        case .refusedHere, .timedOut:
+            _ = policy.openFailed(nodeExists: nil, pace: .quick, at: at(2))
+        case .refusedElsewhere: _ = policy.openFailed(nodeExists: nil, pace: .standard, at: at(2))
+        case .endedAtOnce: _ = policy.openFailed(nodeExists: nil, pace: .flapped, at: at(2))
+        case .nodeGone: _ = policy.openFailed(nodeExists: false, at: at(2))
+        case .stableLink:
+            policy.opened(at: at(2))
+            _ = policy.closed(nodeExists: true, at: at(1002))
+        case .askedFor: policy.restart()
+        }
+        policy.opened(at: at(2000))
+        #expect(
+            policy.closed(nodeExists: true, at: at(2001)) == .openAfter(.milliseconds(wait)))
+    }
+
+    @Test("a connection that is taken and ended at once counts as a link that flapped")
+    func endedAtOnce() {
+        var policy = ReconnectPolicy(startingAt: start, chance: { 0 })
+        let delays = (0..<8).map {
+            policy.openFailed(nodeExists: nil, pace: .flapped, at: at($0))
+        }
+        #expect(
+            delays
+                == [50, 50, 50, 100, 200, 400, 800, 800].map { .openAfter(.milliseconds($0)) })
+        #expect(policy.attempts == 8)
     }
 
     @Test("an unplugged device is waited for, however short its link was")

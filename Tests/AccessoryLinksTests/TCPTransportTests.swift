@@ -101,6 +101,25 @@ struct TCPTransportTests {
         }
     }
 
+    @Test("a refusal by this machine costs nothing, and a link that ends at once flaps")
+    func pace() async throws {
+        let reserved = try ReservedPort()
+        let transport = try TCPTransport(AccessoryAddress("tcp:127.0.0.1:\(reserved.port)"))
+        let refused = try await #require(throws: LinkProblem.self) {
+            try await transport.open(on: group.next(), configure: LinkProbe().setup)
+        }
+        let paces: [(LinkProblem.Code, ReconnectPolicy.Pace)] = [
+            (.timedOut, .quick), (.closedByPeer, .flapped), (.unreachable, .standard),
+            (.other, .standard),
+        ]
+        #expect(transport.pace(after: refused) == .quick)
+        for (code, pace) in paces {
+            #expect(transport.pace(after: LinkProblem(code, "")) == pace, "\(code)")
+        }
+        let elsewhere = try TCPTransport(AccessoryAddress("tcp:192.0.2.1:12345"))
+        #expect(elsewhere.pace(after: refused) == .standard)
+    }
+
     @Test("the same reason is logged once, however often it is tried")
     func logsOnce() async throws {
         let reserved = try ReservedPort()

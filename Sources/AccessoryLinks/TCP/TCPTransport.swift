@@ -88,6 +88,7 @@ package struct TCPTransport: AccessoryTransport {
         case .refused: lookup.isThisMachine ? .quick : .standard
         // The attempt itself has taken its time.
         case .timedOut: .quick
+        case .closedByPeer: .flapped
         default: .standard
         }
     }
