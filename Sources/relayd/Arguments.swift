@@ -191,6 +191,13 @@ package struct Arguments: ParsableArguments {
                     return ("rpc_spec: \(error)", ConfigErrors.exitCode)
                 }
             }
+            if config.dashboard.enabled {
+                do throws(DashboardToken.Failure) {
+                    _ = try DashboardToken(file: config.dashboard.tokenFile)
+                } catch {
+                    return ("dashboard.token_file: \(error)", ConfigErrors.exitCode)
+                }
+            }
             return ("\(file ?? "built-in defaults"): ok", 0)
         } catch {
             return (error.description, ConfigErrors.exitCode)

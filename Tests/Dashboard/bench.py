@@ -38,7 +38,7 @@ class Relayd:
         self.config = os.path.join(self.directory, "relayd.yaml")
         self.socket = os.path.join(self.directory, "relayd.sock")
         with open(self.config, "w", encoding="utf-8") as file:
-            file.write(config)
+            file.write("dashboard: {token_to_read: false}\n" + config)
         self.accessory = accessory
         self.process = None
         self.children = []

@@ -84,7 +84,8 @@ struct ConfigTests {
             dashboard:
               enabled: true
               address: "[::1]:0"
-              token_to_read: true
+              token_to_read: false
+              token_file: /etc/relayd/dashboard-token
             """
         var expected = Config()
         expected.accessory = "serial:/dev/ttyUSB0?baud=115200"
@@ -132,7 +133,8 @@ struct ConfigTests {
         expected.control.readOnlyForOthers = false
         expected.dashboard.enabled = true
         expected.dashboard.address = ListenAddress(host: "::1", port: 0)
-        expected.dashboard.tokenToRead = true
+        expected.dashboard.tokenToRead = false
+        expected.dashboard.tokenFile = "/etc/relayd/dashboard-token"
         #expect(try Config.decode(text, file: "relayd.yaml") == expected)
 
         var builder = ConfigBuilder()

@@ -155,14 +155,26 @@ import relayd
         .enabled(if: promtool != nil, "promtool is not here; Scripts/promtool fetches it"))
     func alerts() async throws {
         let tool = try #require(Self.promtool)
-        for arguments in [
-            ["check", "config", "config/prometheus.yaml"],
-            ["test", "rules", "Tests/Prometheus/rules_test.yaml"],
-        ] {
-            let path = Self.root.appending(path: arguments[2]).path
-            let check = try await ChildProcess.run(
-                tool, [arguments[0], arguments[1], path], environment: [:])
+        func check(_ arguments: String...) async throws {
+            let check = try await ChildProcess.run(tool, arguments, environment: [:])
             #expect(check.ending == .exited(0), "\(check.output)\(check.errors)")
+        }
+        let rules = Self.root.appending(path: "Tests/Prometheus/rules_test.yaml").path
+        try await check("test", "rules", rules)
+        // The file with the token is looked for, too.
+        try await ScratchDirectory.useAsync { directory in
+            let config = Self.root.appending(path: "config").path
+            let text = try String(contentsOfFile: config + "/prometheus.yaml", encoding: .utf8)
+            let token = "/etc/relayd/dashboard-token"
+            try #require(text.contains(token))
+            try text.replacing(token, with: directory + "/token").write(
+                toFile: directory + "/prometheus.yaml", atomically: false, encoding: .utf8)
+            try "0123456789".write(
+                toFile: directory + "/token", atomically: false, encoding: .utf8)
+            try FileManager.default.copyItem(
+                atPath: config + "/prometheus-rules.yaml",
+                toPath: directory + "/prometheus-rules.yaml")
+            try await check("check", "config", directory + "/prometheus.yaml")
         }
     }
 }

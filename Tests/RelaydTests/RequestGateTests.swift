@@ -217,26 +217,3 @@ struct RequestGateTests {
                 == DashboardAccess(reads: .open, writes: .open, authorized: true))
     }
 }
-
-@Suite("The dashboard's token")
-struct DashboardTokenTests {
-    @Test("it has 256 bits in hexadecimal, and each is another one")
-    func content() {
-        let texts = (0..<100).map { _ in DashboardToken().text }
-        #expect(texts.allSatisfy { $0.count == 64 && $0.allSatisfy(\.isHexDigit) })
-        #expect(Set(texts).count == texts.count)
-    }
-
-    @Test("only itself, whole, is itself")
-    func comparison() {
-        let token = DashboardToken()
-        #expect(token.isBrought(by: "Bearer \(token.text)"))
-        for wrong in [
-            nil, "", "Bearer", "Bearer ", "Bearer \(token.text.dropLast())",
-            "Bearer \(token.text)0", "Bearer \(token.text.dropLast())g", "Bearer  \(token.text)",
-            "Basic \(token.text)", token.text, "Bearer \(DashboardToken().text)",
-        ] {
-            #expect(!token.isBrought(by: wrong), "\(wrong ?? "none")")
-        }
-    }
-}

@@ -38,6 +38,7 @@ final class RelaydProcess {
             let text = """
                 apps: { frames_per_second: 0 }
                 log: { traffic: \(options.logsTraffic), format: text, destination: terminal }
+                dashboard: { token_to_read: false }
 
                 """
             try text.write(toFile: configuration, atomically: false, encoding: .utf8)

@@ -8,8 +8,8 @@ package struct DashboardCommand: AsyncParsableCommand {
         abstract: "Print the address of the dashboard, with the token that lets it change things.",
         discussion: """
             Open the address in a browser on this machine. Whoever has the part behind # may \
-            command relayd until it is started again; without it the page only looks, where \
-            relayd allows that.
+            command relayd, until it is started again or, with dashboard.token_file, for good. \
+            Without it the page only looks, where dashboard.token_to_read is false.
 
             From another machine:  ssh -L 2777:127.0.0.1:2777 BENCH  and the same address there.
 

@@ -233,8 +233,13 @@ package struct Config: Sendable, Equatable {
         /// This machine only by default; on any other address looking needs the token.
         package var address = ListenAddress(host: "127.0.0.1", port: 2777)
 
-        /// Whether looking needs the token even on this machine, for benches with several users.
-        package var tokenToRead = false
+        /// Whether looking needs the token even on this machine, whose other users would see VIN and
+        /// positions.
+        package var tokenToRead = true
+
+        /// A file with the token, for those who must know it before relayd starts; empty for a new
+        /// token at each start.
+        package var tokenFile = ""
 
         package init() {}
     }

@@ -39,9 +39,8 @@ extension ConfigReader where Value == String {
     }
 
     /// An absolute path, or nothing; what is in the file is found out at start.
-    package static var specification: ConfigReader {
-        text("the absolute path of an XML file, or \"\" for the built-in specification") {
-            text throws(Refusal) in
+    package static func file(_ expected: String) -> ConfigReader {
+        text(expected) { text throws(Refusal) in
             guard text.isEmpty || text.hasPrefix("/") && !text.hasSuffix("/") else {
                 throw Refusal()
             }

@@ -75,7 +75,9 @@ package struct ConfigSchema {
                 .list(
                     of: .listenAddress, expected: "a list of HOST:PORT", mayBeEmpty: false,
                     check: checkListen)),
-            ConfigOption("rpc_spec", \.rpcSpec, .specification),
+            ConfigOption(
+                "rpc_spec", \.rpcSpec,
+                .file("the absolute path of an XML file, or \"\" for the built-in specification")),
             ConfigOption("rpc_validation", \.rpcValidation, .flag),
         ]
     }
@@ -183,6 +185,11 @@ package struct ConfigSchema {
             ConfigOption("dashboard.enabled", \.dashboard.enabled, .flag),
             ConfigOption("dashboard.address", \.dashboard.address, .listenAddress),
             ConfigOption("dashboard.token_to_read", \.dashboard.tokenToRead, .flag),
+            ConfigOption(
+                "dashboard.token_file", \.dashboard.tokenFile,
+                .file(
+                    "the absolute path of a file with the token, or \"\" for a new token at each start"
+                )),
         ]
     }
 

@@ -140,7 +140,7 @@ package struct RequestGate: Sendable {
                     .tokenNeeded,
                     """
                     this request \(why); send it as "Authorization: Bearer TOKEN". relayctl \
-                    dashboard prints it; it is another one after each start of relayd
+                    dashboard prints it\(token.isNewAtEachStart ? Self.isNew : "")
                     """))
         }
     }
@@ -154,6 +154,8 @@ package struct RequestGate: Sendable {
     }
 
     // MARK: Pieces
+
+    private static let isNew = "; it is another one after each start of relayd"
 
     private func applies(_ need: Need, to head: Head) -> Bool {
         switch need {

@@ -17,16 +17,20 @@ package struct Dashboard: Sendable {
     /// Opens the port. Without it relayd relays all the same, so this does not throw: the log and
     /// `relayctl dashboard` say why it is not there.
     package init(_ configuration: Config.Dashboard, logger: Logger) {
-        let token = DashboardToken()
+        var token = DashboardToken()
         var listener: DashboardListener?
         var problem: String?
         if configuration.enabled {
             do {
+                // First: what would be served with another token than the wanted one is not served.
+                token = try DashboardToken(file: configuration.tokenFile)
                 listener = try DashboardListener(configuration.address)
+            } catch let error as DashboardToken.Failure {
+                problem = "the dashboard is not served: dashboard.token_file: \(error)"
             } catch {
                 problem = "\(error)"
-                logger.error("\(error)")
             }
+            if let problem { logger.error("\(problem)") }
         } else {
             problem = """
                 the dashboard is off; set enabled: true in the section dashboard: of the \

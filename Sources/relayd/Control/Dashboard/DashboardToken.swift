@@ -1,15 +1,80 @@
-/// What a request over TCP has to bring to change something. Made once per start of relayd, told
-/// only over the Unix socket, kept nowhere.
-package struct DashboardToken: Sendable {
-    /// 256 bits in hexadecimal: nobody guesses them, so attempts need not be counted.
-    package let text: String
+// The token of the dashboard: made anew, or read from a file. `Dashboard` has one.
 
+import ControlAPI
+import Glibc
+
+/// What a request over TCP has to bring. Made once per start of relayd and kept nowhere, or read from
+/// the file the configuration names; told only over the Unix socket.
+package struct DashboardToken: Sendable {
+    package let text: String
+    /// Whether it is another one after the next start.
+    package let isNewAtEachStart: Bool
+
+    /// Why a file holds no token, written for people.
+    package struct Failure: Error, CustomStringConvertible, Equatable {
+        package let description: String
+    }
+
+    /// Characters of a token: 128 bits in hexadecimal at least, so that attempts need not be counted.
+    private static let lengths = 32...256
+
+    private static let kind = ConfigFile.Kind(
+        maximumBytes: 4096, format: "a text file", noun: "token", substitute: "token of each start")
+
+    /// The one that `dashboard.token_file` names, or a new one where it names none.
+    package init(file path: String) throws(Failure) {
+        if path.isEmpty { self.init() } else { try self.init(inFileAt: path) }
+    }
+
+    private init(inFileAt path: String) throws(Failure) {
+        var status = stat()
+        if stat(path, &status) == 0, status.st_mode & 0o007 != 0 {
+            throw Failure(
+                description: """
+                    \(path): other users of this machine may use it; chmod o= \(path)
+                    """)
+        }
+        let bytes: [UInt8]
+        do throws(ConfigFile.Failure) {
+            bytes = try ConfigFile.read(path, as: Self.kind)
+        } catch {
+            throw Failure(description: "\(path): \(error.text)")
+        }
+        let end = bytes.lastIndex { !Self.endsLine($0) }.map { $0 + 1 } ?? 0
+        guard Self.lengths.contains(end), bytes[..<end].allSatisfy(Self.isAllowed) else {
+            throw Failure(
+                description: """
+                    \(path): no token; one line of \(Self.lengths.lowerBound) to \
+                    \(Self.lengths.upperBound) letters, digits and -._~+/ was expected, as \
+                    openssl rand -hex 32 prints it
+                    """)
+        }
+        text = String(decoding: bytes[..<end], as: UTF8.self)
+        isNewAtEachStart = false
+    }
+
+    /// 256 bits in hexadecimal.
     package init() {
+        isNewAtEachStart = true
         var generator = SystemRandomNumberGenerator()
         text = (0..<4).map { _ in
             let digits = String(UInt64.random(in: .min ... .max, using: &generator), radix: 16)
             return String(repeating: "0", count: 16 - digits.count) + digits
         }.joined()
+    }
+
+    private static func endsLine(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r")
+    }
+
+    /// What a bearer token is made of (RFC 6750, "2.1"), without the padding.
+    private static func isAllowed(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: "-._~+/".utf8.contains(byte)
+        }
     }
 
     /// Whether an `Authorization` header brings this token. Takes as long for any wrong one of the

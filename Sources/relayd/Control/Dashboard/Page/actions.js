@@ -84,7 +84,7 @@ export class Actions {
       toast(summary ?? `${words}: done`);
     } catch (error) {
       if (error instanceof Refused && error.status === 401) {
-        this.askForToken('The token is not that of the relayd that runs now: it has another one after each start.');
+        this.askForToken('The token is not that of the relayd that runs now; relayctl dashboard prints the right one.');
       } else {
         toast(`${words}: ${error instanceof Refused ? error.message : 'relayd did not answer'}`);
       }
