@@ -79,6 +79,53 @@ import Testing
         #expect(names.elements.compactMap(names.string) == ["persistent"])
     }
 
+    @Test("what an app stores is bounded: the length of a name, and the number of files")
+    func bounds() throws {
+        var link = try Dialogue()
+        _ = try link.registers("A", appID: "1")
+        let longest = String(repeating: "n", count: 255)
+        #expect(link.requests(.putFile, put(longest), bulk: [1]).map(\.result) == ["SUCCESS"])
+        for length in [256, 8 << 20] {
+            let name = String(repeating: "n", count: length)
+            let answers = link.requests(.putFile, put(name), bulk: [1])
+            #expect(answers.map(\.result) == ["INVALID_DATA"])
+        }
+        for number in 1..<1000 {
+            let answers = link.requests(.putFile, put("file \(number)"), bulk: [1])
+            try #require(answers.map(\.result) == ["SUCCESS"])
+        }
+        let full = try #require(link.requests(.putFile, put("one more"), bulk: [1]).first)
+        #expect(full.result == "OUT_OF_MEMORY")
+        #expect(full.parameters.string("info") == "1000 files are stored already")
+        let again = link.requests(.putFile, put("file 1"), bulk: [1])
+        #expect(again.map(\.result) == ["SUCCESS"], "one that is there may be replaced")
+    }
+
+    @Test("files of the app that has been away longest make room for those of others")
+    func stores() throws {
+        var link = try Dialogue()
+        _ = try link.opensSession()
+        func names(_ link: inout Dialogue, of app: Int) throws -> [String] {
+            _ = link.requests(.registerAppInterface, registration("App \(app)", appID: "\(app)"))
+            let list = try #require(link.requests(.listFiles).first)
+            _ = link.requests(.unregisterAppInterface)
+            let names = try #require(list.parameters.array("filenames"))
+            return names.elements.compactMap(names.string)
+        }
+        for app in 0..<320 {
+            _ = link.requests(.registerAppInterface, registration("App \(app)", appID: "\(app)"))
+            let answers = link.requests(
+                .putFile, put("logo", more: #","persistentFile":true"#), bulk: [1])
+            try #require(answers.map(\.result) == ["SUCCESS"])
+            _ = link.requests(.unregisterAppInterface)
+            _ = link.passes(.seconds(1))
+        }
+        #expect(try names(&link, of: 0) == [])
+        #expect(try names(&link, of: 19) == [])
+        #expect(try names(&link, of: 20) == ["logo"])
+        #expect(try names(&link, of: 319) == ["logo"])
+    }
+
     @Test("a file in a multi-frame message arrives whole; one that lacks a frame is dropped")
     func multiFrame() throws {
         var link = try Dialogue()

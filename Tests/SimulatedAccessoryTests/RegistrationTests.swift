@@ -98,8 +98,12 @@ import Testing
     }
 
     @Test(
-        "registrations that lack something are INVALID_DATA",
-        arguments: ["{}", "{", "", "[]", #"{"appName":"A","appID":"1"}"#])
+        "registrations that lack something, or have too much of it, are INVALID_DATA",
+        arguments: [
+            "{}", "{", "", "[]", #"{"appName":"A","appID":"1"}"#,
+            registration(String(repeating: "n", count: 101), appID: "1"),
+            registration("A", appID: String(repeating: "1", count: 101)),
+        ])
     func invalid(json: String) throws {
         var link = try Dialogue()
         _ = try link.opensSession()

@@ -11,6 +11,19 @@ import Testing
         return link
     }
 
+    @Test("more JSON than any RPC has is refused without being read")
+    func hugeJSON() throws {
+        var link = try Dialogue()
+        _ = try link.registers("A", appID: "1")
+        func show(_ length: Int) -> String {
+            #"{"mainField1":"\#(String(repeating: "x", count: length))"}"#
+        }
+        let wrapping = show(0).utf8.count
+        let most = 256 << 10
+        #expect(link.requests(.show, show(most - wrapping)).map(\.result) == ["SUCCESS"])
+        #expect(link.requests(.show, show(most + 1 - wrapping)).map(\.result) == ["INVALID_DATA"])
+    }
+
     @Test("every request of the specification is answered exactly once, now or in time")
     func everyRequest() throws {
         let requests = FunctionID.all.map(\.id).filter {

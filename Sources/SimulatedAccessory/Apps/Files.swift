@@ -14,8 +14,18 @@ struct FileStore: Sendable {
 
     /// Bytes an app may store; sdl_core's default (`AppDirectoryQuota`).
     static let quotaBytes = 104_857_600
+    /// Files an app may store. sdl_core counts bytes only, but it keeps names on a disk.
+    static let maximumFiles = 1000
+    /// Characters of a file's name (MOBILE_API, "PutFile").
+    static let maximumNameLength = 255
 
+    /// When it last took something.
+    private(set) var changed: NIODeadline
     private(set) var files: [String: File] = [:]
+
+    init(at now: NIODeadline) {
+        changed = now
+    }
 
     var isEmpty: Bool { files.isEmpty }
     var spaceAvailable: Int { Self.quotaBytes - files.values.reduce(0) { $0 + $1.receivedBytes } }
@@ -44,8 +54,9 @@ extension SimulatedAccessory {
             respond(to: request, .invalidData, info: "the file name is not valid")
             return
         }
-        var store = files[appID] ?? FileStore()
-        let (result, info) = store.put(name, request)
+        if files[appID] == nil { makeRoomForStore() }
+        var store = files[appID] ?? FileStore(at: now)
+        let (result, info) = store.put(name, request, at: now)
         files[appID] = store
         respond(
             to: request, result, ["spaceAvailable": .integer(Int64(store.spaceAvailable))],
@@ -78,14 +89,28 @@ extension SimulatedAccessory {
             info: exists ? nil : "there is no such file")
     }
 
+    /// Persistent files outlive their apps. Those of the app that has been away longest go first.
+    private mutating func makeRoomForStore() {
+        guard files.count >= Self.maximumStores else { return }
+        let present = Set(sessions.values.compactMap { $0.app?.appID })
+        let oldest = files.filter { !present.contains($0.key) }.min {
+            $0.value.changed < $1.value.changed
+        }
+        if let oldest { files[oldest.key] = nil }
+    }
+
     private func spaceAvailable(_ appID: String) -> JSON {
         let space = files[appID]?.spaceAvailable ?? FileStore.quotaBytes
         return ["spaceAvailable": .integer(Int64(space))]
     }
 
+    /// Apps whose files are kept: more than there are sessions.
+    private static let maximumStores = 300
+
     /// sdl_core stores files under their names, so it refuses those that would leave the folder.
     private func fileName(_ request: Request) -> String? {
         guard let name = request["syncFileName"]?.string, !name.isEmpty, !name.hasPrefix("."),
+            name.unicodeScalars.count <= FileStore.maximumNameLength,
             !name.contains("/"), !name.contains("\\")
         else { return nil }
         return name
@@ -94,7 +119,10 @@ extension SimulatedAccessory {
 
 extension FileStore {
     /// Takes a chunk. Refusals are those of sdl_core (MOBILE_API, "PutFile").
-    fileprivate mutating func put(_ name: String, _ request: Request) -> (ResultCode, String?) {
+    fileprivate mutating func put(
+        _ name: String, _ request: Request, at now: NIODeadline
+    ) -> (ResultCode, String?) {
+        changed = now
         let bytes = request.bulk.readableBytes
         guard bytes > 0 else { return (.invalidData, "the request carries no bulk data") }
         if let crc = request["crc"]?.integer, crc != Int64(CRC32.checksum(of: request.bulk)) {
@@ -112,6 +140,9 @@ extension FileStore {
             file.receivedBytes += bytes
             files[name] = file
             return (.success, nil)
+        }
+        guard files[name] != nil || files.count < Self.maximumFiles else {
+            return (.outOfMemory, "\(Self.maximumFiles) files are stored already")
         }
         files[name] = File(
             totalBytes: max(length.flatMap(Int.init(exactly:)) ?? bytes, bytes),

@@ -10,7 +10,7 @@ extension SimulatedAccessory {
             return
         }
         guard let wish = RegistrationWish(request) else {
-            respond(to: request, .invalidData, info: "a mandatory parameter is missing")
+            respond(to: request, .invalidData, info: "a mandatory parameter is missing or too long")
             return
         }
         // One link is one device to a head unit, so all its apps have to differ.
@@ -66,7 +66,7 @@ extension SimulatedAccessory {
     }
 }
 
-/// What RegisterAppInterface asks for; nil when a mandatory parameter is missing.
+/// What RegisterAppInterface asks for; nil when a mandatory parameter is missing or too long.
 private struct RegistrationWish {
     var appID: String
     var appName: String
@@ -79,8 +79,8 @@ private struct RegistrationWish {
         guard let version = request["syncMsgVersion"],
             let major = version["majorVersion"]?.integer.flatMap(UInt8.init(exactly:)),
             let minor = version["minorVersion"]?.integer.flatMap(UInt8.init(exactly:)),
-            let appName = request["appName"]?.string, !appName.isEmpty,
-            let appID = request["appID"]?.string, !appID.isEmpty,
+            let appName = request["appName"]?.string, Self.isAllowed(appName),
+            let appID = request["appID"]?.string, Self.isAllowed(appID),
             let isMedia = request["isMediaApplication"]?.bool,
             let language = request["languageDesired"]?.string,
             let hmiLanguage = request["hmiDisplayLanguageDesired"]?.string
@@ -99,5 +99,10 @@ private struct RegistrationWish {
             let isSpoken = language == Capabilities.language && hmiLanguage == language
             result = isSpoken ? .success : .wrongLanguage
         }
+    }
+
+    /// 1 to 100 characters, as names of apps and app IDs have (MOBILE_API, "RegisterAppInterface").
+    private static func isAllowed(_ name: String) -> Bool {
+        (1...100).contains(name.unicodeScalars.count)
     }
 }

@@ -95,12 +95,22 @@ extension SimulatedAccessory {
 
     // MARK: Choices
 
+    /// Of one app: far more than any shows.
+    private static let maximumChoiceSets = 1000
+
     /// There is no user, so the first choice is picked at once.
     private mutating func answerInteraction(_ request: Request) {
         let setID = request["interactionChoiceSetID"]?.integer ?? 0
         switch request.functionID {
         case .createInteractionChoiceSet:
             let first = request["choiceSet"]?.array?.first?["choiceID"]?.integer ?? 0
+            let count = sessions[request.sessionID]?.app?.choiceSets.count ?? 0
+            guard count < Self.maximumChoiceSets else {
+                respond(
+                    to: request, .outOfMemory,
+                    info: "\(Self.maximumChoiceSets) choice sets are kept already")
+                return
+            }
             sessions[request.sessionID]?.app?.choiceSets[setID] = first
         case .deleteInteractionChoiceSet:
             sessions[request.sessionID]?.app?.choiceSets[setID] = nil

@@ -68,8 +68,8 @@ struct Session: Sendable {
         guard message.readableBytes > limit else { return [frame(.single, message)] }
         let count = (message.readableBytes + limit - 1) / limit
         var announcement = ByteBuffer()
-        announcement.writeInteger(UInt32(message.readableBytes))
-        announcement.writeInteger(UInt32(count))
+        announcement.writeInteger(UInt32(clamping: message.readableBytes))
+        announcement.writeInteger(UInt32(clamping: count))
         var frames = [frame(.first, announcement)]
         var rest = message
         for index in 1...count {

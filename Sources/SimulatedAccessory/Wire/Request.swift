@@ -8,7 +8,7 @@ struct Request: Sendable {
     var sessionID: UInt8
     var functionID: FunctionID
     var correlationID: Int32
-    /// nil when the JSON cannot be read.
+    /// nil when the JSON cannot be read, or there is more of it than any RPC has.
     var parameters: JSON?
     var bulk = ByteBuffer()
 
@@ -28,6 +28,14 @@ enum IncomingMessage {
 }
 
 extension IncomingMessage {
+    /// Bytes of JSON that are read: what is read is read on the relay's own loop, and others wait.
+    private static let maximumJSONBytes = 256 << 10
+
+    private static func parameters(_ bytes: ByteBuffer) -> JSON? {
+        if bytes.readableBytes == 0 { return [:] }
+        return bytes.readableBytes <= maximumJSONBytes ? JSON(bytes) : nil
+    }
+
     /// Reads the binary header of v2 and later (SDL protocol spec, "RPC payload").
     init(_ message: ByteBuffer, sessionID: UInt8) {
         guard let header = RPCHeader(message) else {
@@ -44,13 +52,13 @@ extension IncomingMessage {
         let function = FunctionID(rawValue: header.functionID)
         let request = Request(
             sessionID: sessionID, functionID: function, correlationID: header.correlationID,
-            parameters: json.flatMap { $0.readableBytes == 0 ? [:] : JSON($0) }, bulk: rest)
+            parameters: json.flatMap(Self.parameters), bulk: rest)
         self = function.isRequest ? .request(request) : .unknownFunction(request)
     }
 
     /// Reads the JSON wrapper of v1.
     init(v1 message: ByteBuffer, sessionID: UInt8) {
-        guard let wrapper = JSON(message) else {
+        guard message.readableBytes <= Self.maximumJSONBytes, let wrapper = JSON(message) else {
             self = .malformed
             return
         }
