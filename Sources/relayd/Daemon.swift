@@ -43,11 +43,9 @@ struct Daemon {
         outputs.mark(accessory: config.accessory)
         // One loop for the link and its apps, where routing is a method call; one for the control
         // API, and one for everything else, so that none of it can get in the way.
-        let relayGroup = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        let loop = relayGroup.next()
+        let loop = LastingLoop.start()
         loop.execute { ThreadScheduling.relay() }
-        let controlGroup = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        let controlLoop = controlGroup.next()
+        let controlLoop = LastingLoop.start()
         // Not before: the relay's thread would have begun as nice.
         controlLoop.execute { ThreadScheduling.standBack(as: "control") }
         LoopExecutor.shared.loop.execute { ThreadScheduling.standBack(as: "observers") }
@@ -146,6 +144,8 @@ struct Daemon {
                 events.add(.control, "configuration reloaded: \(plan.summary())")
             })
 
+        let dashboardPlace = await Dashboard.place(
+            of: config.dashboard, on: LoopExecutor.shared.loop)
         // From here on the machine is touched; a second relayd stops before anything of it.
         let control = try ControlServer(
             configuration: .init(
@@ -162,7 +162,9 @@ struct Daemon {
                 advisor: advisor, ring: ring, config: { reporter.configuration }),
             actions: actions(
                 relay: relay, link: link, server: server, reloader: reloader, events: events),
-            log: log, dashboard: Dashboard(config.dashboard, logger: Logger(label: "dashboard")),
+            log: log,
+            dashboard: Dashboard(
+                config.dashboard, at: dashboardPlace, logger: Logger(label: "dashboard")),
             crowd: crowd, eventLoopGroup: controlLoop, executor: LoopExecutor(controlLoop),
             logger: Logger(label: "control")
         )
@@ -189,11 +191,11 @@ struct Daemon {
             ], logger: Self.quiet)
         try await Self.run(
             ServiceGroup(configuration: group), until: signals, hangUp: hangUp,
-            stopTime: { StopTime.needed(farewell: reporter.farewellTimeout) },
+            stopTime: {
+                StopTime.needed(farewell: reporter.farewellTimeout) - StopTime.grace
+            },
             reload: { reloader.request() }, logger: logger)
         logger.info("stopped")
-        try? await controlGroup.shutdownGracefully()
-        try? await relayGroup.shutdownGracefully()
     }
 
     /// Runs the services until one of them fails or a signal stops them.
@@ -222,6 +224,7 @@ struct Daemon {
                     try await timer.futureResult.get()
                     logger.error(
                         "the stop takes longer than \(Quantity.text(time)): it is cut short")
+                    Self.endAnyway()
                 } onCancel: {
                     timer.cancel()
                 }
@@ -229,6 +232,14 @@ struct Daemon {
             // Whichever ends first; the services, unless their stop hangs.
             defer { group.cancelAll() }
             try await group.next()
+        }
+    }
+
+    /// Ends the process in a moment, even if a service does not end when it is cancelled: a call that
+    /// hangs in a driver cannot be.
+    private static func endAnyway() {
+        LoopExecutor.shared.loop.scheduleTask(in: TimeAmount(StopTime.grace)) {
+            _exit(EXIT_FAILURE)
         }
     }
 

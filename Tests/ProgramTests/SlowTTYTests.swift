@@ -105,6 +105,54 @@ struct SlowTTYTests {
         }
     }
 
+    @Test("a driver may return from a close while relayd ends: whoever hears of it is still there")
+    func returnsAtTheEnd() async throws {
+        try await SlowTTY.run { tty in
+            try await Relayd.run(
+                accessory: tty.line.accessory, environment: tty.environment
+            ) { relayd in
+                try await relayd.until("open") { $0.accessory.state == .open }
+                try tty.order("close stuck exit")
+                relayd.process.signal(SIGTERM)
+                // relayd has stopped, without the close, and would be gone in a moment.
+                try await tty.until("exit waits")
+                try tty.order("exit")
+                try await tty.until("close over")
+                #expect(try await relayd.process.ended() == .exited(0))
+                #expect(tty.done.last == "exit over")
+                let lines = try await relayd.process.errors.untilEnd()
+                #expect(!lines.contains { $0.contains("ERROR") }, "\(lines)")
+            }
+        }
+    }
+
+    @Test("a driver that hangs where none may does not hold the stop beyond its time")
+    func stopsAnyway() async throws {
+        try await SlowTTY.run { tty in
+            try await TemporaryDirectory.run { directory in
+                let process = try await Program.relayd.start(
+                    [
+                        "--config", try directory.write(Relayd.quickGoodbyes, to: "relayd.yaml"),
+                        "--accessory", tty.line.accessory, "--listen", "127.0.0.1:0",
+                        "--control-socket", directory.file("relayd.sock"),
+                    ], environment: tty.environment)
+                do {
+                    let line = "apps connect by TCP"
+                    try await process.errors.first(containing: line)
+                    try await process.errors.first(containing: "open: serial:")
+                    try tty.order("queue stuck")
+                    process.signal(SIGTERM)
+                    try await process.errors.first(containing: "it is cut short")
+                    #expect(try await process.ended() == .exited(1))
+                    #expect(tty.done == ["queue waits"])
+                } catch {
+                    process.signal(SIGKILL)
+                    throw error
+                }
+            }
+        }
+    }
+
     @Test("an open that hangs holds neither the control socket nor the stop")
     func hangingOpen() async throws {
         try await SlowTTY.run { tty in

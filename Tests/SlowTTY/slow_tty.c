@@ -7,16 +7,19 @@
  *
  *     close      The last close waits for output, as tty_wait_until_sent does: until a signal comes,
  *                until the word is taken away, or for half a minute. A flush does not help.
- *     stuck      That wait, and the one of open, does not end with a signal.
+ *     stuck      That wait, and those of open and queue, do not end with a signal.
  *     open       Opening waits in the same way.
  *     hangup     The tty hangs up while it is being opened: every request fails with EIO.
  *     deny       Opening fails with EACCES.
+ *     queue      Asking how many bytes wait for output waits in the same way.
+ *     exit       The program's end waits until no thread of a device is left, half a minute at most.
  *     noadapter  Opening fails with EHOSTUNREACH, as an RFCOMM tty's does.
  *
  * While a close waits, another open of the tty waits for it, whatever its flags: the kernel holds
  * the tty's lock. What it does is written to the orders' file with ".log" behind it.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -173,6 +176,7 @@ int ioctl(int descriptor, unsigned long request, ...) {
         if (ordered("hangup")) { errno = EIO; return -1; }
         /* Like ftdi_sio: nothing is emptied, and output waits. */
         if (request == TCFLSH && ordered("close")) return 0;
+        if (request == TIOCOUTQ && ordered("queue")) wait_in_driver("queue");
         if (request == TIOCOUTQ && ordered("close")) { *(int *)argument = 4608; return 0; }
     }
     return real_ioctl(descriptor, request, argument);
@@ -195,4 +199,31 @@ int close(int descriptor) {
     closing--;
     pthread_mutex_unlock(&lock);
     return result;
+}
+
+/* relayd calls the threads that open and close devices "device". */
+static int device_threads(void) {
+    DIR *tasks = opendir("/proc/self/task");
+    int count = 0;
+    if (!tasks) return 0;
+    for (struct dirent *task; (task = readdir(tasks));) {
+        char path[PATH_MAX], name[16];
+        snprintf(path, sizeof path, "/proc/self/task/%s/comm", task->d_name);
+        int file = real_open(path, O_RDONLY | O_CLOEXEC);
+        if (file < 0) continue;
+        count += read(file, name, sizeof name) >= 7 && memcmp(name, "device\n", 7) == 0;
+        real_close(file);
+    }
+    closedir(tasks);
+    return count;
+}
+
+__attribute__((destructor)) static void leave(void) {
+    if (!ordered("exit")) return;
+    say("exit waits");
+    for (int hundredth = 0; hundredth < 3000 && device_threads() > 0; hundredth++) {
+        struct timespec rest = {0, 10 * 1000 * 1000};
+        nanosleep(&rest, NULL);
+    }
+    say("exit over");
 }

@@ -8,6 +8,10 @@ package enum StopTime {
     /// For all that is not the head unit's: closing apps and the link, writing the last lines.
     private static let rest = Duration.seconds(10)
 
+    /// The last part of it: what has not ended by then is cancelled, and what cannot be cancelled
+    /// ends with the process.
+    package static let grace = Duration.seconds(1)
+
     /// With this `sessions.farewell_timeout`; systemd is asked for as much.
     package static func needed(farewell: Duration) -> Duration { farewell + rest }
 }

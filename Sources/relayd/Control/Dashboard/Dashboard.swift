@@ -5,8 +5,8 @@ package import ControlAPI
 import HTTPTypes
 import HummingbirdCore
 package import Logging
-import NIOCore
-import RelayCore
+package import NIOCore
+package import RelayCore
 
 package struct Dashboard: Sendable {
     /// nil when it is off, or its port cannot be had.
@@ -14,9 +14,26 @@ package struct Dashboard: Sendable {
     let gate: RequestGate
     package let report: DashboardReport
 
+    /// The address behind the host of a dashboard that is on, without holding up the loop.
+    ///
+    /// - Parameter resolve: asks for it, on a thread of its own.
+    /// - Returns: nil when nobody knows the host, or says so in time, and when the dashboard is off.
+    package static func place(
+        of configuration: Config.Dashboard, on loop: any EventLoop,
+        resolve: @escaping @Sendable (ListenAddress) throws -> SocketAddress = HostLookup.resolve
+    ) async -> SocketAddress? {
+        guard configuration.enabled else { return nil }
+        return try? await HostLookup.address(
+            of: configuration.address, on: loop, resolve: resolve)
+    }
+
     /// Opens the port. Without it relayd relays all the same, so this does not throw: the log and
     /// `relayctl dashboard` say why it is not there.
-    package init(_ configuration: Config.Dashboard, logger: Logger) {
+    ///
+    /// - Parameter place: the address behind a host that has to be looked up (`place(of:on:)`).
+    package init(
+        _ configuration: Config.Dashboard, at place: SocketAddress? = nil, logger: Logger
+    ) {
         var token = DashboardToken()
         var listener: DashboardListener?
         var problem: String?
@@ -24,7 +41,8 @@ package struct Dashboard: Sendable {
             do {
                 // First: what would be served with another token than the wanted one is not served.
                 token = try DashboardToken(file: configuration.tokenFile)
-                listener = try DashboardListener(configuration.address)
+                listener = try DashboardListener(
+                    configuration.address, at: place ?? HostLookup.known(configuration.address))
             } catch let error as DashboardToken.Failure {
                 problem = "the dashboard is not served: dashboard.token_file: \(error)"
             } catch {

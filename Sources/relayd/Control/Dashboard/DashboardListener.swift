@@ -1,5 +1,5 @@
 import Glibc
-import NIOCore
+package import NIOCore
 package import RelayCore
 import Synchronization
 
@@ -13,15 +13,17 @@ package final class DashboardListener: Sendable {
     /// Connections the kernel keeps while we are busy: as on the Unix socket.
     private static let backlog: Int32 = 64
 
+    /// - Parameter place: The address behind the host; nil when nobody knows it.
     /// - Throws: `DashboardListenerError`, written for people.
-    package init(_ wanted: ListenAddress) throws {
+    package init(
+        _ wanted: ListenAddress, at place: SocketAddress?
+    ) throws(DashboardListenerError) {
+        guard let place else { throw DashboardListenerError(address: wanted, errno: nil) }
         let descriptor: Int32
-        do {
-            descriptor = try Self.bound(to: wanted)
-        } catch let error as IOError {
-            throw DashboardListenerError(address: wanted, errno: error.errnoCode)
+        do throws(IOError) {
+            descriptor = try Self.bound(to: place)
         } catch {
-            throw DashboardListenerError(address: wanted, errno: nil)
+            throw DashboardListenerError(address: wanted, errno: error.errnoCode)
         }
         self.address = ListenAddress(host: wanted.host, port: Self.port(of: descriptor))
         self.descriptor = Mutex(descriptor)
@@ -39,8 +41,7 @@ package final class DashboardListener: Sendable {
         }
     }
 
-    private static func bound(to wanted: ListenAddress) throws -> Int32 {
-        let address = try SocketAddress.makeAddressResolvingHost(wanted.host, port: wanted.port)
+    private static func bound(to address: SocketAddress) throws(IOError) -> Int32 {
         let family = address.protocol == .inet6 ? AF_INET6 : AF_INET
         let kind = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue
         let descriptor = socket(family, Int32(kind), 0)
