@@ -134,38 +134,6 @@ struct LinkSupervisorTests {
         #expect(first.probe.seen.value.inactive == 1)
     }
 
-    @Test(
-        "a device whose permissions are put right later is opened then",
-        .enabled(if: geteuid() != 0, "root may open everything"))
-    func permissionsComeLater() async throws {
-        let tty = try PseudoTerminal()
-        chmod(tty.path, 0)
-        try await SupervisedLink("serial:\(tty.path)").run { link in
-            let problem = try await link.waitUntilWaiting(.permissionDenied)
-            #expect(problem.message.contains(" with mode 0000; user "))
-            chmod(tty.path, 0o600)
-            try await link.waitUntilOpen()
-        }
-    }
-
-    @Test(
-        "a directory that cannot be watched is said so, and the device tried by the clock",
-        .enabled(if: geteuid() != 0, "root may watch everything"))
-    func unreadableDirectory() async throws {
-        let directory = try TemporaryDirectory()
-        chmod(directory.path, 0o300)
-        defer { chmod(directory.path, 0o700) }
-        try await SupervisedLink("serial:\(directory.path)/tty").run { link in
-            try await link.states.wait(for: "two attempts") { states in
-                if case .waiting(_, _, let attempts) = states.last { attempts >= 2 } else { false }
-            }
-            #expect(link.log.value.first?.contains("cannot be watched with inotify") == true)
-            let tty = try PseudoTerminal(path: directory.path + "/tty")
-            try await link.waitUntilOpen()
-            withExtendedLifetime(tty) {}
-        }
-    }
-
     @Test("reopen closes the open link and opens it again")
     func reopens() async throws {
         let tty = try PseudoTerminal()

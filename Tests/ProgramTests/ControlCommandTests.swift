@@ -223,19 +223,13 @@ struct ControlCommandTests {
 
     @Test(
         "doctor tells who may, when the socket is closed to the user",
-        .enabled(if: geteuid() == 0, "only root can become somebody else"))
+        .enabled(if: OrdinaryUser.isAnother, "only root can become somebody else"))
     func doctorPermission() async throws {
         let config = Relayd.quickGoodbyes + "control:\n  mode: \"0600\"\n"
         try await Relayd.run(accessory: "sim:", config: config) { relayd in
-            chmod(relayd.directory.path, 0o755)
-            let program = relayd.directory.file("relayctl")
-            try await Program.relayctl.copy(to: program)
-            let doctor = try await ChildProcess.run(
-                "/usr/bin/setpriv",
-                [
-                    "--reuid", "65534", "--regid", "65534", "--clear-groups", program, "doctor",
-                    "--socket", relayd.controlSocket,
-                ], environment: Program.environment())
+            let program = try await OrdinaryUser.copy(.relayctl, in: relayd.directory)
+            let doctor = try await OrdinaryUser.run(
+                program, ["doctor", "--socket", relayd.controlSocket])
             #expect(doctor.ending == .exited(2), "\(doctor.errors)")
             #expect(doctor.output.contains("✗ permission"), "\(doctor.output)")
             #expect(doctor.output.contains("mode 600: run relayctl with sudo"))
@@ -259,17 +253,13 @@ struct ControlCommandTests {
 
     @Test(
         "who is neither owner, group nor root may look, but not change anything",
-        .enabled(if: geteuid() == 0, "only root can become somebody else"))
+        .enabled(if: OrdinaryUser.isAnother, "only root can become somebody else"))
     func readOnly() async throws {
         try await Relayd.run(accessory: "sim:", config: "control:\n  mode: \"0666\"\n") { relayd in
             chmod(relayd.directory.path, 0o755)
             func curl(_ arguments: String...) async throws -> String {
-                try await ChildProcess.run(
-                    "/usr/bin/setpriv",
-                    [
-                        "--reuid", "65534", "--regid", "65534", "--clear-groups", "curl", "-s",
-                        "--unix-socket", relayd.controlSocket,
-                    ] + arguments, environment: Program.environment()
+                try await OrdinaryUser.run(
+                    "curl", ["-s", "--unix-socket", relayd.controlSocket] + arguments
                 ).output
             }
             #expect(try await curl("http://relayd/v1/status").contains("\"schema\""))

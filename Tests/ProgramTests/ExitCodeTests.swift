@@ -123,24 +123,19 @@ struct ExitCodeTests {
 
     @Test(
         "who may look but not change anything hears so from every command that changes something",
-        .enabled(if: geteuid() == 0, "only root can become somebody else"))
+        .enabled(if: OrdinaryUser.isAnother, "only root can become somebody else"))
     func otherUser() async throws {
         let config = Relayd.quickGoodbyes + "control:\n  mode: \"0666\"\n"
         try await Relayd.run(accessory: "sim:", config: config) { relayd in
-            chmod(relayd.directory.path, 0o755)
-            let program = relayd.directory.file("relayctl")
-            try await Program.relayctl.copy(to: program)
+            let program = try await OrdinaryUser.copy(.relayctl, in: relayd.directory)
             let app = try await relayd.connectApp()
             try await relayd.until("connected") { $0.apps.count == 1 }
             for arguments in [
                 ["reopen"], ["reload"], ["server", "off"], ["log-level", "debug"],
                 ["disconnect", "1"], ["dashboard"], ["status"],
             ] {
-                let done = try await ChildProcess.run(
-                    "/usr/bin/setpriv",
-                    ["--reuid", "65534", "--regid", "65534", "--clear-groups", program]
-                        + arguments + ["--socket", relayd.controlSocket],
-                    environment: Program.environment())
+                let done = try await OrdinaryUser.run(
+                    program, arguments + ["--socket", relayd.controlSocket])
                 guard arguments != ["status"] else {
                     #expect(done.ending == .exited(0), "\(done.errors)")
                     continue

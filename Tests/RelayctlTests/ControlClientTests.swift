@@ -141,20 +141,6 @@ import relayctl
         }
     }
 
-    @Test(
-        "a socket closed to this user names its group and what to type",
-        .enabled(if: geteuid() != 0))
-    func notPermitted() async throws {
-        let server = try await StubServer(.silence)
-        #expect(chmod(server.path, 0) == 0)
-        let error = await #expect(throws: ControlClientError.self) {
-            _ = try await status(server.path)
-        }
-        #expect(error?.description.contains("relayd may not be asked by you") == true)
-        #expect(error?.description.contains("mode 0") == true)
-        try await server.stop()
-    }
-
     @Test("who does not speak HTTP is not relayd") func notHTTP() async throws {
         let text = try await failure(.answer("SSH-2.0-OpenSSH_9.2p1\r\n"))
         #expect(
