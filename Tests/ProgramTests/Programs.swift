@@ -27,7 +27,7 @@ enum Program: String {
         for name in ["PATH", "HOME", "LD_LIBRARY_PATH"] {
             if let value = getenv(name) { environment[name] = String(cString: value) }
         }
-        return environment.merging(additions) { $1 }
+        return environment.merging(Sanitizer.environment) { $1 }.merging(additions) { $1 }
     }
 
     func start(

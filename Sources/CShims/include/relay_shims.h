@@ -88,6 +88,15 @@ int relay_pty_open(int *master, char *path, size_t size);
  * (posix_spawn_file_actions_addclosefrom_np, a GNU extension). */
 int relay_spawn_close_from(void *actions, int fd);
 
+/* ---- sanitizers ---------------------------------------------------------------------- */
+
+#define RELAY_NO_SANITIZER 0
+#define RELAY_THREAD_SANITIZER 1
+#define RELAY_ADDRESS_SANITIZER 2
+
+/* Which of them this build has. */
+int relay_sanitizer(void);
+
 /* ---- threads ------------------------------------------------------------------------- */
 
 /* Asks for slices of so many nanoseconds of a processor for the calling thread, from 100,000 to
