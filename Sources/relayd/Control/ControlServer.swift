@@ -119,12 +119,13 @@ package struct ControlServer: Service {
         on descriptor: NIOBSDSocket.Handle, _ door: ControlDoor,
         onShutdown: @escaping @Sendable () -> Void
     ) async throws {
-        let server = try await accept(on: descriptor, door)
+        let clients = ControlClients(door: door, responder: responder, logger: logger)
+        let server = try await accept(on: descriptor, clients)
         try await withGracefulShutdownHandler {
-            try await withThrowingDiscardingTaskGroup { clients in
+            try await withThrowingDiscardingTaskGroup { group in
                 try await server.executeThenClose { inbound in
                     for try await client in inbound {
-                        clients.addTask { await serve(client, door) }
+                        group.addTask { await clients.serve(client) }
                     }
                 }
             }
@@ -137,11 +138,9 @@ package struct ControlServer: Service {
     // MARK: - Accepting
 
     private func accept(
-        on descriptor: NIOBSDSocket.Handle, _ door: ControlDoor
+        on descriptor: NIOBSDSocket.Handle, _ clients: ControlClients
     ) async throws -> NIOAsyncChannel<AcceptedClient, Never> {
         let (logger, crowd) = (logger, crowd)
-        // Sets the pipeline up; answers are given by one that knows who asks.
-        let http = Self.http { _, _ in Response(status: .internalServerError) }
         return try await ServerBootstrap(group: eventLoopGroup)
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -158,114 +157,7 @@ package struct ControlServer: Service {
             // A client may shut its sending side after the request, as `nc -N` does.
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .bind(descriptor) { channel in
-                guard let peer = door.peer(of: channel), let place = door.shares.connect(peer)
-                else {
-                    logger.debug("a client is turned away: it has its share of connections")
-                    return channel.eventLoop.makeCompletedFuture {
-                        try channel.pipeline.syncOperations.addHandler(TurnAwayHandler())
-                        return AcceptedClient()
-                    }
-                }
-                return http.setup(channel: channel, logger: logger).flatMapThrowing { client in
-                    // Before anything is made of what came: what is no path never becomes one.
-                    let decoder = try channel.pipeline.syncOperations.handler(
-                        type: ByteToMessageHandler<HTTPRequestDecoder>.self)
-                    try channel.pipeline.syncOperations.addHandler(
-                        OriginFormHandler(), position: .after(decoder))
-                    return AcceptedClient(client, peer, place)
-                }
+                clients.accept(channel, from: clients.door.peer(of: channel))
             }
-    }
-
-    /// One client, until it leaves. At shutdown an idle one is closed at once, one that is being
-    /// answered gets `ControlLimits.farewell` to take the answer.
-    private func serve(_ accepted: AcceptedClient, _ door: ControlDoor) async {
-        guard let client = accepted.take() else { return }
-        let channel = client.channel
-        let (responder, logger, peer) = (responder, logger, accepted.peer)
-        let http = Self.http { request, channel in
-            try await responder.respond(to: request, at: door, on: channel, from: peer, logger)
-        }
-        defer { withExtendedLifetime(accepted) {} }
-        await withGracefulShutdownHandler {
-            await withTaskGroup(of: Void.self) { group in
-                group.addTask { await http.handle(value: client, logger: logger) }
-                // An answer that waits for news would not notice that its client left.
-                group.addTask { try? await channel.closeFuture.get() }
-                await group.next()
-                group.cancelAll()
-            }
-        } onGracefulShutdown: {
-            channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
-            channel.eventLoop.scheduleTask(in: ControlLimits.farewell) {
-                channel.close(promise: nil)
-            }
-        }
-    }
-
-    // MARK: - Answering
-
-    private static func http(
-        _ answer: @escaping @Sendable (Request, any Channel) async throws -> Response
-    ) -> HTTP1Channel {
-        HTTP1Channel(
-            responder: { request, writer, channel in
-                // Who trickles a body in must not sit there for good.
-                let deadline = channel.eventLoop.scheduleTask(in: ControlLimits.idle) {
-                    channel.close(promise: nil)
-                }
-                var response = try await answer(request, channel)
-                deadline.cancel()
-                DashboardPage.harden(&response.headers)
-                response.headers[.server] = "relayd/\(Version.current)"
-                // What is left of a body is not waited for.
-                let length = request.headers[.contentLength] ?? "0"
-                let hasBody = length != "0" || request.headers[.transferEncoding] != nil
-                if hasBody { response.headers[.connection] = "close" }
-                try await writer.write(response: response.head, body: response.body)
-                if hasBody { channel.close(promise: nil) }
-            },
-            configuration: .init(
-                additionalChannelHandlers: [StalledClientHandler(ControlLimits.stall)],
-                idleTimeout: ControlLimits.idle,
-                httpDecoderConfiguration: .init(
-                    maxHeaderFieldSize: ControlLimits.headerFieldBytes,
-                    maxHeaderListSize: ControlLimits.headerBytes,
-                    maxHeaderFieldCount: ControlLimits.headerFields)))
-    }
-}
-
-/// A client between being accepted and being served.
-///
-/// When the server is cancelled, clients that wait to be served are dropped; an asynchronous
-/// channel must not be dropped, or NIO ends the process. So they are closed here.
-private final class AcceptedClient: Sendable {
-    let peer: ControlShares.Peer
-    private let client: Mutex<HTTP1Channel.Value?>
-    /// Given back when this is: its server keeps it as long as the connection lasts.
-    private let place: ControlShares.Place?
-
-    init(_ client: HTTP1Channel.Value, _ peer: ControlShares.Peer, _ place: ControlShares.Place) {
-        self.client = Mutex(client)
-        self.peer = peer
-        self.place = place
-    }
-
-    /// One that was turned away: there is nothing to serve.
-    init() {
-        client = Mutex(nil)
-        peer = .user(nil)
-        place = nil
-    }
-
-    /// The client, once.
-    func take() -> HTTP1Channel.Value? {
-        client.withLock { $0.take() }
-    }
-
-    deinit {
-        guard let client = take() else { return }
-        // Nobody is left to wait for it.
-        Task { try? await client.executeThenClose { _, _ in } }
     }
 }

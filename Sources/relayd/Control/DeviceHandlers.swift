@@ -40,21 +40,23 @@ package struct DeviceList: Codable, Sendable {
 
 /// The part of the control API that looks at the machine.
 package struct DeviceHandlers: Sendable {
-    private let survey: @Sendable () -> DeviceList
+    private let survey: @Sendable () async -> DeviceList
 
-    package init(survey: @escaping @Sendable () -> DeviceList = { .survey() }) {
+    package init(survey: @escaping @Sendable () async -> DeviceList = Self.surveyOnItsThread) {
         self.survey = survey
     }
 
     /// One survey after the other, beside all event loops. There from the first one on.
     private static let thread = SerialThread(named: "usb survey")
 
-    func addRoutes(to routes: inout RouteHandlers) {
-        routes.get(Routes.devices) { [survey] _, _ in
-            try Response.json(
-                await withCheckedContinuation { (found: CheckedContinuation<DeviceList, Never>) in
-                    Self.thread.async { found.resume(returning: survey()) }
-                })
+    @Sendable
+    package static func surveyOnItsThread() async -> DeviceList {
+        await withCheckedContinuation { found in
+            thread.async { found.resume(returning: .survey()) }
         }
+    }
+
+    func addRoutes(to routes: inout RouteHandlers) {
+        routes.get(Routes.devices) { [survey] _, _ in try Response.json(await survey()) }
     }
 }

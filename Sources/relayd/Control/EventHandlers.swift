@@ -87,7 +87,7 @@ private struct EventStream: Sendable {
             cursor = max(cursor, (ring.range?.lowerBound ?? 1) - 1)
         }
         let waiter = MessageWaiter()
-        var lastWrite = NIODeadline.now()
+        var lastWrite = pause.now
         while true {
             // What is kept when the stop comes is still written.
             let isStopping = Task.isShuttingDownGracefully || !request.follows
@@ -102,7 +102,7 @@ private struct EventStream: Sendable {
                 piece.writeString(framing.suffix)
             }
             let isAtEnd = reading.events.count < Self.eventsPerLook
-            let isDue = NIODeadline.now() - lastWrite >= pause.heartbeat
+            let isDue = pause.now - lastWrite >= pause.heartbeat
             if piece.readableBytes == 0, isAtEnd, isDue {
                 try note(MessageStreamNote(next: cursor), to: &piece)
             }
@@ -110,7 +110,7 @@ private struct EventStream: Sendable {
                 let full = piece
                 piece = ByteBuffer()
                 try await writer.write(full)
-                lastWrite = .now()
+                lastWrite = pause.now
             }
             guard isAtEnd else { continue }
             if isStopping { return }

@@ -112,7 +112,7 @@ struct MessageStream: Sendable {
         var cursor = try await begin(&lines, &writer)
         try await lines.flush(to: &writer)
         let waiter = MessageWaiter()
-        var lastWrite = NIODeadline.now()
+        var lastWrite = pause.now
         while true {
             // What is kept when the stop comes is still written.
             let isStopping = Task.isShuttingDownGracefully || !request.follows
@@ -128,14 +128,14 @@ struct MessageStream: Sendable {
                 try await lines.append(entry, to: &writer)
             }
             let isAtEnd = reading.entries.count < Self.entriesPerLook
-            if lines.isEmpty, isAtEnd, NIODeadline.now() - lastWrite >= pause.heartbeat {
+            if lines.isEmpty, isAtEnd, pause.now - lastWrite >= pause.heartbeat {
                 lines.append(MessageStreamNote(next: Int(cursor)))
             }
             // While there is more, only full pieces are written.
             guard isAtEnd else { continue }
             if !lines.isEmpty {
                 try await lines.flush(to: &writer)
-                lastWrite = .now()
+                lastWrite = pause.now
             }
             if isStopping { return }
             try await pause.wait(waiter, since: lastWrite) { [cursor] in

@@ -14,6 +14,9 @@ struct StreamPause: Sendable {
     /// then; a message that comes alone is written at once.
     private static let pace = TimeAmount.milliseconds(20)
 
+    /// As the timers have it.
+    var now: NIODeadline { timers.now }
+
     /// Until there is something to write, a sign of life is due, or relayd stops.
     ///
     /// - Throws: When the client has left.
@@ -21,7 +24,7 @@ struct StreamPause: Sendable {
         _ waiter: MessageWaiter, since lastWrite: NIODeadline, _ news: () async -> Void
     ) async throws {
         await withGracefulShutdownHandler {
-            await wait(until: .now() + Self.pace, waiter) { await waiter.wait() }
+            await wait(until: now + Self.pace, waiter) { await waiter.wait() }
             guard !Task.isShuttingDownGracefully else { return }
             await wait(until: lastWrite + heartbeat, waiter, news)
         } onGracefulShutdown: {

@@ -1,0 +1,136 @@
+// One client of the control API, from its pipeline to its last answer. `ControlServer` accepts clients
+// and hands them in; nothing here needs a socket.
+
+import ControlAPI
+import HTTPTypes
+import HummingbirdCore
+import Logging
+import NIOCore
+import NIOHTTP1
+import ServiceLifecycle
+import Synchronization
+
+/// Sets up and serves the clients that come by one door.
+struct ControlClients: Sendable {
+    let door: ControlDoor
+    let responder: ControlResponder
+    let logger: Logger
+
+    /// Makes the pipeline of a connection, or says no to a peer that has its share. On the channel's
+    /// loop.
+    ///
+    /// - Parameter peer: Who is at the other end; nil when it has left already.
+    func accept(
+        _ channel: any Channel, from peer: ControlShares.Peer?
+    ) -> EventLoopFuture<AcceptedClient> {
+        guard let peer, let place = door.shares.connect(peer) else {
+            logger.debug("a client is turned away: it has its share of connections")
+            return channel.eventLoop.makeCompletedFuture {
+                try channel.pipeline.syncOperations.addHandler(TurnAwayHandler())
+                return AcceptedClient()
+            }
+        }
+        // Sets the pipeline up; answers are given by one that knows who asks.
+        let http = Self.http { _, _ in Response(status: .internalServerError) }
+        return http.setup(channel: channel, logger: logger).flatMapThrowing { client in
+            // Before anything is made of what came: what is no path never becomes one.
+            let decoder = try channel.pipeline.syncOperations.handler(
+                type: ByteToMessageHandler<HTTPRequestDecoder>.self)
+            try channel.pipeline.syncOperations.addHandler(
+                OriginFormHandler(), position: .after(decoder))
+            return AcceptedClient(client, peer, place)
+        }
+    }
+
+    /// One client, until it leaves. At shutdown an idle one is closed at once, one that is being
+    /// answered gets `ControlLimits.farewell` to take the answer.
+    func serve(_ accepted: AcceptedClient) async {
+        guard let client = accepted.take() else { return }
+        let channel = client.channel
+        let (door, responder, logger, peer) = (door, responder, logger, accepted.peer)
+        let http = Self.http { request, channel in
+            try await responder.respond(to: request, at: door, on: channel, from: peer, logger)
+        }
+        defer { withExtendedLifetime(accepted) {} }
+        await withGracefulShutdownHandler {
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { await http.handle(value: client, logger: logger) }
+                // An answer that waits for news would not notice that its client left.
+                group.addTask { try? await channel.closeFuture.get() }
+                await group.next()
+                group.cancelAll()
+            }
+        } onGracefulShutdown: {
+            channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+            channel.eventLoop.scheduleTask(in: ControlLimits.farewell) {
+                channel.close(promise: nil)
+            }
+        }
+    }
+
+    // MARK: Answering
+
+    private static func http(
+        _ answer: @escaping @Sendable (Request, any Channel) async throws -> Response
+    ) -> HTTP1Channel {
+        HTTP1Channel(
+            responder: { request, writer, channel in
+                // Who trickles a body in must not sit there for good.
+                let deadline = channel.eventLoop.scheduleTask(in: ControlLimits.idle) {
+                    channel.close(promise: nil)
+                }
+                var response = try await answer(request, channel)
+                deadline.cancel()
+                DashboardPage.harden(&response.headers)
+                response.headers[.server] = "relayd/\(Version.current)"
+                // What is left of a body is not waited for.
+                let length = request.headers[.contentLength] ?? "0"
+                let hasBody = length != "0" || request.headers[.transferEncoding] != nil
+                if hasBody { response.headers[.connection] = "close" }
+                try await writer.write(response: response.head, body: response.body)
+                if hasBody { channel.close(promise: nil) }
+            },
+            configuration: .init(
+                additionalChannelHandlers: [StalledClientHandler(ControlLimits.stall)],
+                idleTimeout: ControlLimits.idle,
+                httpDecoderConfiguration: .init(
+                    maxHeaderFieldSize: ControlLimits.headerFieldBytes,
+                    maxHeaderListSize: ControlLimits.headerBytes,
+                    maxHeaderFieldCount: ControlLimits.headerFields)))
+    }
+}
+
+/// A client between being accepted and being served.
+///
+/// When the server is cancelled, clients that wait to be served are dropped; an asynchronous
+/// channel must not be dropped, or NIO ends the process. So they are closed here.
+final class AcceptedClient: Sendable {
+    let peer: ControlShares.Peer
+    private let client: Mutex<HTTP1Channel.Value?>
+    /// Given back when this is: its server keeps it as long as the connection lasts.
+    private let place: ControlShares.Place?
+
+    init(_ client: HTTP1Channel.Value, _ peer: ControlShares.Peer, _ place: ControlShares.Place) {
+        self.client = Mutex(client)
+        self.peer = peer
+        self.place = place
+    }
+
+    /// One that was turned away: there is nothing to serve.
+    init() {
+        client = Mutex(nil)
+        peer = .user(nil)
+        place = nil
+    }
+
+    /// The client, once.
+    func take() -> HTTP1Channel.Value? {
+        client.withLock { $0.take() }
+    }
+
+    deinit {
+        guard let client = take() else { return }
+        // Nobody is left to wait for it.
+        Task { try? await client.executeThenClose { _, _ in } }
+    }
+}
