@@ -10,7 +10,7 @@ extension FuzzTarget {
     static let configuration = FuzzTarget(
         name: "configuration", about: "a configuration file in YAML",
         promise: "it is taken over, or every problem has a place and a text on one line",
-        words: { ConfigWords.all }, seeds: FuzzSeeds.configuration,
+        maximumBytes: 4096, words: { ConfigWords.all }, seeds: FuzzSeeds.configuration,
         run: { bytes in
             guard let text = try? ConfigFile.text(of: Array(bytes)) else { return }
             do throws(ConfigErrors) {

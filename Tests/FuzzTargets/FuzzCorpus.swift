@@ -119,7 +119,7 @@ enum FuzzSeeds {
         var piece: [UInt8] = []
         for step in steps {
             let bytes = FuzzScript.bytes(of: [step])
-            if piece.count + bytes.count > 4096 {
+            if piece.count + bytes.count > FuzzTarget.scriptBytes {
                 pieces.append(piece)
                 piece = []
             }

@@ -49,4 +49,28 @@ struct FuzzReplayTests {
             #expect(Array(FuzzScript(raw)).count > 0)
         }
     }
+
+    @Test("the control API is reached at each of its doors")
+    func control() async throws {
+        func ask(_ door: Int, _ path: String, _ fields: String = "") async throws -> String {
+            try await blocking {
+                let request = "GET \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\n\(fields)\r\n"
+                return String(
+                    decoding: try ControlWorld(door).exchange(Array(request.utf8)), as: UTF8.self)
+            }
+        }
+        let token = String(decoding: ControlWorld.token, as: UTF8.self)
+        #expect(!token.isEmpty)
+        #expect(try await ask(0, "/v1/dashboard").contains(token))
+        #expect(try await ask(1, "/v1/dashboard").hasPrefix("HTTP/1.1 403 "))
+        #expect(try await ask(2, "/v1/dashboard").hasPrefix("HTTP/1.1 403 "))
+        #expect(try await ask(2, "/v1/status").contains(#""kind" : "sim""#))
+        #expect(try await ask(3, "/v1/status").hasPrefix("HTTP/1.1 401 "))
+        let withToken = try await ask(3, "/v1/status", "Authorization: Bearer $token\r\n")
+        #expect(withToken.hasPrefix("HTTP/1.1 200 "))
+        // Half a minute passes, so that it says that it is there.
+        let stream = try await ask(0, "/v1/messages/stream")
+        #expect(stream.contains("{\"instance\""))
+        #expect(stream.contains("{\"next\":5}"))
+    }
 }

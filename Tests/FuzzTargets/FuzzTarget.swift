@@ -10,7 +10,9 @@ package struct FuzzTarget: Sendable {
     /// What holds for every input, besides that nothing traps.
     package let promise: String
     /// Longer inputs are not made: they cost time and reach nothing more.
-    package var maximumBytes = 4096
+    package var maximumBytes = scriptBytes
+    /// Some hundred steps, or a dozen whole frames.
+    static let scriptBytes = 2048
     /// Memory of the whole process, in MiB; more is a finding.
     package var memory = 1024
     /// For one input; more is a finding.

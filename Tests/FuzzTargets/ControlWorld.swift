@@ -1,0 +1,177 @@
+// A connection to the control API that has no socket, no thread and no time of its own: its pipeline
+// is embedded, and what is done for the client is done when the fuzz target says so.
+
+import ControlAPI
+import Logging
+import NIOCore
+import NIOEmbedded
+import RelayCore
+import SDLProtocol
+
+@testable import relayd
+
+/// One client of a relayd that has one app and five messages to tell of.
+final class ControlWorld {
+    /// The Unix socket, as root and as a user that cannot be named; the port, where reading is free
+    /// and where it is not.
+    static let doors = 4
+    private static let placeholder = Array("$token".utf8)
+    static let token = Array((dashboard.report.token ?? "").utf8)
+
+    private(set) var mayTellToken: Bool
+    private let loop = EmbeddedEventLoop()
+    private let executor = SteppedExecutor()
+    private let connection = HalfClosingHandler()
+    private let channel: EmbeddedChannel
+    private let clients: ControlClients
+    private let peer: ControlShares.Peer
+
+    init(_ number: Int) throws {
+        let isRoot = number & 3 == 0
+        let isPort = number & 1 == 1
+        mayTellToken = isRoot
+        peer = isPort ? .address("127.0.0.1") : .user(isRoot ? 0 : nil)
+        channel = EmbeddedChannel(handler: connection, loop: loop)
+        let messages = MessageHandlers(ring: Self.ring, timers: loop)
+        let handlers = ControlHandlers(
+            status: { Self.status }, apps: AppHandlers(knowingNothingBut: { Self.status }),
+            messages: messages, events: EventHandlers(ring: Self.events, timers: loop),
+            reports: ReportHandlers(status: { Self.status }),
+            writes: WriteHandlers(status: { Self.status }, actions: .none, log: .none),
+            devices: DeviceHandlers { DeviceList() }, dashboard: Self.dashboard)
+        let door = ControlDoor(
+            kind: isPort ? .port : .unixSocket(Self.policy), gate: Self.gates[number & 3],
+            // One of each, so that one that is not given back is missed.
+            shares: ControlShares(
+                .init(
+                    connections: 1, reservedConnections: 0, connectionsOfPeer: 1, streamsOfPeer: 1,
+                    reservedStreams: 0),
+                owner: 0, crowd: ControlCrowd()),
+            identify: { _ in isRoot ? ControlPeer(pid: 1, uid: 0, groups: []) : nil })
+        clients = ControlClients(
+            door: door, responder: ControlResponder(handlers), logger: Self.quiet)
+    }
+
+    // MARK: The conversation
+
+    /// Everything the server says to these bytes, with the token for "$token", until nothing is going to happen any more.
+    ///
+    /// - Throws: `BrokenPromise` when something is left of the client after it has gone.
+    func exchange(_ bytes: some Collection<UInt8>) throws -> [UInt8] {
+        var request = Array(bytes)
+        if let place = request.firstRange(of: Self.placeholder) {
+            request.replaceSubrange(place, with: Self.token)
+            // It is theirs already.
+            mayTellToken = true
+        }
+        loop.advanceTime(to: .now())
+        let isServed = try serve()
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 40112), promise: nil)
+        settle()
+        // What a handler throws has been told to those behind it.
+        _ = try? channel.writeInbound(ByteBuffer(bytes: request))
+        settle()
+        connection.stopSending(channel)
+        settle()
+        // A stream says that it is there; who waits for more of a request has waited long enough.
+        loop.advanceTime(by: .seconds(30))
+        settle()
+        let answer = try said()
+        if channel.isActive { channel.close(promise: nil) }
+        settle()
+        try ensure(isServed.isSet, "a client that has left is still served")
+        try ensure(!connection.hasSpokenTooLate, "it speaks after the end of its answer")
+        try ensure(
+            clients.door.shares.connect(peer) != nil, "a place for a connection is not given back")
+        do {
+            _ = try clients.door.shares.stream(peer, isPrivileged: false)
+        } catch {
+            throw BrokenPromise("a place for a stream is not given back")
+        }
+        return answer
+    }
+
+    /// Begins to serve; what is returned becomes true at the end.
+    private func serve() throws -> Flag {
+        let accepted = try clients.accept(channel, from: peer).wait()
+        let isServed = Flag()
+        Task(executorPreference: executor) { [clients] in
+            await clients.serve(accepted)
+            isServed.set()
+        }
+        return isServed
+    }
+
+    /// Goes on until everybody waits.
+    private func settle() {
+        repeat {
+            executor.run()
+            loop.run()
+        } while executor.hasJobs
+    }
+
+    private func said() throws -> [UInt8] {
+        var answer: [UInt8] = []
+        while let part = try channel.readOutbound(as: IOData.self) {
+            if case .byteBuffer(let bytes) = part { answer += bytes.readableBytesView }
+        }
+        return answer
+    }
+}
+
+// MARK: - What it tells of
+
+extension ControlWorld {
+    fileprivate static let quiet = Logger(label: "fuzz") { _ in SwiftLogNoOpLogHandler() }
+    fileprivate static let policy = WritePolicy(owner: 0, group: nil, isReadOnlyForOthers: true)
+    fileprivate static let dashboard = Dashboard(Config.Dashboard(), logger: quiet)
+
+    fileprivate static let gates: [RequestGate] = {
+        let token = dashboard.gate.token
+        return [
+            .unixSocket(token), .port(.named("127.0.0.1"), token, readsNeedToken: false),
+            .unixSocket(token), .port(.anyAddress, token, readsNeedToken: true),
+        ]
+    }()
+
+    fileprivate static let status = StatusSnapshot(
+        relayd: RelaydStatus(
+            pid: 1, startedAt: Timestamp(millisecondsSince1970: 0), uptimeSeconds: 1),
+        accessory: AccessoryStatus(
+            kind: "sim", address: "sim:", state: .open, since: Timestamp(millisecondsSince1970: 0)),
+        link: LinkStatus(state: .idle),
+        server: ServerStatus(state: .listening, endpoints: ["127.0.0.1:2776"]),
+        apps: [
+            AppStatus(
+                id: 1, peer: "127.0.0.1:40112", connectedAt: Timestamp(millisecondsSince1970: 0),
+                state: .connected)
+        ])
+
+    fileprivate static let events: EventRing = {
+        let ring = EventRing(instance: "fuzz")
+        ring.add(
+            .control, "the configuration was read again",
+            at: WallTime(nanoseconds: 1_795_257_067_000_000_000))
+        return ring
+    }()
+
+    fileprivate static let ring: MessageRing = {
+        let ring = MessageRing()
+        var decoder = TrafficDecoder()
+        var entries: [TrafficEntry] = []
+        let time = WallTime(nanoseconds: 1_795_257_067_000_000_000)
+        let frames = (1...5).map { number in
+            Frame.rpc(
+                version: 5, sessionID: 1, messageID: number, type: .request, functionID: 13,
+                correlationID: Int32(number), json: #"{"mainField1":"\u001b[31m \ud800"}"#)
+        }
+        decoder.receive(
+            .frames(
+                frames.map {
+                    TappedFrame(
+                        frame: $0, direction: .fromApp, app: AppID(rawValue: 1), time: time)
+                }), into: &entries)
+        ring.keep(entries)
+        return ring
+    }()
+}
