@@ -174,6 +174,22 @@ struct ResynchroniserTests {
         #expect(!decoder.isWorthSettling)
     }
 
+    @Test("garbage that comes in dribs, with silence between, is reported ever more rarely")
+    func trickle() throws {
+        var decoder = FrameDecoder(rules: .fromAccessory(), recovery: .resynchronise)
+        var reports: [UInt64] = []
+        for _ in 0..<1000 {
+            decoder.append(ByteBuffer(repeating: 0x66, count: 40))
+            while try decoder.next() != nil { Issue.record("no frame came") }
+            if let report = decoder.takeGarbageReport() { reports.append(report.bytes) }
+            guard decoder.isWorthSettling else { continue }
+            decoder.settle()
+            if let report = decoder.takeGarbageReport() { reports.append(report.bytes) }
+        }
+        #expect(reports.first == 40 && reports.count < 12, "\(reports)")
+        #expect(decoder.garbageBytes == 40_000)
+    }
+
     @Test("what head units answer on a dead session is a frame, also the one behind garbage")
     func deadSession() throws {
         let late = bytes(hex: "51 07 00 01 00000002 00000000 4141")

@@ -226,9 +226,10 @@ struct Resynchroniser: Sendable {
     var keptBytes: Int { bytes.readableBytes }
 
     /// Silence would decide something: a whole frame waits for proof, or nobody has been told yet
-    /// that bytes were dropped.
+    /// that bytes were dropped. What goes on is reported by its amount, however often it pauses.
     var isWorthSettling: Bool {
-        droppedBytes > reportedBytes || candidates.contains(where: \.isWhole)
+        reportedBytes == 0 && droppedBytes > 0 || isReportDue
+            || candidates.contains(where: \.isWhole)
     }
 
     var report: GarbageReport {
