@@ -11,19 +11,21 @@ import Testing
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .appending(path: "Scripts/fuzz").path
 
-    /// Two targets that end at once, one that finds something, and one that goes on until SIGTERM, as
-    /// libFuzzer does. Tells its options in the log.
+    /// Two targets that end at once, one with a dictionary; two that find something; and one that goes
+    /// on until SIGTERM, as libFuzzer does. Tells its options in the log.
     private static let standIn = """
         #!/bin/bash
         case "$1" in
-        --list) printf '%s\\tabout\\tpromise\\n' one two broken endless; exit 0 ;;
-        --words | --unpack) exit 0 ;;
+        --list) printf '%s\\tabout\\tpromise\\n' one two broken crashing endless; exit 0 ;;
+        --words) [[ $2 != two ]] || echo '"word"'; exit 0 ;;
+        --unpack) exit 0 ;;
         esac
         echo "options: $*"
-        echo "#7 DONE cov: 12 ft: 30 corp: 2/9b"
-        echo "stat::number_of_executed_units: 7"
+        printf '#7\tDONE cov: 12 ft: 30 corp: 2/9b\n'
+        [[ $RELAY_FUZZ_TARGET == crashing ]] || echo "stat::number_of_executed_units: 7"
         case "$RELAY_FUZZ_TARGET" in
         broken) echo "broken promise of broken: it is not"; exit 77 ;;
+        crashing) kill -SEGV $$ ;;
         endless)
             trap 'exit 0' TERM
             echo $$ >"$RELAY_FUZZ_FOLDER/pid"
@@ -90,17 +92,32 @@ import Testing
         }
     }
 
+    @Test("a dictionary is given where there is one: libFuzzer refuses an empty file")
+    func dictionary() async throws {
+        try await withStandIn { environment, folder in
+            let done = try await ChildProcess.run(
+                Self.script, ["one", "two"], environment: environment)
+            #expect(done.ending == .exited(0), "\(done.errors)")
+            let one = try String(contentsOfFile: "\(folder)/logs/one.log", encoding: .utf8)
+            #expect(!one.contains("-dict="))
+            let two = try String(contentsOfFile: "\(folder)/logs/two.log", encoding: .utf8)
+            #expect(two.contains(" -dict=\(folder)/two.words"))
+        }
+    }
+
     @Test("each target has a line, and all together have one")
     func together() async throws {
         try await withStandIn { environment, _ in
             let done = try await ChildProcess.run(
-                Self.script, ["one", "two", "broken", "-j", "2"], environment: environment)
+                Self.script, ["one", "two", "broken", "crashing", "-j", "2"],
+                environment: environment)
             #expect(done.ending == .exited(1))
             #expect(done.output.contains(try Self.line("one", "nothing found")))
             #expect(done.output.contains(try Self.line("two", "nothing found")))
             #expect(done.output.contains(try Self.line("broken", "FOUND SOMETHING")))
+            #expect(done.output.contains(try Self.line("crashing", "FOUND SOMETHING")))
             #expect(done.output.contains("    broken promise of broken: it is not"))
-            #expect(done.output.contains(#/(?m)^together +21 executions +[0-9]+ s$/#))
+            #expect(done.output.contains(#/(?m)^together +28 executions +[0-9]+ s$/#))
         }
     }
 
@@ -136,7 +153,8 @@ import Testing
             #expect(refused.ending == .exited(64))
             #expect(
                 refused.errors
-                    == "Scripts/fuzz: there is no target three; known: one two broken endless")
+                    == "Scripts/fuzz: there is no target three; known: one two broken crashing endless"
+            )
         }
     }
 }
