@@ -15,8 +15,9 @@ package struct FuzzTarget: Sendable {
     static let scriptBytes = 2048
     /// Memory of the whole process, in MiB; more is a finding.
     package var memory = 1024
-    /// For one input; more is a finding.
-    package var seconds = 5
+    /// Seconds of processor time for one input; more is a finding. Not of the clock, which goes on
+    /// while a busy machine does something else.
+    package var seconds = 1.0
     /// The input is a `FuzzScript`, and may be changed step by step.
     package var isScript = false
     /// Words that inputs are made of besides what the fuzzer finds out itself.
@@ -40,7 +41,7 @@ package struct FuzzTarget: Sendable {
 package struct BrokenPromise: Error, CustomStringConvertible {
     package let description: String
 
-    init(_ description: String) {
+    package init(_ description: String) {
         self.description = description
     }
 }
