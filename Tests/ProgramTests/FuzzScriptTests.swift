@@ -27,7 +27,7 @@ import Testing
         broken) echo "broken promise of broken: it is not"; exit 77 ;;
         crashing) kill -SEGV $$ ;;
         endless)
-            trap 'exit 0' TERM
+            trap 'exit 72' TERM
             echo $$ >"$RELAY_FUZZ_FOLDER/pid"
             while :; do sleep 0.05; done
             ;;
