@@ -86,7 +86,9 @@ import Testing
         #expect(!prndl.lifetime.isDeprecated)
     }
 
-    @Test("reading the built-in catalogue is quick")
+    @Test(
+        "reading the built-in catalogue is quick",
+        .enabled(if: Sanitizer.isAbsent, "it measures time, of which a sanitizer takes its share"))
     func loadTime() {
         let clock = ContinuousClock()
         // Generous: built for debugging, on a busy machine. A release build takes under 5 ms.
