@@ -11,6 +11,9 @@ import Testing
 struct SocketActivationTests {
     private static let activator = "/usr/bin/systemd-socket-activate"
 
+    /// It hands on only the part of the environment that it is told to.
+    private static let handedOn = (["PATH"] + Sanitizer.environment.keys).map { "--setenv=\($0)" }
+
     @Test(
         "an app that connects before relayd runs is served, and the status says whose socket it is",
         .enabled(if: access(activator, X_OK) == 0, "there is no systemd-socket-activate"))
@@ -20,10 +23,9 @@ struct SocketActivationTests {
                 let control = directory.file("control.sock")
                 let process = try await ChildProcess.start(
                     Self.activator,
-                    [
+                    Self.handedOn + [
                         "--listen=127.0.0.1:\(port)", "--listen=\(control)",
-                        "--fdname=apps:control",
-                        "--setenv=PATH", Program.relayd.path(), "--accessory", "sim:",
+                        "--fdname=apps:control", Program.relayd.path(), "--accessory", "sim:",
                         "--listen", "127.0.0.1:1",
                     ], environment: Program.environment())
                 // relayd is not started before somebody connects.
@@ -52,7 +54,9 @@ struct SocketActivationTests {
         try await UnusedPort.run { port in
             let process = try await ChildProcess.start(
                 Self.activator,
-                ["--listen=127.0.0.1:\(port)", "--fdname=web", Program.relayd.path()],
+                Self.handedOn + [
+                    "--listen=127.0.0.1:\(port)", "--fdname=web", Program.relayd.path(),
+                ],
                 environment: Program.environment())
             try await process.errors.first(containing: "Listening on")
             _ = try await FramePeer.connect(port: port)
@@ -71,7 +75,7 @@ struct SocketActivationTests {
             let control = directory.file("control.sock")
             let process = try await ChildProcess.start(
                 Self.activator,
-                [
+                Self.handedOn + [
                     "--listen=\(control)", "--fdname=control", Program.relayd.path(),
                     "--accessory", "nonsense:",
                 ], environment: Program.environment())
