@@ -86,6 +86,21 @@ struct BSONDocumentTests {
         }
     }
 
+    @Test("a value whose length counts itself has at least that length")
+    func countedLengths() {
+        // Of 0 bytes its length would be read as the next element: the end, or a key nobody sent.
+        for (length, code) in [(0, "00000000"), (3, "03000000"), (13, "0D000000")] {
+            var body = bytes(hex: "0F 7800 \(code) 01000000 00 05000000 00 00")
+            let available = body.readableBytes - 3
+            var wire = ByteBuffer()
+            wire.writeInteger(Int32(body.readableBytes + 4), endianness: .little)
+            wire.writeBuffer(&body)
+            #expect(throws: BSONError.declaredSize(length, available: available)) {
+                try BSONDocument(wire)
+            }
+        }
+    }
+
     @Test("damaged documents never trap")
     func damaged() async {
         var random = SeededGenerator(seed: 54)

@@ -178,8 +178,10 @@ extension BSONDocument {
         case 0x07: 12
         // Decimal number.
         case 0x13: 16
-        // Documents and code with scope: their length counts itself.
-        case 0x03, 0x04, 0x0F: try counted(bytes, besides: 0)
+        // Documents: their length counts itself and the end.
+        case 0x03, 0x04: try counted(bytes, atLeast: 5)
+        // Code with scope: a length that counts itself, a text, a document.
+        case 0x0F: try counted(bytes, atLeast: 4 + 5 + 5)
         // Binary data: length, subtype, bytes.
         case 0x05: try counted(bytes, besides: 5)
         // Code and symbol are text.
@@ -195,13 +197,16 @@ extension BSONDocument {
     }
 
     private static func counted(
-        _ bytes: ByteBuffer, besides more: Int
+        _ bytes: ByteBuffer, besides more: Int = 0, atLeast least: Int = 0
     ) throws(BSONError) -> Int {
         guard
             let length = bytes.getInteger(
                 at: bytes.readerIndex, endianness: .little, as: Int32.self),
             length >= 0
         else { throw .truncated }
+        guard length >= least else {
+            throw .declaredSize(Int(length), available: bytes.readableBytes)
+        }
         return Int(length) + more
     }
 
