@@ -39,6 +39,8 @@ package struct HalfMessages {
         /// where there is none.
         package var functionID: UInt32?
         package var correlationID: Int32?
+        /// As far as its RPC header tells.
+        var isRequest = true
     }
 
     private var open: [Half] = []
@@ -147,6 +149,7 @@ extension HalfMessages.Half {
         else { return }
         functionID = header.functionID
         correlationID = header.correlationID
+        isRequest = header.type == .request
     }
 
     /// The function of the request that ends a message: no specification knows it, so the head unit
@@ -155,10 +158,15 @@ extension HalfMessages.Half {
     /// An RPC header and one byte: shorter, and sdl_core reads its uninitialised heap.
     private static let endingBytes = RPCHeader.bytes + 1
 
-    /// Whether the head unit answers the end: it answers messages that are requests.
-    package var isAnswered: Bool {
-        version > 1 && !isEncrypted && (service == .rpc || service == .bulk)
+    /// Whether the head unit may answer the end: it answers messages that are requests.
+    package var isAwaited: Bool {
+        isRequest && !isEncrypted && (service == .rpc || service == .bulk)
     }
+
+    /// Whether its answer can be told from others. A v1 message has no binary header, and nobody has
+    /// measured what a head unit makes of its end: so the session is kept for as long as an answer may
+    /// take, and all that comes in it meanwhile is swallowed.
+    package var isAnswered: Bool { isAwaited && version > 1 }
 
     /// The last frame that ends the message and makes the head unit throw it away: as a message that
     /// is incomplete, or, when it has only the first frame, as an unknown request.

@@ -23,10 +23,9 @@ struct OwnRequests {
         var expectedUntil: NIODeadline?
     }
 
-    /// How long the refusal of an ended half message is expected, unless the head unit acknowledges
-    /// the end of the session before: the correlation ID is the app's, which may use it again.
-    /// Measured with sdl_core 8.2.0: 61 ms at most, on a link in no hurry; a slow link holds the
-    /// frame for longer than that.
+    /// How long the refusal of an ended half message is expected: its correlation ID is the app's,
+    /// and the next one may use it as well. Measured with sdl_core 8.2.0: 61 ms at most, on a link in
+    /// no hurry; a slow link holds the frame for longer than that.
     static let endPatience = TimeAmount.seconds(30)
 
     /// Unanswered requests remembered of a session; the oldest is forgotten first.
@@ -45,11 +44,19 @@ struct OwnRequests {
         requests.append(request)
     }
 
-    /// The head unit has acknowledged the end of the session. Ends of half messages have the
-    /// correlation IDs of their app, which the next one may use as well; sdl_core answers them before
-    /// it acknowledges, or not at all. Where it ends a session by itself, it answers afterwards.
-    mutating func forgetEnds(of session: UInt8) {
-        requests.removeAll { $0.session == session && $0.kind != .unregister }
+    /// The head unit has acknowledged the end of the session, so it has got all that was said before.
+    ///
+    /// The refusals of ended half messages may still come: sdl_core handles control frames apart from
+    /// messages, and an acknowledgement overtakes refusals on a slow link or a busy head unit. They
+    /// are not expected for longer than other late words. Until then a failure with the same
+    /// correlation ID and function is taken for the refusal; sdl_core always refuses, and in order,
+    /// so the failure of the next app's own request comes second and reaches it.
+    mutating func sessionEnded(_ session: UInt8, lateWordsUntil deadline: NIODeadline) {
+        for index in requests.indices
+        where requests[index].session == session && requests[index].kind != .unregister {
+            requests[index].expectedUntil =
+                requests[index].expectedUntil.map { min($0, deadline) } ?? deadline
+        }
     }
 
     /// The request that this frame answers, taken out.
@@ -88,7 +95,16 @@ extension OwnRequests.Request {
 
 extension Frame {
     /// Of a response: its JSON says that the request has succeeded.
-    fileprivate var tellsSuccess: Bool {
+    var tellsSuccess: Bool {
         String(buffer: payload).filter { !$0.isWhitespace }.contains(#""success":true"#)
+    }
+
+    /// The head unit's response to UnregisterAppInterface with this correlation ID.
+    func answersUnregister(_ correlationID: Int32) -> Bool {
+        guard type == .single, version > 1, !isEncrypted, let header = RPCHeader(payload) else {
+            return false
+        }
+        return header.type == .response && header.correlationID == correlationID
+            && header.functionID == FunctionID.unregisterAppInterface.rawValue
     }
 }

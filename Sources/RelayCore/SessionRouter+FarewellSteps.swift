@@ -32,11 +32,17 @@ extension SessionRouter {
         guard let grant = grants[session], let farewell = farewells[session] else {
             return release(session)
         }
-        guard farewell.unregisters, farewell.ownEnd == nil || routes[session].owner == nil else {
-            return afterUnregister(session)
-        }
+        guard farewell.unregisters, farewell.ownEnd == nil || routes[session].owner == nil,
+            !routes[session].isUnregistered
+        else { return afterUnregister(session) }
         farewells[session]?.step = .unregistering
         farewells[session]?.deadline = nil
+        if let correlationID = routes[session].ownUnregister {
+            // The app has said it already, and not been answered.
+            ownRequests.add(
+                .init(session: session, kind: .unregister, correlationID: correlationID))
+            return startPatience(of: session)
+        }
         let goodbye =
             grant.version == 1
             ? Frame.rpcV1(

@@ -156,8 +156,8 @@ extension SessionRouter {
 
     mutating func receiveEndAnswer(_ frame: Frame) -> Decision {
         let session = frame.sessionID
+        if strayEnds.takeAnswer(of: session, at: now) { return strayEndAnswered(frame) }
         guard let farewell = farewells[session], farewell.step == .ending else {
-            if routes[session].mayEndWithFormer { return endedWithFormer(frame) }
             // Of a session that has ended, whoever has the number now.
             return .drop(.lateWords(session))
         }
@@ -166,7 +166,9 @@ extension SessionRouter {
             takeTurns()
             sendNextStart(at: now)
         }
-        if !isRefused, isPrompt(farewell) { ownRequests.forgetEnds(of: session) }
+        if !isRefused {
+            ownRequests.sessionEnded(session, lateWordsUntil: now + configuration.lateWordsWindow)
+        }
         let wasAsked = farewell.ownEnd != nil
         guard let owner = routes[session].owner else {
             if isRefused, wasAsked { endInstead(session) } else { release(session) }
@@ -181,22 +183,37 @@ extension SessionRouter {
         return wasAsked ? .toApp(owner) : .drop(.farewell(session))
     }
 
-    /// The answer to EndService has come as soon as on a link in no hurry. Else the head unit may have
-    /// got it together with what was said long before, and not have answered that yet.
-    private func isPrompt(_ farewell: Farewell<App>) -> Bool {
-        guard let deadline = farewell.deadline else { return false }
-        return now - (deadline - configuration.endServiceTimeout) <= configuration.messageEndTimeout
+    /// The session is over and its EndService, if it was written, has no answer yet: what the head
+    /// unit does with it is not known. Where the head unit has not ended the session by itself, its
+    /// next grant shows that it has carried it out.
+    mutating func noteStrayEnd(of session: UInt8) {
+        guard let farewell = farewells[session], farewell.answersHeadUnit, farewell.isEndWritten
+        else { return }
+        strayEnds.add(session, at: now)
     }
 
-    /// The answer to the EndService of the number's former session, which came after the grant of this
-    /// one: the head unit has ended this one, unless it refused.
-    private mutating func endedWithFormer(_ frame: Frame) -> Decision {
+    /// The answer to the EndService of a former session of the number: unless the head unit refused,
+    /// it has ended the present one.
+    private mutating func strayEndAnswered(_ frame: Frame) -> Decision {
         let session = frame.sessionID
-        routes[session].mayEndWithFormer = false
-        guard frame.controlType == .endServiceACK, routes[session].phase == .open,
-            let owner = routes[session].owner
-        else { return .drop(.lateWords(session)) }
+        guard frame.controlType == .endServiceACK else { return .drop(.lateWords(session)) }
+        switch routes[session].phase {
+        case .free, .ended: return .drop(.lateWords(session))
+        case .open, .ending, .endedByAccessory, .farewell: break
+        }
+        defer {
+            takeTurns()
+            sendNextStart(at: now)
+        }
         actions.append(.purge(session))
+        if farewells[session]?.isEndWritten == true { strayEnds.add(session, at: now) }
+        ownRequests.sessionEnded(session, lateWordsUntil: now + configuration.lateWordsWindow)
+        guard let owner = routes[session].owner else {
+            release(session)
+            return .drop(.farewell(session))
+        }
+        farewells[session] = nil
+        heartbeats[session] = nil
         routes[session].phase = .ended
         return .toApp(owner)
     }
@@ -244,6 +261,7 @@ extension SessionRouter {
 
     /// The head unit has not answered EndService; nothing more can be said.
     mutating func giveUp(_ session: UInt8) {
+        noteStrayEnd(of: session)
         if routes[session].owner == nil {
             release(session)
         } else {

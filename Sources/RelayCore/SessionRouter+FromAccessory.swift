@@ -35,9 +35,20 @@ extension SessionRouter {
             answered(request)
             return .drop(.farewell(session))
         }
+        if let correlationID = routes[session].ownUnregister,
+            frame.answersUnregister(correlationID)
+        {
+            routes[session].ownUnregister = nil
+            if frame.tellsSuccess {
+                routes[session].isUnregistered = true
+                // The next registration must not be missed.
+                routes[session].examinedPayload = .max
+            }
+        }
         guard isRecentlyEnded(session) else {
             routes[session].formerEnd = nil
-            routes[session].isWatched = ownRequests.owes(session)
+            routes[session].isWatched =
+                ownRequests.owes(session) || routes[session].ownUnregister != nil
             return nil
         }
         if routes[session].phase == .free { return .drop(.lateWords(session)) }

@@ -22,7 +22,9 @@ extension SessionRouter {
         if let messageID = frame.messageID, messageID > routes[session].highestMessageID {
             routes[session].highestMessageID = messageID
         }
-        guard frame.type != .first, frame.payloadBytes <= routes[session].maximumPayload else {
+        guard frame.type != .first, frame.payloadBytes <= routes[session].maximumPayload,
+            frame.payloadBytes > routes[session].examinedPayload
+        else {
             return examine(frame, of: app)
         }
         return .toLink
@@ -54,6 +56,7 @@ extension SessionRouter {
             actions.append(.close(app, reason))
             return .drop(.frameTooLarge)
         }
+        if frame.type == .single, frame.service == .rpc { noteRegistration(frame) }
         guard let announced = Announcement(frame) else { return .toLink }
         guard announced.bytes > 0 else {
             actions.append(.close(app, .emptyMessage))
@@ -67,6 +70,25 @@ extension SessionRouter {
             return .drop(.messageTooLarge)
         }
         return .toLink
+    }
+
+    /// Whether the app unregisters itself: a relay that stops, or sends it away, need not do it again.
+    ///
+    /// v1 has no binary header to look at; there it is done again, and the refusal is swallowed.
+    private mutating func noteRegistration(_ frame: Frame) {
+        let session = frame.sessionID
+        guard frame.version > 1, !frame.isEncrypted, let header = RPCHeader(frame.payload),
+            header.type == .request
+        else { return }
+        switch FunctionID(rawValue: header.functionID) {
+        case .unregisterAppInterface:
+            routes[session].ownUnregister = header.correlationID
+            routes[session].isWatched = true
+        case .registerAppInterface:
+            routes[session].isUnregistered = false
+            routes[session].examinedPayload = Route.smallPayload
+        default: break
+        }
     }
 
     private mutating func refuse(_ frame: Frame, of app: App) -> Decision {

@@ -18,7 +18,7 @@ extension SessionRouter {
                 continue
             }
             say(endOf: half, of: app, cause: cause)
-            if half.isAnswered { farewells[session]?.answersDue += 1 }
+            if half.isAwaited { farewells[session]?.answersDue += 1 }
         }
     }
 
@@ -57,10 +57,8 @@ extension SessionRouter {
             actions.append(.event(.sessionReassigned(from: owner, session: session)))
         }
         if routes[session].phase != .free { actions.append(.purge(session)) }
-        let farewell = farewells[session]
+        noteStrayEnd(of: session)
         release(session)
-        routes[session].mayEndWithFormer =
-            farewell?.answersHeadUnit == true && farewell?.isEndWritten == true
         for half in halves.take(session) where !half.isEncrypted {
             say(endOf: half, of: former, cause: .dropped)
         }

@@ -59,6 +59,8 @@ package struct SessionRouter<App: Hashable> {
     var halves = HalfMessages()
     /// Answers to the relay's own requests that have not come.
     var ownRequests = OwnRequests()
+    /// EndServices that may end another session than their own.
+    var strayEnds = StrayEnds()
     /// Heartbeats of the head unit that wait for their apps' answers.
     var heartbeats: [UInt8: Heartbeat] = [:]
     /// A stopping relay says EndService then, whatever has not been answered.
@@ -100,9 +102,15 @@ package struct SessionRouter<App: Hashable> {
         var maximumPayload: UInt32 = .max
         /// When the number's former session ended, for late words.
         var formerEnd: NIODeadline?
-        /// EndService of the former session is unanswered: the head unit had ended that one by
-        /// itself, and may take it for the end of this one.
-        var mayEndWithFormer = false
+        /// Frames with no more payload than this are looked at; see `noteRegistration`.
+        var examinedPayload = Self.smallPayload
+        /// Correlation ID of the app's own Unregister, until it is answered.
+        var ownUnregister: Int32?
+        /// The app has unregistered itself, and not registered since.
+        var isUnregistered = false
+
+        /// An Unregister has no parameters, and libraries write no more than an empty object.
+        static var smallPayload: UInt32 { 64 }
     }
 
     struct AppState {
@@ -159,6 +167,7 @@ extension SessionRouter {
         for session in routes.indices { routes[session] = Route() }
         halves.removeAll()
         ownRequests = OwnRequests()
+        strayEnds = StrayEnds()
         farewells = [:]
         heartbeats = [:]
         starts.linkClosed(holdUntil: now + configuration.holdTimeout)

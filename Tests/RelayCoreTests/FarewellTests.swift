@@ -374,6 +374,53 @@ struct FarewellTests {
         #expect(bench.heard() == [])
     }
 
+    /// The head unit ends session 1 by itself, and relayd's EndService crosses its next grants.
+    private func crossing() -> Bench {
+        let bench = Bench()
+        bench.open("music", session: 1)
+        bench.router.disconnect("music", at: bench.now)
+        #expect(bench.heard() == [end(1, message: 1)])
+        _ = bench.accessory(says: .control(.endService, session: 1))
+        // A grant for an app that has left.
+        bench.router.connect("radio")
+        _ = bench.app("radio", says: .startService())
+        bench.router.disconnect("radio", at: bench.now)
+        #expect(bench.heard() == [.startService()])
+        #expect(bench.accessory(says: .startServiceACK(session: 1)) == .drop(.lateAnswer))
+        #expect(bench.heard() == [end(1, message: 1)])
+        return bench
+    }
+
+    @Test("two EndServices cross the grants of a number: each acknowledgement ends what is there")
+    func strayEnds() {
+        let bench = crossing()
+        bench.router.connect("maps")
+        _ = bench.app("maps", says: .startService())
+        // The first has ended radio's session.
+        #expect(bench.accessory(says: .control(.endServiceACK, session: 1)) == .drop(.farewell(1)))
+        #expect(bench.accessory(says: .startServiceACK(session: 1)) == .toApp("maps"))
+        #expect(bench.app("maps", says: .rpc(session: 1)) == .toLink)
+        // The second ends that of maps, who must hear it.
+        #expect(bench.accessory(says: .control(.endServiceACK, session: 1)) == .toApp("maps"))
+        #expect(bench.app("maps", says: .rpc(session: 1)) == .drop(.sessionOver(1)))
+        bench.router.disconnect("maps", at: bench.now)
+        _ = bench.heard()
+        bench.open("news", session: 1)
+        #expect(bench.accessory(says: .control(.endServiceACK, session: 1)) == .drop(.lateWords(1)))
+        #expect(bench.app("news", says: .rpc(session: 1)) == .toLink)
+    }
+
+    @Test(
+        "a stray EndService that is refused has ended nothing: the goodbye waits for its own answer"
+    )
+    func strayEndRefused() {
+        let bench = crossing()
+        #expect(bench.accessory(says: .control(.endServiceNAK, session: 1)) == .drop(.lateWords(1)))
+        #expect(!bench.router.hasSaidAllGoodbyes)
+        #expect(bench.accessory(says: .control(.endServiceACK, session: 1)) == .drop(.farewell(1)))
+        #expect(bench.router.hasSaidAllGoodbyes)
+    }
+
     @Test("the refusal of a half message reaches nobody, also behind the number's next grant")
     func refusalBehindTheNextGrant() {
         let bench = Bench()
@@ -445,6 +492,59 @@ struct FarewellTests {
         #expect(bench.purgedSessions() == [2])
         #expect(said.map(\.sessionID) == [2, 1, 2])
         #expect(said.map(\.controlType) == [nil, .endService, .endService])
+    }
+
+    /// An app says Unregister, and is answered or not.
+    private func unregistersItself(_ result: String?, message: UInt32 = 8) -> Bench {
+        let bench = Bench()
+        bench.open("music", session: 1)
+        let own = Frame.rpc(
+            session: 1, message: message, .request, .unregisterAppInterface, correlation: 65_530)
+        #expect(bench.app("music", says: own) == .toLink)
+        _ = bench.heard()
+        if let result {
+            let answer = Frame.rpc(
+                session: 1, .response, .unregisterAppInterface, correlation: 65_530, json: result)
+            #expect(bench.accessory(says: answer) == .toApp("music"))
+        }
+        return bench
+    }
+
+    @Test("an app that has unregistered itself is not unregistered again, at a stop or sent away")
+    func unregisteredItself() {
+        let success = #"{"success":true,"resultCode":"SUCCESS"}"#
+        let bench = unregistersItself(success)
+        bench.router.endAllSessions(at: bench.now)
+        #expect(bench.heard() == [end(1, message: 9)])
+        let other = unregistersItself(success)
+        other.router.endSessions(of: "music", at: other.now)
+        #expect(other.heard() == [end(1, message: 9)])
+    }
+
+    @Test("the answer to an app's own Unregister is waited for, and no other one said")
+    func unregistersItselfAtTheStop() {
+        let bench = unregistersItself(nil)
+        bench.router.endAllSessions(at: bench.now)
+        #expect(bench.heard() == [])
+        let answer = Frame.rpc(
+            session: 1, .response, .unregisterAppInterface, correlation: 65_530)
+        #expect(bench.accessory(says: answer) == .drop(.farewell(1)))
+        #expect(bench.heard() == [end(1, message: 9)])
+    }
+
+    @Test("an app that was refused, or has registered again, is unregistered")
+    func registeredAgain() {
+        let refused = unregistersItself(#"{"success":false,"resultCode":"IGNORED"}"#)
+        refused.router.endAllSessions(at: refused.now)
+        #expect(refused.heard() == [unregister(1, message: 9)])
+        let bench = unregistersItself(#"{"success":true,"resultCode":"SUCCESS"}"#)
+        let again = Frame.rpc(
+            session: 1, message: 9, .request, .registerAppInterface,
+            json: #"{"appName":""# + String(repeating: "a", count: 900) + #""}"#)
+        #expect(bench.app("music", says: again) == .toLink)
+        _ = bench.heard()
+        bench.router.endAllSessions(at: bench.now)
+        #expect(bench.heard() == [unregister(1, message: 10)])
     }
 
     @Test("during a stop no session begins")

@@ -1,0 +1,30 @@
+// EndServices that may end another session than their own. Pure; kept by `SessionRouter`.
+
+import NIOCore
+
+/// EndServices that have been written and not answered, and whose sessions have ended without them.
+///
+/// sdl_core makes the hash of connection and session number. Where it ends a session by itself and
+/// grants the number again before it handles the EndService that answers, that EndService ends the
+/// new session. The acknowledgement, which comes behind the grant, says so; a refusal says that it
+/// ended nothing. Answers come in the order of the questions.
+struct StrayEnds {
+    /// An answer that takes longer is lost, or was never given.
+    static let patience = TimeAmount.seconds(60)
+
+    private var expected: [UInt8: [NIODeadline]] = [:]
+
+    mutating func add(_ session: UInt8, at now: NIODeadline) {
+        expected[session, default: []].append(now + Self.patience)
+    }
+
+    /// Whether an answer to EndService that has come is that of a stray one, which is taken out.
+    mutating func takeAnswer(of session: UInt8, at now: NIODeadline) -> Bool {
+        guard var due = expected[session] else { return false }
+        due.removeAll { $0 <= now }
+        defer { expected[session] = due.isEmpty ? nil : due }
+        guard !due.isEmpty else { return false }
+        due.removeFirst()
+        return true
+    }
+}
