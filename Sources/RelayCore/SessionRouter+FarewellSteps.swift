@@ -125,8 +125,12 @@ extension SessionRouter {
 
     mutating func startPatience(of session: UInt8) {
         guard let step = farewells[session]?.step,
-            let patience = Farewell<App>.patience(in: step, configuration)
+            var patience = Farewell<App>.patience(in: step, configuration)
         else { return }
+        if step == .endingMessages, farewells[session]?.isOfStop == true, let stopDeadline {
+            // The answer to Unregister needs some of the time as well.
+            patience = min(patience, .nanoseconds(max(0, (stopDeadline - now).nanoseconds / 2)))
+        }
         farewells[session]?.deadline = now + patience
     }
 

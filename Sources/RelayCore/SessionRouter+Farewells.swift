@@ -52,6 +52,8 @@ extension SessionRouter {
             farewells[session]?.isOfStop = true
         }
         end(sessions, isStop: true)
+        // Some have waited for a StartService that is not waited for any more.
+        takeTurns()
     }
 
     /// Ends the sessions of one app politely on both sides, because it is to go.
@@ -221,6 +223,8 @@ extension SessionRouter {
     /// The app's own EndService was refused: relayd knows the hash.
     mutating func endInstead(_ session: UInt8) {
         farewells[session]?.ownEnd = nil
+        // That one has been answered.
+        farewells[session]?.isEndWritten = false
         farewells[session]?.step = .waitingTurn
         farewells[session]?.deadline = nil
         takeTurns()
@@ -241,6 +245,8 @@ extension SessionRouter {
 
     mutating func advanceFarewells() {
         guard !farewells.isEmpty else { return }
+        // First: what is said at the end of its patience would be followed by EndService at once.
+        if let stopDeadline, stopDeadline <= now { endAtOnce() }
         for session in farewells.keys.sorted() {
             guard let farewell = farewells[session], let deadline = farewell.deadline,
                 deadline <= now
@@ -254,7 +260,6 @@ extension SessionRouter {
             case .draining, .waitingTurn: break
             }
         }
-        if let stopDeadline, stopDeadline <= now { endAtOnce() }
         takeTurns()
         sendNextStart(at: now)
     }

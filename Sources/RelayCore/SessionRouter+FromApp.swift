@@ -85,6 +85,7 @@ extension SessionRouter {
             routes[session].ownUnregister = header.correlationID
             routes[session].isWatched = true
         case .registerAppInterface:
+            routes[session].ownUnregister = nil
             routes[session].isUnregistered = false
             routes[session].examinedPayload = Route.smallPayload
         default: break

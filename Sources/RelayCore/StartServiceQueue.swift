@@ -85,7 +85,9 @@ struct StartServiceQueue<App: Hashable> {
     ) -> (app: App?, isDue: Bool) {
         givenUp.removeAll { $0.expectedUntil <= now }
         if let late = lateRequest(of: answer) {
-            givenUp.remove(at: late)
+            let request = givenUp.remove(at: late).frame
+            // One that can only be the late request's is not taken from the one on the link.
+            if let sent, answer.fits(request), !answer.fits(sent.frame) { return (nil, true) }
             hasTakenLateAnswer = true
             return (nil, true)
         }

@@ -17,18 +17,6 @@ struct FarewellTests {
             version: 5, sessionID: session, hashID: UInt32(session) << 16 | 5, messageID: message)
     }
 
-    private func unregister(_ session: UInt8, message: UInt32) -> Frame {
-        .rpc(
-            session: session, message: message, .request, .unregisterAppInterface,
-            correlation: Router.farewellCorrelationID)
-    }
-
-    private func unregistered(_ session: UInt8) -> Frame {
-        .rpc(
-            session: session, .response, .unregisterAppInterface,
-            correlation: Router.farewellCorrelationID)
-    }
-
     // MARK: An app is gone
 
     @Test("an app that vanishes: EndService alone, with its hash, so that it can resume")
@@ -403,11 +391,6 @@ struct FarewellTests {
         // The second ends that of maps, who must hear it.
         #expect(bench.accessory(says: .control(.endServiceACK, session: 1)) == .toApp("maps"))
         #expect(bench.app("maps", says: .rpc(session: 1)) == .drop(.sessionOver(1)))
-        bench.router.disconnect("maps", at: bench.now)
-        _ = bench.heard()
-        bench.open("news", session: 1)
-        #expect(bench.accessory(says: .control(.endServiceACK, session: 1)) == .drop(.lateWords(1)))
-        #expect(bench.app("news", says: .rpc(session: 1)) == .toLink)
     }
 
     @Test(
@@ -418,6 +401,24 @@ struct FarewellTests {
         #expect(bench.accessory(says: .control(.endServiceNAK, session: 1)) == .drop(.lateWords(1)))
         #expect(!bench.router.hasSaidAllGoodbyes)
         #expect(bench.accessory(says: .control(.endServiceACK, session: 1)) == .drop(.farewell(1)))
+        #expect(bench.router.hasSaidAllGoodbyes)
+    }
+
+    @Test("an EndService that was refused in time is no stray one when the number is granted again")
+    func refusedInTime() {
+        let bench = Bench()
+        bench.open("music", session: 1)
+        _ = bench.app("music", says: end(1, message: 1))
+        _ = bench.heard()
+        _ = bench.accessory(says: .control(.endService, session: 1))
+        bench.router.connect("maps")
+        _ = bench.app("maps", says: .startService())
+        #expect(bench.heard() == [.startService()])
+        #expect(bench.accessory(says: .control(.endServiceNAK, session: 1)) == .toApp("music"))
+        #expect(bench.accessory(says: .startServiceACK(session: 1)) == .toApp("maps"))
+        bench.router.disconnect("maps", at: bench.now)
+        #expect(bench.heard() == [end(1, message: 1)])
+        #expect(bench.accessory(says: .control(.endServiceNAK, session: 1)) == .drop(.farewell(1)))
         #expect(bench.router.hasSaidAllGoodbyes)
     }
 
@@ -444,187 +445,5 @@ struct FarewellTests {
         let refusal = answer(#"{"success":false,"resultCode":"INVALID_DATA"}"#)
         #expect(bench.accessory(says: refusal) == .drop(.farewell(1)))
         #expect(bench.accessory(says: refusal) == .toApp("maps"), "one was due")
-    }
-
-    // MARK: The relay stops, or somebody is sent away
-
-    @Test("a stop: all Unregisters, all answers, then all EndServices")
-    func stop() {
-        let bench = Bench()
-        for session in UInt8(1)...3 { bench.open("app \(session)", session: session) }
-        bench.router.endAllSessions(at: bench.now)
-        let toApps = bench.actions().compactMap { action -> String? in
-            if case .toApp(let frame, let app) = action, frame.controlType == .endService {
-                app
-            } else {
-                nil
-            }
-        }
-        #expect(toApps == ["app 1", "app 2", "app 3"])
-        #expect(bench.heard() == (1...3).map { unregister($0, message: 1) })
-        for session in UInt8(1)...2 {
-            #expect(bench.accessory(says: unregistered(session)) == .drop(.farewell(session)))
-        }
-        #expect(bench.heard() == [])
-        _ = bench.accessory(says: unregistered(3))
-        #expect(bench.heard() == (1...3).map { end($0, message: 2) })
-        for session in UInt8(1)...3 {
-            #expect(!bench.router.hasSaidAllGoodbyes)
-            _ = bench.accessory(says: .control(.endServiceACK, session: session))
-        }
-        #expect(bench.router.hasSaidAllGoodbyes)
-    }
-
-    @Test("a stop waits for the answers half of its time, also for frames that wait for the link")
-    func stopIsBounded() {
-        let bench = Bench { $0.farewellTimeout = .seconds(1) }
-        bench.open("quick", session: 1)
-        bench.open("slow", session: 2)
-        bench.begin("slow", session: 2, frames: 1)
-        bench.waiting = [2]
-        bench.router.endAllSessions(at: bench.now)
-        #expect(bench.heard() == [unregister(1, message: 1)])
-        _ = bench.accessory(says: unregistered(1))
-        #expect(bench.heard() == [])
-        #expect(bench.router.nextDeadline == bench.now + .milliseconds(500))
-        bench.pass(.milliseconds(500))
-        let said = bench.heard()
-        #expect(bench.purgedSessions() == [2])
-        #expect(said.map(\.sessionID) == [2, 1, 2])
-        #expect(said.map(\.controlType) == [nil, .endService, .endService])
-    }
-
-    /// An app says Unregister, and is answered or not.
-    private func unregistersItself(_ result: String?, message: UInt32 = 8) -> Bench {
-        let bench = Bench()
-        bench.open("music", session: 1)
-        let own = Frame.rpc(
-            session: 1, message: message, .request, .unregisterAppInterface, correlation: 65_530)
-        #expect(bench.app("music", says: own) == .toLink)
-        _ = bench.heard()
-        if let result {
-            let answer = Frame.rpc(
-                session: 1, .response, .unregisterAppInterface, correlation: 65_530, json: result)
-            #expect(bench.accessory(says: answer) == .toApp("music"))
-        }
-        return bench
-    }
-
-    @Test("an app that has unregistered itself is not unregistered again, at a stop or sent away")
-    func unregisteredItself() {
-        let success = #"{"success":true,"resultCode":"SUCCESS"}"#
-        let bench = unregistersItself(success)
-        bench.router.endAllSessions(at: bench.now)
-        #expect(bench.heard() == [end(1, message: 9)])
-        let other = unregistersItself(success)
-        other.router.endSessions(of: "music", at: other.now)
-        #expect(other.heard() == [end(1, message: 9)])
-    }
-
-    @Test("the answer to an app's own Unregister is waited for, and no other one said")
-    func unregistersItselfAtTheStop() {
-        let bench = unregistersItself(nil)
-        bench.router.endAllSessions(at: bench.now)
-        #expect(bench.heard() == [])
-        let answer = Frame.rpc(
-            session: 1, .response, .unregisterAppInterface, correlation: 65_530)
-        #expect(bench.accessory(says: answer) == .drop(.farewell(1)))
-        #expect(bench.heard() == [end(1, message: 9)])
-    }
-
-    @Test("an app that was refused, or has registered again, is unregistered")
-    func registeredAgain() {
-        let refused = unregistersItself(#"{"success":false,"resultCode":"IGNORED"}"#)
-        refused.router.endAllSessions(at: refused.now)
-        #expect(refused.heard() == [unregister(1, message: 9)])
-        let bench = unregistersItself(#"{"success":true,"resultCode":"SUCCESS"}"#)
-        let again = Frame.rpc(
-            session: 1, message: 9, .request, .registerAppInterface,
-            json: #"{"appName":""# + String(repeating: "a", count: 900) + #""}"#)
-        #expect(bench.app("music", says: again) == .toLink)
-        _ = bench.heard()
-        bench.router.endAllSessions(at: bench.now)
-        #expect(bench.heard() == [unregister(1, message: 10)])
-    }
-
-    @Test("during a stop no session begins")
-    func noStartsDuringAStop() {
-        let bench = Bench()
-        bench.open("music", session: 1)
-        bench.router.endAllSessions(at: bench.now)
-        _ = bench.heard()
-        bench.router.connect("maps")
-        _ = bench.app("maps", says: .startService())
-        #expect(bench.heard() == [])
-    }
-
-    @Test("an app sent away is unregistered, and ended when the head unit has answered")
-    func sentAway() {
-        let bench = Bench()
-        bench.open("music", session: 1)
-        bench.open("maps", session: 2)
-        bench.router.endSessions(of: "maps", at: bench.now)
-        #expect(bench.heard() == [unregister(2, message: 1)])
-        bench.router.disconnect("maps", at: bench.now)
-        #expect(bench.heard() == [])
-        #expect(bench.accessory(says: unregistered(2)) == .drop(.farewell(2)))
-        #expect(bench.heard() == [end(2, message: 2)])
-        #expect(bench.app("music", says: .rpc(session: 1)) == .toLink)
-    }
-
-    @Test("an unanswered Unregister delays EndService, and its late answer reaches nobody")
-    func unregisterUnanswered() {
-        let bench = Bench()
-        bench.open("music", session: 1)
-        bench.router.endSessions(of: "music", at: bench.now)
-        _ = bench.heard()
-        bench.pass(.seconds(1))
-        #expect(bench.heard() == [end(1, message: 2)])
-        _ = bench.accessory(says: .control(.endServiceACK, session: 1))
-        bench.open("maps", session: 1)
-        bench.pass(.seconds(60))
-        #expect(bench.accessory(says: .rpc(session: 1, .response)) == .toApp("maps"))
-        #expect(bench.accessory(says: unregistered(1)) == .drop(.farewell(1)))
-        // Only that one: an app's own answers are its own.
-        #expect(bench.accessory(says: unregistered(1)) == .toApp("maps"))
-    }
-
-    // MARK: Heartbeats
-
-    private func heartbeat(_ type: ControlFrameType, message: UInt32 = 0) -> Frame {
-        .control(type, service: .control, session: 1, messageID: message)
-    }
-
-    @Test("a heartbeat is the app's to answer; relayd answers for one that stands still")
-    func heartbeats() {
-        let bench = Bench()
-        bench.open("music", session: 1)
-        #expect(bench.accessory(says: heartbeat(.heartbeat, message: 5)) == .toApp("music"))
-        #expect(bench.app("music", says: heartbeat(.heartbeatACK)) == .toLink)
-        _ = bench.heard()
-        bench.pass(.seconds(7))
-        #expect(bench.heard() == [])
-        _ = bench.accessory(says: heartbeat(.heartbeat, message: 6))
-        bench.pass(bench.router.configuration.heartbeatPatience)
-        #expect(bench.heard() == [heartbeat(.heartbeatACK, message: 6)])
-        #expect(bench.events.last == .heartbeatAnswered("music", session: 1))
-    }
-
-    @Test("when so configured nobody answers in an app's place")
-    func heartbeatsPass() {
-        let bench = Bench { $0.heartbeats = .pass }
-        bench.open("music", session: 1)
-        #expect(bench.accessory(says: heartbeat(.heartbeat)) == .toApp("music"))
-        #expect(bench.router.nextDeadline == nil)
-    }
-
-    @Test("a session that is being ended is not left without an answer")
-    func heartbeatOfADepartedApp() {
-        let bench = Bench()
-        bench.open("music", session: 1)
-        bench.waiting = [1]
-        bench.router.disconnect("music", at: bench.now)
-        #expect(bench.accessory(says: heartbeat(.heartbeat)) == .drop(.farewell(1)))
-        #expect(bench.heard() == [heartbeat(.heartbeatACK)])
     }
 }

@@ -114,6 +114,26 @@ struct SessionRouterTests {
         }
     }
 
+    @Test("a late grant that cannot be another's leaves the one on the link its own late answer")
+    func lateGrantOfAnotherVersion() {
+        let bench = Bench()
+        for app in ["music", "maps", "news"] { bench.router.connect(app) }
+        _ = bench.app("music", says: .startService())
+        _ = bench.app("maps", says: .startServiceV4())
+        _ = bench.app("news", says: .startService())
+        bench.pass(.seconds(20))
+        #expect(bench.accessory(says: .startServiceACK(session: 1)) == .drop(.lateAnswer))
+        bench.pass(.seconds(20))
+        _ = bench.actions()
+        // Maps', and not a grant of v4 for news.
+        let late = Frame(
+            version: 4, type: .control, service: .rpc,
+            info: ControlFrameType.startServiceACK.rawValue, sessionID: 2,
+            payload: ByteBuffer(integer: 0x2_0005 as UInt32))
+        #expect(bench.accessory(says: late) == .drop(.lateAnswer))
+        #expect(bench.accessory(says: .startServiceACK(session: 3)) == .toApp("news"))
+    }
+
     @Test("a lost answer shifts the pairing once and not for ever")
     func lostAnswer() {
         let bench = Bench()
