@@ -213,7 +213,7 @@ final class AppHandler: ChannelInboundHandler {
             }
             refused = frame
             pause(.rate)
-            switchboard.paced(self, until: rateGuard.nextSlot(after: now))
+            switchboard.paced(self, until: RateGuard.nextSlot(after: now))
             return nil
         }
     }

@@ -22,6 +22,9 @@ package import SDLProtocol
 /// A receiver gives up on a message when its next frame does not come for 10 s. So in each class no
 /// message is begun while `begunLimit` others still have frames waiting, and one of those that has
 /// waited for `continuationLimit` goes before all others of its class.
+///
+/// What becomes of a session's frames together, holding them back or taking them out, is in
+/// +Sessions.
 package struct LinkScheduler<App: Hashable> {
     package struct Entry {
         package var frame: Frame
@@ -54,7 +57,7 @@ package struct LinkScheduler<App: Hashable> {
     static var continuationLimit: TimeAmount { .seconds(2) }
 
     /// What a lane's first frame is.
-    private enum Front: UInt8 {
+    enum Front: UInt8 {
         case nothing
         /// May go at any time.
         case whole
@@ -67,7 +70,7 @@ package struct LinkScheduler<App: Hashable> {
     }
 
     /// The frames of one service of one session.
-    private struct Lane {
+    struct Lane {
         var frames = WaitingFrames<Entry>.Chain()
         /// First and consecutive frames among them.
         var messageFrames: Int32 = 0
@@ -82,7 +85,7 @@ package struct LinkScheduler<App: Hashable> {
     }
 
     /// One bit per class: which lanes of a session …
-    private struct Session {
+    struct Session {
         /// … have frames,
         var waiting: UInt8 = 0
         /// … must wait for others of the session.
@@ -90,6 +93,10 @@ package struct LinkScheduler<App: Hashable> {
         /// A frame that ends the session was put in the RPC lane. What comes after it goes there
         /// too, and stays behind it, until that lane is empty.
         var isEnding = false
+        /// It has sent as much as it may for now; see `hold`.
+        var isHeld = false
+        /// Frames that wait and count, which those of audio and video do not.
+        var counted = 0
     }
 
     /// The lanes that can be served in a class; lanes of less important ones may be guests there.
@@ -100,7 +107,7 @@ package struct LinkScheduler<App: Hashable> {
         case beginning
     }
 
-    private struct Class {
+    struct Class {
         /// Lanes of this class in the middle of a message.
         var begun: [Int16] = []
         var served = ServedBytes<App>()
@@ -113,18 +120,22 @@ package struct LinkScheduler<App: Hashable> {
         var agedBytes = 0
     }
 
-    private var frames = WaitingFrames<Entry>()
-    private var lanes: ContiguousArray<Lane> = []
-    private var sessions: ContiguousArray<Session> = []
-    private var classes = ContiguousArray<Class>(repeating: Class(), count: TrafficClass.count)
+    var frames = WaitingFrames<Entry>()
+    var lanes: ContiguousArray<Lane> = []
+    var sessions: ContiguousArray<Session> = []
+    var classes = ContiguousArray<Class>(repeating: Class(), count: TrafficClass.count)
     /// Two per class, one for each `Queue`.
     private var heaps = ContiguousArray<LaneHeap>(
         repeating: LaneHeap(), count: 2 * TrafficClass.count)
     private var lastTurn: UInt64 = 0
     /// Bytes of all frames waiting.
-    package private(set) var waitingBytes = 0
+    package internal(set) var waitingBytes = 0
+    /// Frames of sessions that are held.
+    var heldFrames = 0
 
     package var isEmpty: Bool { frames.count == 0 }
+    /// Frames wait that are not held.
+    package var hasReady: Bool { frames.count > heldFrames }
 
     package init() {}
 
@@ -146,6 +157,7 @@ package struct LinkScheduler<App: Hashable> {
         waitingBytes += frame.wire.readableBytes
         frames.append(entry, to: &lanes[lane].frames)
         if frame.isPartOfMessage { lanes[lane].messageFrames += 1 }
+        count(1, in: lane)
         guard lanes[lane].front == .nothing else { return }
         classes[number].waitingLanes += 1
         sessions[session].waiting |= 1 << number
@@ -157,7 +169,7 @@ package struct LinkScheduler<App: Hashable> {
     }
 
     /// Only a link that was busy once needs them: 1280 lanes are some 60 KB.
-    private mutating func makeLanes() {
+    mutating func makeLanes() {
         lanes = .init(repeating: Lane(), count: 256 * TrafficClass.count)
         sessions = .init(repeating: Session(), count: 256)
     }
@@ -257,6 +269,7 @@ package struct LinkScheduler<App: Hashable> {
         let session = lane / TrafficClass.count
         let entry = frames.removeFirst(of: &lanes[lane].frames)
         waitingBytes -= bytes
+        count(-1, in: lane)
         switch lanes[lane].front {
         case .first, .consecutive: lanes[lane].messageFrames -= 1
         case .nothing, .whole, .end: break
@@ -290,7 +303,7 @@ package struct LinkScheduler<App: Hashable> {
         classes[choice.number].passedOverSince = nil
     }
 
-    private mutating func leave(_ lane: Int, of own: Int) {
+    mutating func leave(_ lane: Int, of own: Int) {
         classes[own].served.leave(lanes[lane].account)
         classes[own].waitingLanes -= 1
         guard classes[own].waitingLanes == 0 else { return }
@@ -306,7 +319,7 @@ package struct LinkScheduler<App: Hashable> {
     private func ownClass(of lane: Int) -> Int { lane % TrafficClass.count }
 
     /// Notes what the lane's first frame is now.
-    private mutating func lookAtFront(of lane: Int) {
+    mutating func lookAtFront(of lane: Int) {
         let before = lanes[lane].front
         let front: Front =
             if let entry = frames.first(of: lanes[lane].frames) {
@@ -323,9 +336,14 @@ package struct LinkScheduler<App: Hashable> {
                 .nothing
             }
         lanes[lane].front = front
-        guard (before == .consecutive) != (front == .consecutive) else { return }
+        guard (before == .consecutive) != (front == .consecutive), !isHeld(lane) else { return }
+        setBegun(lane, front == .consecutive)
+    }
+
+    /// Whether the lane is in the middle of a message that may go on.
+    mutating func setBegun(_ lane: Int, _ isBegun: Bool) {
         let own = ownClass(of: lane)
-        if front == .consecutive {
+        if isBegun {
             classes[own].begun.append(Int16(lane))
         } else if let index = classes[own].begun.firstIndex(of: Int16(lane)) {
             classes[own].begun.swapAt(index, classes[own].begun.count - 1)
@@ -334,7 +352,7 @@ package struct LinkScheduler<App: Hashable> {
     }
 
     /// Puts the lane where its first frame has to wait.
-    private mutating func place(_ lane: Int) {
+    mutating func place(_ lane: Int) {
         lanes[lane].stamp &+= 1
         let session = lane / TrafficClass.count
         let own = ownClass(of: lane)
@@ -342,6 +360,8 @@ package struct LinkScheduler<App: Hashable> {
         let number = Int(lanes[lane].place)
         switch lanes[lane].front {
         case .nothing: return
+        case _ where isHeld(lane):
+            sessions[session].parked |= 1 << own
         case .end where sessions[session].waiting != 1 << own:
             sessions[session].parked |= 1 << own
         case .first where isBehindAnotherMessage(lane):
@@ -384,7 +404,7 @@ package struct LinkScheduler<App: Hashable> {
     }
 
     /// Something of the session has gone: lets go on what waited for it, and ends promotions.
-    private mutating func reconsider(_ session: Int) {
+    mutating func reconsider(_ session: Int) {
         let base = session * TrafficClass.count
         for lane in base..<base + TrafficClass.count
         where Int(lanes[lane].place) != ownClass(of: lane) {
@@ -396,39 +416,6 @@ package struct LinkScheduler<App: Hashable> {
         for number in classes.indices.reversed() where parked & 1 << number != 0 {
             place(base + number)
         }
-    }
-
-    // MARK: - What must not go
-
-    /// Frames of this session wait.
-    package func isWaiting(_ session: UInt8) -> Bool {
-        !sessions.isEmpty && sessions[Int(session)].waiting != 0
-    }
-
-    /// The session is over: takes out what waits of it, service by service in the order it came.
-    package mutating func remove(_ session: UInt8) -> [Entry] {
-        guard isWaiting(session) else { return [] }
-        var removed: [Entry] = []
-        let base = Int(session) * TrafficClass.count
-        for number in classes.indices where lanes[base + number].front != .nothing {
-            let lane = base + number
-            while let entry = frames.removeFirst(of: &lanes[lane].frames) {
-                waitingBytes -= entry.frame.wire.readableBytes
-                removed.append(entry)
-            }
-            lanes[lane].messageFrames = 0
-            lookAtFront(of: lane)
-            leave(lane, of: number)
-            place(lane)
-        }
-        sessions[Int(session)] = Session()
-        return removed
-    }
-
-    /// The link is gone, and all that waited for it.
-    mutating func removeAll() -> [Entry] {
-        defer { self = Self() }
-        return frames.entries
     }
 }
 

@@ -1,4 +1,5 @@
-// How fast a session may send: asked by `AppHandler` for every frame that is no stream.
+// How fast a session may send: `Switchboard` counts every frame it writes to the link that is no
+// stream, and `AppHandler` asks before it passes one on.
 
 import NIOCore
 
@@ -6,13 +7,27 @@ import NIOCore
 /// the frames of messages included (measured with sdl_core 8.2.0), and an app may have several.
 struct SessionRates {
     private var guards = ContiguousArray<RateGuard?>(repeating: nil, count: 256)
+    /// The link has stood still for so long in all. What was written before arrives with what is
+    /// written afterwards, so that time does not count.
+    private var stoodFor = TimeAmount.zero
 
-    /// Counts one more frame of the session if the limit allows it now.
-    mutating func allow(_ session: UInt8, limit: Int, at now: NIODeadline) -> Bool {
-        guard limit > 0 else { return true }
+    /// Nothing of what had been written went on for some time.
+    mutating func linkStood(for time: TimeAmount) {
+        stoodFor = stoodFor + time
+    }
+
+    /// Whether the session has sent all it may for now.
+    mutating func isFull(_ session: UInt8, limit: Int, at now: NIODeadline) -> Bool {
+        guard limit > 0 else { return false }
+        return guards[Int(session)]?.isFull(at: now - stoodFor) ?? false
+    }
+
+    /// Counts one more frame of the session; true when that was the last it may send for now.
+    mutating func count(_ session: UInt8, limit: Int, at now: NIODeadline) -> Bool {
+        guard limit > 0 else { return false }
         let index = Int(session)
         if guards[index]?.limit != limit { guards[index] = RateGuard(limit: limit) }
-        return guards[index]?.allow(at: now) ?? true
+        return guards[index]?.count(at: now - stoodFor) ?? false
     }
 }
 
@@ -36,17 +51,29 @@ struct RateGuard {
 
     /// Counts one more frame if the limit allows it now.
     mutating func allow(at now: NIODeadline) -> Bool {
-        guard limit > 0 else { return true }
-        advance(to: now)
-        guard sum < limit else { return false }
-        slots[Int(current) % Self.slotCount] += 1
-        sum += 1
+        guard !isFull(at: now) else { return false }
+        _ = count(at: now)
         return true
     }
 
+    mutating func isFull(at now: NIODeadline) -> Bool {
+        guard limit > 0 else { return false }
+        advance(to: now)
+        return sum >= limit
+    }
+
+    /// Counts one more frame, also beyond the limit; true when the limit is reached.
+    mutating func count(at now: NIODeadline) -> Bool {
+        guard limit > 0 else { return false }
+        advance(to: now)
+        slots[Int(current) % Self.slotCount] += 1
+        sum += 1
+        return sum >= limit
+    }
+
     /// When to ask again after a refusal.
-    func nextSlot(after now: NIODeadline) -> NIODeadline {
-        let slot = Self.slotLength.nanoseconds
+    static func nextSlot(after now: NIODeadline) -> NIODeadline {
+        let slot = slotLength.nanoseconds
         return .uptimeNanoseconds(UInt64(Int64(now.uptimeNanoseconds) / slot + 1) * UInt64(slot))
     }
 

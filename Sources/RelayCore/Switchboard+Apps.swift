@@ -190,13 +190,13 @@ extension Switchboard {
 
     // MARK: - Silent and hasty apps
 
-    /// Counts one more frame of an app's session if the head unit would stand it now; what is not
-    /// for the link is counted by the app's own guard.
+    /// Whether the head unit would stand one more frame of an app's session now: what has been
+    /// written to the link counts. What is not for the link is counted by the app's own guard.
     @inline(__always)
     func allows(_ frame: Frame, of app: AppHandler, or own: inout RateGuard) -> Bool {
         let session = frame.sessionID
         guard router.isOpen(session, of: app) else { return own.allow(at: now) }
-        return rates.allow(session, limit: configuration.framesPerSecond, at: now)
+        return !rates.isFull(session, limit: configuration.framesPerSecond, at: now)
     }
 
     /// The app is gone, and was too fast for the head unit to hear all it said.

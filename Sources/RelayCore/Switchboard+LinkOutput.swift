@@ -14,7 +14,9 @@ extension Switchboard {
             isLinkFull = !linkHandler.isWritable
             if pacer.isLookWelcome, !isLinkFull { look() }
         }
-        if scheduler.isEmpty, !isLinkFull, bytes <= pacer.room || lookFindsRoom(for: bytes) {
+        if !scheduler.hasReady, !isLinkFull, mayGo(frame, from: origin),
+            bytes <= pacer.room || lookFindsRoom(for: bytes)
+        {
             write(frame, from: origin, to: linkHandler)
             return
         }
@@ -22,9 +24,12 @@ extension Switchboard {
         // would go to the next one, which has never heard of its session.
         guard self.linkHandler === linkHandler else { return }
         scheduler.enqueue(frame.keptCheaply, from: origin, at: now)
-        pacer.held(at: now)
-        watchLink()
-        scheduleLook()
+        // Of what is held back for its session's rate the link is not the cause.
+        if scheduler.hasReady {
+            pacer.held(at: now)
+            watchLink()
+            scheduleLook()
+        }
         guard let app = origin.app else { return }
         app.linkQueuedBytes += bytes
         if app.linkQueuedBytes >= configuration.linkQueueBytes {
@@ -41,6 +46,7 @@ extension Switchboard {
         if origin.isRelay || frame.controlType == .endService {
             router.wrote(frame.sessionID, at: now)
         }
+        if !frame.service.isStream { count(frame.sessionID) }
     }
 
     @inline(__always)
@@ -56,8 +62,8 @@ extension Switchboard {
     @inline(never)
     private func writeBetween(_ end: Frame, to linkHandler: LinkHandler) {
         tap.record(end, .fromApp, app: nil, time: time, fate: .byRelay)
-        _ = rates.allow(end.sessionID, limit: configuration.framesPerSecond, at: now)
         put(end, to: linkHandler)
+        count(end.sessionID)
     }
 
     func flushLink() {
@@ -81,6 +87,7 @@ extension Switchboard {
     private func look(wasFull: Bool = false) {
         guard let linkHandler else { return }
         pacer.looked(waiting: linkHandler.bytesInKernel, isFull: wasFull, at: loop.now)
+        if pacer.stoodFor > .zero { rates.linkStood(for: pacer.stoodFor) }
     }
 
     /// A timer runs only while frames wait for bytes in the kernel.
@@ -99,7 +106,7 @@ extension Switchboard {
     /// The kernel has taken what was flushed.
     func linkDrained() {
         isLinkFull = false
-        guard !isDraining, !scheduler.isEmpty else { return }
+        guard !isDraining, scheduler.hasReady else { return }
         look(wasFull: true)
         drainLink(mayLook: true)
     }
@@ -109,12 +116,12 @@ extension Switchboard {
     /// - Parameter mayLook: Ask the kernel when there is no room as far as is known. Else it is asked
     ///   only when so much has been written that it is time to.
     func drainLink(mayLook: Bool) {
-        guard !isDraining, let linkHandler, !scheduler.isEmpty else { return }
+        guard !isDraining, let linkHandler, scheduler.hasReady else { return }
         isDraining = true
         now = loop.now
         var resumable: [AppHandler] = []
         var hasLooked = !mayLook
-        while !isLinkFull, !scheduler.isEmpty {
+        while !isLinkFull, scheduler.hasReady {
             let bytes = writeBatch(to: linkHandler, &resumable)
             if bytes > 0 {
                 hasLooked = !mayLook
@@ -126,12 +133,12 @@ extension Switchboard {
             }
         }
         isDraining = false
-        if scheduler.isEmpty {
+        if scheduler.hasReady {
+            scheduleLook()
+        } else {
             pacer.released()
             linkLook?.cancel()
             linkLook = nil
-        } else {
-            scheduleLook()
         }
         for app in resumable { app.resume(.link) }
         settle()
@@ -214,6 +221,7 @@ extension Switchboard {
     func forgetLinkOutput() {
         linkLook?.cancel()
         linkLook = nil
+        heldSessions = SessionSet()
         isLinkFull = false
         isLinkUnflushed = false
         pacer = LinkPacer()

@@ -54,8 +54,13 @@ final class Switchboard {
     /// Sessions of which the router wants to know when none of their frames waits any more.
     var draining = SessionSet()
     private var isPerforming = false
-    /// Per session, because the head unit counts per session.
+    /// Frames written to the link, per session, because the head unit counts per session.
     var rates = SessionRates()
+    /// Sessions that have sent all they may for now, and the moment they are looked at again.
+    var heldSessions = SessionSet()
+    var holdEnd: Scheduled<Void>?
+    /// When they were looked at last, and the bytes that had left for the head unit by then.
+    var heldLook: (at: NIODeadline, left: UInt64, isStill: Bool)?
     var isShuttingDown = false
     /// Told of a limit when it is hit for the first time and then at every power of two.
     var onLimit: (@Sendable (RelayLimit, LimitHits) -> Void)?
@@ -130,7 +135,7 @@ final class Switchboard {
     func endRead() {
         flushAll()
         // What has just come may be more important, or small enough for the room there is.
-        if !scheduler.isEmpty, !isLinkFull { drainLink(mayLook: false) }
+        if scheduler.hasReady, !isLinkFull { drainLink(mayLook: false) }
         tap.endRead()
         scheduleWakeUp()
     }

@@ -13,6 +13,9 @@ enum TrafficClass: Int, CaseIterable {
 
     static let count = allCases.count
 
+    /// sdl_core counts the frames of a session in a second, those of audio and video excepted.
+    var isCounted: Bool { self != .audio && self != .video }
+
     init(_ service: ServiceType) {
         self =
             switch service {

@@ -41,6 +41,51 @@ struct LinkSchedulerPropertyTests {
         #expect(link.scheduler.waitingBytes == 0)
     }
 
+    @Test(
+        "of a session that is held nothing that counts comes out, and all of it afterwards",
+        arguments: seeds)
+    func held(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        var link = ModelLink(bytesPerSecond: 100_000)
+        var apps = (0..<6).map { RandomApp(number: $0, sessions: $0 == 0 ? 2 : 1) }
+        var sent: [Lane: [Frame]] = [:]
+        var received: [Lane: [Frame]] = [:]
+        var held: Set<UInt8> = []
+        func receive(_ frame: Frame) {
+            let mayGo = frame.service.isStream || !held.contains(frame.sessionID)
+            #expect(mayGo, "seed \(seed): \(frame)")
+            received[Lane(frame), default: []].append(frame)
+        }
+        for _ in 0..<800 {
+            switch Int.random(in: 0..<12, using: &random) {
+            case 0..<6:
+                let app = Int.random(in: apps.indices, using: &random)
+                let frame = apps[app].next(using: &random)
+                sent[Lane(frame), default: []].append(frame)
+                link.scheduler.enqueue(frame, from: app, at: link.now)
+            case 6..<10:
+                let canGo = link.scheduler.hasReady
+                let entry = link.next()
+                #expect(entry == nil || canGo, "seed \(seed)")
+                if let frame = entry?.frame { receive(frame) }
+            case 10:
+                guard let session = sent.keys.map(\.session).sorted().randomElement(using: &random)
+                else { continue }
+                held.insert(session)
+                link.scheduler.hold(session)
+            default:
+                guard let session = held.sorted().randomElement(using: &random) else { continue }
+                held.remove(session)
+                link.scheduler.release(session)
+            }
+        }
+        for session in held { link.scheduler.release(session) }
+        held = []
+        while let entry = link.next() { receive(entry.frame) }
+        #expect(received == sent, "seed \(seed)")
+        #expect(link.scheduler.waitingBytes == 0 && !link.scheduler.hasReady)
+    }
+
     @Test("no class waits longer than the ageing limit and a frame of each other", arguments: seeds)
     func starvation(seed: UInt64) {
         var random = SeededGenerator(seed: seed)

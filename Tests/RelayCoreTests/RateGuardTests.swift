@@ -11,7 +11,7 @@ struct RateGuardTests {
         let start = NIODeadline.uptimeNanoseconds(5_000_000_000)
         let passed = (0..<2000).count { _ in guardian.allow(at: start) }
         #expect(passed == 950)
-        #expect(guardian.nextSlot(after: start) == start + .milliseconds(100))
+        #expect(RateGuard.nextSlot(after: start) == start + .milliseconds(100))
         let early = guardian.allow(at: start + .milliseconds(999))
         #expect(!early)
         let later = guardian.allow(at: start + .milliseconds(1100))

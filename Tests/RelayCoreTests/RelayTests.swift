@@ -233,10 +233,10 @@ struct RelayTests {
         } _: { bench in
             let headUnit = try await bench.openLink()
             let app = try await bench.openSession(1, on: headUnit)
+            let start = NIODeadline.now()
             for message in 1...120 {
                 try await app.send(.rpc(session: 1, message: UInt32(message)))
             }
-            let start = NIODeadline.now()
             for message in 1...120 {
                 #expect(try await headUnit.next().messageID == UInt32(message))
             }

@@ -137,15 +137,19 @@ struct SharedLinkGuardTests {
         var rates = SessionRates()
         let now = NIODeadline.uptimeNanoseconds(1)
         func passed(_ session: UInt8) -> Int {
-            (0..<2000).count { _ in rates.allow(session, limit: 950, at: now) }
+            (0..<2000).count { _ in
+                guard !rates.isFull(session, limit: 950, at: now) else { return false }
+                _ = rates.count(session, limit: 950, at: now)
+                return true
+            }
         }
         #expect(passed(1) == 950)
         #expect(passed(2) == 950)
         #expect(passed(1) == 0)
         // The next owner of a number is in the same second of the head unit's count.
-        let isNextAllowed = rates.allow(1, limit: 950, at: now + .milliseconds(900))
-        #expect(!isNextAllowed)
-        let isUnlimited = rates.allow(1, limit: 0, at: now)
-        #expect(isUnlimited)
+        let isFull = rates.isFull(1, limit: 950, at: now + .milliseconds(900))
+        #expect(isFull)
+        let isFullWithoutLimit = rates.isFull(1, limit: 0, at: now)
+        #expect(!isFullWithoutLimit)
     }
 }

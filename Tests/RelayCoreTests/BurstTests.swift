@@ -1,0 +1,97 @@
+// What waited for a link that stood still goes out no faster than the head unit stands.
+
+import NIOCore
+import NIOEmbedded
+import RelayTesting
+import SDLProtocol
+import Testing
+
+@testable import RelayCore
+
+@Suite("After a stall no session sends more in a second than head units stand")
+struct BurstTests {
+    /// A hub whose link stands still or goes on, and the times at which frames were written to it.
+    private final class Stall {
+        let hub: EmbeddedHub
+        private(set) var written: [(session: UInt8, at: NIODeadline, frame: Frame)] = []
+
+        init(limit: Int = 950) throws {
+            hub = try EmbeddedHub { $0.framesPerSecond = limit }
+        }
+
+        func stands(_ isStill: Bool) {
+            hub.link.isWritable = !isStill
+            hub.link.pipeline.fireChannelWritabilityChanged()
+        }
+
+        /// Lets time pass in steps of 10 ms, and notes what is written.
+        func pass(_ milliseconds: Int, each step: () throws -> Void = {}) throws {
+            for _ in 0..<milliseconds / 10 {
+                try step()
+                hub.loop.advanceTime(by: .milliseconds(10))
+                while let frame = try hub.link.hears() {
+                    written.append((frame.sessionID, hub.loop.now, frame))
+                }
+            }
+        }
+
+        /// The most frames of a session that were written within any one second.
+        func most(of session: UInt8) -> Int {
+            let times = written.filter { $0.session == session }.map(\.at)
+            var (first, most) = (0, 0)
+            for last in times.indices {
+                while times[first] + .seconds(1) <= times[last] { first += 1 }
+                most = max(most, last - first + 1)
+            }
+            return most
+        }
+    }
+
+    @Test("frames of three seconds, written in a burst, are spread; other apps go on at once")
+    func burst() throws {
+        let stall = try Stall()
+        let hasty = try stall.hub.app(session: 1)
+        let other = try stall.hub.app(session: 2)
+        stall.stands(true)
+        var message: UInt32 = 0
+        try stall.pass(3000) {
+            for _ in 0..<9 {
+                message += 1
+                try hasty.says(.rpc(session: 1, message: message))
+            }
+        }
+        #expect(stall.written.isEmpty)
+        stall.stands(false)
+        try stall.pass(200)
+        #expect(stall.written.count == 950)
+        let request = Frame.rpc(session: 2)
+        try other.says(request)
+        #expect(try stall.hub.link.hears() == request)
+        try stall.pass(4000)
+        #expect(stall.most(of: 1) == 950)
+        #expect(stall.written.map(\.frame.messageID) == (1...message).map { $0 })
+        #expect(stall.hub.switchboard.linkQueuedBytes == 0)
+        #expect(stall.hub.switchboard.holdEnd == nil)
+    }
+
+    @Test(
+        "the goodbye of an app that left behind a stall comes last, and a stop does not wait for it"
+    )
+    func goodbyes() throws {
+        for isStop in [false, true] {
+            let stall = try Stall(limit: 100)
+            let app = try stall.hub.app(session: 1)
+            stall.stands(true)
+            for message in 1...150 as ClosedRange<UInt32> {
+                try app.says(.rpc(session: 1, message: message))
+            }
+            stall.stands(false)
+            try stall.pass(200)
+            #expect(stall.written.count == 100)
+            if isStop { stall.hub.switchboard.shutDown {} } else { app.close(promise: nil) }
+            try stall.pass(isStop ? 700 : 2000)
+            #expect(stall.written.last?.frame.controlType == .endService)
+            #expect(stall.written.count { $0.frame.type == .single } == (isStop ? 100 : 150))
+        }
+    }
+}
