@@ -196,6 +196,39 @@ if Context.environment["RELAY_BENCHMARKS"] != nil {
     ]
 }
 
+// The model of the hub as a program joins only when asked for, as Scripts/model does: nothing but what
+// it needs is built, optimised, and with its insides open to it as they are to the tests.
+if Context.environment["RELAY_MODEL"] != nil {
+    let needed = [
+        "DidYouMean", "HostNames", "SDLProtocol", "SimulatedAccessory", "RelayCore", "CShims",
+        "RelayTesting",
+    ]
+    let open: [SwiftSetting] = [.unsafeFlags(["-enable-testing"])]
+    package.products = [.executable(name: "RelayModel", targets: ["RelayModel"])]
+    package.targets = package.targets.filter { needed.contains($0.name) }
+    for target in package.targets where target.name != "CShims" {
+        target.swiftSettings = settings + open
+    }
+    package.targets.append(
+        .executableTarget(
+            name: "RelayModel",
+            dependencies: [
+                "RelayCore", "SDLProtocol", "RelayTesting", nioCore, nioEmbedded, logging,
+            ],
+            path: "Tests",
+            sources: [
+                "ModelProgram", "RelayCoreTests/SeededGenerator.swift",
+                "RelayCoreTests/SDLCore/CoreDialogue.swift",
+            ]
+                + [
+                    "HubModel", "HubModel+Checks", "HubModel+Stop", "HubRun", "HubScript",
+                    "HubSeries", "HubWorld",
+                    "HubWorld+Steps", "WorldApp",
+                    "WorldLink",
+                ].map { "RelayCoreTests/Model/\($0).swift" },
+            swiftSettings: settings))
+}
+
 // The fuzzer joins only when asked for, as Scripts/fuzz does: every Swift target then counts the edges
 // it passes. What a program consists of is not linked into another program, nor is a test, so all are
 // libraries here, the programs with their entry points out of the way.

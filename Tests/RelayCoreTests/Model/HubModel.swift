@@ -19,7 +19,7 @@ struct HubModel {
         enum Kind: String {
             case wrongApp, wrongSession, order, lostDown, lostUp, grantLost, grantWrong
             case answerMissing, twoAnswers, unasked, closed, malformed, mixture, stray, ghost, left
-            case overtaken, flood, deaf
+            case overtaken, flood, deaf, repeated, stop
         }
         var kind: Kind
         var text: String
@@ -31,6 +31,8 @@ struct HubModel {
     struct Start {
         var app: AppNumber
         var frame: Frame
+        /// Counts StartServices; tells equal ones apart.
+        var number: Int
         var isOnLink = false
         /// One more than an app may have waiting.
         var isSurplus = false
@@ -42,6 +44,7 @@ struct HubModel {
     struct App {
         var number: AppNumber
         var isConnected = true
+        var leftAt: NIODeadline?
         /// It was told to go, or it cannot stay.
         var mayBeClosed = false
         /// Frames for a lane of a session that have not come out on the link.
@@ -49,7 +52,8 @@ struct HubModel {
         /// The number of each frame of `lanes` among all frames of the app.
         var order: [Lane: [Int]] = [:]
         var frames = 0
-        var refusable = 0
+        /// Said in sessions that it did not have, as far as the hub knew.
+        var foreign: Set<Frame> = []
     }
 
     struct Lane: Hashable {
@@ -61,8 +65,8 @@ struct HubModel {
     /// What the hub has been given by the head unit and has not shown to have used.
     struct Said {
         var sent: SDLCoreModel.Sent
-        /// Who waited for a grant like this, with a StartService on the link, when it came.
-        var waiting: [AppNumber] = []
+        /// The StartServices on the link that waited for a grant like this when it came.
+        var waiting: [Int] = []
     }
 
     private(set) var violations: [Violation] = []
@@ -80,6 +84,14 @@ struct HubModel {
     var ended: Set<Int> = []
     /// Of them, those that the head unit has ended by itself: it hears no more of them.
     var endedByHeadUnit: Set<Int> = []
+    /// Lives whose app has unregistered itself, and was told so.
+    var unregistered: Set<Int> = []
+    private var startCount = 0
+    var stop: Stop?
+    /// Frames a session may send in a second, relayd's own words included.
+    var mostFrames = Int.max
+    /// When the latest ones were written, by session.
+    var written: [UInt8: CircularBuffer<NIODeadline>] = [:]
     var isLinkUp = false
     /// Bytes on the line may be lost or invented.
     var isLossy = false
@@ -106,16 +118,21 @@ struct HubModel {
     mutating func appSays(_ frame: Frame, _ number: AppNumber) {
         if frame.controlType == .startService, frame.service == .rpc, frame.sessionID == 0 {
             let pending = starts.count { $0.app == number }
+            startCount += 1
             starts.append(
                 Start(
-                    app: number, frame: frame, isSurplus: pending >= Self.mostStarts,
+                    app: number, frame: frame, number: startCount,
+                    isSurplus: pending >= Self.mostStarts,
                     until: now + Self.startPatience))
             return
         }
         let session = frame.sessionID
         guard let life = lives[Int(session)], ownerOfLife[life] == number else {
-            apps[number]?.refusable += 1
+            apps[number]?.foreign.insert(frame)
             return
+        }
+        if frame.request?.functionID == FunctionID.registerAppInterface.rawValue {
+            unregistered.remove(life)
         }
         let lane = Lane(session: session, life: life, service: frame.service.rawValue)
         let count = apps[number]?.frames ?? 0
@@ -127,6 +144,7 @@ struct HubModel {
 
     mutating func disconnected(_ number: AppNumber) {
         apps[number]?.isConnected = false
+        apps[number]?.leftAt = now
         abandoned += starts.filter { $0.app == number && !$0.isOnLink }.map {
             var start = $0
             start.until = now + AppHandler.lastWordsPatience + .seconds(1)
@@ -141,15 +159,19 @@ struct HubModel {
         if frame.controlType == .startService, frame.service == .rpc, frame.sessionID == 0 {
             return startWritten(frame)
         }
+        countRate(frame)
         guard let life = lives[Int(frame.sessionID)] else { return }
+        if frame.controlType == .endService, frame.service == .rpc { checkStop(frame, life) }
         // A grant that nobody was shown: its goodbye is the hub's own affair.
         guard let number = ownerOfLife[life], let app = apps[number] else { return }
         let lane = Lane(
             session: frame.sessionID, life: life, service: frame.service.rawValue)
         let waiting = app.lanes[lane] ?? []
         if let place = waiting.firstIndex(of: frame) {
-            // What waited when the head unit ended the session is dropped.
-            if place > 0, !endedByHeadUnit.contains(life) {
+            // What waited when the head unit ended the session is dropped, and what waits when the time
+            // of a stop is over.
+            let isOverdue = stop.map { $0.waitsUntil <= now } ?? false
+            if place > 0, !endedByHeadUnit.contains(life), !isOverdue {
                 fail(.order, "\(place) frames of app \(number) were passed by \(frame)")
             }
             let count = app.order[lane]?[place] ?? 0
@@ -160,12 +182,9 @@ struct HubModel {
             apps[number]?.order[lane]?.removeFirst(place + 1)
             return
         }
+        checkUnregister(frame, life)
         // The hub may have used already a new grant of this number.
-        let isNew = said.contains { said in
-            said.sent.frame.controlType == .startServiceACK && said.sent.life != life
-                && said.sent.frame.sessionID == frame.sessionID
-        }
-        if isNew { return }
+        if hasNewGrant(of: frame.sessionID, after: life) { return }
         // Not the app's. The hub may end what an app has left, or what is to go.
         if !app.isConnected || app.mayBeClosed || ended.contains(life) {
             if frame.controlType == .endService, frame.service == .rpc, isLinkUp {
@@ -183,6 +202,9 @@ struct HubModel {
         }) {
             return
         }
+        // It was said before the grant and read behind it, because the app was paced: when the link was
+        // lost and is back, an app that was kept may get the number again that it goes on using.
+        if app.foreign.contains(frame) { return }
         // It ends what a former owner of the number has left half, before the new one can go on.
         if frame.type == .consecutive, frame.info == 0,
             RPCHeader(frame.payload)?.functionID == HalfMessages.Half.endingFunctionID
@@ -192,11 +214,26 @@ struct HubModel {
         fail(.wrongSession, "on the link in session of app \(number), who did not say it: \(frame)")
     }
 
+    func hasNewGrant(of session: UInt8, after life: Int) -> Bool {
+        said.contains { said in
+            said.sent.frame.controlType == .startServiceACK && said.sent.life != life
+                && said.sent.frame.sessionID == session
+        }
+    }
+
     private mutating func checkNothingIsLeft(
         of app: App, before count: Int, _ end: Frame, _ lane: Lane
     ) {
         // Who is closed by others loses what it was held back with.
         guard !app.mayBeClosed, !endedByHeadUnit.contains(lane.life), !isLossy else { return }
+        // The last words of one that left are dropped when they take too long for the rate.
+        if let leftAt = app.leftAt, leftAt + AppHandler.lastWordsPatience <= now { return }
+        // The hub may have heard already that the head unit has ended it.
+        let isEnded = said.contains {
+            $0.sent.life == lane.life && $0.sent.frame.controlType == .endService
+                && $0.sent.frame.service == .rpc
+        }
+        guard !isEnded else { return }
         for (other, frames) in app.lanes where other.life == lane.life {
             guard let order = app.order[other]?.first, order < count, let frame = frames.first,
                 frame != end
@@ -227,8 +264,9 @@ struct HubModel {
         if sent.frame.controlType == .startServiceACK {
             entry.waiting = starts.filter {
                 $0.isOnLink && !$0.isDoubtful && $0.frame.asksForV5 == (sent.frame.version >= 5)
-            }.map(\.app)
+            }.map(\.number)
         }
+        if sent.frame.isUnregistered(ofSuccess: false) { stop?.unanswered.remove(sent.cause) }
         said.append(entry)
     }
 
@@ -303,6 +341,7 @@ struct HubModel {
                 "app \(number) got \(frame) of life \(life), which is app \(owner ?? 0)'s")
         }
         if sent.cause != life { stray(sent, number) }
+        if sent.cause == life, frame.isUnregistered(ofSuccess: true) { unregistered.insert(life) }
     }
 
     /// An answer to another's request.
@@ -321,11 +360,12 @@ struct HubModel {
         lives[session] = life
         let isV5 = sent.frame.version >= 5
         guard let number else {
-            let waiting = entry.waiting.first { number in
-                apps[number]?.mayBeClosed == false && starts.contains { $0.app == number }
+            // One that came with it may have been given to whoever waited.
+            let waiting = starts.first { start in
+                entry.waiting.contains(start.number) && apps[start.app]?.mayBeClosed == false
             }
             if let waiting, !isLossy {
-                fail(.grantLost, "\(sent.frame) did not reach app \(waiting), who waits")
+                fail(.grantLost, "\(sent.frame) did not reach app \(waiting.app), who waits")
             }
             return
         }
@@ -368,6 +408,9 @@ struct HubModel {
         isLinkUp = false
         lives = [Int?](repeating: nil, count: 256)
         for number in apps.keys {
+            for frames in (apps[number]?.lanes ?? [:]).values {
+                apps[number]?.foreign.formUnion(frames)
+            }
             apps[number]?.lanes = [:]
             apps[number]?.order = [:]
         }
@@ -392,9 +435,4 @@ struct HubModel {
             }
         }
     }
-}
-
-extension Frame {
-    /// sdl_core grants protocol 5 to those who name it, or have a v5 header.
-    var asksForV5: Bool { version >= 5 || payloadBytes > 0 }
 }

@@ -1,17 +1,11 @@
 // The hub against a second, obvious account of who may get what, in random dialogues.
 //
-// To run it long, in release mode, from a seed on and until so many steps have been carried out:
-//
-//     RELAY_MODEL_STEPS=10000000 RELAY_MODEL_FIRST=1 \
-//         swift test -c release -Xswiftc -enable-testing --filter HubModelTests
-//
-// A failing dialogue is cut down and printed with its seed; RELAY_MODEL_SEED=n runs that one alone.
+// `Scripts/model --steps 10000000` runs many more of them, optimised; a failing dialogue is cut down
+// and printed with its seed, and `Scripts/model --only SEED` runs that one alone. The same from here,
+// for a debugger: RELAY_MODEL_SEED=n for one dialogue, RELAY_MODEL_STEPS=n for so many steps.
 
 import Foundation
-import RelayTesting
 import Testing
-
-@testable import RelayCore
 
 @Suite("The hub and the model")
 struct HubModelTests {
@@ -21,33 +15,15 @@ struct HubModelTests {
 
     @Test("random dialogues: every frame to whom it belongs, and nothing is left behind")
     func dialogues() {
-        let first = Self.number("RELAY_MODEL_SEED") ?? Self.number("RELAY_MODEL_FIRST") ?? 1
-        let steps = Self.number("RELAY_MODEL_STEPS").map { Int($0) } ?? 40_000
-        var run = (dialogues: 0, steps: 0, frames: 0)
-        var found: [HubModel.Violation.Kind: Int] = [:]
-        let begin = ContinuousClock.now
-        var seed = first
-        while run.steps < steps {
-            let script = HubScript(seed: seed)
-            let result = script.run()
-            run.dialogues += 1
-            run.steps += result.steps
-            run.frames += result.frames
-            if let violation = result.violations.first {
-                found[violation.kind, default: 0] += 1
-                // One of each kind is enough to read.
-                if found[violation.kind] == 1 {
-                    Issue.record("\(script.report(violation))")
-                }
-            }
-            if Self.number("RELAY_MODEL_SEED") != nil { break }
-            seed += 1
-        }
-        let time = ContinuousClock.now - begin
-        if Self.number("RELAY_MODEL_STEPS") != nil || !found.isEmpty {
-            print(
-                "\(run.dialogues) dialogues, \(run.steps) steps, \(run.frames) frames: \(time); \(found)"
-            )
+        let only = Self.number("RELAY_MODEL_SEED")
+        let steps = Self.number("RELAY_MODEL_STEPS").map { Int(clamping: $0) } ?? 40_000
+        var series = HubSeries(seed: only ?? 1)
+        repeat {
+            guard let finding = series.runNext(), series.isFirstOfItsKind(finding) else { continue }
+            Issue.record("\(HubScript(seed: finding.seed).report(finding.violation))")
+        } while only == nil && series.steps < steps
+        if Self.number("RELAY_MODEL_STEPS") != nil || !series.findings.isEmpty {
+            print(series.summary)
         }
     }
 }

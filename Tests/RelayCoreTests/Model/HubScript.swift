@@ -16,7 +16,7 @@ struct HubStep: Hashable {
         // The head unit
         case coreEnds, notify, notifyLarge, coreStops
         // The link
-        case noise, linkLost, linkBack
+        case noise, linkLost, linkBack, stall
         case pass, wait, longWait, disconnect
     }
 
@@ -40,6 +40,13 @@ struct HubSetting {
     var isLossy = false
     /// Frames arrive in pieces of at most so many bytes.
     var pieceBytes = Int.max
+    /// At the end the hub is told to stop; else all apps leave, and what is left behind is looked at.
+    var endsByStop = false
+
+    /// The link may stand still for a while. Only where its kernel holds little: what a kernel or a
+    /// head unit has taken and not read comes in one burst afterwards, and nobody can promise that
+    /// the head unit does not count it as a flood.
+    var mayStall: Bool { kernelBytes <= 400 }
 
     /// Half of the dialogues are of everyday kind; each of the others makes one thing hard.
     init(seed: UInt64) {
@@ -52,6 +59,7 @@ struct HubSetting {
         configuration.connectionsPerSecond = 0
         configuration.tapQueueBytes = 0
         switch seed % 8 {
+        case 0 where seed / 8 % 2 == 1: kernelBytes = 400
         case 1:
             kernelBytes = 2000
             passBytes = 1500
@@ -80,6 +88,7 @@ struct HubSetting {
         }
         if Int.random(in: 0..<4, using: &random) == 0 { configuration.foreignFrames = .close }
         if Int.random(in: 0..<4, using: &random) == 0 { configuration.whenSlow = .hold }
+        endsByStop = Int.random(in: 0..<4, using: &random) == 0
     }
 }
 
@@ -92,7 +101,7 @@ struct HubScript {
     init(seed: UInt64, length: Int = 100) {
         setting = HubSetting(seed: seed)
         var random = SeededGenerator(seed: seed &* 0x9E37_79B9)
-        let kinds = Self.kinds(isLossy: setting.isLossy)
+        let kinds = Self.kinds(setting)
         steps = (0..<length).map { _ in
             let kind = kinds[Int.random(in: 0..<kinds.count, using: &random)]
             return HubStep(
@@ -101,15 +110,16 @@ struct HubScript {
         }
     }
 
-    private static func kinds(isLossy: Bool) -> [HubStep.Kind] {
+    private static func kinds(_ setting: HubSetting) -> [HubStep.Kind] {
         let weights: [(HubStep.Kind, Int)] = [
             (.connect, 8), (.start, 10), (.register, 10), (.show, 10), (.alert, 1), (.file, 5),
             (.bulkFile, 5), (.goOn, 12), (.stream, 2), (.heartbeat, 1), (.unregister, 2),
             (.endService, 2), (.endAtOnce, 2), (.protect, 2), (.foreign, 1), (.garbage, 1),
             (.flood, 1), (.burst, 3), (.leave, 3), (.crash, 4), (.slow, 1), (.fast, 2),
             (.coreEnds, 2),
-            (.notify, 4), (.notifyLarge, 2), (.coreStops, 0), (.noise, isLossy ? 3 : 0),
-            (.linkLost, 1), (.linkBack, 2), (.pass, 10), (.wait, 12), (.longWait, 2),
+            (.notify, 4), (.notifyLarge, 2), (.coreStops, 0), (.noise, setting.isLossy ? 3 : 0),
+            (.linkLost, 1), (.linkBack, 2), (.stall, setting.mayStall ? 4 : 0), (.pass, 10),
+            (.wait, 12), (.longWait, 2),
             (.disconnect, 1),
         ]
         return weights.flatMap { [HubStep.Kind](repeating: $0.0, count: $0.1) }

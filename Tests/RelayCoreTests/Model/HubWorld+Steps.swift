@@ -23,6 +23,9 @@ extension HubWorld {
         case .linkBack:
             didSomething = link == nil
             try openLink()
+        case .stall:
+            stalledUntil = loop.now + .milliseconds(Int64(step.amount % 3000))
+            tell("the link stands still until \(stalledUntil.uptimeNanoseconds / 1_000_000) ms")
         case .pass:
             link?.drain(step.amount)
             listen(upTo: step.amount)

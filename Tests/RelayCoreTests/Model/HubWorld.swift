@@ -30,6 +30,9 @@ final class HubWorld {
     /// Steps that did something.
     var steps = 0
     var didSomething = false
+    private var attendance: (at: NIODeadline, task: Scheduled<Void>)?
+    /// The link takes nothing until then.
+    var stalledUntil = NIODeadline.uptimeNanoseconds(0)
     /// Numbers what the head unit tells by itself.
     var lastNotice = 0
 
@@ -43,6 +46,7 @@ final class HubWorld {
             tapQueue: Self.tapQueue, logger: Self.logger)
         loop.advanceTime(by: .seconds(1))
         model.isLossy = setting.isLossy
+        model.mostFrames = setting.habits.framesPerSecond
         try openLink()
     }
 
@@ -122,6 +126,7 @@ final class HubWorld {
 
     /// Lets everything that is on its way arrive, and the head unit answer, in both directions.
     func flow() {
+        stalledUntil = loop.now
         let end = loop.now + .milliseconds(500)
         for _ in 0..<100_000 {
             let before = frames
@@ -138,6 +143,29 @@ final class HubWorld {
         model.fail(.left, "the traffic does not come to rest")
     }
 
+    /// The line and the head unit go on by themselves, also in the middle of a long wait.
+    func attend() {
+        var due = core.nextDeadline
+        if let link, link.isBusy {
+            due = loop.now + (setting.passBytes == nil ? .zero : .milliseconds(5))
+            if stalledUntil > loop.now { due = stalledUntil }
+        }
+        guard let due = due.map({ max($0, loop.now) }) else { return }
+        if let attendance {
+            guard due < attendance.at else { return }
+            attendance.task.cancel()
+        }
+        let task = loop.scheduleTask(deadline: due) { [weak self] in
+            guard let self else { return }
+            attendance = nil
+            link?.drain(setting.passBytes ?? .max)
+            core.advance(to: loop.now)
+            listen(upTo: setting.passBytes ?? .max)
+            attend()
+        }
+        attendance = (due, task)
+    }
+
     func pass(_ time: TimeAmount) {
         step()
         let end = loop.now + time
@@ -147,9 +175,12 @@ final class HubWorld {
             // A slow line goes on all the time.
             if setting.passBytes != nil, link?.isIdle == false {
                 next = min(next, loop.now + .milliseconds(5))
-            } else if apps.contains(where: \.hasMore) {
+            } else if switchboard.linkQueuedBytes > 0 || apps.contains(where: \.hasMore) {
                 next = min(next, loop.now + .milliseconds(100))
             }
+            if stalledUntil > loop.now { next = min(next, stalledUntil) }
+            // What the hub says then is to arrive then.
+            if let wakeUp = switchboard.wakeUp?.at, wakeUp > loop.now { next = min(next, wakeUp) }
             loop.advanceTime(to: max(next, loop.now + .nanoseconds(1)))
             core.advance(to: loop.now)
             model.advance(to: loop.now)
@@ -164,8 +195,11 @@ final class HubWorld {
             link?.drain(passBytes)
             listen(upTo: passBytes)
         } else {
-            link?.drain(.max)
-            listen()
+            // An answer may make the hub go on at once.
+            repeat {
+                link?.drain(.max)
+                listen()
+            } while link?.canDrain == true
         }
     }
 

@@ -34,7 +34,10 @@ final class WorldApp {
 
     func open(_ switchboard: Switchboard) throws {
         outlet.onWrite = { [unowned self] in hear($0) }
-        outlet.onEnd = { [unowned self] in world.model.disconnected(number) }
+        outlet.onEnd = { [unowned self] in
+            world.model.now = world.loop.now
+            world.model.disconnected(number)
+        }
         let channel = EmbeddedChannel(loop: world.loop)
         self.channel = channel
         try channel.pipeline.syncOperations.addHandler(outlet)

@@ -4,7 +4,6 @@ import NIOCore
 import NIOEmbedded
 import RelayTesting
 import SDLProtocol
-import Testing
 
 @testable import RelayCore
 
@@ -59,6 +58,7 @@ final class WorldLink {
             case .frame(let frame):
                 world.frames += 1
                 world.tell("relay to head unit: \(frame)")
+                world.model.now = world.loop.now
                 world.model.writtenToLink(frame)
             case .malformed:
                 world.model.fail(.malformed, "the hub wrote to the link what is no frame")
@@ -74,13 +74,20 @@ final class WorldLink {
             kernel.writeBuffer(&taken)
         }
         if pending.readableBytes == 0 { pending.clear() }
+        world.attend()
         // Between the marks nothing changes.
         if pending.readableBytes > LinkHandler.waterMark.high { channel?.isWritable = false }
     }
 
+    /// Something is written that the head unit has not taken.
+    var isBusy: Bool { kernel.readableBytes > 0 }
+
+    /// It would take it now.
+    var canDrain: Bool { isBusy && world.stalledUntil <= world.loop.now }
+
     /// The head unit takes so many bytes.
     func drain(_ bytes: Int) {
-        guard channel != nil else { return }
+        guard channel != nil, world.stalledUntil <= world.loop.now else { return }
         var left = bytes
         while left > 0, kernel.readableBytes > 0,
             let taken = kernel.readSlice(length: min(left, kernel.readableBytes))
@@ -90,6 +97,10 @@ final class WorldLink {
             world.core.receive(
                 ByteBuffer(bytes: taken.readableBytesView), on: id, at: world.loop.now)
             if world.core.isDeaf(id) { world.model.fail(.deaf, "the head unit was made deaf") }
+            // Of what the kernel took before a standstill nobody can promise when it arrives.
+            if world.core.counters.floods > 0, world.stalledUntil + .seconds(2) < world.loop.now {
+                world.model.fail(.flood, "the head unit ended a session as a flood")
+            }
             flush()
             guard pending.readableBytes == 0, let channel, !channel.isWritable else { continue }
             channel.isWritable = true
