@@ -53,12 +53,15 @@ package struct HalfMessages {
 
     package func count(of session: UInt8) -> Int { open.count { $0.session == session } }
 
-    /// Takes out what is unfinished of a session, the oldest first.
-    package mutating func take(_ session: UInt8) -> [Half] {
-        guard !open.isEmpty else { return [] }
-        let taken = open.filter { $0.session == session }
-        if !taken.isEmpty { open.removeAll { $0.session == session } }
-        return taken
+    /// What is unfinished of a session, the oldest first. What ends one takes it out when it is written:
+    /// until then the end may still be dropped with all that waits of the session.
+    package func unfinished(of session: UInt8) -> [Half] {
+        open.isEmpty ? [] : open.filter { $0.session == session }
+    }
+
+    /// Nothing ends a message of TLS records.
+    mutating func removeEncrypted(of session: UInt8) {
+        open.removeAll { $0.session == session && $0.isEncrypted }
     }
 
     /// The link is gone, and with it what the head unit held.

@@ -8,7 +8,7 @@ extension SessionRouter {
     mutating func endHalfMessages(of session: UInt8) {
         let cause: EndedMessage.Cause = routes[session].phase == .ending ? .ended : .left
         let app = farewells[session]?.app
-        for half in halves.take(session) {
+        for half in halves.unfinished(of: session) {
             guard !half.isEncrypted else {
                 // A plain last frame is no part of a message of TLS records; nobody has shown what
                 // ends one. The head unit forgets it by itself.
@@ -20,6 +20,7 @@ extension SessionRouter {
             say(endOf: half, of: app, cause: cause)
             if half.isAwaited { farewells[session]?.answersDue += 1 }
         }
+        halves.removeEncrypted(of: session)
     }
 
     /// Ends one half message; its answer is swallowed.
@@ -33,11 +34,11 @@ extension SessionRouter {
     mutating func endFrame(of half: HalfMessages.Half) -> Frame {
         let frame = half.ending(correlationID: Self.messageEndCorrelationID)
         if half.isAnswered {
-            ownRequests.add(
-                .init(
-                    session: half.session, kind: .messageEnd(functionID: half.functionID),
-                    correlationID: half.correlationID ?? Self.messageEndCorrelationID,
-                    expectedUntil: now + OwnRequests.endPatience))
+            let request = OwnRequests.Request(
+                session: half.session, kind: .messageEnd(functionID: half.functionID),
+                correlationID: half.correlationID ?? Self.messageEndCorrelationID,
+                expectedUntil: now + OwnRequests.endPatience)
+            ownRequests.add(request)
             routes[half.session].isWatched = true
         }
         return frame
@@ -59,7 +60,8 @@ extension SessionRouter {
         if routes[session].phase != .free { actions.append(.purge(session)) }
         noteStrayEnd(of: session)
         release(session)
-        for half in halves.take(session) where !half.isEncrypted {
+        halves.removeEncrypted(of: session)
+        for half in halves.unfinished(of: session) {
             say(endOf: half, of: former, cause: .dropped)
         }
         grants[session] = grant

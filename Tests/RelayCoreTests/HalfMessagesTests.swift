@@ -92,7 +92,7 @@ struct HalfMessagesTests {
             halves.willWrite(frames[1], at: .uptimeNanoseconds(1)),
         ]
         #expect(displaced == [nil, nil])
-        let half = try #require(halves.take(1).first)
+        let half = try #require(halves.unfinished(of: 1).first)
         let length = half.ending(correlationID: 1).payloadBytes
         #expect(length == (missing == 13 ? 14 : 13))
     }
@@ -305,7 +305,7 @@ struct HalfMessagesTests {
         _ = halves.willWrite(frames[0], at: .uptimeNanoseconds(1))
         _ = halves.willWrite(frames[2], at: .uptimeNanoseconds(1))
         _ = halves.willWrite(frames[1], at: .uptimeNanoseconds(1))
-        let half = try #require(halves.take(1).first)
+        let half = try #require(halves.unfinished(of: 1).first)
         #expect(half.frames == 1 && half.bytes == 100 && half.correlationID == 7)
     }
 }

@@ -70,6 +70,27 @@ struct SessionLifeTests {
         .endService(version: 5, sessionID: session, hashID: UInt32(session) << 16 | 5, messageID: 1)
     }
 
+    @Test("a half message whose end is dropped with its session is ended in the number's next one")
+    func droppedEnd() throws {
+        let bench = try Bench()
+        let music = try bench.app(session: 1)
+        let maps = try bench.app()
+        try bench.say(.startService(), from: maps)
+        for frame in Frame.putFile(session: 1, frames: 3).prefix(2) {
+            try bench.say(frame, from: music)
+        }
+        #expect(try bench.heard().count == 3)
+        bench.setBusy(true)
+        music.close(promise: nil)
+        bench.loop.run()
+        try bench.say(.control(.endService, session: 1), from: bench.link)
+        try bench.say(.startServiceACK(session: 1), from: bench.link)
+        bench.setBusy(false)
+        let heard = try bench.heard()
+        #expect(heard.map(\.type) == [.consecutive])
+        #expect(heard.first?.info == 0 && heard.first?.messageID == 77)
+    }
+
     @Test("the head unit ends a session while its frames wait: none of them is in the next one's")
     func endedByAccessory() throws {
         let bench = try Bench { $0.framesPerSecond = 0 }

@@ -84,7 +84,9 @@ struct HubModel {
     var ended: Set<Int> = []
     /// Of them, those that the head unit has ended by itself: it hears no more of them.
     var endedByHeadUnit: Set<Int> = []
-    /// Lives whose app has unregistered itself, and was told so.
+    /// Lives whose app unregisters itself.
+    var unregistering: Set<Int> = []
+    /// Of them, those whose app was told that it is done.
     var unregistered: Set<Int> = []
     private var startCount = 0
     var stop: Stop?
@@ -131,8 +133,12 @@ struct HubModel {
             apps[number]?.foreign.insert(frame)
             return
         }
-        if frame.request?.functionID == FunctionID.registerAppInterface.rawValue {
+        switch frame.request.map({ FunctionID(rawValue: $0.functionID) }) {
+        case .unregisterAppInterface: unregistering.insert(life)
+        case .registerAppInterface:
+            unregistering.remove(life)
             unregistered.remove(life)
+        default: break
         }
         let lane = Lane(session: session, life: life, service: frame.service.rawValue)
         let count = apps[number]?.frames ?? 0
@@ -341,7 +347,10 @@ struct HubModel {
                 "app \(number) got \(frame) of life \(life), which is app \(owner ?? 0)'s")
         }
         if sent.cause != life { stray(sent, number) }
-        if sent.cause == life, frame.isUnregistered(ofSuccess: true) { unregistered.insert(life) }
+        // Not when the app has said since that it registers again.
+        if sent.cause == life, frame.isUnregistered(ofSuccess: true), unregistering.contains(life) {
+            unregistered.insert(life)
+        }
     }
 
     /// An answer to another's request.

@@ -115,9 +115,9 @@ final class HubWorld {
         guard core.stored.count > storedCount else { return }
         for file in core.stored[storedCount...] {
             let text = "\(file.name) of \(file.appID), lives \(file.lives)"
-            if file.lives.count > 1 {
-                model.fail(.mixture, "stored of several lives: \(text)")
-            } else if files[file.correlationID] != file.contents {
+            // The contents tell whose they are. One app's file may have crossed the head unit's own end
+            // of its session and the next grant of the number, and be whole all the same.
+            if files[file.correlationID] != file.contents {
                 model.fail(.mixture, "stored, but not as it was sent: \(text)")
             }
         }
