@@ -265,6 +265,13 @@ struct AccessTests {
             .items
         #expect(items.map(\.name) == ["app", "app", "function", "x", "y"])
         #expect(items.map(\.value) == ["My App", "C++", "!Show", "", "="])
+        // U+0301 makes another character of each, and nothing else of the path.
+        let marked = "/v1/messages?\u{301}limit=\u{301}3&\u{301}app=a+\u{301}"
+        #expect(try RequestTarget(marked).segments == ["v1", "messages"])
+        let read = try RequestQuery(marked).items.map { "\($0.name)=\($0.value)" }
+        #expect(
+            read.map { Array($0.utf8) }
+                == ["\u{301}limit=\u{301}3", "\u{301}app=a \u{301}"].map { Array($0.utf8) })
         #expect(try RequestQuery("/v1/messages").items.isEmpty)
         for broken in ["/?app=%", "/?app=%2", "/?%zz=1", "/?app=%ff"] {
             #expect(throws: APIError.self) { try RequestQuery(broken) }

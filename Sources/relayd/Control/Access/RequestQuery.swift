@@ -11,10 +11,12 @@ package struct RequestQuery: Sendable {
     /// - Parameter target: The request target with its path.
     /// - Throws: `APIError` when something is not percent-encoded as it should be.
     package init(_ target: String?) throws(APIError) {
-        let query = (target ?? "").drop { $0 != "?" }.dropFirst()
+        // Bytes, as `RequestTarget` reads them: with a combining mark behind it, "?" would be another
+        // character.
+        let query = (target ?? "").utf8.drop { $0 != UInt8(ascii: "?") }.dropFirst()
         var items: [(name: String, value: String)] = []
-        for item in query.split(separator: "&") {
-            let name = item.prefix { $0 != "=" }
+        for item in query.split(separator: UInt8(ascii: "&")) {
+            let name = item.prefix { $0 != UInt8(ascii: "=") }
             let value = item.dropFirst(name.count + 1)
             items.append((try Self.decoded(name), try Self.decoded(value)))
         }
@@ -22,10 +24,11 @@ package struct RequestQuery: Sendable {
     }
 
     /// "+" is a space (WHATWG URL, "application/x-www-form-urlencoded").
-    private static func decoded(_ text: Substring) throws(APIError) -> String {
-        let spaced = String(text.map { $0 == "+" ? " " : $0 })
+    private static func decoded(_ text: Substring.UTF8View) throws(APIError) -> String {
+        let spaced = String(
+            decoding: text.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }, as: UTF8.self)
         guard let decoded = PercentEncoding.decoded(spaced) else {
-            let shown = PrintableText.string(String(text), limit: 100)
+            let shown = PrintableText.string(String(Substring(text)), limit: 100)
             throw APIError(
                 .badRequest,
                 "\"\(shown)\" in the query is not percent-encoded UTF-8; write % itself as %25")
