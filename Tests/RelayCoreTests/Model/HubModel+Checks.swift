@@ -2,11 +2,37 @@
 // who has which session.
 
 import NIOCore
+import RelayTesting
 import SDLProtocol
 
 @testable import RelayCore
 
 extension HubModel {
+    func hasNewGrant(of session: UInt8, after life: Int) -> Bool {
+        said.contains { said in
+            said.sent.frame.controlType == .startServiceACK && said.sent.life != life
+                && said.sent.frame.sessionID == session
+        }
+    }
+
+    /// The hub has been given the head unit's end of this life, and may have heard it.
+    func hasHeardEnd(of life: Int) -> Bool {
+        said.contains {
+            $0.sent.life == life && $0.sent.frame.controlType == .endService
+                && $0.sent.frame.service == .rpc
+        }
+    }
+
+    /// The last one that looks the same and came before any grant that was not used.
+    func lastBeforeGrant(_ frame: Frame) -> CircularBuffer<Said>.Index? {
+        let grant = said.firstIndex { $0.sent.frame.controlType == .startServiceACK }
+        return said.indices.last { place in
+            guard said[place].sent.frame == frame else { return false }
+            guard let grant else { return true }
+            return place < grant
+        }
+    }
+
     /// As sdl_core counts, where it gets frames when they are written.
     mutating func countRate(_ frame: Frame) {
         guard !frame.service.isStream else { return }

@@ -177,7 +177,7 @@ struct HubModel {
             // What waited when the head unit ended the session is dropped, and what waits when the time
             // of a stop is over.
             let isOverdue = stop.map { $0.waitsUntil <= now } ?? false
-            if place > 0, !endedByHeadUnit.contains(life), !isOverdue {
+            if place > 0, !endedByHeadUnit.contains(life), !isOverdue, !hasHeardEnd(of: life) {
                 fail(.order, "\(place) frames of app \(number) were passed by \(frame)")
             }
             let count = app.order[lane]?[place] ?? 0
@@ -220,13 +220,6 @@ struct HubModel {
         fail(.wrongSession, "on the link in session of app \(number), who did not say it: \(frame)")
     }
 
-    func hasNewGrant(of session: UInt8, after life: Int) -> Bool {
-        said.contains { said in
-            said.sent.frame.controlType == .startServiceACK && said.sent.life != life
-                && said.sent.frame.sessionID == session
-        }
-    }
-
     private mutating func checkNothingIsLeft(
         of app: App, before count: Int, _ end: Frame, _ lane: Lane
     ) {
@@ -235,11 +228,7 @@ struct HubModel {
         // The last words of one that left are dropped when they take too long for the rate.
         if let leftAt = app.leftAt, leftAt + AppHandler.lastWordsPatience <= now { return }
         // The hub may have heard already that the head unit has ended it.
-        let isEnded = said.contains {
-            $0.sent.life == lane.life && $0.sent.frame.controlType == .endService
-                && $0.sent.frame.service == .rpc
-        }
-        guard !isEnded else { return }
+        guard !hasHeardEnd(of: lane.life) else { return }
         for (other, frames) in app.lanes where other.life == lane.life {
             guard let order = app.order[other]?.first, order < count, let frame = frames.first,
                 frame != end
@@ -282,12 +271,16 @@ struct HubModel {
         // On a lossy line an earlier one that looks the same may have been lost.
         let place =
             isLossy
-            ? said.lastIndex { $0.sent.frame == frame } : said.firstIndex { $0.sent.frame == frame }
+            ? lastBeforeGrant(frame) ?? said.lastIndex { $0.sent.frame == frame }
+            : said.firstIndex { $0.sent.frame == frame }
+        // What is written to one that has gone reaches nobody.
+        let number = apps[number]?.isConnected == true ? number : nil
         if let place {
             let index = said.distance(from: said.startIndex, to: place)
             for _ in 0..<index { pass(said.removeFirst(), to: nil) }
             return pass(said.removeFirst(), to: number)
         }
+        guard let number else { return }
         switch frame.controlType {
         case .startServiceNAK where frame.sessionID == 0: answered(number)
         case .endService where apps[number]?.mayBeClosed == true: break
@@ -378,11 +371,14 @@ struct HubModel {
             }
             return
         }
-        if !starts.contains(where: { $0.app == number && $0.frame.asksForV5 == isV5 }) {
+        // Nothing tells a v4 grant for a request that was given up from an old head unit's answer to one
+        // for v5: whoever gets it can use it.
+        if !starts.contains(where: { $0.app == number && ($0.frame.asksForV5 == isV5 || !isV5) }) {
             fail(.grantWrong, "app \(number) got \(sent.frame), and did not ask for it")
         }
         ownerOfLife[life] = number
-        answered(number, isV5: isV5)
+        let isExact = starts.contains { $0.app == number && $0.frame.asksForV5 == isV5 }
+        answered(number, isV5: isExact ? isV5 : nil)
     }
 
     /// - Parameter isV5: What was granted; nil for a refusal.
@@ -394,7 +390,12 @@ struct HubModel {
         guard let place = surplus ?? own.first(where: { starts[$0].isOnLink }) ?? own.first else {
             return fail(.twoAnswers, "app \(number) got an answer to no StartService")
         }
-        starts.remove(at: place)
+        let start = starts.remove(at: place)
+        // It was its own that went out, and not an equal one of another app.
+        guard !start.isOnLink,
+            let other = starts.firstIndex(where: { $0.frame == start.frame && $0.isOnLink })
+        else { return }
+        starts[other].isOnLink = false
     }
 
     // MARK: - Time, the link, the end

@@ -104,7 +104,9 @@ extension HubWorld {
             tell("app \(app.number) says garbage")
             model.apps[app.number]?.mayBeClosed = true
             app.say(bytes: ByteBuffer(bytes: [0xF7, 1, 2, 3, 4, 5, 6, 7, 8]))
-        case .slow, .fast: app.setSlow(step.kind == .slow)
+        case .slow, .fast:
+            tell("app \(app.number) reads \(step.kind == .slow ? "nothing" : "again")")
+            app.setSlow(step.kind == .slow)
         case .leave:
             app.push(.max)
             tell("app \(app.number) leaves")
