@@ -203,6 +203,7 @@ extension Switchboard {
             app.linkQueuedBytes -= entry.frame.wire.readableBytes
             app.refusedFrames += 1
         }
+        if !scheduler.hasReady { pacer.released() }
         if !draining.isEmpty { tellIfDrained(session) }
         guard let app = removed.lazy.compactMap(\.app).first else { return }
         app.lastProblem =

@@ -44,6 +44,11 @@ extension Switchboard {
     private func lookAtHeldSessions() {
         beginRead()
         noticeStandstill()
+        // How long it stands still is known when it goes on.
+        guard !isLinkFull else {
+            lookAtHeldSessionsLater()
+            return endRead()
+        }
         let limit = configuration.framesPerSecond
         for session in UInt8.min...UInt8.max where heldSessions.contains(session) {
             guard !rates.isFull(session, limit: limit, at: now) else { continue }

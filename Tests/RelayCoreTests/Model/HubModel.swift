@@ -330,7 +330,7 @@ struct HubModel {
             guard let owner, let app = apps[owner], app.isConnected, !app.mayBeClosed,
                 !ended.contains(life), !isLossy, lives[Int(frame.sessionID)] == life,
                 // Answers to whoever was there before are better swallowed.
-                sent.cause == life
+                sent.cause == life, !sent.isAboutHalf
             else { return }
             return fail(.lostDown, "app \(owner) did not get \(frame)")
         }
