@@ -82,7 +82,10 @@ extension SessionRouter {
         else { return }
         switch FunctionID(rawValue: header.functionID) {
         case .unregisterAppInterface:
-            routes[session].ownUnregister = header.correlationID
+            // Said twice, the first one is carried out and the second refused.
+            if routes[session].ownUnregister == nil {
+                routes[session].ownUnregister = header.correlationID
+            }
             routes[session].isWatched = true
         case .registerAppInterface:
             routes[session].ownUnregister = nil

@@ -127,6 +127,25 @@ struct StopTests {
         #expect(bench.heard() == [end(1, message: 1)])
     }
 
+    @Test("an app that unregisters itself twice is not unregistered a third time")
+    func unregistersItselfTwice() {
+        let bench = unregistersItself(nil)
+        func answer(_ correlation: Int32, _ json: String) -> Frame {
+            .rpc(
+                session: 1, .response, .unregisterAppInterface, correlation: correlation, json: json
+            )
+        }
+        _ = bench.app(
+            "music",
+            says: .rpc(
+                session: 1, message: 9, .request, .unregisterAppInterface, correlation: 65_531))
+        _ = bench.accessory(says: answer(65_530, #"{"success":true,"resultCode":"SUCCESS"}"#))
+        _ = bench.accessory(says: answer(65_531, #"{"success":false}"#))
+        _ = bench.heard()
+        bench.router.endAllSessions(at: bench.now)
+        #expect(bench.heard() == [end(1, message: 10)])
+    }
+
     @Test("an app that says Unregister and registers again behind it is unregistered")
     func registersBehindItsUnregister() {
         let bench = unregistersItself(nil)

@@ -349,7 +349,8 @@ struct HubModel {
     /// An answer to another's request.
     private mutating func stray(_ sent: SDLCoreModel.Sent, _ number: AppNumber) {
         strays += 1
-        guard sent.isAboutHalf else { return }
+        // Its own one may reach an app in its next session: the head unit gave it up by itself.
+        guard sent.isAboutHalf, ownerOfLife[sent.cause] != number else { return }
         fail(
             .stray,
             "app \(number) got the answer to a half message of life \(sent.cause): \(sent.frame)")
