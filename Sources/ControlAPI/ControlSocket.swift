@@ -32,10 +32,6 @@ package struct ControlSocket: Sendable, Hashable {
     /// Longest path in bytes: `sun_path` of `sockaddr_un` holds 108 with its closing zero.
     package static let maximumPathBytes = 107
 
-    /// Connections relayd serves at once on it; more wait in the kernel's queue. A dashboard and a few
-    /// scripts need under ten.
-    package static let maximumConnections = 64
-
     /// Directory part of `path`; "." for a bare file name.
     package var directory: String {
         guard let slash = path.lastIndex(of: "/") else { return "." }

@@ -165,7 +165,8 @@ struct Daemon {
             log: log,
             dashboard: Dashboard(
                 config.dashboard, at: dashboardPlace, logger: Logger(label: "dashboard")),
-            crowd: crowd, eventLoopGroup: controlLoop, executor: LoopExecutor(controlLoop),
+            crowd: crowd, limits: (.init(config.control), .init(config.dashboard)),
+            eventLoopGroup: controlLoop, executor: LoopExecutor(controlLoop),
             logger: Logger(label: "control")
         )
         let addresses = try await server.start()

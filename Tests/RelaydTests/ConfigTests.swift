@@ -81,11 +81,17 @@ struct ConfigTests {
               mode: 0600
               group: bench
               read_only_for_others: false
+              connections: 100
+              connections_per_peer: 20
+              streams_per_peer: 0
             dashboard:
               enabled: true
               address: "[::1]:0"
               token_to_read: false
               token_file: /etc/relayd/dashboard-token
+              connections: 8
+              connections_per_peer: 7
+              streams_per_peer: 6
             """
         var expected = Config()
         expected.accessory = "serial:/dev/ttyUSB0?baud=115200"
@@ -131,10 +137,16 @@ struct ConfigTests {
         expected.control.mode = 0o600
         expected.control.group = "bench"
         expected.control.readOnlyForOthers = false
+        expected.control.connections = 100
+        expected.control.connectionsPerPeer = 20
+        expected.control.streamsPerPeer = 0
         expected.dashboard.enabled = true
         expected.dashboard.address = ListenAddress(host: "::1", port: 0)
         expected.dashboard.tokenToRead = false
         expected.dashboard.tokenFile = "/etc/relayd/dashboard-token"
+        expected.dashboard.connections = 8
+        expected.dashboard.connectionsPerPeer = 7
+        expected.dashboard.streamsPerPeer = 6
         #expect(try Config.decode(text, file: "relayd.yaml") == expected)
 
         var builder = ConfigBuilder()

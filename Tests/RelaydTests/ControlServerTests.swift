@@ -193,7 +193,7 @@ import relayd
         try await ControlTestServer.with(crowd: crowd) { test in
             #expect(crowd.hits.isEmpty)
             let clients = try await blocking {
-                try (0..<ControlSocket.maximumConnections).map { _ in try test.connect() }
+                try (0..<Config().control.connections).map { _ in try test.connect() }
             }
             var first = hits.makeAsyncIterator()
             #expect(await first.next() == 1)

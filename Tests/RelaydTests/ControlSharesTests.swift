@@ -16,32 +16,38 @@ struct ControlSharesTests {
     @Test("a peer has its share of connections, gets it back as they end, and no more")
     func share() throws {
         let shares = shares()
-        var places = (0..<3).compactMap { _ in shares.connect(.user(1)) }
-        #expect(places.count == 3 && shares.connect(.user(1)) == nil)
+        var places = try (0..<3).map { _ in try shares.connect(.user(1)) }
+        let full = ControlShares.Full(limit: .init("control", .connectionsPerPeer, 3))
+        #expect(throws: full) { try shares.connect(.user(1)) }
         #expect(crowd.hits.map(\.name) == ["control.connections_per_peer"])
-        #expect(shares.connect(.user(2)) != nil)
+        _ = try shares.connect(.user(2))
         places.removeLast()
-        #expect(shares.connect(.user(1)) != nil)
+        _ = try shares.connect(.user(1))
     }
 
     @Test("whom the kernel cannot name shares with all such")
-    func unknown() {
+    func unknown() throws {
         let shares = shares()
-        let places = (0..<3).compactMap { _ in shares.connect(.user(nil)) }
-        #expect(places.count == 3 && shares.connect(.user(nil)) == nil)
+        let places = try (0..<3).map { _ in try shares.connect(.user(nil)) }
+        #expect(throws: ControlShares.Full.self) { try shares.connect(.user(nil)) }
+        withExtendedLifetime(places) {}
     }
 
     @Test("the last places are for the owner and root, whoever fills the rest")
-    func reserved() {
+    func reserved() throws {
         let shares = shares()
         var places: [ControlShares.Place] = []
         for user in UInt32(1)...10 {
-            for _ in 0..<3 { if let place = shares.connect(.user(user)) { places.append(place) } }
+            for _ in 0..<3 {
+                if let place = try? shares.connect(.user(user)) { places.append(place) }
+            }
         }
         #expect(places.count == 8)
-        #expect(shares.connect(.address("127.0.0.1")) == nil)
-        let own = [shares.connect(.user(900)), shares.connect(.user(0))].compactMap { $0 }
-        #expect(own.count == 2)
+        // Not its share stands in the way, which it has not begun to use.
+        let full = ControlShares.Full(limit: .init("control", .connections, 10))
+        #expect(throws: full) { try shares.connect(.address("127.0.0.1")) }
+        let own = [try shares.connect(.user(900)), try shares.connect(.user(0))]
+        withExtendedLifetime(own) {}
     }
 
     @Test("streams have a share of their own; who may change something gets a little more")
@@ -57,6 +63,7 @@ struct ControlSharesTests {
             Issue.record("a third stream")
         } catch {
             #expect(error.error.code == .tooMany && error.error.message.contains("2 streams"))
+            #expect(error.error.message.contains("(control.streams_per_peer)"))
         }
         places.append(try shares.stream(peer, isPrivileged: true))
         #expect(throws: APIError.self) { try shares.stream(peer, isPrivileged: true) }

@@ -321,7 +321,7 @@ struct DashboardServerTests {
             }
             var taken: [Int32] = []
             defer { for descriptor in taken { close(descriptor) } }
-            let limits = ControlShares.Limits.port
+            let limits = ControlShares.Limits(Config.Dashboard())
             for number in 1...limits.streamsOfPeer {
                 let (descriptor, answer) = try await stream()
                 taken.append(descriptor)
@@ -330,7 +330,7 @@ struct DashboardServerTests {
             let (refused, answer) = try await stream()
             taken.append(refused)
             #expect(answer.hasPrefix("HTTP/1.1 429"))
-            #expect(crowd.hits.map(\.name) == ["control.streams_per_peer"])
+            #expect(crowd.hits.map(\.name) == ["dashboard.streams_per_peer"])
             #expect(try await browser.ask(Routes.status).status == "200")
             let (kept, own) = try await stream("Authorization: Bearer \(token)\r\n")
             taken.append(kept)
@@ -346,14 +346,16 @@ struct DashboardServerTests {
         try await ControlTestServer.with(dashboard: dashboard, crowd: crowd) { test in
             let browser = Browser(test: test, port: port)
             // Which of them is one too many is the server's loops' choice, so that all are looked at.
-            let count = ControlShares.Limits.port.connectionsOfPeer + 1
+            let count = Config().dashboard.connectionsPerPeer + 1
             let crowded = try await blocking { try Crowd(count, browser) }
             let refusal = try await blocking { try crowded.refusal() }
             let answer = Answer(refusal)
             #expect(answer.status == "429" && answer.headers["retry-after"] == "1", "\(refusal)")
             let error = try APICoding.decode(APIError.self, from: Array(answer.body.utf8)).error
-            #expect(error.code == .tooMany && error.message.contains("connections_per_peer"))
-            #expect(crowd.hits.map(\.name) == ["control.connections_per_peer"])
+            #expect(
+                error.code == .tooMany
+                    && error.message.contains("(dashboard.connections_per_peer: 56)"))
+            #expect(crowd.hits.map(\.name) == ["dashboard.connections_per_peer"])
             // The other door has places of its own.
             #expect(try await test.get(Routes.status).hasPrefix("HTTP/1.1 200"))
             crowded.leave()

@@ -54,9 +54,8 @@ package enum ControlClientError: Error, Equatable, CustomStringConvertible {
         case .timedOut(let path):
             """
             relayd accepted the connection on \(path) but did not answer in time; it may be \
-            stopping or stuck, or all of its \(ControlSocket.maximumConnections) connections are \
-            taken: look at its log (journalctl -u relayd) and at who is connected \
-            (ss -xp), or try again
+            stopping or stuck, or all of its connections (control.connections) are taken: look at \
+            its log (journalctl -u relayd) and at who is connected (ss -xp), or try again
             """
         case .notRelayd(let path, let found):
             """

@@ -213,6 +213,16 @@ package struct Config: Sendable, Equatable {
         /// of the socket's group may only look. With the default mode nobody else gets in.
         package var readOnlyForOthers = true
 
+        /// Connections served at once; more wait in the kernel's queue. A dashboard and a few
+        /// scripts need under ten.
+        package var connections = 64
+
+        /// Connections of one user: a dashboard or two and some scripts.
+        package var connectionsPerPeer = 16
+
+        /// Streams of one user; the rest of its connections is for requests that end.
+        package var streamsPerPeer = 8
+
         package init() {}
 
         /// Where the control socket lives.
@@ -240,6 +250,15 @@ package struct Config: Sendable, Equatable {
         /// A file with the token, for those who must know it before relayd starts; empty for a new
         /// token at each start.
         package var tokenFile = ""
+
+        /// Connections served at once; more wait in the kernel's queue.
+        package var connections = 64
+
+        /// Connections of one address. All users of this machine have one, so its share is large.
+        package var connectionsPerPeer = 56
+
+        /// Streams of one address. They do not end, so they leave half of the connections to others.
+        package var streamsPerPeer = 24
 
         package init() {}
     }

@@ -177,6 +177,12 @@ package struct ConfigSchema {
             ConfigOption("control.mode", \.control.mode, .fileMode),
             ConfigOption("control.group", \.control.group, .group),
             ConfigOption("control.read_only_for_others", \.control.readOnlyForOthers, .flag),
+            // Below 8, the four places kept for root would leave next to nothing.
+            ConfigOption("control.connections", \.control.connections, .count(8...10_000)),
+            ConfigOption(
+                "control.connections_per_peer", \.control.connectionsPerPeer, .count(1...10_000)),
+            ConfigOption(
+                "control.streams_per_peer", \.control.streamsPerPeer, .count(0...10_000)),
         ]
     }
 
@@ -190,6 +196,12 @@ package struct ConfigSchema {
                 .file(
                     "the absolute path of a file with the token, or \"\" for a new token at each start"
                 )),
+            ConfigOption("dashboard.connections", \.dashboard.connections, .count(8...10_000)),
+            ConfigOption(
+                "dashboard.connections_per_peer", \.dashboard.connectionsPerPeer,
+                .count(1...10_000)),
+            ConfigOption(
+                "dashboard.streams_per_peer", \.dashboard.streamsPerPeer, .count(0...10_000)),
         ]
     }
 

@@ -23,12 +23,12 @@ struct ControlClients: Sendable {
     func accept(
         _ channel: any Channel, from peer: ControlShares.Peer?
     ) -> EventLoopFuture<AcceptedClient> {
-        guard let peer, let place = door.shares.connect(peer) else {
-            logger.debug("a client is turned away: it has its share of connections")
-            return channel.eventLoop.makeCompletedFuture {
-                try channel.pipeline.syncOperations.addHandler(TurnAwayHandler())
-                return AcceptedClient()
-            }
+        guard let peer else { return turnAway(channel, door.shares.limits.ofPeer) }
+        let place: ControlShares.Place
+        do throws(ControlShares.Full) {
+            place = try door.shares.connect(peer)
+        } catch {
+            return turnAway(channel, error.limit)
         }
         // Sets the pipeline up; answers are given by one that knows who asks.
         let http = Self.http { _, _ in Response(status: .internalServerError) }
@@ -39,6 +39,16 @@ struct ControlClients: Sendable {
             try channel.pipeline.syncOperations.addHandler(
                 OriginFormHandler(), position: .after(decoder))
             return AcceptedClient(client, peer, place)
+        }
+    }
+
+    private func turnAway(
+        _ channel: any Channel, _ limit: ControlCrowd.Limit
+    ) -> EventLoopFuture<AcceptedClient> {
+        logger.debug("a client is turned away: \(limit.name) is \(limit.value)")
+        return channel.eventLoop.makeCompletedFuture {
+            try channel.pipeline.syncOperations.addHandler(TurnAwayHandler(limit))
+            return AcceptedClient()
         }
     }
 

@@ -9,33 +9,30 @@ import Synchronization
 
 /// The moments at which places of the control API were all taken.
 package final class ControlCrowd: Sendable {
-    /// What was full. The names stand in the status, as `API.md` has them.
-    package enum Limit: Sendable, Hashable {
-        /// All connections of a door.
-        case connections
-        /// Those of one user or address.
-        case connectionsOfPeer(Int)
-        /// The streams of one user or address.
-        case streamsOfPeer(Int)
-
-        package var name: String {
-            switch self {
-            case .connections: "control.connections"
-            case .connectionsOfPeer: "control.connections_per_peer"
-            case .streamsOfPeer: "control.streams_per_peer"
-            }
+    /// What was full. The names are the options', and stand in the status as `API.md` has them.
+    package struct Limit: Sendable, Hashable {
+        /// What is counted; the raw value is the option's key.
+        package enum Kind: String, Sendable, CaseIterable {
+            /// All connections of a door.
+            case connections
+            /// Those of one user or address.
+            case connectionsPerPeer = "connections_per_peer"
+            /// The streams of one user or address.
+            case streamsPerPeer = "streams_per_peer"
         }
 
-        fileprivate var value: Int {
-            switch self {
-            case .connections: ControlSocket.maximumConnections
-            case .connectionsOfPeer(let limit), .streamsOfPeer(let limit): limit
-            }
+        package let name: String
+        package let value: Int
+
+        /// - Parameter section: of the configuration.
+        package init(_ section: String, _ kind: Kind, _ value: Int) {
+            name = "\(section).\(kind.rawValue)"
+            self.value = value
         }
 
-        package static let names = [
-            Limit.connections, .connectionsOfPeer(0), .streamsOfPeer(0),
-        ].map(\.name)
+        package static let names = ["control", "dashboard"].flatMap { section in
+            Kind.allCases.map { Limit(section, $0, 0).name }
+        }
     }
 
     private struct Hits {
@@ -75,25 +72,25 @@ package final class ControlCrowd: Sendable {
 
 /// Lets as many clients in as one socket has room for; the others wait in the kernel's queue.
 struct ControlPlaces: AvailableConnectionsDelegate {
-    let maximum: Int
+    let limit: ControlCrowd.Limit
     let crowd: ControlCrowd
     let logger: Logger
     private var taken = 0
 
-    init(_ maximum: Int, crowd: ControlCrowd, logger: Logger) {
-        self.maximum = maximum
+    init(_ limit: ControlCrowd.Limit, crowd: ControlCrowd, logger: Logger) {
+        self.limit = limit
         self.crowd = crowd
         self.logger = logger
     }
 
     mutating func connectionOpened() {
         taken += 1
-        guard taken == maximum else { return }
-        logger.debug("all \(maximum) connections are taken, further clients wait")
-        crowd.hit(.connections)
+        guard taken == limit.value else { return }
+        logger.debug("all connections are taken (\(limit.name): \(limit.value)), others wait")
+        crowd.hit(limit)
     }
 
     mutating func connectionClosed() { taken -= 1 }
 
-    func isAcceptingNewConnections() -> Bool { taken < maximum }
+    func isAcceptingNewConnections() -> Bool { taken < limit.value }
 }

@@ -24,6 +24,7 @@ package struct ControlServer: Service {
     private let dashboard: Dashboard
     private let responder: ControlResponder
     private let crowd: ControlCrowd
+    private let limits: (socket: ControlShares.Limits, port: ControlShares.Limits)
     private let identify: @Sendable (any Channel) async throws -> ControlPeer?
     private let eventLoopGroup: any EventLoopGroup
     private let executor: (any TaskExecutor)?
@@ -43,6 +44,7 @@ package struct ControlServer: Service {
     ///   - devices: what is plugged in.
     ///   - dashboard: where browsers may ask as well; nowhere, when not given.
     ///   - crowd: counts how often there was no room for a client.
+    ///   - limits: connections and streams of the Unix socket and of the dashboard's port.
     ///   - executor: runs what is done for clients; the caller's, when not given.
     ///   - identify: says who is at the other end of a connection to the Unix socket.
     /// - Throws: `ControlListenerError` or `ControlSocketError`, written for people.
@@ -55,6 +57,8 @@ package struct ControlServer: Service {
         reports: ReportHandlers? = nil, actions: ControlActions = .none, log: LogControl = .none,
         devices: DeviceHandlers = DeviceHandlers(), dashboard: @autoclosure () -> Dashboard? = nil,
         crowd: ControlCrowd = ControlCrowd(),
+        limits: (socket: ControlShares.Limits, port: ControlShares.Limits) =
+            (.init(Config.Control()), .init(Config.Dashboard())),
         identify: @escaping @Sendable (any Channel) async throws -> ControlPeer? =
             ControlPeer.of,
         eventLoopGroup: any EventLoopGroup, executor: (any TaskExecutor)? = nil, logger: Logger
@@ -67,6 +71,7 @@ package struct ControlServer: Service {
         // A second relayd has stopped by now, and does not complain about the port as well.
         self.dashboard = dashboard() ?? .off
         self.crowd = crowd
+        self.limits = limits
         self.identify = identify
         self.eventLoopGroup = eventLoopGroup
         self.executor = executor
@@ -99,10 +104,10 @@ package struct ControlServer: Service {
         let owner = listener.writePolicy.owner
         let socket = ControlDoor(
             kind: .unixSocket(listener.writePolicy), gate: .unixSocket(dashboard.gate.token),
-            shares: ControlShares(.unixSocket, owner: owner, crowd: crowd), identify: identify)
+            shares: ControlShares(limits.socket, owner: owner, crowd: crowd), identify: identify)
         let port = ControlDoor(
             kind: .port, gate: dashboard.gate,
-            shares: ControlShares(.port, owner: owner, crowd: crowd), identify: identify)
+            shares: ControlShares(limits.port, owner: owner, crowd: crowd), identify: identify)
         try await withThrowingTaskGroup { group in
             group.addTask { [listener] in
                 try await serve(on: descriptor, socket) { listener.remove() }
@@ -151,7 +156,7 @@ package struct ControlServer: Service {
                     try channel.pipeline.syncOperations.addHandler(
                         AvailableConnectionsChannelHandler(
                             delegate: ControlPlaces(
-                                ControlSocket.maximumConnections, crowd: crowd, logger: logger)))
+                                clients.door.shares.limits.all, crowd: crowd, logger: logger)))
                 }
             }
             // A client may shut its sending side after the request, as `nc -N` does.

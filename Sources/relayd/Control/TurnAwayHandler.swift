@@ -11,9 +11,16 @@ final class TurnAwayHandler: ChannelInboundHandler {
 
     /// Time to take the answer: closing at once would take it back from a client that is still
     /// writing its request.
+    ///
+    /// No option: some hundred bytes reach a client on this machine or in its network within
+    /// milliseconds, and what is turned away must not cost a place for longer.
     private static let patience = TimeAmount.milliseconds(500)
 
+    private let limit: ControlCrowd.Limit
     private var isDone = false
+
+    /// - Parameter limit: what stands in the way, for the answer.
+    init(_ limit: ControlCrowd.Limit) { self.limit = limit }
 
     func handlerAdded(context: ChannelHandlerContext) {
         if context.channel.isActive { turnAway(context) }
@@ -39,18 +46,18 @@ final class TurnAwayHandler: ChannelInboundHandler {
     private func turnAway(_ context: ChannelHandlerContext) {
         guard !isDone else { return }
         isDone = true
-        context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: Self.answer)), promise: nil)
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: answer)), promise: nil)
         context.close(mode: .output, promise: nil)
         context.eventLoop.assumeIsolated().scheduleTask(in: Self.patience) {
             context.close(promise: nil)
         }
     }
 
-    private static let answer: [UInt8] = {
+    private var answer: [UInt8] {
         let error = APIError(
             .tooMany,
             """
-            this client has its share of connections to relayd (control.connections_per_peer); \
+            this client has its share of connections to relayd (\(limit.name): \(limit.value)); \
             close one of them, or try again
             """)
         let body = (try? APICoding.encode(error)) ?? []
@@ -65,5 +72,5 @@ final class TurnAwayHandler: ChannelInboundHandler {
 
             """
         return Array(head.utf8) + body
-    }()
+    }
 }

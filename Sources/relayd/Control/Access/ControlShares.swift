@@ -16,6 +16,8 @@ package final class ControlShares: Sendable {
 
     /// What one door has.
     package struct Limits: Sendable, Equatable {
+        /// The section of the configuration the limits are from: `control` or `dashboard`.
+        package var section: String
         /// Connections served at once; more wait in the kernel's queue.
         package var connections: Int
         /// Connections that only the owner and root get; on TCP nobody is known to be one.
@@ -28,9 +30,10 @@ package final class ControlShares: Sendable {
         package var reservedStreams: Int
 
         package init(
-            connections: Int = ControlSocket.maximumConnections, reservedConnections: Int,
+            section: String = "control", connections: Int, reservedConnections: Int,
             connectionsOfPeer: Int, streamsOfPeer: Int, reservedStreams: Int
         ) {
+            self.section = section
             self.connections = connections
             self.reservedConnections = reservedConnections
             self.connectionsOfPeer = connectionsOfPeer
@@ -38,14 +41,30 @@ package final class ControlShares: Sendable {
             self.reservedStreams = reservedStreams
         }
 
-        /// A user has a dashboard or two and some scripts.
-        package static let unixSocket = Limits(
-            reservedConnections: 4, connectionsOfPeer: 16, streamsOfPeer: 8, reservedStreams: 0)
-        /// All users of this machine have one address, so that its share is large: but streams,
-        /// which do not end, leave half of the connections to others, and some streams are for those
-        /// who have the token.
-        package static let port = Limits(
-            reservedConnections: 0, connectionsOfPeer: 56, streamsOfPeer: 24, reservedStreams: 8)
+        /// Of the Unix socket. The four places kept for root and relayd's own user are no option:
+        /// they are what it takes to look and to put things right, whatever the limits are.
+        package init(_ control: Config.Control) {
+            self.init(
+                section: "control", connections: control.connections, reservedConnections: 4,
+                connectionsOfPeer: control.connectionsPerPeer,
+                streamsOfPeer: control.streamsPerPeer, reservedStreams: 0)
+        }
+
+        /// Of the dashboard's port. The eight streams kept for those who have the token are no
+        /// option: they are a page or two more, for who may end the others.
+        package init(_ dashboard: Config.Dashboard) {
+            self.init(
+                section: "dashboard", connections: dashboard.connections, reservedConnections: 0,
+                connectionsOfPeer: dashboard.connectionsPerPeer,
+                streamsOfPeer: dashboard.streamsPerPeer, reservedStreams: 8)
+        }
+
+        /// All places are taken.
+        var all: ControlCrowd.Limit { .init(section, .connections, connections) }
+        /// One peer has its share.
+        var ofPeer: ControlCrowd.Limit { .init(section, .connectionsPerPeer, connectionsOfPeer) }
+        /// One peer has its share of streams.
+        var streams: ControlCrowd.Limit { .init(section, .streamsPerPeer, streamsOfPeer) }
     }
 
     private struct State {
@@ -54,7 +73,7 @@ package final class ControlShares: Sendable {
         var streams: [Peer: Int] = [:]
     }
     private let state = Mutex(State())
-    private let limits: Limits
+    let limits: Limits
     private let crowd: ControlCrowd
     /// The user relayd runs as.
     private let owner: UInt32
@@ -74,22 +93,33 @@ package final class ControlShares: Sendable {
         deinit { giveBack() }
     }
 
-    /// A place for a connection; nil when the peer has its share.
-    package func connect(_ peer: Peer) -> Place? {
+    /// There is no place: which limit stands in the way.
+    package struct Full: Error, Equatable {
+        package let limit: ControlCrowd.Limit
+
+        package init(limit: ControlCrowd.Limit) { self.limit = limit }
+    }
+
+    /// A place for a connection.
+    ///
+    /// - Throws: `Full` when the peer has its share, or the places left are not for it.
+    package func connect(_ peer: Peer) throws(Full) -> Place {
         let isOwner = isOwner(peer)
-        let isIn = state.withLock { state in
+        let obstacle: ControlCrowd.Limit? = state.withLock { state in
             let count = state.connections[peer, default: 0]
-            let isFree = isOwner || count < limits.connectionsOfPeer
-            guard isFree,
-                isOwner || state.total < limits.connections - limits.reservedConnections
-            else { return false }
+            if !isOwner {
+                if count >= limits.connectionsOfPeer { return limits.ofPeer }
+                if state.total >= limits.connections - limits.reservedConnections {
+                    return limits.all
+                }
+            }
             state.connections[peer] = count + 1
             state.total += 1
-            return true
-        }
-        guard isIn else {
-            crowd.hit(.connectionsOfPeer(limits.connectionsOfPeer))
             return nil
+        }
+        if let obstacle {
+            crowd.hit(obstacle)
+            throw Full(limit: obstacle)
         }
         return Place { [self] in
             state.withLock { state in
@@ -113,12 +143,13 @@ package final class ControlShares: Sendable {
             return true
         }
         guard isIn else {
-            crowd.hit(.streamsOfPeer(limits.streamsOfPeer))
+            crowd.hit(limits.streams)
             throw APIError(
                 .tooMany,
                 """
-                there are \(limit) streams of this \(peer.word) already, which is its share; end one \
-                of them, or ask for what was with follow=0 a little later
+                there are \(limit) streams of this \(peer.word) already, which is its share \
+                (\(limits.streams.name)); end one of them, or ask for what was with follow=0 a little \
+                later
                 """)
         }
         return Place { [self] in
