@@ -4,7 +4,7 @@ import RelayCore
 
 extension ConfigReader where Value == ListenAddress {
     static var listenAddress: ConfigReader {
-        text("HOST:PORT or [IPv6]:PORT") { text throws(Refusal) in
+        text(.listenAddress, "HOST:PORT or [IPv6]:PORT") { text throws(Refusal) in
             do throws(ListenAddress.Malformed) {
                 return try ListenAddress(parsing: text)
             } catch {
@@ -17,7 +17,7 @@ extension ConfigReader where Value == ListenAddress {
 extension ConfigReader where Value == Network {
     /// A range of addresses in CIDR.
     static var network: ConfigReader {
-        text(Network.expected) { text throws(Refusal) in
+        text(.network, Network.expected) { text throws(Refusal) in
             do throws(Network.Malformed) {
                 return try Network(parsing: text)
             } catch {
@@ -30,7 +30,9 @@ extension ConfigReader where Value == Network {
 extension ConfigReader where Value == String {
     /// The head unit's address; only the transports know which ones are good.
     package static func accessory(_ complaint: @escaping (String) -> String?) -> ConfigReader {
-        text("an address such as sim:, tcp:HOST:PORT or serial:/dev/ttyUSB0?baud=115200") {
+        text(
+            .accessory, "an address such as sim:, tcp:HOST:PORT or serial:/dev/ttyUSB0?baud=115200"
+        ) {
             text throws(Refusal) in
             guard !text.isEmpty else { throw Refusal() }
             if let complaint = complaint(text) { throw Refusal(complaint: complaint) }
@@ -40,7 +42,7 @@ extension ConfigReader where Value == String {
 
     /// An absolute path, or nothing; what is in the file is found out at start.
     package static func file(_ expected: String) -> ConfigReader {
-        text(expected) { text throws(Refusal) in
+        text(.file, expected) { text throws(Refusal) in
             guard text.isEmpty || text.hasPrefix("/") && !text.hasSuffix("/") else {
                 throw Refusal()
             }
@@ -50,7 +52,7 @@ extension ConfigReader where Value == String {
 
     /// Any text but the empty one.
     package static func name(_ expected: String) -> ConfigReader {
-        text(expected) { text throws(Refusal) in
+        text(.name, expected) { text throws(Refusal) in
             guard !text.isEmpty else { throw Refusal() }
             return text
         }
@@ -58,7 +60,8 @@ extension ConfigReader where Value == String {
 
     /// `Show`, or `!Show` to leave it out.
     package static var functionName: ConfigReader {
-        text("a function's name such as Show, or !Show to leave it out") { text throws(Refusal) in
+        text(.functionName, "a function's name such as Show, or !Show to leave it out") {
+            text throws(Refusal) in
             do throws(TrafficFilterError) {
                 _ = try TrafficFilter(functions: [text])
                 return text
@@ -70,7 +73,7 @@ extension ConfigReader where Value == String {
 
     /// A group by name or number; whether it exists is found out when the socket is made.
     package static var group: ConfigReader {
-        text("the name or number of a group, or \"\" for the daemon's own") {
+        text(.group, "the name or number of a group, or \"\" for the daemon's own") {
             text throws(Refusal) in
             let isName = text.utf8.allSatisfy { byte in
                 switch byte {
@@ -90,7 +93,7 @@ extension ConfigReader where Value == Config.Control.SocketPath {
     package static var socketPath: ConfigReader {
         // sockaddr_un has 108 bytes for the path, one of them for the terminating zero.
         let longest = 107
-        return text("auto or an absolute path of at most \(longest) bytes") {
+        return text(.socketPath, "auto or an absolute path of at most \(longest) bytes") {
             text throws(Refusal) in
             if text == "auto" { return .auto }
             guard text.hasPrefix("/"), !text.hasSuffix("/"), text.utf8.count <= longest else {
@@ -104,7 +107,7 @@ extension ConfigReader where Value == Config.Control.SocketPath {
 extension ConfigReader where Value == UInt32 {
     /// Permission bits in octal, as chmod takes them.
     package static var fileMode: ConfigReader {
-        text("permission bits in octal such as \"0660\"") { text throws(Refusal) in
+        text(.fileMode, "permission bits in octal such as \"0660\"") { text throws(Refusal) in
             guard (3...4).contains(text.utf8.count), text.utf8.count == 3 || text.hasPrefix("0"),
                 let mode = UInt32(text, radix: 8), !text.hasPrefix("+")
             else { throw Refusal() }

@@ -7,15 +7,23 @@ import DidYouMean
 package struct ConfigReader<Value> {
     /// Reports to the list and returns `nil` when the value is not acceptable.
     package let read: (ConfigValue, _ path: String, inout [ConfigProblem]) -> Value?
-    /// Whether the value is a size.
-    package private(set) var countsBytes = false
+    /// What `read` accepts.
+    package let shape: ConfigShape
+
+    private init(
+        _ shape: ConfigShape,
+        read: @escaping (ConfigValue, _ path: String, inout [ConfigProblem]) -> Value?
+    ) {
+        self.shape = shape
+        self.read = read
+    }
 
     /// A reader of plain scalars. `parse` sees the text and says what it expected.
     private static func scalar(
-        expected: String, mayBeQuoted: Bool,
+        _ shape: ConfigShape, expected: String, mayBeQuoted: Bool,
         parse: @escaping (String) throws(Refusal) -> Value
     ) -> ConfigReader {
-        ConfigReader { value, path, problems in
+        ConfigReader(shape) { value, path, problems in
             func refuse(_ expected: String, _ hint: String?) -> Value? {
                 problems.append(.mismatch(value, path, expected: expected, hint: hint))
                 return nil
@@ -62,16 +70,17 @@ package struct ConfigReader<Value> {
 
     /// Text in a form of its own, such as an address; `parse` refuses what is not of that form.
     package static func text(
-        _ expected: String, parse: @escaping (String) throws(Refusal) -> Value
+        _ form: ConfigShape.TextForm, _ expected: String,
+        parse: @escaping (String) throws(Refusal) -> Value
     ) -> ConfigReader {
-        scalar(expected: expected, mayBeQuoted: true, parse: parse)
+        scalar(.text(form), expected: expected, mayBeQuoted: true, parse: parse)
     }
 }
 
 extension ConfigReader where Value == Bool {
     /// `true` or `false`, and nothing else: YAML's "yes", "no", "on" and "off" are just text.
     package static var flag: ConfigReader {
-        scalar(expected: "true or false", mayBeQuoted: false) { text throws(Refusal) in
+        scalar(.flag, expected: "true or false", mayBeQuoted: false) { text throws(Refusal) in
             switch text {
             case "true": return true
             case "false": return false
@@ -87,7 +96,8 @@ extension ConfigReader where Value == Int {
     /// A whole number: digits, as in a duration or a size; no sign, which has no meaning here.
     package static func count(_ range: ClosedRange<Int>) -> ConfigReader {
         let expected = "a whole number from \(range.lowerBound) to \(range.upperBound)"
-        return scalar(expected: expected, mayBeQuoted: false) { text throws(Refusal) in
+        return scalar(.count(range), expected: expected, mayBeQuoted: false) {
+            text throws(Refusal) in
             guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(text),
                 range.contains(number)
             else { throw Refusal() }
@@ -100,15 +110,14 @@ extension ConfigReader where Value == Int {
         let expected =
             "a size such as 4096, 256 KiB or 16 MiB, from \(Quantity.text(bytes: range.lowerBound))"
             + " to \(Quantity.text(bytes: range.upperBound))"
-        var reader: ConfigReader = text(expected) { text throws(Refusal) in
+        return scalar(.bytes(range), expected: expected, mayBeQuoted: true) {
+            text throws(Refusal) in
             guard let bytes = Quantity.bytes(text) else {
                 throw Refusal(hint: Quantity.byteUnitHint(text))
             }
             guard range.contains(bytes) else { throw Refusal() }
             return bytes
         }
-        reader.countsBytes = true
-        return reader
     }
 }
 
@@ -118,7 +127,8 @@ extension ConfigReader where Value == Duration {
         let expected =
             "a duration with its unit such as 500ms, 20s or 2m,"
             + " from \(Quantity.text(range.lowerBound)) to \(Quantity.text(range.upperBound))"
-        return text(expected) { text throws(Refusal) in
+        return scalar(.duration(range), expected: expected, mayBeQuoted: true) {
+            text throws(Refusal) in
             guard let duration = Quantity.duration(text) else {
                 let isNumber = Int(text) != nil
                 throw Refusal(hint: isNumber ? "write \(text)s for seconds" : nil)
@@ -136,7 +146,8 @@ extension ConfigReader where Value: RawRepresentable, Value.RawValue == String {
         let last = words.last ?? ""
         let expected =
             words.count < 2 ? last : "\(words.dropLast().joined(separator: ", ")) or \(last)"
-        return text(expected) { text throws(Refusal) in
+        return scalar(.choice(words), expected: expected, mayBeQuoted: true) {
+            text throws(Refusal) in
             guard let value = values.first(where: { $0.rawValue == text }) else {
                 let hint = Spelling.nearest(text, in: words).map { "did you mean \"\($0)\"?" }
                 throw Refusal(hint: hint)
@@ -152,7 +163,7 @@ extension ConfigReader {
         of element: ConfigReader<Element>, expected: String, mayBeEmpty: Bool = true,
         check: @escaping ([(Element, ConfigValue)]) -> [(ConfigValue, String)] = { _ in [] }
     ) -> ConfigReader where Value == [Element] {
-        ConfigReader { value, path, problems in
+        ConfigReader(.list(of: element.shape, mayBeEmpty: mayBeEmpty)) { value, path, problems in
             guard case .list(let values) = value.form else {
                 let hint: String? =
                     if case .scalar(let text, _) = value.form { "write [\"\(text)\"]" } else { nil }

@@ -14,6 +14,8 @@ package struct ConfigOption {
     package let text: (Config) -> String
     /// Its value as the control API has it.
     package let value: (Config) -> ConfigOptionValue
+    /// What it accepts.
+    package let shape: ConfigShape
     /// What its number counts.
     package let unit: ConfigUnit?
     /// Whether two configurations agree on it.
@@ -27,7 +29,13 @@ package struct ConfigOption {
         self.path = path
         self.text = { Self.text($0[keyPath: keyPath], of: path) }
         self.value = { Self.value($0[keyPath: keyPath], of: path) }
-        unit = Value.self == Duration.self ? .milliseconds : reader.countsBytes ? .bytes : nil
+        shape = reader.shape
+        unit =
+            switch reader.shape {
+            case .duration: .milliseconds
+            case .bytes: .bytes
+            default: nil
+            }
         self.apply = { value, config, problems in
             guard let read = reader.read(value, path, &problems) else { return }
             config[keyPath: keyPath] = read

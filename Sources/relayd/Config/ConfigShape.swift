@@ -1,0 +1,37 @@
+// What an option accepts, as data: for whoever describes the configuration instead of reading it,
+// such as the JSON Schema in config/relayd.schema.json. Each `ConfigReader` has one.
+
+/// The values a reader accepts.
+package indirect enum ConfigShape: Sendable, Equatable {
+    case flag
+    case count(ClosedRange<Int>)
+    /// A size, as a number of bytes or with a unit.
+    case bytes(ClosedRange<Int>)
+    /// A duration with its unit.
+    case duration(ClosedRange<Duration>)
+    case choice([String])
+    case text(TextForm)
+    case list(of: ConfigShape, mayBeEmpty: Bool)
+
+    /// Text that is more than one of a few words.
+    package enum TextForm: Sendable, CaseIterable {
+        /// A head unit's address.
+        case accessory
+        /// `HOST:PORT`.
+        case listenAddress
+        /// A range of addresses in CIDR.
+        case network
+        /// An absolute path, or nothing.
+        case file
+        /// Any text but the empty one.
+        case name
+        /// An RPC's name, with or without a leading "!".
+        case functionName
+        /// A group's name or number.
+        case group
+        /// `auto` or an absolute path.
+        case socketPath
+        /// Permission bits in octal.
+        case fileMode
+    }
+}
