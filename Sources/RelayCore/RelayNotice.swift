@@ -51,6 +51,19 @@ package struct EndedMessage: Hashable, Sendable {
     package var frames: UInt32
     package var announcedFrames: UInt32
 
+    package init(
+        cause: Cause, messageID: UInt32, functionID: UInt32? = nil, correlationID: Int32? = nil,
+        service: ServiceType, frames: UInt32, announcedFrames: UInt32
+    ) {
+        self.cause = cause
+        self.messageID = messageID
+        self.functionID = functionID
+        self.correlationID = correlationID
+        self.service = service
+        self.frames = frames
+        self.announcedFrames = announcedFrames
+    }
+
     init(_ half: HalfMessages.Half, cause: Cause) {
         self.cause = cause
         messageID = half.messageID

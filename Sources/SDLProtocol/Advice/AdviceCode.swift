@@ -24,6 +24,7 @@ package enum AdviceCode: String, Hashable, Sendable, CaseIterable {
     case endWithoutHash = "end_without_hash"
     case endWrongHash = "end_wrong_hash"
     case heartbeatUnanswered = "heartbeat_unanswered"
+    case heartbeatsAnswered = "heartbeats_answered"
     case foreignSession = "foreign_session"
     case secondaryTransport = "secondary_transport"
 
@@ -56,6 +57,7 @@ package enum AdviceCode: String, Hashable, Sendable, CaseIterable {
     case messageGap = "message_gap"
     case messageBroken = "message_broken"
     case leftInMessage = "left_in_message"
+    case messageRefused = "message_refused"
 
     /// The code a person typed: capitals do not matter, nor does "-" for "_", which is how the codes
     /// were written before 1.0.
@@ -88,6 +90,7 @@ package enum AdviceCode: String, Hashable, Sendable, CaseIterable {
         case .endWithoutHash: .endWithoutHash
         case .endWrongHash: .endWrongHash
         case .heartbeatUnanswered: .heartbeatUnanswered
+        case .heartbeatsAnswered: .heartbeatsAnswered
         case .foreignSession: .foreignSession
         case .secondaryTransport: .secondaryTransport
         case .duplicateAppName: .duplicateAppName
@@ -114,6 +117,7 @@ package enum AdviceCode: String, Hashable, Sendable, CaseIterable {
         case .messageGap: .messageGap
         case .messageBroken: .messageBroken
         case .leftInMessage: .leftInMessage
+        case .messageRefused: .messageRefused
         }
     }
 }
@@ -132,7 +136,7 @@ extension AdviceCode {
         // Right with this head unit; another one may read the protocol differently.
         case .mtuNear, .endWithoutHash: .info
         // What relayd does by itself.
-        case .secondaryTransport, .leftInMessage: .info
+        case .secondaryTransport, .leftInMessage, .heartbeatsAnswered: .info
         default: .warning
         }
     }

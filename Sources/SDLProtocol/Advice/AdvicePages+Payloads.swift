@@ -90,18 +90,36 @@ extension AdvicePage {
             """)
 
     static let leftInMessage = AdvicePage(
-        title: "the previous run left in the middle of a message",
+        title: "a message was left half sent",
         cause: """
             An earlier run of this app ended before it had sent the last frame of a message, for \
-            instance of a PutFile.
+            instance of a PutFile. Or the app ended its session, or began another message with the \
+            same message ID, in the middle of one.
             """,
         remedy: """
-            Upload again what was being sent, and see why that run ended.
+            Upload again what was being sent, and see why the message was not finished.
             """,
         details: """
             What a program stopped in a debugger, or killed, was sending is not on the head unit. \
             sdl_core keeps the half for 10 s and would add the next run's frames to it: files arrive \
             wrong then. relayd therefore ends the half message before it says goodbye, and keeps the \
             head unit's answer to it from the next run.
+            """)
+
+    static let messageRefused = AdvicePage(
+        title: "a message that relayd does not pass on",
+        cause: """
+            The app began a message of 0 bytes, announced one larger than `apps.message_limit`, or \
+            sent a frame larger than the head unit takes. relayd closed the app.
+            """,
+        remedy: """
+            Send no empty messages, split files into several PutFiles, and keep frames within the \
+            mtu of the StartServiceACK.
+            """,
+        details: """
+            All apps share one link, and each of these harms the others there. After a first frame \
+            that announces 0 bytes, sdl_core never reads the link again. It reserves the memory that \
+            is announced at once. Frames beyond the mtu count as malformed, and after ten it closes \
+            the link. A car would have done the same to this app alone.
             """)
 }

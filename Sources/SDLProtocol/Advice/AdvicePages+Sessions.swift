@@ -167,6 +167,21 @@ extension AdvicePage {
             connected, unless `sessions.heartbeats` is pass.
             """)
 
+    static let heartbeatsAnswered = AdvicePage(
+        title: "relayd answers heartbeats for the app",
+        cause: """
+            The app is connected but has not answered a heartbeat of the head unit for some seconds, \
+            as an app does that stands at a breakpoint.
+            """,
+        remedy: """
+            Nothing, when the app stands in a debugger. Otherwise see what keeps it from reading.
+            """,
+        details: """
+            sdl_core ends a session whose app does not answer within 7 s. relayd answers in the \
+            app's place, so that the session is still there when the app goes on. With \
+            `sessions.heartbeats: pass` it does not, and the app meets what a car would do.
+            """)
+
     static let foreignSession = AdvicePage(
         title: "frames on a session that is not the app's",
         cause: """

@@ -285,6 +285,17 @@ let adviceExamples: [AdviceCode: AdviceExample] = [
             }
             $0.control(.fromAccessory, .heartbeat, .control)
         }),
+    .heartbeatsAnswered: AdviceExample(
+        says: ["did not answer the head unit's heartbeat for 5 s", "relayd answered it"],
+        dialogue: {
+            $0.starts()
+            $0.notices(.heartbeatAnswered(seconds: 5))
+        },
+        nearMiss: {
+            $0.starts()
+            $0.control(.fromAccessory, .heartbeat, .control)
+            $0.control(.fromApp, .heartbeatACK, .control)
+        }),
     .foreignSession: AdviceExample(
         says: ["session 9"],
         dialogue: {
@@ -599,6 +610,16 @@ let adviceExamples: [AdviceCode: AdviceExample] = [
             $0.sendsPart(of: 3)
             $0.runsAgain(appID: "other")
         }),
+    .messageRefused: AdviceExample(
+        says: ["began a message of 0 bytes", "relayd closed the app"],
+        dialogue: {
+            $0.starts()
+            $0.says(.fromApp, .announcing(bytes: 0), fate: .dropped(.emptyMessage))
+        },
+        nearMiss: {
+            $0.starts()
+            $0.says(.fromApp, .announcing(bytes: 4))
+        }),
 ]
 
 extension Dialogue {
@@ -659,6 +680,15 @@ extension Dialogue {
 }
 
 extension Frame {
+    /// The first frame of a message, so many bytes large, in one more frame.
+    static func announcing(bytes: UInt32) -> Frame {
+        var sizes = ByteBuffer()
+        sizes.writeInteger(bytes)
+        sizes.writeInteger(UInt32(1))
+        return Frame(
+            version: 5, type: .first, service: .bulk, sessionID: 1, messageID: 900, payload: sizes)
+    }
+
     /// A single frame with a notification, so many payload bytes large.
     fileprivate static func rpcOf(bytes: Int) -> Frame {
         .rpc(

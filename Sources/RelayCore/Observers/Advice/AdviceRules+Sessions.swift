@@ -300,8 +300,28 @@ extension AdviceRules {
                 .secondaryTransport, entry,
                 "the head unit offered a second transport; relayd took the offer out",
                 isAboutLink: true)
+        case .emptyMessage:
+            advise(
+                .messageRefused, entry, cause: "empty",
+                "the app began a message of 0 bytes, after which a head unit may never read its "
+                    + "link again; relayd closed the app",
+                remedy: "send a first frame only for a message that has content")
+        case .messageTooLarge:
+            let announced =
+                dropped.frame.flatMap { Announcement($0) }.map { " (\($0.bytes) bytes)" } ?? ""
+            advise(
+                .messageRefused, entry, cause: "message",
+                "the app announced a message larger than apps.message_limit\(announced), for which "
+                    + "a head unit reserves the memory at once; relayd closed the app",
+                remedy: "send less at a time, or raise apps.message_limit where the head unit can")
+        case .frameTooLarge:
+            let bytes = dropped.frame.map { " (\($0.payloadBytes) bytes)" } ?? ""
+            advise(
+                .messageRefused, entry, cause: "frame",
+                "the app sent a frame larger than the head unit's mtu\(bytes); relayd closed the app",
+                remedy: "split messages into frames of the mtu in the StartServiceACK")
         case .noSuchSession, .farewell, .noLink, .lateAnswer, .queueFull, .sessionOver, .lateWords,
-            .emptyMessage, .messageTooLarge, .frameTooLarge, .leftTooFast:
+            .leftTooFast:
             break
         }
     }
@@ -323,8 +343,14 @@ extension AdviceRules {
         case .stoppedReading, .fellBehind:
             advise(isApp ? .appNotReading : .headUnitNotReading, entry, text)
         case .paced: advise(.frameRate, entry, text)
-        // Told in the traffic log and where the app's last problem is shown.
-        case .messageEnded, .heartbeatAnswered: break
+        // Of an app that has left, the next run is told.
+        case .messageEnded(let message):
+            guard isApp, message.cause != .left, message.cause != .encrypted else { return }
+            advise(
+                .leftInMessage, entry, cause: "\(message.cause)", text,
+                remedy: "finish each message before the session or the message ID is used for "
+                    + "something else, and send this one again")
+        case .heartbeatAnswered: advise(.heartbeatsAnswered, entry, text)
         case .garbage(let garbage):
             guard isApp else {
                 // A few lost bytes are a serial line's daily life.
