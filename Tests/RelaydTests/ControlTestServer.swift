@@ -54,6 +54,7 @@ struct ControlTestServer {
         mode: UInt16 = 0o660, group: String? = nil,
         messages: MessageHandlers = Self.messages, actions: ControlActions = .none,
         log: LogControl = .none, events: EventRing = EventRing(instance: "e"),
+        eventHandlers: EventHandlers? = nil,
         reports: ReportHandlers? = nil, dashboard: Dashboard? = nil,
         devices: DeviceHandlers = DeviceHandlers(), crowd: ControlCrowd = ControlCrowd(),
         identify: @escaping @Sendable (any Channel) async throws -> ControlPeer? = ControlPeer.of,
@@ -63,7 +64,8 @@ struct ControlTestServer {
     ) throws -> ControlServer {
         try ControlServer(
             configuration: .init(socketPath: path, mode: mode, group: group), status: status,
-            messages: messages, events: EventHandlers(ring: events), reports: reports,
+            messages: messages, events: eventHandlers ?? EventHandlers(ring: events),
+            reports: reports,
             actions: actions, log: log, devices: devices, dashboard: dashboard, crowd: crowd,
             identify: identify, eventLoopGroup: loops, logger: logger)
     }
@@ -75,6 +77,7 @@ struct ControlTestServer {
         answering status: StatusSnapshot = snapshot, failing error: (any Error)? = nil,
         messages: MessageHandlers = Self.messages, actions: ControlActions = .none,
         log: LogControl = .none, events: EventRing = EventRing(instance: "e"),
+        eventHandlers: EventHandlers? = nil,
         reports: ReportHandlers? = nil, dashboard: Dashboard? = nil,
         devices: DeviceHandlers = DeviceHandlers(), crowd: ControlCrowd = ControlCrowd(),
         asIf peer: ControlPeer? = nil,
@@ -89,8 +92,9 @@ struct ControlTestServer {
             return try await ControlPeer.of(channel)
         }
         let server = try test.make(
-            messages: messages, actions: actions, log: log, events: events, reports: reports,
-            dashboard: dashboard, devices: devices, crowd: crowd, identify: identify, on: loops,
+            messages: messages, actions: actions, log: log, events: events,
+            eventHandlers: eventHandlers, reports: reports, dashboard: dashboard, devices: devices,
+            crowd: crowd, identify: identify, on: loops,
             logger: logger,
             status: {
                 if let error { throw error }

@@ -76,6 +76,20 @@ import relayd
         }
     }
 
+    @Test("what goes wrong inside relayd is 500 without details, and not the client's mistake")
+    func internalError() async throws {
+        struct Secret: Error {}
+        let handlers = EventHandlers(ring: Self.ring, encode: { _ in throw Secret() })
+        try await ControlTestServer.with(eventHandlers: handlers) { test in
+            let answer = try await test.send("GET", "/v1/events")
+            #expect(answer.status == 500 && !answer.body.contains("Secret"))
+            let error = try APICoding.decode(APIError.self, from: Array(answer.body.utf8)).error
+            #expect(error.code == .internal)
+            // A mistake of the client's is told all the same.
+            #expect(try await test.send("GET", "/v1/events?limit=0").status == 400)
+        }
+    }
+
     @Test("the stream begins with the instance, then sends what was and what comes")
     func stream() async throws {
         let ring = Self.ring

@@ -31,7 +31,7 @@ package final class MessageRing: TrafficConsumer {
     /// Entries of a segment at most: so many are given up at once.
     private static let segmentEntries = 64
     /// Segments looked at while the lock is held.
-    private static let segmentsPerLook = 256
+    static let segmentsPerLook = 256
 
     package init(maximumBytes: Int = defaultMaximumBytes) {
         self.maximumBytes = max(0, maximumBytes)
@@ -45,7 +45,7 @@ package final class MessageRing: TrafficConsumer {
     package var isOff: Bool { maximumBytes == 0 }
 
     /// Entries of a batch, kept and given up as a whole.
-    fileprivate struct Segment: Sendable {
+    struct Segment: Sendable {
         var entries: [TrafficEntry] = []
         var bytes = 0
 
@@ -185,16 +185,51 @@ package final class MessageRing: TrafficConsumer {
 
     /// The newest `limit` entries that the filter accepts, in order.
     package func newest(_ limit: Int, matching filter: MessageFilter = .everything) -> Reading {
-        let (segments, latest) = state.withLock { (Array($0.segments), $0.latest) }
         var found: [TrafficEntry] = []
-        search: for segment in segments.reversed() {
-            for entry in segment.entries.reversed() {
-                guard found.count < limit else { break search }
-                if let since = filter.since, entry.time < since { continue }
-                if filter.accepts(entry) { found.append(entry) }
-            }
-        }
+        let latest = lookBack(limit, matching: filter) { found.append($0) }
         return Reading(entries: found.reversed(), next: latest, missed: 0)
+    }
+
+    /// The cursor after which the newest `limit` entries come that the filter accepts: what to go on
+    /// from for a reader that takes them piece by piece.
+    package func cursor(beforeNewest limit: Int, matching filter: MessageFilter) -> UInt64 {
+        var oldest: UInt64?
+        let latest = lookBack(limit, matching: filter) { oldest = $0.number }
+        return oldest.map { $0 - 1 } ?? latest
+    }
+
+    /// Looks at entries from the newest to the oldest until `limit` of them were accepted.
+    ///
+    /// - Returns: The number of the latest entry when the look began.
+    private func lookBack(
+        _ limit: Int, matching filter: MessageFilter, _ take: (TrafficEntry) -> Void
+    ) -> UInt64 {
+        var look = segments(before: .max)
+        let latest = look.latest
+        var count = 0
+        while let first = look.segments.first?.entries.first?.number {
+            for segment in look.segments.reversed() {
+                for entry in segment.entries.reversed() {
+                    guard count < limit else { return latest }
+                    if let since = filter.since, entry.time < since { continue }
+                    guard filter.accepts(entry) else { continue }
+                    take(entry)
+                    count += 1
+                }
+            }
+            look = segments(before: first)
+        }
+        return latest
+    }
+
+    /// The last segments whose entries have numbers below `end`, so few that those who keep do not
+    /// wait long for the lock.
+    func segments(before end: UInt64) -> (segments: [Segment], latest: UInt64) {
+        state.withLock { state in
+            let index = end > 0 ? state.index(after: end - 1) : state.segments.startIndex
+            let older = state.segments[..<index]
+            return (Array(older.suffix(Self.segmentsPerLook)), state.latest)
+        }
     }
 
     /// The entry with this number, if it is still kept.

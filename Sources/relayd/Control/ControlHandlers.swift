@@ -65,9 +65,14 @@ extension Response {
     static func json(
         _ value: some Encodable, status: HTTPResponse.Status = .ok
     ) throws -> Response {
+        json(bytes: try APICoding.encode(value), status: status)
+    }
+
+    /// An answer that is JSON already.
+    static func json(bytes: [UInt8], status: HTTPResponse.Status = .ok) -> Response {
         Response(
             status: status,
             headers: [.contentType: "application/json; charset=utf-8", .cacheControl: "no-store"],
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: try APICoding.encode(value))))
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
     }
 }

@@ -1,6 +1,6 @@
 // Answers what is asked about events: a list, the stream. `ControlHandlers` adds the routes.
 
-import ControlAPI
+package import ControlAPI
 import HTTPTypes
 import HummingbirdCore
 package import NIOCore
@@ -12,28 +12,33 @@ import ServiceLifecycle
 package struct EventHandlers: Sendable {
     let ring: EventRing
     private let pause: StreamPause
+    private let encode: @Sendable (EventList) throws -> [UInt8]
 
-    /// - Parameters: As of `MessageHandlers`.
+    /// - Parameters: As of `MessageHandlers`;
+    ///   - encode: makes JSON of a list.
     package init(
         ring: EventRing, heartbeat: TimeAmount = .seconds(15),
-        timers: any EventLoop = MultiThreadedEventLoopGroup.singleton.next()
+        timers: any EventLoop = MultiThreadedEventLoopGroup.singleton.next(),
+        encode: @escaping @Sendable (EventList) throws -> [UInt8] = APICoding.encode
     ) {
         self.ring = ring
+        self.encode = encode
         pause = StreamPause(heartbeat: heartbeat, timers: timers)
     }
 
     func addRoutes(to routes: inout RouteHandlers) {
-        routes.get(Routes.events) { request, _ in
+        routes.get(Routes.events) { [encode] request, _ in
             let wanted = try MessageRequest(request, for: .events)
             let reading =
                 cursor(wanted).map { ring.events(after: $0, limit: wanted.limit) }
                 ?? ring.newest(wanted.limit)
             let range = ring.range
-            return try .json(
-                EventList(
-                    instance: ring.instance, first: range?.lowerBound,
-                    latest: range?.upperBound, missed: reading.missed, next: reading.next,
-                    events: reading.events))
+            return .json(
+                bytes: try encode(
+                    EventList(
+                        instance: ring.instance, first: range?.lowerBound,
+                        latest: range?.upperBound, missed: reading.missed, next: reading.next,
+                        events: reading.events)))
         }
         routes.get(Routes.eventStream) { request, context in
             let wanted = try MessageRequest(request, for: .eventStream)

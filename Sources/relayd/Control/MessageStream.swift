@@ -109,7 +109,7 @@ struct MessageStream: Sendable {
                 instance: ring.instance, first: range.map { Int($0.lowerBound) },
                 latest: range.map { Int($0.upperBound) }))
 
-        var cursor = try await begin(&lines, &writer)
+        var cursor = begin()
         try await lines.flush(to: &writer)
         let waiter = MessageWaiter()
         var lastWrite = pause.now
@@ -144,18 +144,12 @@ struct MessageStream: Sendable {
         }
     }
 
-    /// Writes the past that was asked for; returns the cursor to go on from.
-    @concurrent
-    private func begin(
-        _ lines: inout MessageLines, _ writer: inout any ResponseBodyWriter
-    ) async throws -> UInt64 {
+    /// The cursor to begin after. The past that was asked for is written from there like all that
+    /// follows, piece by piece: a client that does not read keeps no more than a piece alive.
+    private func begin() -> UInt64 {
         if let start { return start }
         if let last = request.last {
-            let reading = ring.newest(last, matching: request.filter)
-            for entry in reading.entries {
-                try await lines.append(entry, to: &writer)
-            }
-            return reading.next
+            return ring.cursor(beforeNewest: last, matching: request.filter)
         }
         guard request.filter.since != nil else { return ring.latest }
         return (ring.range?.lowerBound ?? 1) - 1

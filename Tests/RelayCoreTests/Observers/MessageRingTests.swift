@@ -148,6 +148,32 @@ import Testing
         #expect(feed.ring.newest(10).entries.isEmpty && feed.ring.message(1) == nil)
     }
 
+    @Test("whoever looks back takes so few segments at a time, and misses none between the looks")
+    func looksBackInPieces() throws {
+        let ring = MessageRing()
+        var decoder = TrafficDecoder()
+        let count = 2 * MessageRing.segmentsPerLook + 90
+        // One entry each, so that each is a segment of its own.
+        for _ in 0..<count { ring.keep(try entries([1], decoder: &decoder)) }
+        #expect(ring.segments(before: .max).segments.count == MessageRing.segmentsPerLook)
+        #expect(ring.segments(before: 3).segments.map(\.last) == [1, 2])
+        #expect(ring.segments(before: 1).segments.isEmpty)
+        #expect(ring.segments(before: 0).segments.isEmpty)
+        let all = (1...UInt64(count)).map { $0 }
+        for limit in [0, 1, 255, 256, 257, 512, 513, count - 1, count, count + 1, .max] {
+            let expected = Array(all.suffix(limit))
+            let reading = ring.newest(limit)
+            #expect(reading.entries.map(\.number) == expected, "\(limit)")
+            #expect(reading.next == UInt64(count))
+            let cursor = ring.cursor(beforeNewest: limit, matching: .everything)
+            let forwards = ring.messages(after: cursor, limit: .max)
+            #expect(forwards.entries.map(\.number) == expected, "\(limit)")
+        }
+        let responses = MessageFilter(kinds: ["response"])
+        #expect(ring.newest(10, matching: responses).entries.isEmpty)
+        #expect(ring.cursor(beforeNewest: 10, matching: responses) == UInt64(count))
+    }
+
     @Test("nothing is held before there is something to keep") func empty() {
         let ring = MessageRing(maximumBytes: 1 << 30)
         #expect(ring.usage == (0, 0) && ring.range == nil && ring.latest == 0)
