@@ -25,6 +25,7 @@ struct ExitCodeTests {
         Row(arguments: ["dashboard"], code: 1, words: "dashboard"),
         Row(arguments: ["show", "99999"], code: 1, words: "99999"),
         Row(arguments: ["permissions", "1", "Show"], code: 1, words: "Show"),
+        Row(arguments: ["permissions", "1"], code: 1, words: "has not said what"),
         Row(arguments: ["app", "nosuch"], code: 3, words: "there is no app \"nosuch\""),
         Row(arguments: ["permissions", "nosuch", "Show"], code: 3, words: "there is no app"),
         Row(arguments: ["permissions", "1", "Shw"], code: 3, words: "Shw"),

@@ -160,8 +160,8 @@ import relayctl
 
     @Test("without the app's name there is a usage error") func missingArgument() async {
         let recorder = Recorder()
-        #expect(await RelayCtl.execute(["permissions", "X"], output: recorder.output()) == 64)
-        #expect(recorder.text(.error).contains("<rpc>"))
+        #expect(await RelayCtl.execute(["permissions"], output: recorder.output()) == 64)
+        #expect(recorder.text(.error).contains("<app>"))
     }
 }
 
@@ -203,6 +203,51 @@ import relayctl
         #expect(try await run(answer(.unknown)).code == 1)
         #expect(try await run(answer(.no), "--json").code == 1)
         #expect(try await run(answer(.no), "--json").out.contains("\"cause\" : \"wrong_level\""))
+    }
+
+    private func list(
+        _ report: AppReport, _ arguments: String...
+    ) async throws -> (code: Int32, out: String) {
+        let json = String(decoding: try APICoding.encode(report), as: UTF8.self)
+        let server = try await StubServer(StubServer.relayd(json))
+        let recorder = Recorder()
+        let code = await RelayCtl.execute(
+            ["permissions", "A", "--socket", server.path] + arguments, output: recorder.output())
+        try await server.stop()
+        return (code, recorder.text())
+    }
+
+    @Test("without an RPC all are listed, with the levels and whether that is the present one")
+    func lists() async throws {
+        var report = AppReport(app: Samples.busy.apps[0])
+        report.app.appName = "A"
+        var show = PermissionReport(rpc: "Show")
+        show.allowed = ["FULL", "LIMITED"]
+        var speak = PermissionReport(rpc: "Speak")
+        speak.allowed = ["FULL"]
+        speak.userDisallowed = ["LIMITED"]
+        report.permissions = [show, speak]
+        report.hmi = [HMIStatusReport(at: Samples.now, level: "LIMITED")]
+        let listed = try await list(report)
+        #expect(listed.code == 0)
+        #expect(
+            listed.out == """
+                A may use 1 of 2 RPCs in LIMITED
+                  RPC    Now  Allowed in    Refused by the user in
+                  Show   yes  FULL LIMITED
+                  Speak  no   FULL          LIMITED
+
+                """)
+        #expect(
+            try APICoding.decode(
+                [PermissionReport].self, from: Array(try await list(report, "--json").out.utf8))
+                == [show, speak])
+        report.hmi = []
+        #expect(try await list(report).out.contains("0 of 2 RPCs before its first OnHMIStatus"))
+        #expect(try await list(report).out.contains("Show   unknown"))
+        report.permissions = []
+        let none = try await list(report)
+        #expect(none.code == 1 && none.out.contains("has not said what A may do"))
     }
 }
 

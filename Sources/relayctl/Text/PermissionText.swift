@@ -32,6 +32,36 @@ package struct PermissionText: Sendable {
         return lines.map { $0 + "\n" }.joined()
     }
 
+    /// Every RPC the head unit named, with the levels it is allowed in and whether that is one now.
+    package func render(_ report: AppReport) -> String {
+        let app = report.app.appName.map(SafeText.clean) ?? "#\(report.app.id)"
+        guard !report.permissions.isEmpty else {
+            return "the head unit has not said what \(app) may do (OnPermissionsChange)\n"
+        }
+        let level = report.hmi.first?.level
+        func words(_ levels: [String]) -> String {
+            levels.map(SafeText.clean).joined(separator: " ")
+        }
+        let isAllowed = report.permissions.map { permission in
+            level.map(permission.allowed.contains)
+        }
+        let table = Table([
+            .init("RPC", report.permissions.map { SafeText.clean($0.rpc) }),
+            .init("Now", isAllowed.map { $0.map { $0 ? "yes" : "no" } ?? "unknown" }),
+            .init("Allowed in", report.permissions.map { words($0.allowed) }),
+            .init("Refused by the user in", report.permissions.map { words($0.userDisallowed) }),
+        ]).fitted(
+            to: width,
+            [
+                .dropIfAll("Refused by the user in", ""), .drop("Refused by the user in"),
+                .shorten("RPC", to: 16), .drop("Allowed in"),
+            ])
+        let count = isAllowed.count { $0 == true }
+        let place = level.map { "in \(SafeText.clean($0))" } ?? "before its first OnHMIStatus"
+        let head = "\(app) may use \(count) of \(isAllowed.count) RPCs \(place)"
+        return ([head] + table.lines(style)).map { $0 + "\n" }.joined()
+    }
+
     private func details(_ permission: PermissionReport) -> [String] {
         let rows = [
             ("allowed in", permission.allowed),
