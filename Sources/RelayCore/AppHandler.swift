@@ -104,6 +104,9 @@ final class AppHandler: ChannelInboundHandler {
 
     /// How long the last words of an app that sent too fast may take. Its session stays as long, and
     /// its app ID with it; libraries come back after a second or more.
+    ///
+    /// No option: it follows from the libraries' own wait, and what it bounds is bounded by
+    /// `apps.frames_per_second` already: two seconds of frames that came in one burst.
     static let lastWordsPatience: TimeAmount = .seconds(2)
 
     private func stopWaiting() {

@@ -26,6 +26,9 @@ struct OwnRequests {
     /// How long the refusal of an ended half message is expected: its correlation ID is the app's,
     /// and the next one may use it as well. Measured with sdl_core 8.2.0: 61 ms at most, on a link in
     /// no hurry; a slow link holds the frame for longer than that.
+    ///
+    /// No option: nobody waits for this time to pass. It only has to be longer than any link takes,
+    /// and shorter than an app needs to come to the same correlation ID again.
     static let endPatience = TimeAmount.seconds(30)
 
     /// Unanswered requests remembered of a session; the oldest is forgotten first.

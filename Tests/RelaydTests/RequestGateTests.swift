@@ -1,4 +1,5 @@
 import ControlAPI
+import Logging
 import Testing
 import relayd
 
@@ -65,6 +66,46 @@ struct RequestGateTests {
         }
         for authority in ["evil.example:2777", "bench"] {
             #expect(try status(gate, Routes.status, .init(authority: authority)) == 403)
+        }
+    }
+
+    @Test(
+        "nobody reads without the token by a name that could be pointed here, whatever is configured",
+        arguments: [
+            "127.0.0.1", "::1", "localhost", "127.1.2.3", "0.0.0.0", "::", "192.168.1.20", "bench",
+            "bench.local", "Localhost", "localhost.",
+        ])
+    func rebinding(configured: String) throws {
+        var configuration = Config.Dashboard()
+        configuration.address.host = configured
+        // Off, so that nothing listens; the gate is the same.
+        let gate = Dashboard(configuration, logger: Logger(label: "test")).gate
+        let own = ["127.0.0.1:2777", "[::1]:2777", "localhost:2777", "127.1.2.3"]
+        let others = [
+            "evil.example:2777", "evil", "bench", "bench.local:2777", "relayd", "192.168.1.20:2777",
+            "localhost.evil.example", "localhost.", "10.0.0.1", "[fe80::1]:2777", "", nil,
+        ]
+        for route in Routes.all where route.access == .read {
+            for authority in others {
+                let heads = [
+                    RequestGate.Head(authority: authority),
+                    RequestGate.Head(authority: authority, fetchSite: "same-origin"),
+                    RequestGate.Head(authority: authority, hasFetchMetadata: true),
+                    RequestGate.Head(
+                        authority: authority, origin: authority.map { "http://\($0)" } ?? "null",
+                        fetchSite: "same-origin"),
+                ]
+                for head in heads {
+                    // 403: no name of this relayd. 401: a name, which needs the token then.
+                    let found = try status(gate, route.path, head)
+                    #expect(found == 403 || found == 401, "\(authority ?? "-") \(route.path)")
+                }
+            }
+            for authority in own {
+                let head = RequestGate.Head(authority: authority, fetchSite: "same-origin")
+                let isForAll = !Dashboard.isLoopback(configured)
+                #expect(try status(gate, route.path, head) == (isForAll ? 401 : 200))
+            }
         }
     }
 

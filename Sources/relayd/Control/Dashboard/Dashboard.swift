@@ -11,7 +11,7 @@ package import RelayCore
 package struct Dashboard: Sendable {
     /// nil when it is off, or its port cannot be had.
     let listener: DashboardListener?
-    let gate: RequestGate
+    package let gate: RequestGate
     package let report: DashboardReport
 
     /// The address behind the host of a dashboard that is on, without holding up the loop.
