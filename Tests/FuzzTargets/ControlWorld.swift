@@ -82,7 +82,8 @@ final class ControlWorld {
         try ensure(isServed.isSet, "a client that has left is still served")
         try ensure(!connection.hasSpokenTooLate, "it speaks after the end of its answer")
         try ensure(
-            clients.door.shares.connect(peer) != nil, "a place for a connection is not given back")
+            (try? clients.door.shares.connect(peer)) != nil,
+            "a place for a connection is not given back")
         do {
             _ = try clients.door.shares.stream(peer, isPrivileged: false)
         } catch {

@@ -220,7 +220,6 @@ import relayctl
     @Test("without an RPC all are listed, with the levels and whether that is the present one")
     func lists() async throws {
         var report = AppReport(app: Samples.busy.apps[0])
-        report.app.appName = "A"
         var show = PermissionReport(rpc: "Show")
         show.allowed = ["FULL", "LIMITED"]
         var speak = PermissionReport(rpc: "Speak")
@@ -232,7 +231,7 @@ import relayctl
         #expect(listed.code == 0)
         #expect(
             listed.out == """
-                A may use 1 of 2 RPCs in LIMITED
+                Relay Test App may use 1 of 2 RPCs in LIMITED
                   RPC    Now  Allowed in    Refused by the user in
                   Show   yes  FULL LIMITED
                   Speak  no   FULL          LIMITED
@@ -247,7 +246,7 @@ import relayctl
         #expect(try await list(report).out.contains("Show   unknown"))
         report.permissions = []
         let none = try await list(report)
-        #expect(none.code == 1 && none.out.contains("has not said what A may do"))
+        #expect(none.code == 1 && none.out.contains("has not said what Relay Test App may"))
     }
 }
 

@@ -85,7 +85,7 @@ enum ConfigJSONSchema {
         case .accessory:
             [
                 "type": "string",
-                "pattern": "^(?:\(TransportCatalog.schemes.joined(separator: "|"))):",
+                "pattern": "^(?:\(TransportCatalog.schemes.map(anyCase).joined(separator: "|"))):",
                 "examples": TransportCatalog.all.map { $0.usage },
             ]
         case .listenAddress:
@@ -112,10 +112,14 @@ enum ConfigJSONSchema {
         // A plain 0660 is a number to YAML, which forgets the leading zero.
         case .fileMode:
             [
-                "type": ["string", "integer"], "pattern": "^0?[0-7]{3}$", "minimum": 0,
+                "type": ["string", "integer"], "pattern": "^0?[0-7]{3}$", "minimum": 100,
                 "maximum": 777,
             ]
         }
+    }
+
+    private static func anyCase(_ word: String) -> String {
+        word.map { "[\($0.uppercased())\($0.lowercased())]" }.joined()
     }
 
     /// A port behind it needs no brackets only where the host has no colon.

@@ -45,7 +45,7 @@ struct ConfigProblemTests {
         Case(
             "key like no other", "control:\n  zzzzzz: 1\n",
             "f:2:3: control.zzzzzz: unknown key; known here: socket, mode, group, "
-                + "read_only_for_others"),
+                + "read_only_for_others, connections, connections_per_peer, streams_per_peer"),
         Case(
             "key given twice", "accessory: \"sim:\"\napps:\n  maximum: 3\naccessory: \"sim:\"\n",
             "f:4:1: accessory: given twice, first at f:1:1; remove one"),
