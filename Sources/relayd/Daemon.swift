@@ -42,13 +42,15 @@ struct Daemon {
         let hangUp = HangUp.now
         outputs.mark(accessory: config.accessory)
         // One loop for the link and its apps, where routing is a method call; one for the control
-        // API, and one for everything else, so that none of it can get in the way.
+        // API, one for what decodes, and one for everything else: a signal, the supervisor and the
+        // watchdog do next to nothing, and must not wait for those that do a lot.
+        LoopExecutor.shared.loop.execute { ThreadScheduling.keepPace(as: "tasks") }
         let loop = LastingLoop.start()
         loop.execute { ThreadScheduling.relay() }
         let controlLoop = LastingLoop.start()
-        // Not before: the relay's thread would have begun as nice.
         controlLoop.execute { ThreadScheduling.standBack(as: "control") }
-        LoopExecutor.shared.loop.execute { ThreadScheduling.standBack(as: "observers") }
+        let observersLoop = LastingLoop.start()
+        observersLoop.execute { ThreadScheduling.standBack(as: "observers") }
         let logger = Logger(label: "relayd")
         OpenFiles.raiseLimit()
         Self.warnOfShortage(config, logger)
@@ -185,7 +187,8 @@ struct Daemon {
                 .init(service: control),
                 .init(
                     service: RelayService(
-                        relay: relay, server: server, link: link, observer: observer)),
+                        relay: relay, server: server, link: link, observer: observer,
+                        observers: LoopExecutor(observersLoop))),
                 .init(service: reloader, successTerminationBehavior: .ignore),
                 .init(service: statusLine, successTerminationBehavior: .ignore),
                 .init(service: systemd, successTerminationBehavior: .ignore),

@@ -4,9 +4,9 @@ import NIOCore
 import NIOPosix
 
 /// Runs tasks on an event loop. `Relayd` makes the shared one the place for the tasks of the process:
-/// observers, supervisor, logging. The relay has a loop of its own, which they cannot hold up, and so
-/// has the control API: a large answer keeps nobody from seeing frames, and a status does not wait
-/// for what is being decoded.
+/// signals, supervisor, watchdog, the steps of a stop. The relay has a loop of its own, and so have
+/// the control API and the observers: a large answer keeps nobody from seeing frames, and neither a
+/// status nor a stop waits for what is being decoded.
 ///
 /// Swift's default pool on Linux is libdispatch's. From the first task that runs there it looks
 /// after its threads with a timer, one wake-up every second for the life of the process; an idle

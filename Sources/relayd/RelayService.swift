@@ -9,6 +9,8 @@ struct RelayService: Service {
     let server: AppServer
     let link: LinkSlot
     let observer: any FrameObserver
+    /// Where it looks at frames.
+    let observers: LoopExecutor
 
     func run() async throws {
         await withTaskGroup(of: Void.self) { group in
@@ -25,9 +27,11 @@ struct RelayService: Service {
     }
 
     private func observe() async {
-        var patience: Duration?
-        while let items = await relay.tapQueue.nextBatch(within: patience) {
-            patience = await observer.observe(items)
+        await withTaskExecutorPreference(observers) {
+            var patience: Duration?
+            while let items = await relay.tapQueue.nextBatch(within: patience) {
+                patience = await observer.observe(items)
+            }
         }
     }
 }

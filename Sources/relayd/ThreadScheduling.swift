@@ -28,6 +28,11 @@ enum ThreadScheduling {
         be("relay", nicerBy: relaying)
     }
 
+    /// For what does little and must not wait: as nice as relayd was started.
+    static func keepPace(as name: String) {
+        be(name, nicerBy: 0)
+    }
+
     /// For what decodes and logs: whoever else wakes up goes first, of whatever program.
     ///
     /// - Parameter name: what `top -H` shows, up to 15 characters.

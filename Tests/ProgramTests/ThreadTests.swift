@@ -8,12 +8,13 @@ import Testing
 
 @Suite("The built relayd's threads")
 struct ThreadTests {
-    @Test("what relays gives way a little, what decodes and logs gives way to it")
+    @Test("what relays gives way a little, and what decodes and logs gives way to it")
     func niceness() async throws {
         try await Relayd.run(accessory: "sim:") { relayd in
             try await relayd.until("the link is open") { $0.accessory.state == .open }
             let threads = try Self.threads(of: relayd.process.pid)
             let own = try #require(threads["relayd"]?.first, "as nice as it was started")
+            #expect(threads["tasks"] == [own])
             #expect(threads["relay"] == [min(own + 5, 19)])
             for name in ["observers", "log"] {
                 let found = try #require(threads[name], "\(threads.keys)")
