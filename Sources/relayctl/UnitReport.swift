@@ -26,8 +26,8 @@ package struct UnitReport: Sendable, Equatable {
     /// anything.
     private static let variable = "RELAYCTL_UNIT"
     private static let command =
-        "exec systemctl show \"$\(variable)\" --property=LoadState,ActiveState,SubState,Result,"
-        + "StatusText,NRestarts,MainPID,IPAddressAllow,IPAddressDeny 2>/dev/null"
+        "exec systemctl show --property=LoadState,ActiveState,SubState,Result,StatusText,NRestarts,"
+        + "MainPID,IPAddressAllow,IPAddressDeny -- \"$\(variable)\" 2>/dev/null"
 
     /// Asks systemd; nil when there is none, or it has no such unit.
     static func ask(_ name: String) -> UnitReport? {

@@ -136,7 +136,7 @@ import relayctl
                 let error = await #expect(throws: ControlClientError.self) {
                     _ = try await status(path)
                 }
-                #expect(error?.description.contains("\(path)  is no socket; expected") == true)
+                #expect(error?.description.contains("\(path)  is not a socket; expected") == true)
             }
         }
     }

@@ -1,5 +1,6 @@
 import ControlAPI
 import Glibc
+import Logging
 import NIOCore
 import NIOPosix
 import RelayTesting
@@ -11,6 +12,23 @@ import relayd
     private func body(_ answer: String) -> [UInt8] {
         let parts = answer.split(separator: "\r\n\r\n", maxSplits: 1)
         return Array((parts.count > 1 ? parts[1] : "").utf8)
+    }
+
+    @Test("a client that leaves in the middle of its body is no error of relayd")
+    func cutBody() async throws {
+        let log = RecordedLog()
+        try await ControlTestServer.with(logger: Logger(label: "test") { _ in log }) { test in
+            let client = try await test.connected()
+            test.send(
+                "PUT /v1/server HTTP/1.1\r\nHost: relayd\r\nContent-Length: 100\r\n\r\n{",
+                to: client)
+            #expect(shutdown(client, CInt(SHUT_WR)) == 0)
+            let answer = try #require(try await test.rest(of: client))
+            close(client)
+            #expect(answer.isEmpty || answer.hasPrefix("HTTP/1.1 400 "), "\(answer)")
+            #expect(try await test.get(Routes.status).hasPrefix("HTTP/1.1 200"))
+        }
+        #expect(log.records.filter { $0.level >= .warning }.map(\.message) == [])
     }
 
     @Test("GET /v1/status answers the snapshot as JSON") func status() async throws {

@@ -50,6 +50,18 @@ struct ControlSharesTests {
         withExtendedLifetime(own) {}
     }
 
+    @Test("few are told no at the same time, and none of them has a place of the others")
+    func turnedAway() throws {
+        let shares = shares()
+        var told = (0..<ControlShares.maximumTurnedAway).compactMap { _ in shares.turnAway() }
+        #expect(told.count == ControlShares.maximumTurnedAway)
+        #expect(shares.turnAway() == nil)
+        let place = try shares.connect(.user(1))
+        told.removeLast()
+        #expect(shares.turnAway() != nil)
+        withExtendedLifetime(place) {}
+    }
+
     @Test("streams have a share of their own; who may change something gets a little more")
     func streams() throws {
         let shares = shares(reservedStreams: 1)

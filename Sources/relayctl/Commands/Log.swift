@@ -50,7 +50,7 @@ package struct LogCommand: ParsableCommand {
 
     @Option(
         name: [.customShort("n"), .long],
-        help: ArgumentHelp("The latest so many lines.", valueName: "count"))
+        help: ArgumentHelp("Only this many of the latest lines.", valueName: "count"))
     package var number: Int?
 
     @Flag(name: .shortAndLong, help: "Go on with what comes, until ^C.")

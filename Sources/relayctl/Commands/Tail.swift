@@ -66,14 +66,14 @@ package struct TailCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Begin so far back (30s, 5m) or at a time (10:31, 2026-11-21T10:31:07Z).",
+            "Begin this long ago (30s, 5m) or at this time (10:31, 2026-11-21T10:31:07Z).",
             valueName: "time"))
     package var since: String?
 
     @Option(
         name: [.short, .long],
         help: ArgumentHelp(
-            "Begin with so many past messages. Default: 10; with --since all of them.",
+            "Begin with this many past messages. Default: 10; with --since all of them.",
             valueName: "count"))
     package var number: Int?
 

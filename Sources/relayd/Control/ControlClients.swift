@@ -46,8 +46,9 @@ struct ControlClients: Sendable {
         _ channel: any Channel, _ limit: ControlCrowd.Limit
     ) -> EventLoopFuture<AcceptedClient> {
         logger.debug("a client is turned away: \(limit.name) is \(limit.value)")
+        let place = door.shares.turnAway()
         return channel.eventLoop.makeCompletedFuture {
-            try channel.pipeline.syncOperations.addHandler(TurnAwayHandler(limit))
+            try channel.pipeline.syncOperations.addHandler(TurnAwayHandler(limit, place))
             return AcceptedClient()
         }
     }

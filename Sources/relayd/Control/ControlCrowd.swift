@@ -70,7 +70,8 @@ package final class ControlCrowd: Sendable {
     }
 }
 
-/// Lets as many clients in as one socket has room for; the others wait in the kernel's queue.
+/// Lets as many clients in as one socket has room for, and those that are being turned away besides;
+/// the others wait in the kernel's queue.
 struct ControlPlaces: AvailableConnectionsDelegate {
     let limit: ControlCrowd.Limit
     let crowd: ControlCrowd
@@ -85,12 +86,14 @@ struct ControlPlaces: AvailableConnectionsDelegate {
 
     mutating func connectionOpened() {
         taken += 1
-        guard taken == limit.value else { return }
+        guard taken == places else { return }
         logger.debug("all connections are taken (\(limit.name): \(limit.value)), others wait")
         crowd.hit(limit)
     }
 
     mutating func connectionClosed() { taken -= 1 }
 
-    func isAcceptingNewConnections() -> Bool { taken < limit.value }
+    func isAcceptingNewConnections() -> Bool { taken < places }
+
+    private var places: Int { limit.value + ControlShares.maximumTurnedAway }
 }

@@ -49,8 +49,9 @@ package final class ControlListener: Sendable {
     /// Device and inode of our socket: the name may have been taken over by somebody else.
     private let identity: FileIdentity?
 
-    /// Connections the kernel keeps while we are busy. Short: clients ask one thing and leave.
-    private static let backlog: Int32 = 64
+    /// Connections the kernel keeps while we are busy: all that Linux grants (`somaxconn`). The next
+    /// one is refused, whoever it is.
+    private static let backlog: Int32 = 4096
 
     package init(_ configuration: Configuration) throws {
         let socket = try ControlSocket.forDaemon(given: configuration.socketPath)

@@ -4,7 +4,7 @@ import Glibc
 package enum ControlListenerError: Error, Equatable, CustomStringConvertible {
     /// Somebody answers on the path; the process id where the kernel tells it.
     case alreadyServed(path: String, pid: Int?)
-    /// The path names a file that is no socket.
+    /// The path names a file that is not a socket.
     case notASocket(String)
     case unknownGroup(String)
     case groupNotPermitted(path: String, group: String, errno: Int32)

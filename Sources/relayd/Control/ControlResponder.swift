@@ -5,6 +5,7 @@ import HTTPTypes
 import HummingbirdCore
 import Logging
 import NIOCore
+import NIOHTTP1
 import RelayCore
 import SDLProtocol
 import Synchronization
@@ -43,6 +44,10 @@ struct ControlResponder: Sendable {
                 log(error, request, channel, logger)
             }
             return try .json(error, status: error.httpStatus)
+        } catch let error as HTTPParserError {
+            // The client left in the middle of its body, or the body is not HTTP.
+            return try .json(
+                APIError(.badRequest, "the request is not whole: \(error)"), status: .badRequest)
         } catch {
             logger.error("control request failed: \(error)")
             return try .json(

@@ -17,10 +17,17 @@ final class TurnAwayHandler: ChannelInboundHandler {
     private static let patience = TimeAmount.milliseconds(500)
 
     private let limit: ControlCrowd.Limit
+    /// Given back when the connection is closed and this goes.
+    private let place: ControlShares.Place?
     private var isDone = false
 
-    /// - Parameter limit: what stands in the way, for the answer.
-    init(_ limit: ControlCrowd.Limit) { self.limit = limit }
+    /// - Parameters:
+    ///   - limit: what stands in the way, for the answer.
+    ///   - place: to wait in until the client has the answer; without one it is closed at once.
+    init(_ limit: ControlCrowd.Limit, _ place: ControlShares.Place?) {
+        self.limit = limit
+        self.place = place
+    }
 
     func handlerAdded(context: ChannelHandlerContext) {
         if context.channel.isActive { turnAway(context) }
@@ -46,6 +53,10 @@ final class TurnAwayHandler: ChannelInboundHandler {
     private func turnAway(_ context: ChannelHandlerContext) {
         guard !isDone else { return }
         isDone = true
+        guard place != nil else {
+            context.close(promise: nil)
+            return
+        }
         context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: answer)), promise: nil)
         context.close(mode: .output, promise: nil)
         context.eventLoop.assumeIsolated().scheduleTask(in: Self.patience) {

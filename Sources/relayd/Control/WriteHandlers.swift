@@ -112,7 +112,7 @@ extension Request {
         do throws(JSONError) {
             object = try JSONObject(bytes)
         } catch {
-            throw APIError(.badRequest, "the body is no JSON object; expected \(example)")
+            throw APIError(.badRequest, "the body is not a JSON object; expected \(example)")
         }
         for member in object.members {
             let name = object.string(member.key) ?? ""

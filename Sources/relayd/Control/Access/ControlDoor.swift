@@ -46,7 +46,7 @@ struct ControlDoor: Sendable {
     /// loop.
     func peer(of channel: any Channel) -> ControlShares.Peer? {
         switch kind {
-        case .port: return channel.remoteAddress?.ipAddress.map { .address($0) }
+        case .port: return channel.remoteAddress?.ipAddress.map { .address(Self.machine(at: $0)) }
         case .unixSocket:
             let operations = channel.pipeline.syncOperations
             let found = try? operations.withUnsafeTransportIfAvailable(
@@ -59,6 +59,13 @@ struct ControlDoor: Sendable {
             }
             return found ?? nil
         }
+    }
+
+    /// Every user of this machine has all of its loopback addresses, so they count as one.
+    private static func machine(at address: String) -> String {
+        let isLoopback =
+            address == "::1" || address.hasPrefix("127.") || address.hasPrefix("::ffff:127.")
+        return isLoopback ? "127.0.0.1" : address
     }
 
     /// " from ADDRESS:PORT", for the log; empty on the Unix socket.

@@ -70,6 +70,8 @@ package final class ControlShares: Sendable {
     private struct State {
         var connections: [Peer: Int] = [:]
         var total = 0
+        /// Those that are being told that there is no place for them.
+        var turnedAway = 0
         var streams: [Peer: Int] = [:]
     }
     private let state = Mutex(State())
@@ -129,6 +131,20 @@ package final class ControlShares: Sendable {
         }
     }
 
+    /// Connections that are told no at the same time. Beyond that they are closed without a word: who
+    /// comes that often does not listen.
+    package static let maximumTurnedAway = 16
+
+    /// A place to hear in that there is no place; nil when too many hear it at the moment.
+    package func turnAway() -> Place? {
+        let hasRoom = state.withLock { state in
+            guard state.turnedAway < Self.maximumTurnedAway else { return false }
+            state.turnedAway += 1
+            return true
+        }
+        return hasRoom ? Place { [self] in state.withLock { $0.turnedAway -= 1 } } : nil
+    }
+
     /// A place for a stream.
     ///
     /// - Parameter isPrivileged: Whether the request has shown that it may change something.
@@ -147,7 +163,7 @@ package final class ControlShares: Sendable {
             throw APIError(
                 .tooMany,
                 """
-                there are \(limit) streams of this \(peer.word) already, which is its share \
+                there are \(limit) streams of this \(peer.word) already, as many as one may have \
                 (\(limits.streams.name)); end one of them, or ask for what was with follow=0 a little \
                 later
                 """)

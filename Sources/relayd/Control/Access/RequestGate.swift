@@ -24,7 +24,7 @@ package struct RequestGate: Sendable {
         case anyAddress
     }
 
-    /// Whom something takes the token from.
+    /// Who has to bring the token.
     package enum Need: Sendable, Equatable {
         case nobody
         /// Whoever comes through a browser. The Unix socket knows the user of the program that
@@ -102,7 +102,7 @@ package struct RequestGate: Sendable {
         guard isOurs(head.authority) else {
             throw Self.forbidden(
                 """
-                the request is for \(Self.shown(head.authority)), which is no name of this relayd; \
+                the request is for \(Self.shown(head.authority)), which is not a name of this relayd; \
                 use 127.0.0.1, localhost or the configured address
                 """)
         }
@@ -133,7 +133,8 @@ package struct RequestGate: Sendable {
         }
         let need = route.access == .read ? reads : writes
         guard !applies(need, to: head) || token.isBrought(by: head.authorization) else {
-            let why = head.authorization == nil ? "needs the token" : "has not the present token"
+            let why =
+                head.authorization == nil ? "needs the token" : "does not carry the current token"
             throw Refusal(
                 status: 401,
                 error: APIError(
