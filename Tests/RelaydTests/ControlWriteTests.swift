@@ -79,10 +79,10 @@ private final class Deeds: Sendable {
     @Test(
         "a body that is not understood changes nothing and is told what was expected",
         arguments: [
-            ("", "expected {\"active\": false}"), ("[]", "no JSON object"),
+            ("", "expected {\"active\": false}"), ("[]", "not a JSON object"),
             ("{\"active\": 1}", "expected {\"active\": false}"),
             ("{\"activ\": true}", "there is no \"activ\" in this body; did you mean \"active\"?"),
-            ("{\"active\": true", "no JSON object"), ("\u{0}", "no JSON object"),
+            ("{\"active\": true", "not a JSON object"), ("\u{0}", "not a JSON object"),
         ])
     func badBody(body: String, words: String) async throws {
         let deeds = Deeds()

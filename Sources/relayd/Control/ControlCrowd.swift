@@ -86,7 +86,7 @@ struct ControlPlaces: AvailableConnectionsDelegate {
 
     mutating func connectionOpened() {
         taken += 1
-        guard taken == places else { return }
+        guard taken == limit.value else { return }
         logger.debug("all connections are taken (\(limit.name): \(limit.value)), others wait")
         crowd.hit(limit)
     }
