@@ -146,7 +146,7 @@ import relayctl
             #"see what it says: relayctl tail --app '#\(stuck.id)' --last 20")"#,
             "relayctl log -u relayd --since '10 minutes ago' has the reasons", "`relayctl statsu`",
             "`relayctl server sideways`", "'relayctl explain nosuch-code'", "relayctl sttaus shows",
-            "<code>relayctl show all</code>", "`relayctl permissions`",
+            "<code>relayctl show all</code>",
         ]
         for text in wrong {
             let mention = Self.mentions(in: text).first
