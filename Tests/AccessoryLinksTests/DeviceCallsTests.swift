@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 import NIOCore
 import NIOPosix
@@ -9,19 +10,21 @@ import Testing
 
 /// A close(2) that waits, as a driver's does, until it is let go.
 private final class BlockingClose: Sendable {
-    private let gate = Watched(false)
+    private let gate = DispatchSemaphore(value: 0)
     let waiting = Watched(0)
 
     var close: @Sendable (CInt) -> Void {
         { [self] descriptor in
             waiting.update { $0 += 1 }
-            while !gate.value { usleep(1000) }
+            gate.wait()
+            // Open for the next one, too.
+            gate.signal()
             _ = Glibc.close(descriptor)
             waiting.update { $0 -= 1 }
         }
     }
 
-    func letGo() { gate.update { $0 = true } }
+    func letGo() { gate.signal() }
 }
 
 @Suite("Calls that hang in a driver")
@@ -134,12 +137,12 @@ struct DeviceCallsTests {
         let tty = try PseudoTerminal()
         let calls = DeviceCalls()
         let reached = Watched(false)
-        let goOn = Watched(false)
+        let goOn = DispatchSemaphore(value: 0)
         let task = Task { () -> Bool in
             do {
                 _ = try await TTY.open(tty.path, calls, on: loop) { _ in
                     reached.update { $0 = true }
-                    while !goOn.value { usleep(1000) }
+                    goOn.wait()
                 }
                 return true
             } catch { return false }
@@ -148,7 +151,7 @@ struct DeviceCallsTests {
         task.cancel()
         let opened = try await withDeadline("the cancelled attempt") { await task.value }
         #expect(!opened)
-        goOn.update { $0 = true }
+        goOn.signal()
         let channel = try await withDeadline("the device") {
             while true {
                 do { return try await open(tty.path, calls) } catch let problem as LinkProblem
