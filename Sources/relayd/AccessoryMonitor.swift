@@ -50,8 +50,12 @@ final class AccessoryMonitor: Sendable {
         }
     }
 
-    var current: (state: AccessoryState, since: Timestamp, reason: AccessoryReason?, attempts: Int)
-    {
+    /// How the link stands; attempts count while it waits.
+    typealias Current = (
+        state: AccessoryState, since: Timestamp, reason: AccessoryReason?, attempts: Int
+    )
+
+    var current: Current {
         let (link, since) = state.withLock { ($0.link, $0.since) }
         switch link {
         case .opening: return (.opening, since, nil, 0)

@@ -61,6 +61,9 @@ final class StatusReporter: Sendable {
     }
 
     func snapshot() async throws -> StatusSnapshot {
+        // The state first: the hub knows of a link's begin and end before the state tells of it, so
+        // that an open link is one that the hub has counted.
+        let state = accessory.current
         let hub = try await relay.snapshot()
         let known = facts.facts()
         let uptime = Int(started.duration(to: .now).components.seconds)
@@ -69,7 +72,7 @@ final class StatusReporter: Sendable {
                 pid: Int(getpid()), startedAt: startedAt, uptimeSeconds: uptime,
                 unit: SystemdUnit.ofThisProcess?.name,
                 refusedConfiguration: refusedConfiguration.withLock { $0 }),
-            accessory: accessoryStatus(hub.link),
+            accessory: accessoryStatus(state, hub.link),
             link: linkStatus(hub),
             server: serverStatus(hub),
             apps: hub.apps.map { app in appStatus(app, known[app.id], hub.link) },
@@ -86,8 +89,9 @@ final class StatusReporter: Sendable {
             limitsHit: limits(hub) + crowd.hits)
     }
 
-    private func accessoryStatus(_ link: RelaySnapshot.Link) -> AccessoryStatus {
-        let now = accessory.current
+    private func accessoryStatus(
+        _ now: AccessoryMonitor.Current, _ link: RelaySnapshot.Link
+    ) -> AccessoryStatus {
         let headUnit = facts.headUnit()
         let name = [headUnit.make ?? link.make, headUnit.model ?? link.model]
             .compactMap { $0 }.joined(separator: " ")
