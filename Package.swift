@@ -13,6 +13,12 @@ let daemonSettings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
+/// What Scripts/build-release says of the commit it builds; only what a version may hold (semver.org,
+/// 10). Not asked of git here: SwiftPM would keep the answer over the next commit.
+let build = (Context.environment["RELAY_BUILD"] ?? "").filter {
+    $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-" || $0 == ".")
+}
+
 /// One list of compiler settings, used by every Swift target.
 let settings: [SwiftSetting] = daemonSettings + [.enableUpcomingFeature("MemberImportVisibility")]
 
@@ -77,7 +83,9 @@ let package = Package(
             dependencies: ["SDLProtocol", "DidYouMean", "HostNames", nioCore, nioPosix, logging],
             swiftSettings: settings),
         // What the tool may ask the daemon: routes and their JSON.
-        .target(name: "ControlAPI", exclude: ["API.md"], swiftSettings: settings),
+        .target(
+            name: "ControlAPI", dependencies: ["CVersion"], exclude: ["API.md"],
+            swiftSettings: settings),
         .executableTarget(
             name: "relayd",
             dependencies: [
@@ -98,6 +106,10 @@ let package = Package(
                 nioCore, nioPosix, nioHTTP1, arguments,
             ],
             swiftSettings: settings),
+        // Which commit a build is of.
+        .target(
+            name: "CVersion",
+            cSettings: build.isEmpty ? [] : [.define("RELAY_BUILD", to: "\"\(build)\"")]),
         // What Glibc's Swift module leaves out (termios2, ucred, …).
         .target(name: "CShims"),
         // Looks at a YAML text before Yams does.

@@ -71,7 +71,7 @@ package struct StatusSnapshot: Codable, Sendable, Equatable {
 
 /// The daemon itself.
 package struct RelaydStatus: Codable, Sendable, Equatable {
-    /// Version of relayd, e.g. "0.1.0".
+    /// Version of relayd, with the commit where the build was told it, e.g. "0.1.0+81a52d7b0".
     package let version: String
     /// Its process id.
     package let pid: Int
