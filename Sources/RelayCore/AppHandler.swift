@@ -20,8 +20,12 @@ final class AppHandler: ChannelInboundHandler {
     var endedMessages: UInt64 = 0
     /// Heartbeats of the head unit that relayd answered in its place.
     var answeredHeartbeats: UInt64 = 0
-    /// The last thing that went wrong for this app, in a sentence.
-    var lastProblem: String?
+    /// Frames dropped behind its end, and their bytes.
+    var unsaid = FrameSum()
+    /// Why its latest frame was refused, if nothing else has gone wrong since. Put into words when
+    /// somebody asks: an app may send thousands of such frames a second.
+    var latestRefusal: DropReason?
+    private var problem: String?
     /// Frames written since the last flush.
     var needsFlush = false
     /// Bytes of this app that wait in the link's scheduler.
@@ -34,7 +38,7 @@ final class AppHandler: ChannelInboundHandler {
     private var decoder: FrameDecoder
     private var rateGuard: RateGuard
     private let stallWatch: StallWatch<AppHandler>
-    private let lingering = LingeringClose()
+    private let lingering: LingeringClose
     private var pauses: Pauses = []
     /// Runs until the first whole frame has come.
     private var silence: Scheduled<Void>?
@@ -63,6 +67,7 @@ final class AppHandler: ChannelInboundHandler {
         self.connectedAt = connectedAt
         self.switchboard = switchboard
         let configuration = switchboard.configuration
+        lingering = LingeringClose(patience: configuration.lingerPatience)
         decoder = FrameDecoder(
             rules: .fromApp(maximumPayloadBytes: configuration.maximumPayloadBytes),
             recovery: .fail)
@@ -71,6 +76,15 @@ final class AppHandler: ChannelInboundHandler {
             $0.unfinishedFrame
         } stalled: {
             $0.switchboard.stalled($1, app: $0)
+        }
+    }
+
+    /// The last thing that went wrong for this app, in a sentence.
+    var lastProblem: String? {
+        get { latestRefusal.map { "frame refused: \($0)" } ?? problem }
+        set {
+            problem = newValue
+            latestRefusal = nil
         }
     }
 

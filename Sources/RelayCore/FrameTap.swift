@@ -33,7 +33,7 @@ final class FrameTap {
     private var isDueLater = false
     /// The queue was full; frames are counted here.
     private var isShedding = false
-    private var missed = MissedFrames()
+    private var missed = FrameSum()
 
     init(queue: TapQueue, loop: any EventLoop) {
         self.queue = queue
@@ -91,12 +91,12 @@ final class FrameTap {
 
     private func tellMissed() {
         if queue.miss(missed) { isShedding = false }
-        missed = MissedFrames()
+        missed = FrameSum()
     }
 }
 
-/// Frames that the observers do not see.
-struct MissedFrames {
+/// So many frames, with so many bytes.
+struct FrameSum {
     private(set) var frames = 0
     private(set) var bytes = 0
 
@@ -246,7 +246,7 @@ package final class TapQueue: Sendable {
     /// Notes frames that were not even collected.
     ///
     /// - Returns: Whether half of the queue is empty, so that it is worth while to collect again.
-    fileprivate func miss(_ missed: MissedFrames) -> Bool {
+    fileprivate func miss(_ missed: FrameSum) -> Bool {
         state.withLock { state in
             state.missedFrames += missed.frames
             state.missedBytes += missed.bytes

@@ -9,16 +9,22 @@ import NIOCore
 /// then never see what was sent last. So the handler goes on reading meanwhile, and throws away what
 /// comes. Lives on the event loop, as its handler does.
 final class LingeringClose {
-    /// How long the peer may take to read the last words and hang up. App libraries do so at once; one
-    /// that stands at a breakpoint must not hold its place for long.
+    /// The usual time. App libraries hang up at once; one that stands at a breakpoint must not hold
+    /// its place for long.
     static let patience: TimeAmount = .seconds(2)
 
+    private let patience: TimeAmount
     private var timer: Scheduled<Void>?
+
+    /// - Parameter patience: How long the peer may take to read the last words and hang up.
+    init(patience: TimeAmount = LingeringClose.patience) {
+        self.patience = patience
+    }
 
     /// Ends the sending half after what was flushed.
     func begin(_ context: ChannelHandlerContext) {
         guard timer == nil else { return }
-        timer = context.eventLoop.assumeIsolated().scheduleTask(in: Self.patience) {
+        timer = context.eventLoop.assumeIsolated().scheduleTask(in: patience) {
             context.close(promise: nil)
         }
         let ended = context.eventLoop.makePromise(of: Void.self)

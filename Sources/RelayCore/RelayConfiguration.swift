@@ -73,6 +73,8 @@ package struct RelayConfiguration: Sendable, Equatable {
     /// How long a session is kept that has an encrypted half message, which nothing ends. sdl_core
     /// forgets one after 10 s (ExpectedConsecutiveFramesTimeout).
     package var encryptedHold: TimeAmount = .seconds(11)
+    /// How long an app that is closed may take to read the last words and hang up.
+    package var lingerPatience = LingeringClose.patience
     /// How long after a session's end the head unit may still speak in it.
     package var lateWordsWindow: TimeAmount = .seconds(10)
     package var heartbeats = Heartbeats.answer

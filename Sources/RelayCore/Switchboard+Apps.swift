@@ -123,6 +123,14 @@ extension Switchboard {
         departures.append(
             Departure(id: app.id, peer: app.peer, closedAt: time, reason: reason))
         if departures.count > Self.departureCount { departures.removeFirst() }
+        if app.unsaid.frames > 0 {
+            logger.warning(
+                "frames dropped: \(DropReason.leftTooFast)",
+                metadata: [
+                    "app": "\(app.id)", "frames": "\(app.unsaid.frames)",
+                    "bytes": "\(app.unsaid.bytes)",
+                ])
+        }
         logger.log(
             level: reason.isToldElsewhere ? .debug : .warning,
             "app closed: \(reason)\(reason.excerpt)",
@@ -199,10 +207,12 @@ extension Switchboard {
         return !rates.isFull(session, limit: configuration.framesPerSecond, at: now)
     }
 
-    /// The app is gone, and was too fast for the head unit to hear all it said.
+    /// The app is gone, and was too fast for the head unit to hear all it said. There may be as many
+    /// such frames as its socket held, so that they are only counted.
     func dropLastWord(_ frame: Frame, of app: AppHandler) {
         tap.record(frame, .fromApp, app: app.id, time: time, fate: .dropped(.leftTooFast))
-        refused(frame, of: app, because: .leftTooFast)
+        app.refusedFrames += 1
+        app.unsaid.count(frame.wire.readableBytes)
     }
 
     /// Connected, and has not sent one frame for as long as it may.

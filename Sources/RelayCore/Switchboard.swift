@@ -220,7 +220,7 @@ final class Switchboard {
 
     func refused(_ frame: Frame, of app: AppHandler, because reason: DropReason) {
         app.refusedFrames += 1
-        app.lastProblem = "frame refused: \(reason)"
+        app.latestRefusal = reason
         if reason == .queueFull { hit(.pendingStarts) }
         // Once, and then at every power of two: a program error repeats itself.
         guard app.refusedFrames & (app.refusedFrames - 1) == 0 else { return }

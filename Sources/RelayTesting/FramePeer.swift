@@ -26,11 +26,18 @@ package final class FramePeer: Sendable {
     }
 
     /// Connects as an app does.
+    ///
+    /// - Parameter receiveBuffer: Bytes the kernel keeps for it while it does not read; what it was
+    ///   sent beyond those is still with the sender. By default a lot, or next to nothing for one that
+    ///   does not read by itself.
     package static func connect(
-        host: String = "127.0.0.1", port: Int, readsByItself: Bool = true
+        host: String = "127.0.0.1", port: Int, readsByItself: Bool = true,
+        receiveBuffer: Int? = nil
     ) async throws -> FramePeer {
-        try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .channelOption(.socketOption(.so_rcvbuf), value: readsByItself ? 1 << 20 : 4096)
+        let receiveBuffer = receiveBuffer ?? (readsByItself ? 1 << 20 : 4096)
+        // Set before it connects: later the window would be open already.
+        return try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .channelOption(.socketOption(.so_rcvbuf), value: SocketOptionValue(receiveBuffer))
             .channelOption(.autoRead, value: readsByItself)
             .connect(host: host, port: port) { channel in
                 channel.eventLoop.makeCompletedFuture { try wrap(channel) }

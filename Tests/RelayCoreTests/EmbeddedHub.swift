@@ -16,6 +16,8 @@ final class EmbeddedHub {
     let link: EmbeddedChannel
     /// What the observers would read.
     let tapQueue = TapQueue(maximumBytes: 1 << 20)
+    /// What the hub logs.
+    let log = LoggedLines()
     /// Reads the link was allowed to make.
     let linkReads = ReadCounter()
 
@@ -25,7 +27,7 @@ final class EmbeddedHub {
         switchboard = Switchboard(
             loop: loop, configuration: configuration, accessoryAddress: "test:",
             tapQueue: tapQueue,
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            logger: Logger(label: "test") { [log] _ in log })
         link = EmbeddedChannel(
             handlers: [linkReads, LinkHandler(switchboard: switchboard)], loop: loop)
         try connect(link)

@@ -1,5 +1,6 @@
 // The hub's handlers on embedded channels: no sockets, and a clock that moves when told.
 
+import Logging
 import NIOCore
 import NIOEmbedded
 import RelayTesting
@@ -180,6 +181,29 @@ struct HandlerTests {
         #expect(heard.count - 1 + dropped == count)
         #expect(heard.count > 20)
         #expect(bench.switchboard.apps.isEmpty)
+    }
+
+    @Test("what an app could not say any more is told once, with a sum, however much it was")
+    func unsaidWords() throws {
+        let bench = try EmbeddedHub { $0.framesPerSecond = 10 }
+        let app = try bench.app(session: 1)
+        var bytes = ByteBuffer()
+        for message in 1...500 as ClosedRange<UInt32> {
+            bytes.writeImmutableBuffer(Frame.rpc(session: 1, message: message).wire)
+        }
+        let size = bytes.readableBytes / 500
+        try app.writeInbound(bytes)
+        try app.close().wait()
+        var said = -1  // The farewell.
+        for _ in 0..<40 {
+            while try bench.link.hears() != nil { said += 1 }
+            bench.loop.advanceTime(by: .milliseconds(100))
+        }
+        let told = bench.log.records.filter { $0.message.contains("frames_per_second") }
+        #expect(told.map(\.level) == [.warning])
+        let (frames, size500) = (500 - said, (500 - said) * size)
+        #expect(told.first?.metadata["frames"] == "\(frames)" && frames > 400)
+        #expect(told.first?.metadata["bytes"] == "\(size500)")
     }
 
     @Test("a link that breaks while it is written to leaves nothing behind for the next one")
