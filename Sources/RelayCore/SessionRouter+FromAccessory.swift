@@ -138,11 +138,11 @@ extension SessionRouter {
     }
 
     /// The largest frame the session's services may have. What `mtu` counts is not agreed; no
-    /// reading allows a larger payload, and sdl_core counts it as malformed.
+    /// reading allows a larger payload, and sdl_core counts it as malformed. An mtu that leaves no
+    /// room for any frame counts as none: the advice tells of it, and no app is closed for it.
     private mutating func learnPayload(_ ack: Frame) {
         let session = ack.sessionID
-        let mtu = ack.version < 5 ? nil : ControlPayload(ack).document?.int64(ControlKey.mtu)
-        if let mtu, mtu > 0 {
+        if ack.version >= 5, let mtu = ControlPayload(ack).mtu {
             let former = routes[session].maximumPayload
             let bytes = UInt32(clamping: mtu)
             routes[session].maximumPayload = former == .max ? bytes : max(former, bytes)

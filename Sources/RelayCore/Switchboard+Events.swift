@@ -7,7 +7,7 @@ extension Switchboard {
     func report(_ event: RouterEvent<AppHandler>) {
         switch event {
         case .sessionOpened(let app, let grant):
-            if let mtu = grant.mtu, mtu > 0, mtu <= Self.largestBelievableMTU {
+            if let mtu = grant.mtu, mtu <= Self.largestBelievableMTU {
                 app.allowPayload(bytes: Int(mtu) + Self.payloadSlack)
                 linkHandler?.allowPayload(bytes: Int(mtu) + Self.payloadSlack)
             }

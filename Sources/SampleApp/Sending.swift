@@ -63,8 +63,7 @@ extension SampleApp {
         case 1, 2: return 1011
         case 3, 4: return 131_011
         default:
-            let mtu = session?.mtu ?? 0
-            return mtu > 0 ? Int(clamping: min(mtu, 131_072)) - 13 : 131_011
+            return session?.mtu.map { Int(clamping: min($0, 131_072)) - 13 } ?? 131_011
         }
     }
 }

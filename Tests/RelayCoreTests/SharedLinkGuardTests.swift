@@ -67,6 +67,42 @@ struct SharedLinkGuardTests {
             bench.app("music", says: .data(session: 1, service: .video, bytes: 200_000)) == .toLink)
     }
 
+    @Test(
+        "an mtu that leaves no room for any frame closes nobody: the default stays",
+        arguments: [Int64.min, -1, 0, 1, 7, 8, 12])
+    func impossibleMTU(mtu: Int64) {
+        let bench = RouterBench()
+        bench.router.connect("music")
+        _ = bench.app("music", says: .startService())
+        _ = bench.heard()
+        _ = bench.accessory(
+            says: .startServiceACK(session: 1, extra: [(ControlKey.mtu, .int64(mtu))]))
+        #expect(bench.app("music", says: .rpc(session: 1)) == .toLink)
+        #expect(bench.app("music", says: .data(session: 1, bytes: 131_072)) == .toLink)
+        #expect(
+            bench.app("music", says: .data(session: 1, bytes: 131_073)) == .drop(.frameTooLarge))
+        // Nor that of another service.
+        bench.open("navigation", session: 2)
+        let document: BSONDocument = [ControlKey.mtu: .int64(mtu)]
+        _ = bench.accessory(
+            says: .control(.startServiceACK, service: .video, session: 2, payload: document.bytes))
+        #expect(
+            bench.app("navigation", says: .data(session: 2, service: .video, bytes: 1000))
+                == .toLink)
+    }
+
+    @Test("the smallest mtu that a frame fits in counts")
+    func smallestMTU() {
+        let bench = RouterBench()
+        bench.router.connect("music")
+        _ = bench.app("music", says: .startService())
+        _ = bench.heard()
+        _ = bench.accessory(
+            says: .startServiceACK(session: 1, extra: [(ControlKey.mtu, .int64(13))]))
+        #expect(bench.app("music", says: .data(session: 1, bytes: 13)) == .toLink)
+        #expect(bench.app("music", says: .data(session: 1, bytes: 14)) == .drop(.frameTooLarge))
+    }
+
     @Test("anything in session 0 but StartService of the RPC service")
     func sessionZero() {
         let bench = RouterBench()

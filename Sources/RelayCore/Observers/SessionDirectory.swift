@@ -86,8 +86,7 @@ struct SessionDirectory: Sendable {
     /// Notes how large the frames of a service may be (SDL protocol spec, "MTU": from v5 on).
     mutating func limit(_ ack: TappedFrame) {
         guard ack.frame.version >= 5,
-            let mtu = ControlPayload(ack.frame).document?.int64(ControlKey.mtu),
-            mtu > Int64(Self.headerBytes), mtu <= Int64(Int32.max)
+            let mtu = ControlPayload(ack.frame).mtu, mtu <= Int64(Int32.max)
         else { return }
         sessions[ack.frame.sessionID]?.mtu[ack.frame.service] = Int(mtu)
         unquestionedPayloadBytes = min(unquestionedPayloadBytes, Int(mtu) - Self.headerBytes)

@@ -58,18 +58,20 @@ extension AdvicePage {
             """)
 
     static let ackWrongType = AdvicePage(
-        title: "StartServiceACK with a wrong BSON type",
+        title: "StartServiceACK with a wrong type or an impossible value",
         cause: """
-            A key of the head unit's StartServiceACK has a type other than the protocol says, or \
-            hashId is −1.
+            A key of the head unit's StartServiceACK has a type other than the protocol says, hashId \
+            is −1, or mtu is so small that no frame fits.
             """,
         remedy: """
-            Have the head unit send hashId as int32, mtu as int64, versions and names as strings.
+            Have the head unit send hashId as int32, mtu as int64 and in bytes, versions and names as \
+            strings.
             """,
         details: """
             Types are strict on every side: the C library (sdl_core, iOS) treats a value of the \
             wrong type as absent, the Java library throws an exception. −1 is what the C library \
-            returns for "absent", so a hash of −1 is lost as well.
+            returns for "absent", so a hash of −1 is lost as well. An mtu of 12 or less is smaller than \
+            a frame's header: relayd ignores it, libraries may not.
             """)
 
     static let ackTooLarge = AdvicePage(

@@ -44,6 +44,16 @@ package enum ControlPayload: Hashable, Sendable {
         case .none, .unreadable: nil
         }
     }
+
+    /// The largest frame of a service as its StartServiceACK has it, in bytes; nil when it has none
+    /// that can be meant. What `mtu` counts is not agreed (SDL protocol spec, "MTU"), but a frame
+    /// has more than a header by every reading.
+    package var mtu: Int64? {
+        document?.int64(ControlKey.mtu).flatMap { Self.isPossible(mtu: $0) ? $0 : nil }
+    }
+
+    /// Whether frames of that many bytes can carry anything.
+    package static func isPossible(mtu: Int64) -> Bool { mtu > FrameHeader.bytes(version: 2) }
 }
 
 /// Keys of BSON control payloads, as they travel.
@@ -75,7 +85,7 @@ package struct SessionGrant: Hashable, Sendable {
     package var fullVersion: String?
     /// Needed to end the session; 0 when the ACK has none.
     package var hashID: UInt32
-    /// Bytes; what they count differs between head units.
+    /// As `ControlPayload.mtu`.
     package var mtu: Int64?
     package var make: String?
     package var model: String?
@@ -86,7 +96,7 @@ package struct SessionGrant: Hashable, Sendable {
         version = frame.version
         hashID = payload.hashID ?? 0
         fullVersion = payload.document?.string(ControlKey.protocolVersion)
-        mtu = payload.document?.int64(ControlKey.mtu)
+        mtu = payload.mtu
         make = payload.document?.string(ControlKey.make)
         model = payload.document?.string(ControlKey.model)
     }

@@ -38,6 +38,23 @@ struct AdviceOnRefusalsTests {
         }
     }
 
+    @Test(
+        "an mtu in which no frame fits is told of once, and no frame is judged by it",
+        arguments: [-1, 0, 1, 12] as [Int64])
+    func impossibleMTU(mtu: Int64) async throws {
+        let found = await advice { talk in
+            for turn in 1...3 as ClosedRange<Int32> {
+                talk.grants(Dialogue.grant { $0["mtu"] = .int64(mtu) })
+                talk.silence(1)
+                talk.says(.fromApp, .rpc(session: 1, message: 1, correlation: turn))
+            }
+        }
+        #expect(found.map(\.code) == [.ackWrongType])
+        let only = try #require(found.first)
+        #expect(only.text.contains("mtu (rpc) is \(mtu), which leaves no room"), "\(only.text)")
+        #expect(only.remedy.contains("mtu in bytes"), "\(only.remedy)")
+    }
+
     @Test("an app that goes on is told of the message relayd ended; one that left, at its next run")
     func endedMessages() async {
         for (cause, code) in [

@@ -104,6 +104,13 @@ extension AdviceRules {
                     "the StartServiceACK's hashId is -1, which libraries take for absent")
             }
         }
+        if let mtu = document.int64(ControlKey.mtu), !ControlPayload.isPossible(mtu: mtu) {
+            advise(
+                .ackWrongType, entry, cause: ControlKey.mtu,
+                "the StartServiceACK's mtu (\(service.name)) is \(mtu), which leaves no room for any "
+                    + "frame; relayd goes by the default of the version",
+                remedy: "have the head unit send mtu in bytes, such as 131072")
+        }
         for element in document.elements {
             guard let wanted = Self.types[element.key], !element.value.isOf(wanted) else {
                 continue
