@@ -1,4 +1,5 @@
 import NIOCore
+import RelayTesting
 import Testing
 
 @testable import SDLProtocol
@@ -46,6 +47,39 @@ struct ControlFrameTests {
         #expect(gone == ["secondaryTransports", "audioServiceTransports"])
         #expect(SessionGrant(amended) == SessionGrant(ack))
         #expect(amended.withoutSecondaryTransportOffers() == nil)
+    }
+
+    /// Keys and texts in ISO 8859-1, a value of a type no frame uses, an array with keys of its own,
+    /// and bytes behind the document.
+    private static let foreign = [
+        "02 6D616BE9 00 06000000 43697472F6 00", "02 6D616B65 00 09000000 436974726FEB6E2E 00",
+        "0A FFFEFD 00", "04 6C697374 00 0E000000 02 E9 00 02000000 E9 00 00",
+    ]
+
+    @Test("what is taken out of an ACK takes no byte of anybody else's with it, nor adds one")
+    func foreignBytes() throws {
+        func document(_ elements: [String]) -> ByteBuffer {
+            var body = bytes(hex: elements.joined() + "00")
+            var wire = ByteBuffer()
+            wire.writeInteger(Int32(body.readableBytes + 4), endianness: .little)
+            wire.writeBuffer(&body)
+            wire.writeString("behind")
+            return wire
+        }
+        let key = "7365636F6E646172795472616E73706F72747300"
+        let offer = "04 \(key) 10000000 02 3000 04000000 544350 00 00"
+        let others = Self.foreign
+        // Also twice, which no reader of keys would see.
+        for place in 0...others.count {
+            var elements = others
+            elements.insert(offer, at: place)
+            elements.append(offer)
+            let ack = Frame.control(.startServiceACK, session: 1, payload: document(elements))
+            let amended = try #require(ack.withoutSecondaryTransportOffers())
+            #expect(amended.payload == document(others))
+        }
+        let ack = Frame.control(.startServiceACK, session: 1, payload: document(others))
+        #expect(ack.withoutSecondaryTransportOffers() == nil)
     }
 
     @Test("an ACK that offers nothing is left alone, also when it lists the primary transport")

@@ -99,6 +99,16 @@ extension BSONDocument {
         _ bytes: inout ByteBuffer, depth: Int, remaining: inout Int
     ) throws(BSONError) -> [Element] {
         guard depth <= Limits.depth else { throw .tooDeep }
+        var body = try readBody(&bytes)
+        var elements: [Element] = []
+        while let element = try readElement(&body, depth: depth, remaining: &remaining) {
+            elements.append(element)
+        }
+        return elements
+    }
+
+    /// A document without its size: elements and the NUL behind them.
+    private static func readBody(_ bytes: inout ByteBuffer) throws(BSONError) -> ByteBuffer {
         guard
             let size = bytes.getInteger(at: bytes.readerIndex, endianness: .little, as: Int32.self)
         else { throw .truncated }
@@ -107,17 +117,20 @@ extension BSONDocument {
             throw .declaredSize(Int(size), available: bytes.readableBytes)
         }
         body.moveReaderIndex(forwardBy: 4)
-        var elements: [Element] = []
-        while let type = body.readInteger(as: UInt8.self) {
-            guard type != 0 else { return elements }
-            remaining -= 1
-            guard remaining >= 0 else { throw .tooManyElements }
-            let key = try readKey(&body)
-            let value = try readValue(
-                &body, type: type, key: key, depth: depth, remaining: &remaining)
-            elements.append(Element(key: key, value: value))
-        }
-        throw .notTerminated
+        return body
+    }
+
+    /// The next element; nil at the end of the document.
+    private static func readElement(
+        _ body: inout ByteBuffer, depth: Int, remaining: inout Int
+    ) throws(BSONError) -> Element? {
+        guard let type = body.readInteger(as: UInt8.self) else { throw .notTerminated }
+        guard type != 0 else { return nil }
+        remaining -= 1
+        guard remaining >= 0 else { throw .tooManyElements }
+        let key = try readKey(&body)
+        let value = try readValue(&body, type: type, key: key, depth: depth, remaining: &remaining)
+        return Element(key: key, value: value)
     }
 
     private static func readKey(_ bytes: inout ByteBuffer) throws(BSONError) -> String {
@@ -237,6 +250,42 @@ extension BSONDocument {
             bytes.readInteger(as: UInt8.self) == 0
         else { throw .truncated }
         return text
+    }
+}
+
+// MARK: - Taking out
+
+extension BSONDocument {
+    /// The document at the start of `bytes` without the elements of its first level that are
+    /// unwanted. All others stay byte for byte, also keys and texts that are not UTF-8 and would
+    /// become longer if they were written anew; so does what is behind the document.
+    ///
+    /// - Returns: nil when nothing is unwanted.
+    package static func bytes(
+        _ bytes: ByteBuffer, without isUnwanted: (Element) -> Bool
+    ) throws(BSONError) -> ByteBuffer? {
+        var behind = bytes
+        var body = try readBody(&behind)
+        var remaining = Limits.elements
+        var kept = ByteBuffer()
+        var element = body
+        var isChanged = false
+        while let read = try readElement(&body, depth: 1, remaining: &remaining) {
+            if isUnwanted(read) {
+                isChanged = true
+            } else {
+                kept.writeBytes(
+                    element.readableBytesView.prefix(element.readableBytes - body.readableBytes))
+            }
+            element = body
+        }
+        guard isChanged else { return nil }
+        var document = ByteBuffer()
+        document.writeInteger(Int32(kept.readableBytes + 5), endianness: .little)
+        document.writeBuffer(&kept)
+        document.writeInteger(0, as: UInt8.self)
+        document.writeBuffer(&behind)
+        return document
     }
 }
 

@@ -53,24 +53,21 @@ extension Frame {
     /// secondary (2). An empty list, or one that names only the primary (1), invites nobody and
     /// stays, so that such an ACK passes byte for byte.
     package func withoutSecondaryTransportOffers() -> Frame? {
-        guard controlType == .startServiceACK, var document = ControlPayload(self).document else {
-            return nil
-        }
-        var isAmended = false
-        if let transports = document.array(ControlKey.secondaryTransports), !transports.isEmpty {
-            document[ControlKey.secondaryTransports] = nil
-            isAmended = true
-        }
-        for key in [ControlKey.audioServiceTransports, ControlKey.videoServiceTransports] {
-            guard let transports = document.array(key), transports.contains(.int32(2)) else {
-                continue
-            }
-            document[key] = nil
-            isAmended = true
-        }
-        guard isAmended else { return nil }
+        guard controlType == .startServiceACK, ControlPayload(self).document != nil,
+            let amended = try? BSONDocument.bytes(payload, without: Self.offersSecondaryTransport)
+        else { return nil }
         return Frame(
             version: version, isEncrypted: isEncrypted, type: type, service: service, info: info,
-            sessionID: sessionID, messageID: messageID ?? 0, payload: document.bytes)
+            sessionID: sessionID, messageID: messageID ?? 0, payload: amended)
+    }
+
+    private static func offersSecondaryTransport(_ element: BSONDocument.Element) -> Bool {
+        guard case .array(let transports) = element.value else { return false }
+        return switch element.key {
+        case ControlKey.secondaryTransports: !transports.isEmpty
+        case ControlKey.audioServiceTransports, ControlKey.videoServiceTransports:
+            transports.contains(.int32(2))
+        default: false
+        }
     }
 }
