@@ -5,7 +5,8 @@ import Glibc
 /// What `relayd --check-config` said.
 package struct ConfigurationCheck: Sendable, Equatable {
     package var isGood: Bool
-    /// One line per mistake, with file, line and column; when all is good, what was checked.
+    /// One line per mistake, with file, line and column; when all is good, what was checked, and what
+    /// will not do on this machine.
     package var lines: [String]
 
     package init(isGood: Bool, lines: [String]) {
@@ -16,8 +17,20 @@ package struct ConfigurationCheck: Sendable, Equatable {
     /// The first mistake, and how many there are besides.
     package var text: String {
         guard let first = lines.first else { return "relayd did not say what is wrong" }
-        return lines.count > 1
+        return !isGood && lines.count > 1
             ? "\(first) (and \(Units.count(lines.count - 1, "more mistake")))" : first
+    }
+
+    /// What is good as such and will not do on this machine: what it is, and what to do.
+    package var warnings: [(text: String, remedy: String)] {
+        guard isGood else { return [] }
+        return lines.dropFirst().map { line in
+            let remedy = line.firstRange(of: "; ")
+            return (
+                String(line[..<(remedy?.lowerBound ?? line.endIndex)]),
+                remedy.map { String(line[$0.upperBound...]) } ?? "see relayd --check-config"
+            )
+        }
     }
 
     /// Exit statuses of relayd --check-config.

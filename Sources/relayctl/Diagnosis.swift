@@ -36,6 +36,13 @@ package struct Diagnosis: Codable, Sendable, Equatable {
         broken = name
     }
 
+    private mutating func tell(good configuration: ConfigurationCheck) {
+        ok("configuration", configuration.text)
+        for warning in configuration.warnings {
+            hint("configuration", warning.text, warning.remedy)
+        }
+    }
+
     /// relayd cannot be asked.
     ///
     /// - Parameters:
@@ -59,7 +66,7 @@ package struct Diagnosis: Codable, Sendable, Equatable {
                     "correct it until relayd --check-config is content, then start relayd")
                 return
             }
-            ok("configuration", configuration.text)
+            tell(good: configuration)
         }
         if case .notRunning = error, let unit, let reason = unit.whyItDoesNotRun {
             fail("daemon", reason, unit.remedy)
@@ -82,7 +89,7 @@ package struct Diagnosis: Codable, Sendable, Equatable {
     ) {
         ok("daemon", "relayd \(status.relayd.version) runs (pid \(status.relayd.pid)) on \(socket)")
         if let configuration, configuration.isGood {
-            ok("configuration", configuration.text)
+            tell(good: configuration)
         } else if let configuration {
             // It works for now, so it is not what is broken.
             hint(

@@ -125,6 +125,11 @@ package struct Arguments: ParsableArguments {
               /tmp/relayd-UID/\(ControlSocket.fileName)
                   the control socket: of root, of a user with and of one without a session
 
+            SIGNALS
+              SIGTERM, SIGINT  stop: sessions end politely on both sides. Another one, half a second
+                               later or more, ends relayd at once
+              SIGHUP           read the configuration again; where the terminal is gone, stop
+
             EXIT CODES
               0   stopped as asked; with --check-config: the configuration is good
               1   anything else, such as a port that is taken
@@ -173,16 +178,18 @@ package struct Arguments: ParsableArguments {
             try builder.finish(), origins: builder.origins, file: file.map(ConfigFile.wholePath))
     }
 
-    /// What `--check-config` prints, and the exit status to leave with.
+    /// What `--check-config` prints, and the exit status to leave with. What depends on the machine is
+    /// a warning: a file may be checked on another one than it is for.
     package func checkConfig(
         environment: [String: String],
         validateAccessory: @escaping (String) -> String? = { _ in nil },
         defaultFile: String = Config.defaultFile
     ) -> (output: String, exitCode: Int32) {
         do throws(ConfigErrors) {
-            let config = try effectiveConfig(
+            let effective = try effective(
                 environment: environment, validateAccessory: validateAccessory,
                 defaultFile: defaultFile)
+            let config = effective.config
             let file = configFile(environment: environment, defaultFile: defaultFile)
             if !config.rpcSpec.isEmpty {
                 do throws(SpecificationFile.Failure) {
@@ -198,7 +205,8 @@ package struct Arguments: ParsableArguments {
                     return ("dashboard.token_file: \(error)", ConfigErrors.exitCode)
                 }
             }
-            return ("\(file ?? "built-in defaults"): ok", 0)
+            let verdict = "\(file ?? "built-in defaults"): ok"
+            return (([verdict] + effective.warnings).joined(separator: "\n"), 0)
         } catch {
             return (error.description, ConfigErrors.exitCode)
         }

@@ -31,8 +31,8 @@ struct Daemon {
         }
     }
 
-    /// Runs until SIGTERM or SIGINT; SIGHUP reloads the configuration, or ends a relayd whose
-    /// terminal is gone (see `HangUp`).
+    /// Runs until SIGTERM or SIGINT, the second of which ends it at once (see `StopSignals`); SIGHUP
+    /// reloads the configuration, or ends a relayd whose terminal is gone (see `HangUp`).
     ///
     /// - Throws: What keeps relayd from starting, written for people.
     func run() async throws {
@@ -198,29 +198,51 @@ struct Daemon {
             stopTime: {
                 StopTime.needed(farewell: reporter.farewellTimeout) - StopTime.grace
             },
-            reload: { reloader.request() }, logger: logger)
+            reload: { reloader.request() },
+            endAtOnce: { [outputs] signal in
+                control.removeSocket()
+                await outputs.flush()
+                StopSignals.end(by: signal.rawValue)
+            }, logger: logger)
         logger.info("stopped")
     }
 
     /// Runs the services until one of them fails or a signal stops them.
     ///
-    /// - Parameter stopTime: how long they may take to stop; asked when they are told to.
+    /// - Parameters:
+    ///   - stopTime: how long they may take to stop; asked when they are told to.
+    ///   - endAtOnce: writes the last lines and ends the process.
     private static func run(
         _ services: ServiceGroup, until signals: UnixSignalsSequence, hangUp: HangUp,
         stopTime: @escaping @Sendable () -> Duration, reload: @escaping @Sendable () -> Void,
-        logger: Logger
+        endAtOnce: @escaping @Sendable (UnixSignal) async -> Void, logger: Logger
     ) async throws {
+        let (stops, stop) = AsyncStream.makeStream(of: Void.self)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await services.run() }
             group.addTask {
+                var asked = StopSignals()
                 for await signal in signals {
-                    if signal == .sighup, hangUp.verdict() == .reload {
+                    let isHangUp = signal == .sighup
+                    if isHangUp, hangUp.verdict() == .reload {
                         reload()
-                    } else {
+                        continue
+                    }
+                    switch asked.verdict(isHangUp: isHangUp, at: .now) {
+                    case .stop:
                         await services.triggerGracefulShutdown()
-                        break
+                        stop.yield()
+                    case .endAtOnce:
+                        logger.warning(
+                            "a second \(signal): relayd ends at once, its goodbyes may be unsaid")
+                        await endAtOnce(signal)
+                    case .ignore: break
                     }
                 }
+            }
+            group.addTask {
+                for await _ in stops { break }
+                guard !Task.isCancelled else { return }
                 let time = stopTime()
                 // Not `Task.sleep`: it would start the system's thread pool (see `LoopExecutor`).
                 let timer = LoopExecutor.shared.loop.scheduleTask(in: TimeAmount(time)) {}

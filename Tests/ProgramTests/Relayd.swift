@@ -28,9 +28,11 @@ struct Relayd {
     /// - Parameters:
     ///   - arguments: added to the usual ones.
     ///   - readsOutput: false leaves its standard output unread.
+    ///   - ending: how it is expected to end instead.
     static func run(
         accessory: String, config: String = quickGoodbyes, _ arguments: [String] = [],
         environment: [String: String] = [:], readsOutput: Bool = true,
+        endsBy ending: ChildProcess.Ending = .exited(0),
         _ body: (Relayd) async throws -> Void
     ) async throws {
         try await TemporaryDirectory.run { directory in
@@ -43,7 +45,7 @@ struct Relayd {
                         "--listen", "127.0.0.1:\(port)",
                         "--control-socket", directory.file("relayd.sock"),
                     ] + arguments, environment: environment, readsOutput: readsOutput)
-                try await run(process, in: directory, body)
+                try await run(process, in: directory, endsBy: ending, body)
             }
         }
     }
@@ -51,7 +53,7 @@ struct Relayd {
     /// The same for a relayd that was started in a way of the test's own.
     static func run(
         _ process: ChildProcess, in directory: TemporaryDirectory,
-        _ body: (Relayd) async throws -> Void
+        endsBy expected: ChildProcess.Ending = .exited(0), _ body: (Relayd) async throws -> Void
     ) async throws {
         do {
             let port = try await process.errors.wait(for: "the port apps connect to") {
@@ -60,7 +62,7 @@ struct Relayd {
             try await body(Relayd(process: process, directory: directory, port: port))
             if process.isRunning { process.signal(SIGTERM) }
             let ending = try await process.ended()
-            #expect(ending == .exited(0))
+            #expect(ending == expected)
         } catch {
             process.signal(SIGKILL)
             _ = try? await process.ended()

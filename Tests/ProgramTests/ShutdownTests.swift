@@ -56,6 +56,36 @@ struct ShutdownTests {
         }
     }
 
+    @Test("a second signal ends it at once, as a signal does", arguments: [SIGTERM, SIGINT])
+    func secondSignal(signal: Int32) async throws {
+        let config = """
+            sessions:
+              farewell_timeout: 60s
+
+            """
+        try await FakeAccessory.run { accessory in
+            try await Relayd.run(
+                accessory: "tcp:127.0.0.1:\(accessory.port)", config: config,
+                endsBy: .killed(by: signal)
+            ) { relayd in
+                let headUnit = try await accessory.nextLink()
+                let app = try await relayd.connectApp()
+                try await headUnit.start(3, for: app, hashID: 0xFEED)
+                relayd.process.signal(SIGTERM)
+                // The head unit does not confirm, which relayd would wait for.
+                try await headUnit.expectFarewell(session: 3, hashID: 0xFEED, unregisters: true)
+                // One that is sent too soon counts as the same.
+                while relayd.process.isRunning {
+                    relayd.process.signal(signal)
+                    try await Task.sleep(for: .milliseconds(20))
+                }
+                #expect(try await relayd.process.ended() == .killed(by: signal))
+                try await relayd.process.errors.first(containing: "relayd ends at once")
+                #expect(access(relayd.controlSocket, F_OK) != 0)
+            }
+        }
+    }
+
     @Test("without a head unit relayd stops just as well", arguments: [SIGTERM, SIGINT])
     func withoutHeadUnit(signal: Int32) async throws {
         try await UnusedPort.run { port in

@@ -56,6 +56,18 @@ import relayctl
         #expect(stopped.checks[1].remedy?.hasPrefix("start it (relayd") == true)
         #expect(states(Diagnosis(unreachable: absent)) == ["daemon broken"])
 
+        // What will not do on this machine only is no mistake.
+        let elsewhere = ConfigurationCheck(
+            isGood: true,
+            lines: [
+                "/e.yaml: ok", "/e.yaml:2:10: warning: control.group: there is none; create it",
+            ])
+        let warned = Diagnosis(unreachable: absent, configuration: elsewhere)
+        #expect(states(warned) == ["configuration ok", "configuration hint", "daemon broken"])
+        #expect(warned.checks[0].text == "/e.yaml: ok")
+        #expect(warned.checks[1].text.hasSuffix("control.group: there is none"))
+        #expect(warned.checks[1].remedy == "create it")
+
         // A relayd that is stuck, or a stranger, has not stumbled over its configuration.
         for other in [ControlClientError.timedOut("/x"), .notRelayd("/x", "it is nginx")] {
             #expect(

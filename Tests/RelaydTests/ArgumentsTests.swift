@@ -180,6 +180,32 @@ struct ArgumentsTests {
         }
     }
 
+    @Test("--check-config warns of a group this machine does not have, and says ok all the same")
+    func checkGroup() throws {
+        try ScratchDirectory.use { directory in
+            let file = directory + "/relayd.yaml"
+            let arguments = try Arguments.parse(["--check-config", "--config", file])
+            func check(_ group: String) throws -> (output: String, exitCode: Int32) {
+                try "control:\n  group: \"\(group)\"\n".write(
+                    toFile: file, atomically: true, encoding: .utf8)
+                return arguments.checkConfig(environment: [:], defaultFile: Self.noFile)
+            }
+            let absent = try check("no-such-group")
+            #expect(absent.exitCode == 0)
+            let lines = absent.output.split(separator: "\n")
+            #expect(lines.count == 2 && lines.first == "\(file): ok")
+            #expect(
+                lines.last?.hasPrefix(
+                    """
+                    \(file):2:10: warning: control.group: there is no group "no-such-group" on this \
+                    machine, and relayd would not start here; create it
+                    """) == true, "\(absent.output)")
+            for there in ["", "root", "0", "4000000000"] {
+                #expect(try check(there) == ("\(file): ok", 0), "\(there)")
+            }
+        }
+    }
+
     @Test("help names every flag")
     func help() {
         let help = Arguments.helpMessage(columns: 100)

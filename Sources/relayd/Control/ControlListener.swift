@@ -55,7 +55,7 @@ package final class ControlListener: Sendable {
 
     package init(_ configuration: Configuration) throws {
         let socket = try ControlSocket.forDaemon(given: configuration.socketPath)
-        let group = try configuration.group.map(Self.groupID)
+        let group = try configuration.group.map(Self.group)
         try Self.prepareDirectory(for: socket)
         let lock = DirectoryLock(socket.directory)
         defer { lock.release() }
@@ -129,19 +129,9 @@ package final class ControlListener: Sendable {
 // MARK: - In the order of init
 
 extension ControlListener {
-    /// By name, else by number, as chown(1) reads it.
-    private static func groupID(_ name: String) throws(ControlListenerError) -> gid_t {
-        var entry = group()
-        var found: UnsafeMutablePointer<group>?
-        // 64 KiB: a group with some thousand members still fits.
-        let size = 65_536
-        let status = withUnsafeTemporaryAllocation(of: CChar.self, capacity: size) { buffer in
-            getgrnam_r(name, &entry, buffer.baseAddress, size, &found)
-        }
-        if status == 0, found != nil { return entry.gr_gid }
-        // The highest number means "as it is" to chown(2).
-        guard let number = gid_t(name), number != gid_t.max else { throw .unknownGroup(name) }
-        return number
+    private static func group(_ name: String) throws(ControlListenerError) -> gid_t {
+        guard let group = SystemGroup.number(of: name) else { throw .unknownGroup(name) }
+        return group
     }
 
     private static func groupOwning(_ path: String) -> gid_t? {

@@ -87,6 +87,9 @@ package struct ControlServer: Service {
     /// Path of the socket that is served.
     package var path: String { listener.path }
 
+    /// Takes the socket's file away, for a process that will not come to the end of `run`.
+    package func removeSocket() { listener.remove() }
+
     /// Where the dashboard is served, if it is.
     package var dashboardURL: String? { dashboard.report.url }
 
