@@ -259,6 +259,36 @@ struct AccessTests {
         }
     }
 
+    @Test("a request with two hosts is refused by both doors, whichever of them is ours")
+    func twoHosts() async throws {
+        var configuration = Config.Dashboard()
+        configuration.enabled = true
+        configuration.address = ListenAddress(host: "127.0.0.1", port: 0)
+        let dashboard = Dashboard(configuration, logger: ControlTestServer.quiet)
+        let port = try #require(dashboard.report.url.flatMap { URL(string: $0)?.port })
+        try await ControlTestServer.with(dashboard: dashboard) { test in
+            for door in [nil, port] {
+                for hosts in [
+                    ["localhost", "evil.example"], ["evil.example", "localhost"],
+                    ["localhost", "localhost"], ["localhost", ""],
+                ] {
+                    for (version, path) in [
+                        ("1.1", Routes.status), ("1.0", Routes.status), ("1.1", "/nowhere"),
+                    ] {
+                        let lines =
+                            ["GET \(path) HTTP/\(version)"]
+                            + zip(["Host", "hOST"], hosts).map { "\($0): \($1)" }
+                            + ["Connection: close", "", ""]
+                        let answer = try await test.exchange(
+                            lines.joined(separator: "\r\n"), port: door)
+                        #expect(answer.dropFirst(9).hasPrefix("400 "), "\(lines): \(answer)")
+                        #expect(answer.contains("more than one host"), "\(answer)")
+                    }
+                }
+            }
+        }
+    }
+
     @Test("a query is read as forms and browsers write it, and a broken one is refused")
     func query() throws {
         let items = try RequestQuery("/v1/messages?app=My+App&app=C%2B%2B&function=%21Show&x&y==&&")

@@ -33,11 +33,12 @@ struct ControlClients: Sendable {
         // Sets the pipeline up; answers are given by one that knows who asks.
         let http = Self.http { _, _ in Response(status: .internalServerError) }
         return http.setup(channel: channel, logger: logger).flatMapThrowing { client in
-            // Before anything is made of what came: what is no path never becomes one.
+            // Before anything is made of what came: what is no path never becomes one, and two
+            // hosts never one of them.
             let decoder = try channel.pipeline.syncOperations.handler(
                 type: ByteToMessageHandler<HTTPRequestDecoder>.self)
             try channel.pipeline.syncOperations.addHandler(
-                OriginFormHandler(), position: .after(decoder))
+                StrictHeadHandler(), position: .after(decoder))
             return AcceptedClient(client, peer, place)
         }
     }

@@ -28,11 +28,16 @@ package struct AccessControl: Sendable {
     /// - Parameters:
     ///   - target: As it stands in the request line.
     ///   - gate: That of the door the request came by.
-    /// - Throws: `APIError` for a path that is none or not there, `RequestGate.Refusal`, or
-    ///   `WrongMethod`.
+    /// - Throws: `APIError` for a request with several hosts and for a path that is none or not there,
+    ///   `RequestGate.Refusal`, or `WrongMethod`.
     package func admit(
         _ method: String, _ target: String?, _ head: RequestGate.Head, by gate: RequestGate
     ) throws -> Admitted {
+        guard head.authority?.utf8.contains(UInt8(ascii: ",")) != true else {
+            throw APIError(
+                .badRequest,
+                "the request names more than one host; expected one Host header (RFC 9112, 3.2)")
+        }
         let match = table.match(try RequestTarget(target))
         let route = match?.route(for: method)
         try gate.checkSite(head, route)
