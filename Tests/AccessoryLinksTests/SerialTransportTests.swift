@@ -126,7 +126,7 @@ struct SerialTransportTests {
         }
         #expect(problem.code == .busy)
         #expect(
-            problem.message == "\(tty.path) is in use by sleep (process \(holder.processID))")
+            problem.message == "\(tty.path) is in use by sh (process \(holder.processID))")
         #expect(problem.remedy == "close that program")
     }
 
@@ -249,30 +249,21 @@ struct SerialTransportTests {
     }
 }
 
-/// Another program that holds a lock on a device node: flock(1), which becomes sleep(1).
+/// Another program that holds a lock on a device node: flock(1), which becomes a shell.
 private struct HoldingProcess {
     private let process: ChildProcess
-    private let path: String
 
     var processID: Int32 { process.pid }
 
     init(path: String) async throws {
-        self.path = path
         process = try await ChildProcess.start(
-            "flock", ["--no-fork", path, "sleep", "60"], environment: ["PATH": "/usr/bin:/bin"])
+            "flock", ["--no-fork", path, "sh", "-c", "echo held; kill -STOP $$"],
+            environment: ["PATH": "/usr/bin:/bin"])
     }
 
-    /// Once the process has the device open and locked.
+    /// Once the process has the device open and locked, and its last name.
     func waitUntilHeld() async throws {
-        try await withDeadline("flock to lock the device") { [path] in
-            while true {
-                let descriptor = Glibc.open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
-                let free = flock(descriptor, LOCK_EX | LOCK_NB) == 0
-                close(descriptor)
-                if !free { return }
-                try await Task.sleep(for: .milliseconds(5))
-            }
-        }
+        _ = try await process.output.first(containing: "held")
     }
 
     func end() {

@@ -70,6 +70,7 @@ typedef struct {
 enum { MAXIMUM_DEVICES = 4 };
 static Device devices[MAXIMUM_DEVICES];
 static GMutex lock; /* umockdev's thread and ours */
+static GCond reaped; /* The host has fetched a transfer. */
 static UMockdevTestbed *bed;
 static int last_number, bridge_port, wake[2];
 static long finished; /* transfers */
@@ -305,11 +306,9 @@ static void unplug(Device *device) {
     hang_up(device);
     device->claimed = FALSE;
     /* A kernel keeps what has come back until it is reaped, or until its node is closed. */
-    for (int i = 0; i < 200 && !g_queue_is_empty(&device->done); i++) {
-        g_mutex_unlock(&lock);
-        g_usleep(1000);
-        g_mutex_lock(&lock);
-    }
+    gint64 patience = g_get_monotonic_time() + 5 * G_USEC_PER_SEC;
+    while (!g_queue_is_empty(&device->done))
+        if (!g_cond_wait_until(&reaped, &lock, patience)) break;
     g_mutex_unlock(&lock);
     g_autofree char *path = g_strdup_printf("/sys/devices/usb1/%s", device->port);
     g_autofree char *interface = g_strdup_printf("%s/%s:1.0", path, device->port);
@@ -525,6 +524,7 @@ static gboolean on_ioctl(UMockdevIoctlBase *base, UMockdevIoctlClient *client, g
     case USBDEVFS_REAPURBNDELAY: {
         Urb *urb = g_queue_pop_head(&device->done);
         set_ready(device);
+        g_cond_broadcast(&reaped);
         if (!urb) {
             error = device->present ? EAGAIN : ENODEV;
             break;
