@@ -193,7 +193,7 @@ extension ControlClientError {
     /// Waiting may help: relayd is being restarted.
     fileprivate var mayPass: Bool {
         switch self {
-        case .notRunning, .timedOut: true
+        case .notRunning, .timedOut, .crowded: true
         case .notRelayd, .refused, .notUnderstood: false
         }
     }

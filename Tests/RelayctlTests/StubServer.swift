@@ -28,14 +28,24 @@ final class StubServer: Sendable {
         var template = Array("/tmp/relayctl-test-XXXXXX".utf8CString)
         directory = String(cString: try #require(mkdtemp(&template)))
         path = directory + "/c.sock"
-        channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        channel = try await Self.bootstrap(behaviour).bind(unixDomainSocketPath: path).get()
+    }
+
+    /// Serves a socket that listens already, and takes it over.
+    init(_ behaviour: Behaviour, listening: ListeningSocket) async throws {
+        (path, directory) = (listening.path, listening.directory)
+        channel = try await Self.bootstrap(behaviour)
+            .withBoundSocket(listening.descriptor).get()
+    }
+
+    private static func bootstrap(_ behaviour: Behaviour) -> ServerBootstrap {
+        ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelOption(.autoRead, value: !behaviour.leavesRequestsUnread)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(Answering(behaviour))
                 }
             }
-            .bind(unixDomainSocketPath: path).get()
     }
 
     static func relayd(_ body: String, status: String = "200 OK", version: String = Version.current)

@@ -86,17 +86,10 @@ package struct ControlClient: Sendable {
         let loop = eventLoopGroup.next()
         let answer = loop.makePromise(of: ControlAnswer.self)
         let timeout = timeout
-        ClientBootstrap(group: loop)
-            .connectTimeout(timeout)
-            .channelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHTTPClientHandlers()
-                    try channel.pipeline.syncOperations.addHandler(
-                        ControlExchange(question, timeout: timeout, promise: answer))
-                }
-            }
-            .connect(unixDomainSocketPath: socketPath)
-            .whenFailure { answer.fail($0) }
+        ControlConnection.open(socketPath, on: loop, within: timeout) { pipeline in
+            try pipeline.addHTTPClientHandlers()
+            try pipeline.addHandler(ControlExchange(question, timeout: timeout, promise: answer))
+        }.whenFailure { answer.fail($0) }
         return try await answer.futureResult.get()
     }
 

@@ -7,6 +7,8 @@ package enum ControlClientError: Error, Equatable, CustomStringConvertible {
     /// Nobody answers at any of the places.
     case notRunning([Finding])
     case timedOut(String)
+    /// More clients wait for relayd than the kernel holds, and none was let in, in time.
+    case crowded(String)
     /// Somebody answers, but not relayd.
     case notRelayd(String, String)
     /// relayd said no.
@@ -57,6 +59,11 @@ package enum ControlClientError: Error, Equatable, CustomStringConvertible {
             stopping or stuck, or all of its connections (control.connections) are taken: look at \
             its log (journalctl -u relayd) and at who is connected (ss -xp), or try again
             """
+        case .crowded(let path):
+            """
+            relayd cannot be reached on \(path): more clients wait for it than the system holds, \
+            and none was served in time; look at who connects (ss -xp), or try again
+            """
         case .notRelayd(let path, let found):
             """
             the program that answers on \(path) is not relayd: \(found); check the path given \
@@ -88,7 +95,7 @@ package enum ControlClientError: Error, Equatable, CustomStringConvertible {
     /// What relayctl ends with.
     package var exitStatus: ExitStatus {
         switch self {
-        case .notRunning, .timedOut, .notRelayd, .notUnderstood: .notRunning
+        case .notRunning, .timedOut, .crowded, .notRelayd, .notUnderstood: .notRunning
         case .refused: .refused
         }
     }
@@ -142,7 +149,6 @@ extension ControlClientError.Finding {
                 case EACCES, EPERM: .notPermitted(remedy: SocketPermissions(path).remedy)
                 case let code: .other(String(cString: strerror(code)))
                 }
-            case ChannelError.connectTimeout: .other("nobody took the connection in time")
             default: .other("\(error)")
             }
     }

@@ -25,6 +25,8 @@ extension ControlClient {
             do {
                 try socket.checkDirectoryIsOurs()
                 channel = try await connect(socket.path, asking: path)
+            } catch let error as ControlClientError {
+                throw error
             } catch ChannelError.ioOnClosedChannel {
                 // Closed between being connected and being used.
                 throw ControlClientError(.closedEarly, at: socket.path)
@@ -45,26 +47,22 @@ extension ControlClient {
         _ socketPath: String, asking path: String
     ) async throws -> NIOAsyncChannel<HTTPClientResponsePart, HTTPClientRequestPart> {
         let timeout = timeout
-        return try await ClientBootstrap(group: eventLoopGroup)
-            .connectTimeout(timeout)
-            .channelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHTTPClientHandlers()
-                    try channel.pipeline.syncOperations.addHandler(AnswerDeadline(timeout))
-                }
-            }
-            .connect(unixDomainSocketPath: socketPath)
-            // Not before: an asynchronous channel must not be dropped, as a failed attempt's is.
-            .flatMapThrowing { channel in
-                let wrapped = try NIOAsyncChannel<HTTPClientResponsePart, HTTPClientRequestPart>(
-                    wrappingChannelSynchronously: channel)
-                // In one go: relayd answers the head, and may have closed before an end of its own.
-                // What cannot be written shows in the answer, that there is none.
-                channel.write(HTTPClientRequestPart.head(Self.head(path)), promise: nil)
-                channel.writeAndFlush(HTTPClientRequestPart.end(nil), promise: nil)
-                return wrapped
-            }
-            .get()
+        let loop = eventLoopGroup.next()
+        return try await ControlConnection.open(socketPath, on: loop, within: timeout) { pipeline in
+            try pipeline.addHTTPClientHandlers()
+            try pipeline.addHandler(AnswerDeadline(timeout))
+        }
+        // Not before: an asynchronous channel must not be dropped, as a failed attempt's is.
+        .flatMapThrowing { channel in
+            let wrapped = try NIOAsyncChannel<HTTPClientResponsePart, HTTPClientRequestPart>(
+                wrappingChannelSynchronously: channel)
+            // In one go: relayd answers the head, and may have closed before an end of its own.
+            // What cannot be written shows in the answer, that there is none.
+            channel.write(HTTPClientRequestPart.head(Self.head(path)), promise: nil)
+            channel.writeAndFlush(HTTPClientRequestPart.end(nil), promise: nil)
+            return wrapped
+        }
+        .get()
     }
 
     private static func head(_ path: String) -> HTTPRequestHead {

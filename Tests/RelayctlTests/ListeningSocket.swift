@@ -1,0 +1,52 @@
+import Glibc
+import NIOCore
+import RelayTesting
+import Testing
+
+/// A Unix socket that listens and accepts nobody, in front of which clients stand in line.
+struct ListeningSocket {
+    let path: String
+    let directory: String
+    let descriptor: CInt
+
+    init() throws {
+        var template = Array("/tmp/relayctl-test-XXXXXX".utf8CString)
+        directory = String(cString: try #require(mkdtemp(&template)))
+        path = directory + "/c.sock"
+        descriptor = try Self.unix()
+        let bound = try SocketAddress(unixDomainSocketPath: path).withSockAddr {
+            bind(descriptor, $0, socklen_t($1)) == 0 && listen(descriptor, 1) == 0
+        }
+        try #require(bound)
+    }
+
+    /// Clients that connect and say nothing, as many as the kernel takes.
+    func fill() throws -> [CInt] {
+        let address = try SocketAddress(unixDomainSocketPath: path)
+        var clients: [CInt] = []
+        while true {
+            let client = try Self.unix()
+            if address.withSockAddr({ connect(client, $0, socklen_t($1)) }) == 0 {
+                clients.append(client)
+                continue
+            }
+            let problem = errno
+            close(client)
+            try #require(problem == EAGAIN)
+            return clients
+        }
+    }
+
+    func remove() {
+        close(descriptor)
+        unlink(path)
+        rmdir(directory)
+    }
+
+    private static func unix() throws -> CInt {
+        let kind = CInt(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+        let descriptor = socket(AF_UNIX, kind, 0)
+        try #require(descriptor >= 0)
+        return descriptor
+    }
+}
