@@ -18,7 +18,12 @@ struct SoakTests {
         try await Relayd.run(accessory: "tcp:127.0.0.1:\(soak.accessoryPort)") { relayd in
             let first = try await soak.run(appPort: relayd.port, for: .seconds(2))
             let before = try await descriptors(of: relayd)
-            let rest = try await soak.run(appPort: relayd.port, for: .seconds(6))
+            let rest = try await soak.run(
+                appPort: relayd.port, for: .seconds(6),
+                until: {
+                    $0.lives > Self.apps && $0.replugs > 0 && $0.wholeLives > 0
+                        && min($0.bytesFromApps, $0.bytesToApps) > 1 << 20
+                })
             let after = try await descriptors(of: relayd, expected: before)
 
             for part in [first, rest] {

@@ -81,11 +81,16 @@ package final class Soak: Sendable {
 
     /// Lets the apps live for so long, then say goodbye; returns when the head unit has no session.
     ///
+    /// - Parameter isEnough: Asked once the time is over: a busy machine gets more of it, up to
+    ///   `SoakWorld.patience`, until enough has happened.
     /// - Returns: What happened in this run.
-    package func run(appPort: Int, for duration: TimeAmount) async throws -> SoakTally {
+    package func run(
+        appPort: Int, for duration: TimeAmount,
+        until isEnough: @escaping @Sendable (SoakTally) -> Bool = { _ in true }
+    ) async throws -> SoakTally {
         let world = world
         return try await server.eventLoop.flatSubmit {
-            world.value.run(appPort: appPort, for: duration)
+            world.value.run(appPort: appPort, for: duration, until: isEnough)
         }.get()
     }
 
@@ -113,7 +118,9 @@ final class SoakWorld {
     private var received: [UInt32: UInt32] = [:]
 
     /// Nothing in a soak takes as long, however busy the machine.
-    static let patience: TimeAmount = .seconds(60)
+    static let patience: TimeAmount = FramePeer.patience
+    /// How often it is asked whether enough has happened.
+    private static let lookInterval: TimeAmount = .milliseconds(200)
     /// Of each kind.
     private static let faultExamples = 5
 
@@ -123,16 +130,28 @@ final class SoakWorld {
         apps = (0..<options.apps).map { SoakApp(number: $0, world: self) }
     }
 
-    func run(appPort: Int, for duration: TimeAmount) -> EventLoopFuture<SoakTally> {
+    func run(
+        appPort: Int, for duration: TimeAmount, until isEnough: @escaping (SoakTally) -> Bool
+    ) -> EventLoopFuture<SoakTally> {
         let promise = loop.makePromise(of: SoakTally.self)
         self.appPort = appPort
         (done, isStopping, tally) = (promise, false, SoakTally())
         (sent, received) = ([:], [:])
         running = apps.count
         for app in apps { app.live() }
-        after(duration) { self.isStopping = true }
+        let latest = NIODeadline.now() + duration + Self.patience
+        after(duration) { self.stop(when: isEnough, atTheLatest: latest) }
         planReplug()
         return promise.futureResult
+    }
+
+    private func stop(when isEnough: @escaping (SoakTally) -> Bool, atTheLatest latest: NIODeadline)
+    {
+        guard !isEnough(tally), NIODeadline.now() < latest else {
+            isStopping = true
+            return
+        }
+        after(Self.lookInterval) { self.stop(when: isEnough, atTheLatest: latest) }
     }
 
     func after(_ delay: TimeAmount, _ action: @escaping () -> Void) {
