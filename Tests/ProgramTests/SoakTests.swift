@@ -27,15 +27,7 @@ struct SoakTests {
             let after = try await descriptors(of: relayd, expected: before)
 
             for part in [first, rest] {
-                let others = part.faults.filter { $0.key != .closedByRelay }
-                #expect(others == [:], "\(part.faultExamples)")
-                let closed = part.faultExamples.filter { $0.contains("closed by the relay") }
-                #expect(closed.allSatisfy { $0.hasSuffix(": starting") }, "\(closed)")
-                #expect(part.faults[.closedByRelay, default: 0] <= 1, "\(closed)")
-                // Seen once in six runs of all tests, of one app that was starting.
-                withKnownIssue("relayd closes an app, and why is not known", isIntermittent: true) {
-                    #expect(part.faults[.closedByRelay] == nil, "\(part.faultExamples)")
-                }
+                #expect(part.faults == [:], "\(part.faultExamples)")
             }
             // A soak in which nothing happens would find nothing.
             #expect(rest.lives > Self.apps)

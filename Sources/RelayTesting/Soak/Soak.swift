@@ -108,6 +108,8 @@ final class SoakWorld {
     private(set) var appPort = 0
     /// Counts the links: an app that outlives one may be closed.
     var links = 0
+    /// Not since the head unit has hung up, until it is called again.
+    var isPlugged = false
     weak var headUnit: SoakHeadUnit?
     private var running = 0
     private var apps: [SoakApp] = []

@@ -82,6 +82,9 @@ final class SoakLife: ChannelInboundHandler {
     var whenOver: (() -> Void)?
     private let world: SoakWorld
     private let bornOn: Int
+    /// Nothing was plugged in when it was born. The relay may not have noticed, and closes it with the
+    /// others when it does: before it is granted a session, because nobody is there to grant one.
+    private let wasBornUnplugged: Bool
     private var random: SeededGenerator
     private let ending: SoakEnding
     private var phase = Phase.starting
@@ -94,7 +97,9 @@ final class SoakLife: ChannelInboundHandler {
     init(_ number: UInt32, world: SoakWorld, seed: UInt64) {
         self.number = number
         self.world = world
-        bornOn = world.links
+        wasBornUnplugged = !world.isPlugged
+        // Then it lives on the next link.
+        bornOn = world.links + (wasBornUnplugged ? 1 : 0)
         random = SeededGenerator(seed: seed)
         ending = SoakEnding.allCases.randomElement(using: &random) ?? .goodbye
         phase = .starting
@@ -102,7 +107,10 @@ final class SoakLife: ChannelInboundHandler {
         sink = SoakSink(life: number)
     }
 
-    private var linkWasReplaced: Bool { world.links != bornOn }
+    private var linkWasReplaced: Bool {
+        if wasBornUnplugged, case .starting = phase { return true }
+        return world.links != bornOn
+    }
 
     func channelActive(context: ChannelHandlerContext) {
         self.context = context
@@ -121,7 +129,7 @@ final class SoakLife: ChannelInboundHandler {
         if case .leaving = phase {
             name = ending.rawValue
         } else if linkWasReplaced {
-            name = "link lost"
+            name = wasBornUnplugged ? "no link" : "link lost"
         } else {
             name = SoakFault.closedByRelay.rawValue
             world.fault(

@@ -31,6 +31,7 @@ final class SoakHeadUnit: ChannelInboundHandler {
     init(world: SoakWorld) {
         self.world = world
         world.links += 1
+        world.isPlugged = true
         random = SeededGenerator(seed: world.options.seed &+ UInt64(world.links) &* 0x1_0000)
     }
 
@@ -62,6 +63,7 @@ final class SoakHeadUnit: ChannelInboundHandler {
         }
         sessions = [:]
         world.links += 1
+        world.isPlugged = false
         context.close(promise: nil)
     }
 
