@@ -41,6 +41,21 @@ package struct HalfMessages {
         package var correlationID: Int32?
         /// As far as its RPC header tells.
         var isRequest = true
+        /// A frame came so late that the head unit may have given the message up. sdl_core looks for
+        /// such messages when it gets a frame, and first appends that: so a message goes on if nothing
+        /// else has come meanwhile, on any session; else it is refused, and the rest thrown away.
+        var isLate = false
+        /// Of a late one: the app has said all of it, and the answer has not come.
+        var isSaid = false
+    }
+
+    /// What is to be done because of a frame that is about to be written.
+    package enum Remark: Hashable, Sendable {
+        /// The message has to be ended before: the frame begins another with the same message ID, or
+        /// one more than a session may have.
+        case endBefore(Half)
+        /// The frame goes on with a message that the head unit may have given up.
+        case late(Half)
     }
 
     private var open: [Half] = []
@@ -59,6 +74,24 @@ package struct HalfMessages {
         open.isEmpty ? [] : open.filter { $0.session == session }
     }
 
+    /// The head unit has answered a message that came too late, if the frame is such an answer.
+    mutating func noteAnswer(_ frame: Frame) {
+        guard let index = open.firstIndex(where: { $0.isRefused(by: frame) }) else { return }
+        open.remove(at: index)
+    }
+
+    /// A message that came too late has not been answered.
+    func awaitsAnswer(_ session: UInt8) -> Bool {
+        open.contains { $0.session == session && $0.isLate }
+    }
+
+    /// What of a session the app has said too late. Nothing needs to end it; its answer is still due.
+    mutating func takeSaid(of session: UInt8) -> [Half] {
+        let said = unfinished(of: session).filter(\.isSaid)
+        if !said.isEmpty { open.removeAll { $0.session == session && $0.isSaid } }
+        return said
+    }
+
     /// Nothing ends a message of TLS records.
     mutating func removeEncrypted(of session: UInt8) {
         open.removeAll { $0.session == session && $0.isEncrypted }
@@ -72,31 +105,31 @@ package struct HalfMessages {
 
     /// Notes a first or consecutive frame that is about to be written.
     ///
-    /// - Returns: A message that has to be ended before: this frame begins another with the same
-    ///   message ID, or one more than a session may have.
-    package mutating func willWrite(_ frame: Frame, at now: NIODeadline) -> Half? {
+    /// - Returns: What has to be done because of it.
+    package mutating func willWrite(_ frame: Frame, at now: NIODeadline) -> Remark? {
         switch frame.type {
-        case .first: begin(frame, at: now)
-        case .consecutive: advance(frame, at: now)
+        case .first: begin(frame, at: now).map { .endBefore($0) }
+        case .consecutive: advance(frame, at: now).map { .late($0) }
         case .single, .control: nil
         }
     }
 
     /// The head unit's own end of a message whose next frame does not come (sdl_core:
-    /// ExpectedConsecutiveFramesTimeout). It answers the app then.
-    private static let lifetime = TimeAmount.seconds(10)
+    /// ExpectedConsecutiveFramesTimeout). It answers the app then, or when the next frame comes.
+    static let lifetime = TimeAmount.seconds(10)
 
     private mutating func begin(_ frame: Frame, at now: NIODeadline) -> Half? {
         let session = frame.sessionID
         var displaced: Half?
         if let index = index(of: frame) {
             let former = open.remove(at: index)
-            if now - former.movedAt < Self.lifetime { displaced = former }
+            if !former.isSaid, now - former.movedAt < Self.lifetime { displaced = former }
         } else if open.count >= Self.limitPerSession,
             count(of: session) >= Self.limitPerSession,
             let oldest = open.firstIndex(where: { $0.session == session })
         {
-            displaced = open.remove(at: oldest)
+            let former = open.remove(at: oldest)
+            if !former.isSaid { displaced = former }
         }
         guard let announced = Announcement(frame) else { return displaced }
         latest = open.count
@@ -108,16 +141,24 @@ package struct HalfMessages {
         return displaced
     }
 
+    /// - Returns: The message when this is its first frame that comes too late.
     private mutating func advance(_ frame: Frame, at now: NIODeadline) -> Half? {
         guard let index = index(of: frame) else { return nil }
         let info = frame.info
+        let isNews = !open[index].isLate && now - open[index].movedAt >= Self.lifetime
+        if isNews { open[index].isLate = true }
+        let late = isNews ? open[index] : nil
         guard info != 0 else {
-            open.remove(at: index)
-            return nil
+            if open[index].isLate, open[index].isToldByAnswer {
+                open[index].isSaid = true
+            } else {
+                open.remove(at: index)
+            }
+            return late
         }
         // sdl_core drops a frame that is out of order, and does not append one that is too long.
         let expected = open[index].lastInfo == .max ? 1 : open[index].lastInfo + 1
-        guard info == expected else { return nil }
+        guard info == expected else { return late }
         if open[index].frames == 0 { open[index].read(frame) }
         if frame.isEncrypted { open[index].isEncrypted = true }
         open[index].lastInfo = info
@@ -125,7 +166,7 @@ package struct HalfMessages {
         open[index].frames &+= 1
         let bytes = open[index].bytes &+ UInt64(frame.payloadBytes)
         if bytes <= UInt64(open[index].announcedBytes) { open[index].bytes = bytes }
-        return nil
+        return late
     }
 
     private mutating func index(of frame: Frame) -> Int? {
@@ -170,6 +211,18 @@ extension HalfMessages.Half {
     /// measured what a head unit makes of its end: so the session is kept for as long as an answer may
     /// take, and all that comes in it meanwhile is swallowed.
     package var isAnswered: Bool { isAwaited && version > 1 }
+
+    /// Whether the head unit's own refusal of it can be told from others.
+    fileprivate var isToldByAnswer: Bool { isAnswered && correlationID != nil }
+
+    /// Of a message that came too late.
+    fileprivate func isRefused(by frame: Frame) -> Bool {
+        guard isLate, frame.sessionID == session, frame.type == .single, !frame.isEncrypted,
+            let header = RPCHeader(frame.payload)
+        else { return false }
+        return header.type == .response && header.correlationID == correlationID
+            && header.functionID == functionID
+    }
 
     /// The last frame that ends the message and makes the head unit throw it away: as a message that
     /// is incomplete, or, when it has only the first frame, as an unknown request.

@@ -20,13 +20,13 @@ package enum RelayNotice: Hashable, Sendable {
     case paced(framesPerSecond: Int)
     /// Bytes that are no frames.
     case garbage(GarbageNotice)
-    /// An app left a message half sent, and relayd ended it in its place.
+    /// An app left a message half sent, and relayd ended it in its place; or it paused for too long.
     case messageEnded(EndedMessage)
     /// An app did not answer the head unit's heartbeat for so many seconds; relayd did.
     case heartbeatAnswered(seconds: Double)
 }
 
-/// A message that relayd ended in the place of its app.
+/// A message that relayd ended in the place of its app, or that its app finished too late.
 package struct EndedMessage: Hashable, Sendable {
     package enum Cause: Hashable, Sendable {
         /// The app left.
@@ -39,6 +39,8 @@ package struct EndedMessage: Hashable, Sendable {
         case dropped
         /// The app left, and what it sent was encrypted: nothing ends such a message.
         case encrypted
+        /// The app went on with it when the head unit may have given it up.
+        case paused
     }
 
     package var cause: Cause
@@ -100,6 +102,9 @@ package struct EndedMessage: Hashable, Sendable {
         case .encrypted:
             "left in the middle of \(message), which is encrypted; relayd keeps its session number "
                 + "until the head unit has forgotten it"
+        case .paused:
+            "paused for \(HalfMessages.lifetime.seconds) s or more in the middle of \(message); "
+                + "sdl_core refuses such a message, unless no app has sent anything meanwhile"
         }
     }
 }

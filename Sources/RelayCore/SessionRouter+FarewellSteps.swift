@@ -23,6 +23,8 @@ extension SessionRouter {
         guard let farewell = farewells[session] else { return }
         if farewell.answersDue > 0 {
             farewells[session]?.step = .endingMessages
+            // Only answers to what the app has said itself are due.
+            if halves.count(of: session) == 0 { startPatience(of: session) }
         } else {
             unregister(session)
         }

@@ -35,6 +35,7 @@ extension SessionRouter {
             answered(request)
             return .drop(.farewell(session))
         }
+        halves.noteAnswer(frame)
         if let correlationID = routes[session].ownUnregister,
             frame.answersUnregister(correlationID)
         {
@@ -49,6 +50,7 @@ extension SessionRouter {
             routes[session].formerEnd = nil
             routes[session].isWatched =
                 ownRequests.owes(session) || routes[session].ownUnregister != nil
+                || halves.awaitsAnswer(session)
             return nil
         }
         if routes[session].phase == .free { return .drop(.lateWords(session)) }

@@ -8,6 +8,10 @@ extension SessionRouter {
     mutating func endHalfMessages(of session: UInt8) {
         let cause: EndedMessage.Cause = routes[session].phase == .ending ? .ended : .left
         let app = farewells[session]?.app
+        for said in halves.takeSaid(of: session) {
+            expectAnswer(to: said)
+            farewells[session]?.answersDue += 1
+        }
         for half in halves.unfinished(of: session) {
             guard !half.isEncrypted else {
                 // A plain last frame is no part of a message of TLS records; nobody has shown what
@@ -32,16 +36,18 @@ extension SessionRouter {
     }
 
     mutating func endFrame(of half: HalfMessages.Half) -> Frame {
-        let frame = half.ending(correlationID: Self.messageEndCorrelationID)
-        if half.isAnswered {
-            let request = OwnRequests.Request(
-                session: half.session, kind: .messageEnd(functionID: half.functionID),
-                correlationID: half.correlationID ?? Self.messageEndCorrelationID,
-                expectedUntil: now + OwnRequests.endPatience)
-            ownRequests.add(request)
-            routes[half.session].isWatched = true
-        }
-        return frame
+        if half.isAnswered { expectAnswer(to: half) }
+        return half.ending(correlationID: Self.messageEndCorrelationID)
+    }
+
+    /// What the head unit says to it reaches nobody.
+    private mutating func expectAnswer(to half: HalfMessages.Half) {
+        let request = OwnRequests.Request(
+            session: half.session, kind: .messageEnd(functionID: half.functionID),
+            correlationID: half.correlationID ?? Self.messageEndCorrelationID,
+            expectedUntil: now + OwnRequests.endPatience)
+        ownRequests.add(request)
+        routes[half.session].isWatched = true
     }
 
     mutating func tell(_ half: HalfMessages.Half, of app: App?, cause: EndedMessage.Cause) {
@@ -61,6 +67,7 @@ extension SessionRouter {
         noteStrayEnd(of: session)
         release(session)
         halves.removeEncrypted(of: session)
+        for said in halves.takeSaid(of: session) { expectAnswer(to: said) }
         for half in halves.unfinished(of: session) {
             say(endOf: half, of: former, cause: .dropped)
         }
@@ -79,9 +86,16 @@ extension SessionRouter {
 
     @inline(never)
     private mutating func noteHalf(_ frame: Frame, at now: NIODeadline) -> Frame? {
-        guard let half = halves.willWrite(frame, at: now) else { return nil }
+        guard let remark = halves.willWrite(frame, at: now) else { return nil }
         self.now = now
-        tell(half, of: routes[half.session].owner, cause: .restarted)
-        return endFrame(of: half)
+        switch remark {
+        case .endBefore(let half):
+            tell(half, of: routes[half.session].owner, cause: .restarted)
+            return endFrame(of: half)
+        case .late(let half):
+            tell(half, of: routes[half.session].owner, cause: .paused)
+            routes[half.session].isWatched = true
+            return nil
+        }
     }
 }

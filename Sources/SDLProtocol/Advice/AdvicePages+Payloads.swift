@@ -94,7 +94,7 @@ extension AdvicePage {
         cause: """
             An earlier run of this app ended before it had sent the last frame of a message, for \
             instance of a PutFile. Or the app ended its session, or began another message with the \
-            same message ID, in the middle of one.
+            same message ID, in the middle of one, or paused in it for 10 s or more.
             """,
         remedy: """
             Upload again what was being sent, and see why the message was not finished.

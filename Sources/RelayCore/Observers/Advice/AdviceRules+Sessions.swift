@@ -353,10 +353,12 @@ extension AdviceRules {
         // Of an app that has left, the next run is told.
         case .messageEnded(let message):
             guard isApp, message.cause != .left, message.cause != .encrypted else { return }
-            advise(
-                .leftInMessage, entry, cause: "\(message.cause)", text,
-                remedy: "finish each message before the session or the message ID is used for "
-                    + "something else, and send this one again")
+            let remedy =
+                message.cause == .paused
+                ? "send the frames of a message without a pause, and send this one again"
+                : "finish each message before the session or the message ID is used for "
+                    + "something else, and send this one again"
+            advise(.leftInMessage, entry, cause: "\(message.cause)", text, remedy: remedy)
         case .heartbeatAnswered: advise(.heartbeatsAnswered, entry, text)
         case .garbage(let garbage):
             guard isApp else {

@@ -1,0 +1,130 @@
+// What becomes of a message whose app pauses for longer than the head unit keeps its half.
+
+import NIOCore
+import RelayTesting
+import SDLProtocol
+import Testing
+
+@testable import RelayCore
+
+@Suite(
+    "A message that pauses for too long is refused by the head unit, and its refusal is its app's")
+struct LateMessagesTests {
+    private typealias Bench = RouterBench
+
+    /// What sdl_core says to a message that it has given up.
+    private func refusal(session: UInt8 = 1) -> Frame {
+        .rpc(
+            session: session, .response, .putFile, correlation: 7,
+            json: #"{"success":false,"resultCode":"INVALID_DATA"}"#)
+    }
+
+    /// An app that goes on with a message of three frames after a pause, and says all of it.
+    private func late(after pause: TimeAmount) -> Bench {
+        let bench = Bench()
+        bench.open("music", session: 1)
+        let frames = bench.begin("music", session: 1, frames: 1)
+        bench.pass(pause)
+        for frame in frames.dropFirst(2) { _ = bench.app("music", says: frame) }
+        #expect(bench.heard() == Array(frames.dropFirst(2)))
+        return bench
+    }
+
+    private func told(_ bench: Bench) -> [String] {
+        bench.events.compactMap {
+            guard case .messageEnded(_, let message) = $0 else { return nil }
+            return RelayNotice.messageEnded(message).description
+        }
+    }
+
+    @Test("its developer is told once; its refusal reaches it, and it leaves as ever")
+    func refused() {
+        let bench = late(after: .seconds(10))
+        #expect(
+            told(bench) == [
+                "paused for 10 s or more in the middle of PutFile #7 (1 of 3 frames); sdl_core "
+                    + "refuses such a message, unless no app has sent anything meanwhile"
+            ])
+        #expect(bench.accessory(says: refusal()) == .toApp("music"))
+        bench.router.disconnect("music", at: bench.now)
+        #expect(bench.heard().map(\.controlType) == [.endService])
+    }
+
+    @Test(
+        "an app that leaves before the refusal: it is waited for, and does not reach the next app")
+    func leaves() {
+        let bench = late(after: .seconds(10))
+        bench.router.disconnect("music", at: bench.now)
+        #expect(bench.heard() == [])
+        #expect(
+            bench.router.nextDeadline == bench.now + bench.router.configuration.messageEndTimeout)
+        #expect(bench.accessory(says: refusal()) == .drop(.farewell(1)))
+        #expect(bench.heard().map(\.controlType) == [.endService])
+    }
+
+    @Test("no refusal comes: the goodbye goes on after a moment, and what comes late is swallowed")
+    func unanswered() {
+        let bench = late(after: .seconds(10))
+        bench.router.disconnect("music", at: bench.now)
+        #expect(bench.heard() == [])
+        bench.pass(bench.router.configuration.messageEndTimeout)
+        #expect(bench.heard().map(\.controlType) == [.endService])
+        _ = bench.accessory(says: .control(.endServiceACK, session: 1))
+        bench.open("maps", session: 1)
+        #expect(bench.accessory(says: refusal()) == .drop(.farewell(1)))
+        #expect(bench.accessory(says: refusal()) == .toApp("maps"), "one was due")
+    }
+
+    @Test("the number is granted again without an end: the refusal does not reach the next app")
+    func takenOver() {
+        let bench = late(after: .seconds(10))
+        bench.open("maps", session: 1)
+        #expect(bench.heard() == [])
+        #expect(bench.accessory(says: refusal()) == .drop(.farewell(1)))
+    }
+
+    @Test("a shorter pause is nobody's business")
+    func inTime() {
+        let bench = late(after: .milliseconds(9999))
+        #expect(told(bench) == [])
+        bench.router.disconnect("music", at: bench.now)
+        #expect(bench.heard().map(\.controlType) == [.endService])
+    }
+
+    @Test("one that pauses and then stops is ended as any other")
+    func stops() {
+        let bench = Bench()
+        bench.open("music", session: 1)
+        let frames = bench.begin("music", session: 1, frames: 1)
+        bench.pass(.seconds(11))
+        _ = bench.app("music", says: frames[2])
+        _ = bench.heard()
+        bench.router.disconnect("music", at: bench.now)
+        #expect(bench.heard().map(\.type) == [.consecutive])
+        #expect(bench.accessory(says: refusal()) == .drop(.farewell(1)))
+        #expect(bench.heard().map(\.controlType) == [.endService])
+    }
+
+    @Test("one that goes on after its first frame is known by what comes late")
+    func afterFirstFrame() {
+        let bench = Bench()
+        bench.open("music", session: 1)
+        let frames = bench.begin("music", session: 1, frames: 0)
+        bench.pass(.seconds(18))
+        _ = bench.app("music", says: frames[1])
+        _ = bench.heard()
+        _ = bench.accessory(says: .control(.endService, session: 1))
+        bench.open("maps", session: 1)
+        #expect(bench.accessory(says: refusal()) == .drop(.farewell(1)))
+    }
+
+    @Test("the next message may have the same message ID")
+    func sameMessageID() {
+        let bench = late(after: .seconds(12))
+        let next = Frame.putFile(session: 1, correlation: 8, frames: 3)
+        for frame in next { _ = bench.app("music", says: frame) }
+        #expect(bench.heard() == next)
+        bench.router.disconnect("music", at: bench.now)
+        #expect(bench.heard().map(\.controlType) == [.endService])
+    }
+}
