@@ -51,8 +51,6 @@ struct LinkPacer {
     static let stepSampleTime: TimeAmount = .milliseconds(500)
     /// The same while nothing goes.
     static let standstillTime: TimeAmount = .seconds(1)
-    /// A link of which nothing went for so long stood still, and was not just not looked at.
-    static let leastStandstill: TimeAmount = .milliseconds(100)
     /// No link is faster, and a rate that only ever grew would take long to come down again: from
     /// here to 1 MB/s it is twelve samples.
     static let mostRate: Double = 4e9
@@ -92,10 +90,6 @@ struct LinkPacer {
 
     /// Bytes on their way, at most: what waited at the last look and what was written since.
     var inFlight: Int { waiting + written }
-
-    /// How long nothing had gone before the latest look found that something has; only what is more
-    /// than the time between two looks.
-    private(set) var stoodFor = TimeAmount.zero
 
     /// Bytes that may be on their way.
     private(set) var limit = LinkPacer.firstBytes
@@ -154,16 +148,12 @@ struct LinkPacer {
         waiting = left
         written = 0
         prove(drained, isDry: isDry, isFull: isFull, at: now)
-        stoodFor = .zero
         guard var current = sample else {
             rate = rate.map { max($0, proof?.rate ?? 0) }
             return
         }
         current.bytes += drained
-        if drained > 0 {
-            if now - goneAt >= Self.leastStandstill { stoodFor = now - goneAt }
-            goneAt = now
-        }
+        if drained > 0 { goneAt = now }
         standstill = now - goneAt
         if isDry { current.ranDry = true } else { current.hadToWait = true }
         sample = current

@@ -10,10 +10,46 @@ struct SessionRates {
     /// The link has stood still for so long in all. What was written before arrives with what is
     /// written afterwards, so that time does not count.
     private var stoodFor = TimeAmount.zero
+    /// Counts the moments at which the kernel was seen to have taken all that was written.
+    private var batch: UInt64 = 0
+    /// The link takes no more; from then on.
+    private var fullSince: NIODeadline?
 
     /// Nothing of what had been written went on for some time.
     mutating func linkStood(for time: TimeAmount) {
         stoodFor = stoodFor + time
+    }
+
+    /// The kernel has not taken all that was written.
+    mutating func linkIsFull(at now: NIODeadline) {
+        if fullSince == nil { fullSince = now }
+    }
+
+    /// The kernel has taken all that was written. If that took long, frames that waited for it count
+    /// as of now: no sooner are they on their way.
+    ///
+    /// - Returns: Sessions that have therefore sent all they may for now.
+    @inline(__always)
+    mutating func linkTookAll(limit: Int, at now: NIODeadline) -> [UInt8] {
+        defer { batch &+= 1 }
+        guard let since = fullSince else { return [] }
+        fullSince = nil
+        return RateGuard.isSameSlot(since, now) ? [] : countAgain(limit: limit, at: now)
+    }
+
+    /// They count twice for a moment, as of their writing and as of now.
+    @inline(never)
+    private mutating func countAgain(limit: Int, at now: NIODeadline) -> [UInt8] {
+        guard limit > 0 else { return [] }
+        return (UInt8.min...UInt8.max).filter {
+            guards[Int($0)]?.countAgain(batch, at: now - stoodFor) ?? false
+        }
+    }
+
+    /// The link is gone, and another one takes frames from the beginning.
+    mutating func linkClosed() {
+        fullSince = nil
+        batch &+= 1
     }
 
     /// Whether the session has sent all it may for now.
@@ -27,7 +63,7 @@ struct SessionRates {
         guard limit > 0 else { return false }
         let index = Int(session)
         if guards[index]?.limit != limit { guards[index] = RateGuard(limit: limit) }
-        return guards[index]?.count(at: now - stoodFor) ?? false
+        return guards[index]?.count(at: now - stoodFor, batch: batch) ?? false
     }
 }
 
@@ -43,6 +79,8 @@ struct RateGuard {
     private var slots = [Int](repeating: 0, count: RateGuard.slotCount)
     private var sum = 0
     private var current: Int64 = 0
+    /// Frames that were counted in the latest batch.
+    private var latest = (batch: UInt64.max, frames: 0)
 
     /// - Parameter limit: Frames in any second; 0 allows all.
     init(limit: Int) {
@@ -57,18 +95,37 @@ struct RateGuard {
     }
 
     mutating func isFull(at now: NIODeadline) -> Bool {
-        guard limit > 0 else { return false }
+        guard limit > 0, sum >= limit else { return false }
         advance(to: now)
         return sum >= limit
     }
 
     /// Counts one more frame, also beyond the limit; true when the limit is reached.
-    mutating func count(at now: NIODeadline) -> Bool {
+    ///
+    /// - Parameter batch: Names the frames that may have to be counted again together.
+    mutating func count(at now: NIODeadline, batch: UInt64 = 0) -> Bool {
+        if latest.batch != batch { latest = (batch, 0) }
+        latest.frames += 1
+        return count(1, at: now)
+    }
+
+    /// Counts the frames of a batch once more; true when there were some and the limit is reached.
+    mutating func countAgain(_ batch: UInt64, at now: NIODeadline) -> Bool {
+        guard latest.batch == batch, latest.frames > 0 else { return false }
+        return count(latest.frames, at: now)
+    }
+
+    private mutating func count(_ frames: Int, at now: NIODeadline) -> Bool {
         guard limit > 0 else { return false }
         advance(to: now)
-        slots[Int(current) % Self.slotCount] += 1
-        sum += 1
+        slots[Int(current) % Self.slotCount] += frames
+        sum += frames
         return sum >= limit
+    }
+
+    /// Nobody looks between the two.
+    static func isSameSlot(_ one: NIODeadline, _ other: NIODeadline) -> Bool {
+        nextSlot(after: one) == nextSlot(after: other)
     }
 
     /// When to ask again after a refusal.

@@ -204,6 +204,8 @@ extension Switchboard {
     func allows(_ frame: Frame, of app: AppHandler, or own: inout RateGuard) -> Bool {
         let session = frame.sessionID
         guard router.isOpen(session, of: app) else { return own.allow(at: now) }
+        // What is known of the link is known where held sessions are looked at.
+        if !heldSessions.isEmpty, heldSessions.contains(session) { return false }
         return !rates.isFull(session, limit: configuration.framesPerSecond, at: now)
     }
 

@@ -11,7 +11,7 @@ extension Switchboard {
         guard let linkHandler else { return }
         let bytes = frame.wire.readableBytes
         if !isLinkUnflushed {
-            isLinkFull = !linkHandler.isWritable
+            noteWhetherFull(linkHandler)
             if pacer.isLookWelcome, !isLinkFull { look() }
         }
         if !scheduler.hasReady, !isLinkFull, mayGo(frame, from: origin),
@@ -29,6 +29,7 @@ extension Switchboard {
             pacer.held(at: now)
             watchLink()
             scheduleLook()
+            lookForStandstill()
         }
         guard let app = origin.app else { return }
         app.linkQueuedBytes += bytes
@@ -70,7 +71,21 @@ extension Switchboard {
         guard isLinkUnflushed, let linkHandler else { return }
         isLinkUnflushed = false
         linkHandler.flush()
+        noteWhetherFull(linkHandler)
+    }
+
+    /// Frames count for their session when the kernel has taken them.
+    @inline(__always)
+    private func noteWhetherFull(_ linkHandler: LinkHandler) {
         isLinkFull = !linkHandler.isWritable
+        if isLinkFull { rates.linkIsFull(at: now) } else { linkTookAll() }
+    }
+
+    @inline(__always)
+    private func linkTookAll() {
+        for session in rates.linkTookAll(limit: configuration.framesPerSecond, at: loop.now) {
+            hold(session)
+        }
     }
 
     // MARK: - Looking
@@ -87,7 +102,6 @@ extension Switchboard {
     private func look(wasFull: Bool = false) {
         guard let linkHandler else { return }
         pacer.looked(waiting: linkHandler.bytesInKernel, isFull: wasFull, at: loop.now)
-        if pacer.stoodFor > .zero { rates.linkStood(for: pacer.stoodFor) }
     }
 
     /// A timer runs only while frames wait for bytes in the kernel.
@@ -106,6 +120,7 @@ extension Switchboard {
     /// The kernel has taken what was flushed.
     func linkDrained() {
         isLinkFull = false
+        linkTookAll()
         guard !isDraining, scheduler.hasReady else { return }
         look(wasFull: true)
         drainLink(mayLook: true)
@@ -223,6 +238,8 @@ extension Switchboard {
         linkLook?.cancel()
         linkLook = nil
         heldSessions = SessionSet()
+        heldLook = nil
+        rates.linkClosed()
         isLinkFull = false
         isLinkUnflushed = false
         pacer = LinkPacer()

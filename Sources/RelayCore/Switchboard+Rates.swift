@@ -26,13 +26,15 @@ extension Switchboard {
     }
 
     @inline(never)
-    private func hold(_ session: UInt8) {
+    func hold(_ session: UInt8) {
+        guard !heldSessions.contains(session) else { return }
         heldSessions.insert(session)
         scheduler.hold(session)
-        lookAtHeldSessionsLater()
+        lookForStandstill()
     }
 
-    private func lookAtHeldSessionsLater() {
+    /// While sessions are held or frames wait, the link is looked at in every slot of the rates.
+    func lookForStandstill() {
         guard holdEnd == nil else { return }
         if heldLook == nil { noticeStandstill() }
         holdEnd = loop.assumeIsolated().scheduleTask(deadline: RateGuard.nextSlot(after: now)) {
@@ -44,27 +46,23 @@ extension Switchboard {
     private func lookAtHeldSessions() {
         beginRead()
         noticeStandstill()
-        // How long it stands still is known when it goes on.
-        guard !isLinkFull else {
-            lookAtHeldSessionsLater()
-            return endRead()
-        }
         let limit = configuration.framesPerSecond
-        for session in UInt8.min...UInt8.max where heldSessions.contains(session) {
-            guard !rates.isFull(session, limit: limit, at: now) else { continue }
-            heldSessions.remove(session)
-            scheduler.release(session)
+        if !heldSessions.isEmpty {
+            for session in UInt8.min...UInt8.max where heldSessions.contains(session) {
+                guard !rates.isFull(session, limit: limit, at: now) else { continue }
+                heldSessions.remove(session)
+                scheduler.release(session)
+            }
         }
-        if heldSessions.isEmpty { heldLook = nil } else { lookAtHeldSessionsLater() }
+        if heldSessions.isEmpty, !scheduler.hasReady { heldLook = nil } else { lookForStandstill() }
         drainLink(mayLook: true)
         endRead()
     }
 
-    /// While frames wait for the link itself, the pacer notices.
     private func noticeStandstill() {
         let inFlight = linkBytesInFlight
         let left = link.counters.bytesOut &- UInt64(clamping: inFlight)
-        let isStill = inFlight > 0 && left == heldLook?.left && !scheduler.hasReady
+        let isStill = inFlight > 0 && left == heldLook?.left
         // It may have gone on at any moment since the last look.
         if let last = heldLook, isStill || last.isStill { rates.linkStood(for: now - last.at) }
         heldLook = (now, left, isStill)

@@ -47,6 +47,110 @@ struct BurstTests {
         }
     }
 
+    /// A link that takes what is written to it and lets nothing go on while it stands still; and the
+    /// times at which frames arrived.
+    private final class Gate: ChannelOutboundHandler {
+        typealias OutboundIn = ByteBuffer
+
+        let hub: EmbeddedHub
+        private(set) var arrived: [(frame: Frame, at: NIODeadline)] = []
+        private var isStill = false
+        private var context: ChannelHandlerContext?
+
+        init(limit: Int) throws {
+            hub = try EmbeddedHub { $0.framesPerSecond = limit }
+            try hub.link.pipeline.syncOperations.addHandler(self, position: .first)
+        }
+
+        func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+
+        func flush(context: ChannelHandlerContext) {
+            guard !isStill else {
+                hub.link.isWritable = false
+                return
+            }
+            context.flush()
+        }
+
+        func stands(_ isStill: Bool) {
+            self.isStill = isStill
+            guard !isStill, !hub.link.isWritable else { return }
+            context?.flush()
+            hub.link.isWritable = true
+            hub.link.pipeline.fireChannelWritabilityChanged()
+        }
+
+        func pass(_ milliseconds: Int, each step: (Int) throws -> Void = { _ in }) throws {
+            for millisecond in 0..<milliseconds {
+                try step(millisecond)
+                hub.loop.advanceTime(by: .milliseconds(1))
+                while let frame = try hub.link.hears() { arrived.append((frame, hub.loop.now)) }
+            }
+        }
+
+        /// The most frames of a session that arrived within any one second.
+        func most(of session: UInt8) -> Int {
+            let times = arrived.filter { $0.frame.sessionID == session }.map(\.at)
+            var (first, most) = (0, 0)
+            for last in times.indices {
+                while times[first] + .seconds(1) <= times[last] { first += 1 }
+                most = max(most, last - first + 1)
+            }
+            return most
+        }
+    }
+
+    private func says(_ messages: ClosedRange<UInt32>, in session: UInt8) -> ByteBuffer {
+        messages.reduce(into: ByteBuffer()) {
+            $0.writeImmutableBuffer(Frame.rpc(session: session, message: $1).wire)
+        }
+    }
+
+    @Test(
+        "what was written before a standstill counts as of its end, whoever else has to wait",
+        arguments: [true, false], [130, 1900, 3000])
+    func writtenBefore(others: Bool, standstill: Int) throws {
+        let gate = try Gate(limit: 100)
+        let hasty = try gate.hub.app(session: 1)
+        let other = try gate.hub.app(session: 2)
+        try gate.pass(131)
+        gate.stands(true)
+        try hasty.writeInbound(says(1...150, in: 1))
+        if others { try other.says(.rpc(session: 2)) }
+        try gate.pass(standstill)
+        #expect(gate.arrived.isEmpty)
+        gate.stands(false)
+        try gate.pass(3000)
+        #expect(gate.arrived.count { $0.frame.sessionID == 1 } == 150)
+        #expect(gate.arrived.count { $0.frame.sessionID == 2 } == (others ? 1 : 0))
+        #expect(gate.most(of: 1) <= 100)
+        #expect(gate.hub.switchboard.holdEnd == nil)
+    }
+
+    @Test("a link that is slow stands still for nobody: a session may send what it may")
+    func slow() throws {
+        let gate = try Gate(limit: 20)
+        let quiet = try gate.hub.app(session: 1)
+        let busy = try gate.hub.app(session: 2)
+        var said: UInt32 = 0
+        // The link takes what it has been given within 360 ms, and at no moment all there is.
+        try gate.pass(36_000) { millisecond in
+            if millisecond % 360 == 0 {
+                gate.stands(false)
+                gate.stands(true)
+            }
+            if millisecond % 90 == 0 {
+                try busy.says(.data(session: 2, message: UInt32(millisecond + 1), bytes: 1000))
+            }
+            if millisecond % 500 == 0 {
+                said += 1
+                try quiet.says(.rpc(session: 1, message: said))
+            }
+        }
+        let arrived = gate.arrived.count { $0.frame.sessionID == 1 }
+        #expect(arrived >= said - 2, "of \(said)")
+    }
+
     @Test("frames of three seconds, written in a burst, are spread; other apps go on at once")
     func burst() throws {
         let stall = try Stall()
