@@ -33,6 +33,36 @@ extension HubModel {
         }
     }
 
+    /// What ends a session goes behind all that was said in it before.
+    mutating func checkNothingIsLeft(
+        of app: App, before count: Int, _ end: Frame, _ lane: Lane
+    ) {
+        // Who is closed by others loses what it was held back with.
+        guard !app.mayBeClosed, !endedByHeadUnit.contains(lane.life), !isLossy else { return }
+        // The last words of one that left are dropped when they take too long for the rate.
+        if let leftAt = app.leftAt, leftAt + AppHandler.lastWordsPatience <= now { return }
+        // The hub may have heard already that the head unit has ended it.
+        guard !hasHeardEnd(of: lane.life) else { return }
+        for (other, frames) in app.lanes where other.life == lane.life {
+            guard let order = app.order[other]?.first, order < count, let frame = frames.first,
+                frame != end
+            else { continue }
+            fail(.overtaken, "\(end) goes before \(frame) of app \(app.number)")
+        }
+    }
+
+    /// The link has taken everything. What apps with an open session have said has gone out.
+    mutating func checkAllHasGoneOut() {
+        for app in apps.values where app.isConnected && !app.mayBeClosed && isLinkUp {
+            for (lane, frames) in app.lanes where !frames.isEmpty {
+                guard !ended.contains(lane.life), lives[Int(lane.session)] == lane.life else {
+                    continue
+                }
+                fail(.lostUp, "\(frames.count) frames of app \(app.number), first \(frames[0])")
+            }
+        }
+    }
+
     /// As sdl_core counts, where it gets frames when they are written.
     mutating func countRate(_ frame: Frame) {
         guard !frame.service.isStream else { return }

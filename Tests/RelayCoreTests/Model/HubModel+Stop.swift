@@ -16,6 +16,8 @@ extension HubModel {
         var lastLife: Int
         /// Lives that the hub has unregistered, and whose answer has not come to it.
         var unanswered: Set<Int> = []
+        /// EndServices that apps had said before; nobody is to be waited for with them.
+        var ownEnds: [Int: Frame] = [:]
         /// Lives that must end as expected: their apps were registered, and nothing was in the way.
         var registered: Set<Int> = []
     }
@@ -23,6 +25,7 @@ extension HubModel {
     /// An EndService has been written to the link.
     mutating func checkStop(_ end: Frame, _ life: Int) {
         guard let stop, life <= stop.lastLife, now < stop.waitsUntil, !isLossy else { return }
+        guard stop.ownEnds[life] != end else { return }
         // A grant that comes too late for anybody is given back at once.
         guard !hasNewGrant(of: end.sessionID, after: life) else { return }
         // One that has ended, or never was, cannot be waited for.
@@ -43,6 +46,10 @@ extension HubWorld {
         var stop = HubModel.Stop(
             waitsUntil: loop.now + .nanoseconds(timeout.nanoseconds / 2),
             lastLife: core.running.map(\.life).max() ?? 0)
+        for (lane, frames) in model.apps.values.flatMap(\.lanes) {
+            let end = frames.first { $0.controlType == .endService && $0.service == .rpc }
+            if let end { stop.ownEnds[lane.life] = end }
+        }
         for session in core.running where session.app != nil && !session.isEndedByCore {
             guard isPrompt, let number = model.ownerOfLife[session.life],
                 let app = model.apps[number], app.isConnected, !app.mayBeClosed,

@@ -52,6 +52,10 @@ struct HubModel {
         /// The number of each frame of `lanes` among all frames of the app.
         var order: [Lane: [Int]] = [:]
         var frames = 0
+        /// The numbers of those that it said behind its own EndService, before the answer.
+        var behindEnd: Set<Int> = []
+        /// How many of them are known not to have gone out.
+        var dropped = 0
         /// Said in sessions that it did not have, as far as the hub knew.
         var foreign: Set<Frame> = []
     }
@@ -84,6 +88,8 @@ struct HubModel {
     var ended: Set<Int> = []
     /// Of them, those that the head unit has ended by itself: it hears no more of them.
     var endedByHeadUnit: Set<Int> = []
+    /// Lives whose app has said EndService and has not heard the answer.
+    var ending: Set<Int> = []
     /// Lives whose app unregisters itself.
     var unregistering: Set<Int> = []
     /// Of them, those whose app was told that it is done.
@@ -145,7 +151,11 @@ struct HubModel {
         apps[number]?.frames += 1
         apps[number]?.lanes[lane, default: []].append(frame)
         apps[number]?.order[lane, default: []].append(count)
-        if frame.controlType == .endService, frame.service == .rpc { ended.insert(life) }
+        if ending.contains(life) { apps[number]?.behindEnd.insert(count) }
+        if frame.controlType == .endService, frame.service == .rpc {
+            ended.insert(life)
+            ending.insert(life)
+        }
     }
 
     mutating func disconnected(_ number: AppNumber) {
@@ -177,7 +187,13 @@ struct HubModel {
             // What waited when the head unit ended the session is dropped, and what waits when the time
             // of a stop is over.
             let isOverdue = stop.map { $0.waitsUntil <= now } ?? false
-            if place > 0, !endedByHeadUnit.contains(life), !isOverdue, !hasHeardEnd(of: life) {
+            let passed = app.order[lane]?.prefix(place) ?? []
+            // What an app says behind its own EndService is dropped and counted, also when the head
+            // unit refuses to end the session.
+            let dropped = passed.count { app.behindEnd.contains($0) }
+            apps[number]?.dropped += dropped
+            if place > dropped, !endedByHeadUnit.contains(life), !isOverdue, !hasHeardEnd(of: life)
+            {
                 fail(.order, "\(place) frames of app \(number) were passed by \(frame)")
             }
             let count = app.order[lane]?[place] ?? 0
@@ -218,23 +234,6 @@ struct HubModel {
             return
         }
         fail(.wrongSession, "on the link in session of app \(number), who did not say it: \(frame)")
-    }
-
-    private mutating func checkNothingIsLeft(
-        of app: App, before count: Int, _ end: Frame, _ lane: Lane
-    ) {
-        // Who is closed by others loses what it was held back with.
-        guard !app.mayBeClosed, !endedByHeadUnit.contains(lane.life), !isLossy else { return }
-        // The last words of one that left are dropped when they take too long for the rate.
-        if let leftAt = app.leftAt, leftAt + AppHandler.lastWordsPatience <= now { return }
-        // The hub may have heard already that the head unit has ended it.
-        guard !hasHeardEnd(of: lane.life) else { return }
-        for (other, frames) in app.lanes where other.life == lane.life {
-            guard let order = app.order[other]?.first, order < count, let frame = frames.first,
-                frame != end
-            else { continue }
-            fail(.overtaken, "\(end) goes before \(frame) of app \(app.number)")
-        }
     }
 
     /// Which of the equal ones it was can only be told by their order.
@@ -325,6 +324,9 @@ struct HubModel {
                 ended.insert(life)
                 endedByHeadUnit.insert(life)
             }
+            if number != nil, frame.controlType == .endServiceNAK, frame.service == .rpc {
+                ending.remove(life)
+            }
         }
         guard let number else {
             guard let owner, let app = apps[owner], app.isConnected, !app.mayBeClosed,
@@ -399,7 +401,7 @@ struct HubModel {
         starts[other].isOnLink = false
     }
 
-    // MARK: - Time, the link, the end
+    // MARK: - Time, the link
 
     mutating func advance(to now: NIODeadline) {
         self.now = now
@@ -433,17 +435,5 @@ struct HubModel {
             starts[place].isDoubtful = false
         }
         isLinkUp = true
-    }
-
-    /// The link has taken everything. What apps with an open session have said has gone out.
-    mutating func checkAllHasGoneOut() {
-        for app in apps.values where app.isConnected && !app.mayBeClosed && isLinkUp {
-            for (lane, frames) in app.lanes where !frames.isEmpty {
-                guard !ended.contains(lane.life), lives[Int(lane.session)] == lane.life else {
-                    continue
-                }
-                fail(.lostUp, "\(frames.count) frames of app \(app.number), first \(frames[0])")
-            }
-        }
     }
 }

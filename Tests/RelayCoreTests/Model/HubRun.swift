@@ -126,6 +126,10 @@ extension HubWorld {
         for (name, count) in left where count > 0 {
             model.fail(.left, "\(count) \(name) when all apps have gone")
         }
+        if switchboard.garbageBytes > 0 {
+            model.fail(
+                .lostDown, "the hub took \(switchboard.garbageBytes) bytes for no frames")
+        }
         if core.counters.malformed > 0 {
             model.fail(.malformed, "the head unit counted \(core.counters.malformed) frames")
         }

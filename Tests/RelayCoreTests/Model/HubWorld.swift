@@ -109,6 +109,20 @@ final class HubWorld {
     func settle() {
         model.settled()
         checkStored()
+        checkCounted()
+    }
+
+    /// What is dropped is counted for its app, which is told.
+    private func checkCounted() {
+        for (number, app) in model.apps where app.dropped > 0 && app.isConnected {
+            guard let handler = switchboard.apps[AppID(rawValue: UInt64(number))],
+                handler.refusedFrames < app.dropped
+            else { continue }
+            model.fail(
+                .lostUp,
+                "\(app.dropped) frames of app \(number) were dropped, and "
+                    + "\(handler.refusedFrames) counted")
+        }
     }
 
     private func checkStored() {
@@ -149,6 +163,10 @@ final class HubWorld {
         if let link, link.isBusy {
             due = loop.now + (setting.passBytes == nil ? .zero : .milliseconds(5))
             if stalledUntil > loop.now { due = stalledUntil }
+        }
+        // The rest of what the head unit has said comes as slowly.
+        if setting.passBytes != nil, link?.hasMore == true {
+            due = min(due ?? .distantFuture, loop.now + .milliseconds(5))
         }
         guard let due = due.map({ max($0, loop.now) }) else { return }
         if let attendance {

@@ -82,6 +82,9 @@ final class WorldLink {
     /// Something is written that the head unit has not taken.
     var isBusy: Bool { kernel.readableBytes > 0 }
 
+    /// The head unit has said more than has arrived.
+    var hasMore: Bool { inbound.readableBytes > 0 }
+
     /// It would take it now.
     var canDrain: Bool { isBusy && world.stalledUntil <= world.loop.now }
 
