@@ -123,7 +123,8 @@ let package = Package(
         .target(
             name: "RelayTesting",
             dependencies: [
-                "RelayCore", "SDLProtocol", "SimulatedAccessory", "CShims", nioCore, nioPosix,
+                "RelayCore", "ControlAPI", "SDLProtocol", "SimulatedAccessory", "CShims", nioCore,
+                nioPosix,
             ],
             swiftSettings: settings),
         // What untrusted bytes can reach, each as one function from bytes to promises kept or broken,

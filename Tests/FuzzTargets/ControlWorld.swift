@@ -6,6 +6,7 @@ import Logging
 import NIOCore
 import NIOEmbedded
 import RelayCore
+import RelayTesting
 import SDLProtocol
 
 @testable import relayd
@@ -135,18 +136,7 @@ extension ControlWorld {
         ]
     }()
 
-    fileprivate static let status = StatusSnapshot(
-        relayd: RelaydStatus(
-            pid: 1, startedAt: Timestamp(millisecondsSince1970: 0), uptimeSeconds: 1),
-        accessory: AccessoryStatus(
-            kind: "sim", address: "sim:", state: .open, since: Timestamp(millisecondsSince1970: 0)),
-        link: LinkStatus(state: .idle),
-        server: ServerStatus(state: .listening, endpoints: ["127.0.0.1:2776"]),
-        apps: [
-            AppStatus(
-                id: 1, peer: "127.0.0.1:40112", connectedAt: Timestamp(millisecondsSince1970: 0),
-                state: .connected)
-        ])
+    fileprivate static let status = StatusSnapshot.oneApp
 
     fileprivate static let events: EventRing = {
         let ring = EventRing(instance: "fuzz")

@@ -49,6 +49,28 @@ struct SlowTTY: Sendable {
         }
     }
 
+    /// Runs relayd on such a device.
+    ///
+    /// - Parameters:
+    ///   - scheme: of the accessory's address; without, that of a serial line.
+    ///   - words: what the driver does from the start.
+    ///   - isPlugged: whether the device is there at the start.
+    static func withRelayd(
+        _ name: String = "ttyUSB0", scheme: String? = nil, ordered words: String = "",
+        isPlugged: Bool = true, _ body: (SlowTTY, Relayd) async throws -> Void
+    ) async throws {
+        try await run(name) { tty in
+            if !isPlugged { tty.line.unplug() }
+            try tty.order(words)
+            try await Relayd.run(
+                accessory: scheme.map { "\($0):\(tty.line.path)" } ?? tty.line.accessory,
+                environment: tty.environment
+            ) { relayd in
+                try await body(tty, relayd)
+            }
+        }
+    }
+
     /// What relayd needs in its environment.
     var environment: [String: String] {
         ["LD_PRELOAD": library, "SLOW_TTY": line.path, "SLOW_TTY_ORDERS": orders]

@@ -10,54 +10,46 @@ import Testing
 struct SlowTTYTests {
     @Test("a close that waits for output is interrupted, and the device opened again")
     func interruptsClose() async throws {
-        try await SlowTTY.run { tty in
-            try await Relayd.run(
-                accessory: tty.line.accessory, environment: tty.environment
-            ) { relayd in
-                try await relayd.until("open") { $0.accessory.state == .open }
-                try tty.order("close")
-                #expect(try await relayd.relayctl("reopen").ending == .exited(0))
-                try await tty.until("close interrupted")
-                let status = try await relayd.until("open again") {
-                    $0.accessory.state == .open && $0.accessory.openedCount == 2
-                }
-                #expect(status.accessory.hanging == nil)
-                #expect(!tty.done.contains("close over"))
-                try tty.order("")
+        try await SlowTTY.withRelayd { tty, relayd in
+            try await relayd.until("open") { $0.accessory.state == .open }
+            try tty.order("close")
+            #expect(try await relayd.relayctl("reopen").ending == .exited(0))
+            try await tty.until("close interrupted")
+            let status = try await relayd.until("open again") {
+                $0.accessory.state == .open && $0.accessory.openedCount == 2
             }
+            #expect(status.accessory.hanging == nil)
+            #expect(!tty.done.contains("close over"))
+            try tty.order("")
         }
     }
 
     @Test("while a close hangs relayd answers, says so, moves to another accessory and serves apps")
     func hangingClose() async throws {
-        try await SlowTTY.run { tty in
-            try await Relayd.run(
-                accessory: tty.line.accessory, environment: tty.environment
-            ) { relayd in
-                let app = try await relayd.connectApp()
-                try await tty.line.start(1, for: app)
-                try tty.order("close stuck")
-                #expect(try await relayd.relayctl("reopen").ending == .exited(0))
-                try await tty.until("close waits")
-                let path = tty.line.path
-                let waiting = try await relayd.until("the device is not free") {
-                    $0.accessory.reason?.code == "busy"
-                }
-                #expect(
-                    waiting.accessory.reason?.message.hasPrefix("\(path) is still being closed")
-                        == true)
-                #expect(waiting.accessory.hanging == ["closing \(path)"])
-                try await relayd.process.errors.first(containing: "closing \(path) has taken 1 s")
-                let shown = try await relayd.relayctl("status")
-                #expect(shown.output.contains("closing \(path) hangs in its driver"))
-
-                // As soon as the driver lets go the device is opened again.
-                try tty.order("")
-                try await relayd.until("open again") { $0.accessory.state == .open }
-                try await relayd.process.errors.first(
-                    containing: "closing \(path) has returned after")
-                #expect(try await relayd.status().accessory.hanging == nil)
+        try await SlowTTY.withRelayd { tty, relayd in
+            let app = try await relayd.connectApp()
+            try await tty.line.start(1, for: app)
+            try tty.order("close stuck")
+            #expect(try await relayd.relayctl("reopen").ending == .exited(0))
+            try await tty.until("close waits")
+            let path = tty.line.path
+            let waiting = try await relayd.until("the device is not free") {
+                $0.accessory.reason?.code == "busy"
             }
+            #expect(
+                waiting.accessory.reason?.message.hasPrefix("\(path) is still being closed")
+                    == true)
+            #expect(waiting.accessory.hanging == ["closing \(path)"])
+            try await relayd.process.errors.first(containing: "closing \(path) has taken 1 s")
+            let shown = try await relayd.relayctl("status")
+            #expect(shown.output.contains("closing \(path) hangs in its driver"))
+
+            // As soon as the driver lets go the device is opened again.
+            try tty.order("")
+            try await relayd.until("open again") { $0.accessory.state == .open }
+            try await relayd.process.errors.first(
+                containing: "closing \(path) has returned after")
+            #expect(try await relayd.status().accessory.hanging == nil)
         }
     }
 
@@ -107,22 +99,18 @@ struct SlowTTYTests {
 
     @Test("a driver may return from a close while relayd ends: whoever hears of it is still there")
     func returnsAtTheEnd() async throws {
-        try await SlowTTY.run { tty in
-            try await Relayd.run(
-                accessory: tty.line.accessory, environment: tty.environment
-            ) { relayd in
-                try await relayd.until("open") { $0.accessory.state == .open }
-                try tty.order("close stuck exit")
-                relayd.process.signal(SIGTERM)
-                // relayd has stopped, without the close, and would be gone in a moment.
-                try await tty.until("exit waits")
-                try tty.order("exit")
-                try await tty.until("close over")
-                #expect(try await relayd.process.ended() == .exited(0))
-                #expect(tty.done.last == "exit over")
-                let lines = try await relayd.process.errors.untilEnd()
-                #expect(!lines.contains { $0.contains("ERROR") }, "\(lines)")
-            }
+        try await SlowTTY.withRelayd { tty, relayd in
+            try await relayd.until("open") { $0.accessory.state == .open }
+            try tty.order("close stuck exit")
+            relayd.process.signal(SIGTERM)
+            // relayd has stopped, without the close, and would be gone in a moment.
+            try await tty.until("exit waits")
+            try tty.order("exit")
+            try await tty.until("close over")
+            #expect(try await relayd.process.ended() == .exited(0))
+            #expect(tty.done.last == "exit over")
+            let lines = try await relayd.process.errors.untilEnd()
+            #expect(!lines.contains { $0.contains("ERROR") }, "\(lines)")
         }
     }
 
@@ -155,23 +143,18 @@ struct SlowTTYTests {
 
     @Test("an open that hangs holds neither the control socket nor the stop")
     func hangingOpen() async throws {
-        try await SlowTTY.run { tty in
-            try tty.order("open stuck")
-            try await Relayd.run(
-                accessory: tty.line.accessory, environment: tty.environment
-            ) { relayd in
-                try await tty.until("open waits")
-                let status = try await relayd.status()
-                #expect(status.accessory.state == .opening)
-                let app = try await relayd.connectApp()
-                try await app.send(.startService())
-                try await relayd.until("the app is held") {
-                    $0.apps.first?.state == .waitingForHeadUnit
-                }
-                relayd.process.signal(SIGTERM)
-                #expect(try await relayd.process.ended() == .exited(0))
-                #expect(!tty.done.contains("open over"))
+        try await SlowTTY.withRelayd(ordered: "open stuck") { tty, relayd in
+            try await tty.until("open waits")
+            let status = try await relayd.status()
+            #expect(status.accessory.state == .opening)
+            let app = try await relayd.connectApp()
+            try await app.send(.startService())
+            try await relayd.until("the app is held") {
+                $0.apps.first?.state == .waitingForHeadUnit
             }
+            relayd.process.signal(SIGTERM)
+            #expect(try await relayd.process.ended() == .exited(0))
+            #expect(!tty.done.contains("open over"))
         }
     }
 
@@ -182,71 +165,56 @@ struct SlowTTYTests {
             ("rfcomm0", "rfcomm", "refused", "did not accept the connection"),
         ])
     func hangsUpEarly(name: String, scheme: String, code: String, words: String) async throws {
-        try await SlowTTY.run(name) { tty in
-            try tty.order("hangup")
-            try await Relayd.run(
-                accessory: "\(scheme):\(tty.line.path)", environment: tty.environment
-            ) { relayd in
-                let status = try await relayd.until("a reason") { $0.accessory.reason != nil }
-                #expect(status.accessory.reason?.code == code)
-                #expect(status.accessory.reason?.message.contains(words) == true)
-                #expect(status.accessory.reason?.remedy.contains("correct the path") == false)
-                try tty.order("")
-                try await relayd.until("open") { $0.accessory.state == .open }
-            }
+        try await SlowTTY.withRelayd(name, scheme: scheme, ordered: "hangup") { tty, relayd in
+            let status = try await relayd.until("a reason") { $0.accessory.reason != nil }
+            #expect(status.accessory.reason?.code == code)
+            #expect(status.accessory.reason?.message.contains(words) == true)
+            #expect(status.accessory.reason?.remedy.contains("correct the path") == false)
+            try tty.order("")
+            try await relayd.until("open") { $0.accessory.state == .open }
         }
     }
 
     @Test("without a Bluetooth adapter the remedy says how to switch it on")
     func noAdapter() async throws {
-        try await SlowTTY.run("rfcomm0") { tty in
-            try tty.order("noadapter")
-            try await Relayd.run(
-                accessory: "rfcomm:\(tty.line.path)", environment: tty.environment
-            ) { relayd in
-                let status = try await relayd.until("a reason") { $0.accessory.reason != nil }
-                #expect(status.accessory.reason?.code == "unreachable")
-                #expect(status.accessory.reason?.remedy.contains("bluetoothctl power on") == true)
-            }
+        try await SlowTTY.withRelayd("rfcomm0", scheme: "rfcomm", ordered: "noadapter") {
+            _, relayd in
+            let status = try await relayd.until("a reason") { $0.accessory.reason != nil }
+            #expect(status.accessory.reason?.code == "unreachable")
+            #expect(status.accessory.reason?.remedy.contains("bluetoothctl power on") == true)
+        }
+    }
+
+    /// The device appears, and relayd may not open it.
+    private func onADeniedTTY(_ body: (SlowTTY, Relayd) async throws -> Void) async throws {
+        try await SlowTTY.withRelayd(isPlugged: false) { tty, relayd in
+            try await relayd.until("absent") { $0.accessory.reason?.code == "absent" }
+            try tty.order("deny")
+            try tty.line.replug()
+            try await body(tty, relayd)
         }
     }
 
     @Test("permissions that udev sets a moment after the device appeared are no warning")
     func permissionsSettle() async throws {
-        try await SlowTTY.run { tty in
-            tty.line.unplug()
-            try await Relayd.run(
-                accessory: tty.line.accessory, environment: tty.environment
-            ) { relayd in
-                try await relayd.until("absent") { $0.accessory.reason?.code == "absent" }
-                try tty.order("deny")
-                try tty.line.replug()
-                let settling = try await relayd.until("denied") {
-                    $0.accessory.reason?.code == "permission_denied"
-                }
-                #expect(settling.accessory.reason?.message.contains("just appeared") == true)
-                try tty.order("")
-                try await relayd.until("open") { $0.accessory.state == .open }
-                let warnings = relayd.process.errors.all.filter { $0.contains("may not") }
-                #expect(warnings.isEmpty)
+        try await onADeniedTTY { tty, relayd in
+            let settling = try await relayd.until("denied") {
+                $0.accessory.reason?.code == "permission_denied"
             }
+            #expect(settling.accessory.reason?.message.contains("just appeared") == true)
+            try tty.order("")
+            try await relayd.until("open") { $0.accessory.state == .open }
+            let warnings = relayd.process.errors.all.filter { $0.contains("may not") }
+            #expect(warnings.isEmpty)
         }
     }
 
     @Test("permissions that stay wrong are warned of")
     func permissionsStayWrong() async throws {
-        try await SlowTTY.run { tty in
-            tty.line.unplug()
-            try await Relayd.run(
-                accessory: tty.line.accessory, environment: tty.environment
-            ) { relayd in
-                try await relayd.until("absent") { $0.accessory.reason?.code == "absent" }
-                try tty.order("deny")
-                try tty.line.replug()
-                try await relayd.process.errors.first(containing: "may not open it")
-                let status = try await relayd.status()
-                #expect(status.accessory.reason?.message.contains("may not open it") == true)
-            }
+        try await onADeniedTTY { tty, relayd in
+            try await relayd.process.errors.first(containing: "may not open it")
+            let status = try await relayd.status()
+            #expect(status.accessory.reason?.message.contains("may not open it") == true)
         }
     }
 

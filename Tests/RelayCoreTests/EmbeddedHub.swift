@@ -42,11 +42,29 @@ final class EmbeddedHub {
     }
 
     /// What the hub noticed since the last call.
-    func notices() -> [RelayNotice] {
+    func notices() -> [RelayNotice] { noticed().map(\.0) }
+
+    /// The same with the app it is about; nil for the head unit.
+    func noticed() -> [(RelayNotice, AppID?)] {
         switchboard.emptyTap()
         return tapQueue.takeAll().compactMap {
-            if case .noticed(let notice, _, _) = $0 { notice } else { nil }
+            if case .noticed(let notice, let app, _) = $0 { (notice, app) } else { nil }
         }
+    }
+
+    /// The link's socket takes nothing, or takes everything again.
+    func setBusy(_ isBusy: Bool) {
+        link.isWritable = !isBusy
+        if !isBusy { link.pipeline.fireChannelWritabilityChanged() }
+    }
+
+    /// Frames the head unit has got since the last look.
+    func heard() throws -> [Frame] {
+        var decoder = FrameDecoder(rules: .fromAccessory(), recovery: .fail)
+        while let bytes = try link.readOutbound(as: ByteBuffer.self) { decoder.append(bytes) }
+        var frames: [Frame] = []
+        while let frame = try decoder.next() { frames.append(frame) }
+        return frames
     }
 
     func app() throws -> EmbeddedChannel {

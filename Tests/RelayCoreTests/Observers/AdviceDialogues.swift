@@ -152,4 +152,3 @@ extension Frame {
             version: 5, type: .first, service: .bulk, sessionID: 1, messageID: 900, payload: sizes)
     }
 }
-

@@ -11,6 +11,13 @@ struct CoreLimitTests {
         (0..<count).map { .request(session, .show, Int32($0), message: UInt32($0 + 1)) }
     }
 
+    /// A first frame whose announcement consists of these bytes.
+    private static func first(_ session: UInt8, ofBytes byte: UInt8) -> Frame {
+        Frame(
+            version: 5, type: .first, service: .rpc, sessionID: session, messageID: 5,
+            payload: ByteBuffer(repeating: byte, count: 8))
+    }
+
     private static func ended(_ frames: [Frame]) -> String? {
         frames.first { RPCHeader($0.payload)?.functionID == 32_769 && $0.type == .single }
             .flatMap { frame in
@@ -121,10 +128,7 @@ struct CoreLimitTests {
     func deaf() {
         var dialogue = CoreDialogue()
         let app = dialogue.app()
-        dialogue.say(
-            Frame(
-                version: 5, type: .first, service: .rpc, sessionID: app, messageID: 5,
-                payload: ByteBuffer(repeating: 0, count: 8)))
+        dialogue.say(Self.first(app, ofBytes: 0))
         dialogue.say(.startService(), .request(app, .show, 9))
         #expect(dialogue.wait(.seconds(25)).isEmpty)
         #expect(dialogue.core.sessions[app]?.app != nil, "a ghost")
@@ -138,10 +142,7 @@ struct CoreLimitTests {
     func sizesAndNumbers() {
         var dialogue = CoreDialogue()
         let app = dialogue.app()
-        dialogue.say(
-            Frame(
-                version: 5, type: .first, service: .rpc, sessionID: app, messageID: 5,
-                payload: ByteBuffer(repeating: 0xFF, count: 8)))
+        dialogue.say(Self.first(app, ofBytes: 0xFF))
         for (index, id) in ([5, 5, 4, 1, .max, 2] as [UInt32]).enumerated() {
             dialogue.say(.request(app, .show, Int32(index), message: id))
             #expect(dialogue.result(of: Int32(index)) == "SUCCESS")
