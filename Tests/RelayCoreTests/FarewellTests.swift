@@ -8,14 +8,9 @@ import Testing
 @testable import RelayCore
 
 @Suite("Goodbyes are said in order, each word behind the answer to the one before")
-struct FarewellTests {
+struct FarewellTests: GoodbyeWords {
     private typealias Bench = RouterBench
     private typealias Router = RouterBench.Router
-
-    private func end(_ session: UInt8, message: UInt32) -> Frame {
-        .endService(
-            version: 5, sessionID: session, hashID: UInt32(session) << 16 | 5, messageID: message)
-    }
 
     // MARK: An app is gone
 

@@ -115,6 +115,31 @@ final class RouterBench {
     }
 }
 
+/// The words of a goodbye, for suites in which sessions end. Hash IDs are those that
+/// `Frame.startServiceACK` grants.
+protocol GoodbyeWords {}
+
+extension GoodbyeWords {
+    func end(_ session: UInt8, message: UInt32 = 1) -> Frame {
+        .endService(
+            version: 5, sessionID: session, hashID: UInt32(session) << 16 | 5, messageID: message)
+    }
+
+    /// relayd unregisters the app.
+    func unregister(_ session: UInt8, message: UInt32) -> Frame {
+        .rpc(
+            session: session, message: message, .request, .unregisterAppInterface,
+            correlation: RouterBench.Router.farewellCorrelationID)
+    }
+
+    /// The head unit's answer to that.
+    func unregistered(_ session: UInt8) -> Frame {
+        .rpc(
+            session: session, .response, .unregisterAppInterface,
+            correlation: RouterBench.Router.farewellCorrelationID)
+    }
+}
+
 extension Frame {
     /// A PutFile request in several frames of 100 bytes each.
     static func putFile(

@@ -10,11 +10,7 @@ import Testing
 @testable import RelayCore
 
 @Suite("What waits belongs to a session's life, not to its number")
-struct SessionLifeTests {
-    private func end(_ session: UInt8) -> Frame {
-        .endService(version: 5, sessionID: session, hashID: UInt32(session) << 16 | 5, messageID: 1)
-    }
-
+struct SessionLifeTests: GoodbyeWords {
     @Test("a half message whose end is dropped with its session is ended in the number's next one")
     func droppedEnd() throws {
         let bench = try EmbeddedHub()
@@ -53,7 +49,7 @@ struct SessionLifeTests {
         bench.setBusy(false)
         // First the number is ended for good, then asked for.
         bench.loop.advanceTime(by: .seconds(1))
-        #expect(try bench.heard() == [end(1).with(messageID: 21), .startService()])
+        #expect(try bench.heard() == [end(1, message: 21), .startService()])
         try bench.link.says(.startServiceACK(session: 1))
         try second.says(.rpc(session: 1, message: 500))
         #expect(try bench.heard() == [.rpc(session: 1, message: 500)])
@@ -140,7 +136,7 @@ struct SessionLifeTests {
         let heard = try bench.heard()
         #expect(heard.map(\.payloadBytes) == [13])
         try bench.link.says(.rpc(session: 1, .response, .putFile, correlation: 7))
-        #expect(try bench.heard() == [end(1).with(messageID: 78)])
+        #expect(try bench.heard() == [end(1, message: 78)])
     }
 
     @Test("dropped frames are counted and shown, each once")
@@ -159,14 +155,5 @@ struct SessionLifeTests {
             dropped += frames.count { $0.fate == .dropped(.sessionOver(1)) }
         }
         #expect(dropped == 5)
-    }
-}
-
-extension Frame {
-    /// The same control frame with another message ID.
-    fileprivate func with(messageID: UInt32) -> Frame {
-        Frame(
-            version: version, type: type, service: service, info: info, sessionID: sessionID,
-            messageID: messageID, payload: payload)
     }
 }

@@ -8,26 +8,9 @@ import Testing
 @testable import RelayCore
 
 @Suite("A stop says all Unregisters, waits for all answers, then says all EndServices")
-struct StopTests {
+struct StopTests: GoodbyeWords {
     private typealias Bench = RouterBench
     private typealias Router = RouterBench.Router
-
-    private func end(_ session: UInt8, message: UInt32) -> Frame {
-        .endService(
-            version: 5, sessionID: session, hashID: UInt32(session) << 16 | 5, messageID: message)
-    }
-
-    private func unregister(_ session: UInt8, message: UInt32) -> Frame {
-        .rpc(
-            session: session, message: message, .request, .unregisterAppInterface,
-            correlation: Router.farewellCorrelationID)
-    }
-
-    private func unregistered(_ session: UInt8) -> Frame {
-        .rpc(
-            session: session, .response, .unregisterAppInterface,
-            correlation: Router.farewellCorrelationID)
-    }
 
     @Test("a stop: all Unregisters, all answers, then all EndServices")
     func stop() {
