@@ -25,20 +25,29 @@ struct SessionRates {
         if fullSince == nil { fullSince = now }
     }
 
-    /// The kernel has taken all that was written. If that took long, frames that waited for it count
-    /// as of now: no sooner are they on their way.
+    /// When last looked at, the kernel had not taken all that was written.
+    var hasWaited: Bool { fullSince != nil }
+
+    /// The kernel has taken all that was written.
+    @inline(__always)
+    mutating func linkTookAll() {
+        batch &+= 1
+    }
+
+    /// The same after some time: frames that waited for it count as of now, because no sooner are they
+    /// on their way.
     ///
     /// - Returns: Sessions that have therefore sent all they may for now.
-    @inline(__always)
-    mutating func linkTookAll(limit: Int, at now: NIODeadline) -> [UInt8] {
-        defer { batch &+= 1 }
-        guard let since = fullSince else { return [] }
-        fullSince = nil
-        return RateGuard.isSameSlot(since, now) ? [] : countAgain(limit: limit, at: now)
+    mutating func linkWentOn(limit: Int, at now: NIODeadline) -> [UInt8] {
+        defer {
+            fullSince = nil
+            linkTookAll()
+        }
+        guard let since = fullSince, !RateGuard.isSameSlot(since, now) else { return [] }
+        return countAgain(limit: limit, at: now)
     }
 
     /// They count twice for a moment, as of their writing and as of now.
-    @inline(never)
     private mutating func countAgain(limit: Int, at now: NIODeadline) -> [UInt8] {
         guard limit > 0 else { return [] }
         return (UInt8.min...UInt8.max).filter {

@@ -83,7 +83,13 @@ extension Switchboard {
 
     @inline(__always)
     private func linkTookAll() {
-        for session in rates.linkTookAll(limit: configuration.framesPerSecond, at: loop.now) {
+        guard rates.hasWaited else { return rates.linkTookAll() }
+        linkWentOn()
+    }
+
+    @inline(never)
+    private func linkWentOn() {
+        for session in rates.linkWentOn(limit: configuration.framesPerSecond, at: loop.now) {
             hold(session)
         }
     }
