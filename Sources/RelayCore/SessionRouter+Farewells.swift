@@ -35,6 +35,7 @@ extension SessionRouter {
     mutating func depart(_ session: UInt8) {
         if let owner = routes[session].owner {
             apps[owner]?.sessions.removeAll { $0 == session }
+            apps[owner]?.formerSessions.insert(session)
         }
         routes[session].owner = nil
         routes[session].phase = .farewell

@@ -97,7 +97,11 @@ extension SessionRouter {
 
     private mutating func refuse(_ frame: Frame, of app: App) -> Decision {
         guard isLinkUp else { return .drop(.noLink) }
-        if routes[frame.sessionID].owner == app { return .drop(.sessionOver(frame.sessionID)) }
+        if routes[frame.sessionID].owner == app
+            || apps[app]?.formerSessions.contains(frame.sessionID) == true
+        {
+            return .drop(.sessionOver(frame.sessionID))
+        }
         let reason = DropReason.notItsSession(frame.sessionID)
         if configuration.foreignFrames == .close {
             actions.append(.close(app, .foreignFrame(session: frame.sessionID)))

@@ -115,6 +115,9 @@ package struct SessionRouter<App: Hashable> {
 
     struct AppState {
         var sessions: [UInt8] = []
+        /// Numbers of sessions it had. What it said in one of them may be read when the
+        /// head unit has ended it and granted the number to another app.
+        var formerSessions = SessionSet()
     }
 }
 
@@ -138,6 +141,7 @@ extension SessionRouter {
     mutating func release(_ session: UInt8) {
         if let owner = routes[session].owner {
             apps[owner]?.sessions.removeAll { $0 == session }
+            apps[owner]?.formerSessions.insert(session)
         }
         grants[session] = nil
         farewells[session] = nil

@@ -42,6 +42,22 @@ struct SessionRouterTests {
         #expect(bench.actions() == [.close("music", .foreignFrame(session: 2))])
     }
 
+    @Test("what an app said before its session's number was another's closes nobody")
+    func formerSession() {
+        let bench = Bench { $0.foreignFrames = .close }
+        bench.open("music", session: 1)
+        _ = bench.accessory(says: .control(.endService, session: 1))
+        bench.pass(bench.router.configuration.endAnswerTimeout)
+        #expect(bench.heard().map(\.controlType) == [.endService])
+        _ = bench.accessory(says: .control(.endServiceNAK, session: 1))
+        bench.open("maps", session: 1)
+        // It was paced meanwhile, or has not heard of the end.
+        #expect(bench.app("music", says: .rpc(session: 1)) == .drop(.sessionOver(1)))
+        #expect(bench.actions().isEmpty)
+        #expect(bench.app("music", says: .rpc(session: 2)) == .drop(.notItsSession(2)))
+        #expect(bench.actions() == [.close("music", .foreignFrame(session: 2))])
+    }
+
     @Test("one StartService is on the link at a time; the others wait for its answer")
     func serialisesStartService() {
         let bench = Bench()
@@ -194,7 +210,7 @@ struct SessionRouterTests {
         #expect(bench.accessory(says: .rpc(session: 1)) == .toApp("maps"))
         bench.open("news", session: 1)
         #expect(bench.accessory(says: .rpc(session: 1)) == .toApp("news"))
-        #expect(bench.app("maps", says: .rpc(session: 1)) == .drop(.notItsSession(1)))
+        #expect(bench.app("maps", says: .rpc(session: 1)) == .drop(.sessionOver(1)))
     }
 
     @Test("audio and video services are the session's own business")

@@ -15,6 +15,17 @@ extension HubModel {
         }
     }
 
+    /// A link that stands still for 3 s, and then takes some time for what had to wait.
+    static let longestStandstill: TimeAmount = .seconds(6)
+
+    /// Of equal ones the other may be the one on the link.
+    func mayStillGo(_ start: Start) -> Bool {
+        !start.isOnLink
+            || starts.contains {
+                $0.app != start.app && $0.frame == start.frame && !$0.isOnLink
+            }
+    }
+
     /// The hub has been given the head unit's end of this life, and may have heard it.
     func hasHeardEnd(of life: Int) -> Bool {
         said.contains {

@@ -161,9 +161,9 @@ struct HubModel {
     mutating func disconnected(_ number: AppNumber) {
         apps[number]?.isConnected = false
         apps[number]?.leftAt = now
-        abandoned += starts.filter { $0.app == number && !$0.isOnLink }.map {
+        abandoned += starts.filter { $0.app == number && mayStillGo($0) }.map {
             var start = $0
-            start.until = now + AppHandler.lastWordsPatience + .seconds(1)
+            start.until = now + AppHandler.lastWordsPatience + Self.longestStandstill
             return start
         }
         starts.removeAll { $0.app == number }
@@ -390,7 +390,12 @@ struct HubModel {
             starts[$0].app == number && (isV5 == nil || starts[$0].frame.asksForV5 == isV5)
         }
         let surplus = own.first { starts[$0].isSurplus && isV5 == nil }
-        guard let place = surplus ?? own.first(where: { starts[$0].isOnLink }) ?? own.first else {
+        // A v5 grant that is late may be taken for the answer to the app's own request for v4.
+        let others = starts.indices.filter { starts[$0].app == number && isV5 != nil }
+        guard
+            let place = surplus ?? own.first(where: { starts[$0].isOnLink })
+                ?? others.first(where: { starts[$0].isOnLink }) ?? own.first
+        else {
             return fail(.twoAnswers, "app \(number) got an answer to no StartService")
         }
         let start = starts.remove(at: place)
