@@ -214,12 +214,12 @@ if Context.environment["RELAY_BENCHMARKS"] != nil {
 if Context.environment["RELAY_MODEL"] != nil {
     let needed = [
         "DidYouMean", "HostNames", "SDLProtocol", "SimulatedAccessory", "RelayCore", "CShims",
-        "RelayTesting",
+        "RelayTesting", "ControlAPI", "CVersion",
     ]
     let open: [SwiftSetting] = [.unsafeFlags(["-enable-testing"])]
     package.products = [.executable(name: "RelayModel", targets: ["RelayModel"])]
     package.targets = package.targets.filter { needed.contains($0.name) }
-    for target in package.targets where target.name != "CShims" {
+    for target in package.targets where !["CShims", "CVersion"].contains(target.name) {
         target.swiftSettings = settings + open
     }
     package.targets.append(

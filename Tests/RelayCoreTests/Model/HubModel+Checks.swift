@@ -55,9 +55,12 @@ extension HubModel {
         // The hub may have heard already that the head unit has ended it.
         guard !hasHeardEnd(of: lane.life) else { return }
         for (other, frames) in app.lanes where other.life == lane.life {
-            guard let order = app.order[other]?.first, order < count, let frame = frames.first,
-                frame != end
+            // What it said behind its own EndService is dropped.
+            let first = app.order[other]?.firstIndex { !app.behindEnd.contains($0) }
+            guard let first, let order = app.order[other]?[first], order < count,
+                frames[first] != end
             else { continue }
+            let frame = frames[first]
             fail(.overtaken, "\(end) goes before \(frame) of app \(app.number)")
         }
     }

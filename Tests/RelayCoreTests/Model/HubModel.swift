@@ -166,7 +166,11 @@ struct HubModel {
             start.until = now + AppHandler.lastWordsPatience + Self.longestStandstill
             return start
         }
+        let left = starts.filter { $0.app == number && !$0.isOnLink }.map(\.frame)
         starts.removeAll { $0.app == number }
+        for place in starts.indices where left.contains(starts[place].frame) {
+            starts[place].isDoubtful = true
+        }
     }
 
     // MARK: - What the hub writes to the link
