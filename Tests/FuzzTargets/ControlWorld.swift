@@ -27,7 +27,10 @@ final class ControlWorld {
     private let clients: ControlClients
     private let peer: ControlShares.Peer
 
-    init(_ number: Int) throws {
+    init(
+        _ number: Int,
+        status: @escaping @Sendable () async -> StatusSnapshot = { ControlWorld.status }
+    ) throws {
         let isRoot = number & 3 == 0
         let isPort = number & 1 == 1
         mayTellToken = isRoot
@@ -35,7 +38,7 @@ final class ControlWorld {
         channel = EmbeddedChannel(handler: connection, loop: loop)
         let messages = MessageHandlers(ring: Self.ring, timers: loop)
         let handlers = ControlHandlers(
-            status: { Self.status }, apps: AppHandlers(knowingNothingBut: { Self.status }),
+            status: status, apps: AppHandlers(knowingNothingBut: { Self.status }),
             messages: messages, events: EventHandlers(ring: Self.events, timers: loop),
             reports: ReportHandlers(status: { Self.status }),
             writes: WriteHandlers(status: { Self.status }, actions: .none, log: .none),
@@ -57,8 +60,9 @@ final class ControlWorld {
 
     /// Everything the server says to these bytes, with the token for "$token", until nothing is going to happen any more.
     ///
+    /// - Parameter late: What happens when nobody waits for more of a request any more.
     /// - Throws: `BrokenPromise` when something is left of the client after it has gone.
-    func exchange(_ bytes: some Collection<UInt8>) throws -> [UInt8] {
+    func exchange(_ bytes: some Collection<UInt8>, late: () -> Void = {}) throws -> [UInt8] {
         var request = Array(bytes)
         if let place = request.firstRange(of: Self.placeholder) {
             request.replaceSubrange(place, with: Self.token)
@@ -76,6 +80,8 @@ final class ControlWorld {
         settle()
         // A stream says that it is there; who waits for more of a request has waited long enough.
         loop.advanceTime(by: .seconds(30))
+        settle()
+        late()
         settle()
         let answer = try said()
         if channel.isActive { channel.close(promise: nil) }
@@ -136,7 +142,7 @@ extension ControlWorld {
         ]
     }()
 
-    fileprivate static let status = StatusSnapshot.oneApp
+    static let status = StatusSnapshot.oneApp
 
     fileprivate static let events: EventRing = {
         let ring = EventRing(instance: "fuzz")

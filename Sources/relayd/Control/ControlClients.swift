@@ -87,17 +87,16 @@ struct ControlClients: Sendable {
     ) -> HTTP1Channel {
         HTTP1Channel(
             responder: { request, writer, channel in
-                // Who trickles a body in must not sit there for good.
-                let deadline = channel.eventLoop.scheduleTask(in: ControlLimits.idle) {
-                    channel.close(promise: nil)
+                let length = request.headers[.contentLength] ?? "0"
+                let hasBody = length != "0" || request.headers[.transferEncoding] != nil
+                let deadline = hasBody ? BodyDeadline(on: channel) : nil
+                var response = try await BodyDeadline.$current.withValue(deadline) {
+                    try await answer(request, channel)
                 }
-                var response = try await answer(request, channel)
-                deadline.cancel()
+                deadline?.isMet()
                 DashboardPage.harden(&response.headers)
                 response.headers[.server] = "relayd/\(Version.current)"
                 // What is left of a body is not waited for.
-                let length = request.headers[.contentLength] ?? "0"
-                let hasBody = length != "0" || request.headers[.transferEncoding] != nil
                 if hasBody { response.headers[.connection] = "close" }
                 try await writer.write(response: response.head, body: response.body)
                 if hasBody { channel.close(promise: nil) }

@@ -107,6 +107,7 @@ extension Request {
             }
             bytes.writeImmutableBuffer(part)
         }
+        BodyDeadline.current?.isMet()
         if bytes.readableBytes == 0 { bytes.writeString("{}") }
         let object: JSONObject
         do throws(JSONError) {
