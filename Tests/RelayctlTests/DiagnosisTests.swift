@@ -223,7 +223,9 @@ import relayctl
                 at: Timestamp(
                     millisecondsSince1970: Samples.start.millisecondsSince1970 + seconds * 1000),
                 traffic: [
-                    LaneReport(app: "Music", service: "rpc", from: "app", frames: 9, bytes: bytes)
+                    LaneReport(app: "Music", service: "rpc", from: "app", frames: 9, bytes: bytes),
+                    LaneReport(
+                        app: "unregistered", service: "control", from: "app", frames: 1, bytes: 20),
                 ],
                 functions: [
                     FunctionReport(
@@ -234,7 +236,12 @@ import relayctl
         }
         let first = report(bytes: 1024, at: 0)
         let text = StatsText(width: 100).render(report(bytes: 5120, at: 2), since: first)
-        #expect(text.contains("  Music  rpc      app        9  5.0 KiB  2.0 KiB/s\n"), "\(text)")
+        for line in [
+            "  Music             rpc      app        9  5.0 KiB  2.0 KiB/s\n",
+            "  (not registered)  control  app        1     20 B      0 B/s\n",
+        ] {
+            #expect(text.contains(line), "\(text)")
+        }
         #expect(
             text.contains("  Show         5       1              0  4.3 ms   9.0 ms\n"), "\(text)")
         #expect(text.contains("2 frames not forwarded, 1 request unanswered"))

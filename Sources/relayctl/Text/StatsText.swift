@@ -52,7 +52,7 @@ package struct StatsText: Sendable {
                 let old = before.traffic.first {
                     $0.app == lane.app && $0.service == lane.service && $0.from == lane.from
                 }
-                let bytes = Double(max(0, lane.bytes - (old?.bytes ?? 0))) / seconds
+                let bytes = max(0, Double(lane.bytes) - Double(old?.bytes ?? 0)) / seconds
                 return Units.bytes(Int(min(bytes, 1e15))) + "/s"
             }
             columns.append(.init("Rate", rates, alignRight: true))

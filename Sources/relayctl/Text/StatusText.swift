@@ -90,7 +90,7 @@ package struct StatusText: Sendable {
                     + "the last at \(localTime.text(at, now: now))", look: .yellow)
         }
         let (lostIn, lostOut) = (accessory.lostBytesIn ?? 0, accessory.lostBytesOut ?? 0)
-        if lostIn + lostOut > 0 {
+        if lostIn > 0 || lostOut > 0 {
             lines += words(
                 "lost when its links ended: \(Units.bytes(lostOut)) for the head unit, "
                     + "\(Units.bytes(lostIn)) from it", indent: Self.stateColumn)
@@ -116,7 +116,7 @@ package struct StatusText: Sendable {
             details.append("\(link.startServiceQueue) StartService waiting")
         }
         if link.sessionsInFarewell > 0 { details.append("\(link.sessionsInFarewell) ending") }
-        if accessory.bytesIn + accessory.bytesOut > 0 {
+        if accessory.bytesIn > 0 || accessory.bytesOut > 0 {
             details.append("in \(Self.amount(accessory.framesIn, accessory.bytesIn))")
             details.append("out \(Self.amount(accessory.framesOut, accessory.bytesOut))")
         }
@@ -164,7 +164,7 @@ package struct StatusText: Sendable {
                 refused, look: .yellow, remedy: "correct the file, then: relayctl reload")
         }
         let (batches, dropped) = (status.log.droppedBatches, status.log.droppedLines)
-        if dropped + batches > 0 {
+        if dropped > 0 || batches > 0 {
             lines += line(
                 "Log", "incomplete", .yellow,
                 [
