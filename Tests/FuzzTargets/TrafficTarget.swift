@@ -102,7 +102,9 @@ private struct TrafficWorld {
                 .amended, .byRelay, .dropped(.noLink), .dropped(.queueFull),
                 .dropped(.notItsSession(bytes.byte())), .dropped(.noSuchSession(bytes.byte())),
                 .dropped(.farewell(bytes.byte())), .dropped(.secondaryTransport),
-                .dropped(.lateAnswer),
+                .dropped(.lateAnswer), .replaced, .dropped(.sessionOver(bytes.byte())),
+                .dropped(.lateWords(bytes.byte())), .dropped(.emptyMessage),
+                .dropped(.messageTooLarge), .dropped(.frameTooLarge), .dropped(.leftTooFast),
             ]
             let fate = fates[step.whom % fates.count]
             for frame in Frame.made(of: &bytes) where Self.isValid(frame) {
@@ -179,14 +181,28 @@ private struct TrafficWorld {
         let app = bytes.byte() & 1 == 0 ? nil : Self.id(what)
         let count = Int(bytes.number())
         let notice: RelayNotice =
-            switch what % 5 {
+            switch what % 7 {
             case 0: .stoppedSending(bytes: count, seconds: Double(bytes.byte()))
             case 1: .stoppedReading(queuedBytes: count, seconds: Double(bytes.byte()) / 2)
             case 2: .stoppedReading(queuedBytes: count, seconds: nil)
             case 3: .fellBehind(queuedBytes: count)
-            default: .paced(framesPerSecond: count)
+            case 4: .paced(framesPerSecond: count)
+            case 5: .messageEnded(Self.endedMessage(&bytes, announcedFrames: UInt32(count)))
+            default: .heartbeatAnswered(seconds: Double(bytes.byte()) / 2)
             }
         see(.noticed(notice, app, time: now))
+    }
+
+    private static func endedMessage(
+        _ bytes: inout FuzzBytes, announcedFrames: UInt32
+    ) -> EndedMessage {
+        let isKnown = bytes.byte() & 1 == 1
+        return EndedMessage(
+            cause: bytes.one(of: [.left, .ended, .restarted, .dropped, .encrypted, .paused]),
+            messageID: bytes.number(), functionID: isKnown ? bytes.number() : nil,
+            correlationID: isKnown ? Int32(bitPattern: bytes.number()) : nil,
+            service: bytes.one(of: ServiceType.allCases), frames: bytes.number(),
+            announcedFrames: announcedFrames)
     }
 
     // MARK: Seeing and showing

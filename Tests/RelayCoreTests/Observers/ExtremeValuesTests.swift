@@ -145,6 +145,18 @@ import Testing
                         .stoppedReading(queuedBytes: number, seconds: seconds), app, time: talk.time
                     )
                 )
+                talk.receive(.noticed(.heartbeatAnswered(seconds: seconds), app, time: talk.time))
+                for message in Self.endedMessages(UInt32(truncatingIfNeeded: number)) {
+                    talk.receive(.noticed(.messageEnded(message), app, time: talk.time))
+                }
+            }
+        }
+        for fate in Self.fates {
+            for direction in [Direction.fromApp, .fromAccessory] {
+                let frame = TappedFrame(
+                    frame: .rpc(session: 1, .request, .show), direction: direction,
+                    app: AppID(rawValue: .max), time: talk.time, fate: fate)
+                talk.receive(.frames([frame]))
             }
         }
         for text in texts {
@@ -153,6 +165,33 @@ import Testing
             talk.receive(.appClosed(AppID(rawValue: 2), reason: text, time: talk.time))
         }
         try observers.show(talk.entries)
+    }
+
+    /// What may become of a frame, besides being forwarded.
+    private static let fates: [FrameFate] =
+        [.amended, .replaced, .byRelay]
+        + [UInt8.min, .max].flatMap { session -> [DropReason] in
+            [
+                .notItsSession(session), .noSuchSession(session), .farewell(session),
+                .sessionOver(session), .lateWords(session), .noLink, .secondaryTransport,
+                .lateAnswer, .queueFull, .emptyMessage, .messageTooLarge, .frameTooLarge,
+                .leftTooFast,
+            ]
+        }.map(FrameFate.dropped)
+
+    /// Messages that relayd ended for every reason, with one number in every place.
+    private static func endedMessages(_ number: UInt32) -> [EndedMessage] {
+        let causes: [EndedMessage.Cause] = [
+            .left, .ended, .restarted, .dropped, .encrypted, .paused,
+        ]
+        return causes.flatMap { cause in
+            [number, nil].map { functionID in
+                EndedMessage(
+                    cause: cause, messageID: number, functionID: functionID,
+                    correlationID: Int32(bitPattern: number), service: .rpc, frames: number,
+                    announcedFrames: number)
+            }
+        }
     }
 
     @Test(
