@@ -289,6 +289,38 @@ struct AccessTests {
         }
     }
 
+    @Test("HTTP/1.1 without a host is refused by both doors; HTTP/1.0 knows none")
+    func noHost() async throws {
+        var configuration = Config.Dashboard()
+        configuration.enabled = true
+        configuration.address = ListenAddress(host: "127.0.0.1", port: 0)
+        let dashboard = Dashboard(configuration, logger: ControlTestServer.quiet)
+        let port = try #require(dashboard.report.url.flatMap { URL(string: $0)?.port })
+        try await ControlTestServer.with(dashboard: dashboard) { test in
+            func status(_ version: String, _ path: String, _ door: Int?, _ host: String = "")
+                async throws -> (code: Substring, words: String)
+            {
+                let answer = try await test.exchange(
+                    "GET \(path) HTTP/\(version)\r\n\(host)Connection: close\r\n\r\n", port: door)
+                return (answer.dropFirst(9).prefix(3), answer)
+            }
+            for door in [nil, port] {
+                for path in [Routes.status, Routes.openAPI, "/nowhere"] {
+                    let refused = try await status("1.1", path, door)
+                    #expect(refused.code == "400", "\(path): \(refused.words)")
+                    #expect(refused.words.contains("names no host"), "\(refused.words)")
+                    // What stands for it inside is no way in either.
+                    #expect(try await status("1.1", path, door, "Host: ,\r\n").code == "400")
+                }
+            }
+            #expect(try await status("1.0", Routes.status, nil).code == "200")
+            // The port is for those who say whom they mean.
+            #expect(try await status("1.0", Routes.status, port).code == "403")
+            // An empty one is what HTTP/1.1 has for a target without a host.
+            #expect(try await status("1.1", Routes.status, nil, "Host:\r\n").code == "200")
+        }
+    }
+
     @Test("a query is read as forms and browsers write it, and a broken one is refused")
     func query() throws {
         let items = try RequestQuery("/v1/messages?app=My+App&app=C%2B%2B&function=%21Show&x&y==&&")

@@ -18,6 +18,10 @@ package struct AccessControl: Sendable {
         package let known: [String]
     }
 
+    /// Stands for the `Host` that HTTP/1.1 wants and a request does not have. No name, so that it lets
+    /// nobody in who sends it.
+    package static let noHost = ","
+
     private let table: RouteTable
     private static let known = Routes.all.map { "\($0.method) \($0.path)" }.joined(separator: ", ")
 
@@ -28,11 +32,17 @@ package struct AccessControl: Sendable {
     /// - Parameters:
     ///   - target: As it stands in the request line.
     ///   - gate: That of the door the request came by.
-    /// - Throws: `APIError` for a request with several hosts and for a path that is none or not there,
-    ///   `RequestGate.Refusal`, or `WrongMethod`.
+    /// - Throws: `APIError` for a request with several hosts or without one, and for a path that is none
+    ///   or not there; `RequestGate.Refusal`, or `WrongMethod`.
     package func admit(
         _ method: String, _ target: String?, _ head: RequestGate.Head, by gate: RequestGate
     ) throws -> Admitted {
+        guard head.authority != Self.noHost else {
+            throw APIError(
+                .badRequest,
+                "the request names no host; HTTP/1.1 expects one Host header, such as \"Host: relayd\" "
+                    + "(RFC 9112, 3.2)")
+        }
         guard head.authority?.utf8.contains(UInt8(ascii: ",")) != true else {
             throw APIError(
                 .badRequest,

@@ -169,7 +169,7 @@ package struct RequestGate: Sendable {
     /// The port is not compared: `ssh -L` may give it another number, and no web site has one of
     /// these names. A page on another port of this machine is told by its `Origin`.
     private func isOurs(_ authority: String?) -> Bool {
-        // HTTP/1.0 knows no Host; no browser speaks it.
+        // HTTP/1.0 knows no Host; no browser speaks it. `AccessControl` has refused HTTP/1.1 without.
         guard let authority, !authority.isEmpty else { return hosts == .socket }
         let host = Self.host(authority.lowercased())
         if host.isEmpty { return false }
