@@ -128,6 +128,34 @@ import relayd
         #expect(lstat(test.path, &info) == 0 && info.st_mode & S_IFMT == S_IFLNK)
     }
 
+    @Test(
+        "a link that takes the socket's place while it is made keeps what it names as it is",
+        arguments: ControlListener.Moment.allCases)
+    func swapped(moment: ControlListener.Moment) throws {
+        let test = try ControlTestServer()
+        defer { test.cleanUp() }
+        let target = test.directory + "/target"
+        let file = creat(target, 0o600)
+        #expect(file >= 0)
+        close(file)
+        defer {
+            unlink(test.path)
+            unlink(target)
+        }
+        let message = error {
+            let listener = try ControlListener(.init(socketPath: test.path, mode: 0o666)) {
+                guard $0 == moment else { return }
+                #expect(unlink(test.path) == 0 && symlink(target, test.path) == 0)
+            }
+            listener.remove()
+        }
+        // Once the file is held, the mode is given to it and not to what the path names.
+        #expect(message.contains("is not a socket") == (moment == .bound), "\(message)")
+        var info = stat()
+        #expect(lstat(target, &info) == 0 && info.st_mode & 0o7777 == 0o600)
+        #expect(lstat(test.path, &info) == 0 && info.st_mode & S_IFMT == S_IFLNK)
+    }
+
     @Test("a file that is no socket is left alone") func ordinaryFile() throws {
         let test = try ControlTestServer()
         defer { test.cleanUp() }

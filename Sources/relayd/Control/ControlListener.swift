@@ -53,7 +53,16 @@ package final class ControlListener: Sendable {
     /// one is refused, whoever it is.
     private static let backlog: Int32 = 4096
 
-    package init(_ configuration: Configuration) throws {
+    /// Moments at which somebody else may change what the path names.
+    package enum Moment: Sendable, CaseIterable {
+        /// The socket is bound; its group and mode are to be set.
+        case bound
+        /// The same, and its file is held: from here on the path does not matter.
+        case held
+    }
+
+    /// - Parameter reached: Called in between; tests put something else at the path there.
+    package init(_ configuration: Configuration, reached: (Moment) -> Void = { _ in }) throws {
         let socket = try ControlSocket.forDaemon(given: configuration.socketPath)
         let group = try configuration.group.map(Self.group)
         try Self.prepareDirectory(for: socket)
@@ -63,7 +72,9 @@ package final class ControlListener: Sendable {
 
         let descriptor = try Self.bound(to: socket.path)
         do {
+            reached(.bound)
             let entry = try SocketEntry(socket.path)
+            reached(.held)
             if let group, case let code = entry.give(to: group), code != 0 {
                 throw ControlListenerError.groupNotPermitted(
                     path: socket.path, group: configuration.group ?? "", errno: code)
@@ -71,17 +82,19 @@ package final class ControlListener: Sendable {
             guard entry.change(mode: mode_t(configuration.mode)) else {
                 throw ControlListenerError.cannotBind(path: socket.path, errno: errno)
             }
-            guard listen(descriptor, Self.backlog) == 0,
-                let identity = FileIdentity(of: socket.path)
-            else {
+            guard listen(descriptor, Self.backlog) == 0 else {
                 throw ControlListenerError.cannotBind(path: socket.path, errno: errno)
             }
-            self.identity = identity
+            identity = entry.identity
             writePolicy = WritePolicy(
                 owner: geteuid(),
                 group: configuration.mode & 0o020 == 0
-                    ? nil : group ?? Self.groupOwning(socket.path),
+                    ? nil : group ?? entry.group,
                 isReadOnlyForOthers: configuration.isReadOnlyForOthers)
+        } catch ControlListenerError.notASocket(let path) {
+            // Somebody else's: it stays.
+            close(descriptor)
+            throw ControlListenerError.notASocket(path)
         } catch {
             close(descriptor)
             unlink(socket.path)
@@ -132,11 +145,6 @@ extension ControlListener {
     private static func group(_ name: String) throws(ControlListenerError) -> gid_t {
         guard let group = SystemGroup.number(of: name) else { throw .unknownGroup(name) }
         return group
-    }
-
-    private static func groupOwning(_ path: String) -> gid_t? {
-        var info = stat()
-        return lstat(path, &info) == 0 ? info.st_gid : nil
     }
 
     /// Creates the last directory of the path if it is missing: closed to others where only one
@@ -199,6 +207,9 @@ extension ControlListener {
 /// the file, and what fchmod(2) does before bind(2) is cut down by the umask.
 private final class SocketEntry {
     private let descriptor: Int32
+    let identity: FileIdentity
+    /// The group it was bound with.
+    let group: gid_t
 
     init(_ path: String) throws(ControlListenerError) {
         var entry: Int32 = -1
@@ -206,7 +217,10 @@ private final class SocketEntry {
         guard code == 0 else { throw .cannotBind(path: path, errno: code) }
         descriptor = entry
         var info = stat()
-        guard fstat(descriptor, &info) == 0 else { throw .cannotBind(path: path, errno: errno) }
+        let status = fstat(descriptor, &info)
+        identity = FileIdentity(info)
+        group = info.st_gid
+        guard status == 0 else { throw .cannotBind(path: path, errno: errno) }
         guard info.st_mode & S_IFMT == S_IFSOCK, info.st_uid == geteuid() else {
             throw .notASocket(path)
         }
@@ -223,14 +237,19 @@ private final class SocketEntry {
     }
 }
 
-/// Which file a path names right now.
+/// Which file it is, whatever its name.
 private struct FileIdentity: Equatable, Sendable {
     let device: dev_t
     let inode: ino_t
 
+    /// The file a path names right now.
     init?(of path: String) {
         var info = stat()
         guard lstat(path, &info) == 0 else { return nil }
+        self.init(info)
+    }
+
+    init(_ info: stat) {
         device = info.st_dev
         inode = info.st_ino
     }
