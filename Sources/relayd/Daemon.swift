@@ -79,8 +79,9 @@ struct Daemon {
             relay: relay, accessory: accessory, facts: facts, advisor: advisor,
             outputs: outputs, effective: effective, specification: specification.report,
             crowd: crowd)
+        let stopTime = StopTime { reporter.farewellTimeout }
         let systemd = SystemdNotifier(
-            logger: Logger(label: "systemd"), farewell: { reporter.farewellTimeout },
+            logger: Logger(label: "systemd"), stopTime: stopTime,
             isAlive: {
                 // A sign of life only counts when the relay's own loop turns.
                 (try? await loop.submit {}.get()) != nil
@@ -195,9 +196,7 @@ struct Daemon {
             ], logger: Self.quiet)
         try await Self.run(
             ServiceGroup(configuration: group), until: signals, hangUp: hangUp,
-            stopTime: {
-                StopTime.needed(farewell: reporter.farewellTimeout) - StopTime.grace
-            },
+            stopTime: stopTime,
             reload: { reloader.request() },
             endAtOnce: { [outputs] signal in
                 control.removeSocket()
@@ -214,7 +213,7 @@ struct Daemon {
     ///   - endAtOnce: writes the last lines and ends the process.
     private static func run(
         _ services: ServiceGroup, until signals: UnixSignalsSequence, hangUp: HangUp,
-        stopTime: @escaping @Sendable () -> Duration, reload: @escaping @Sendable () -> Void,
+        stopTime: StopTime, reload: @escaping @Sendable () -> Void,
         endAtOnce: @escaping @Sendable (UnixSignal) async -> Void, logger: Logger
     ) async throws {
         let (stops, stop) = AsyncStream.makeStream(of: Void.self)
@@ -243,7 +242,7 @@ struct Daemon {
             group.addTask {
                 for await _ in stops { break }
                 guard !Task.isCancelled else { return }
-                let time = stopTime()
+                let time = stopTime.untilCutShort
                 // Not `Task.sleep`: it would start the system's thread pool (see `LoopExecutor`).
                 let timer = LoopExecutor.shared.loop.scheduleTask(in: TimeAmount(time)) {}
                 try await withTaskCancellationHandler {

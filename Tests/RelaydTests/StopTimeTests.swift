@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 import relayd
 
@@ -18,8 +19,30 @@ struct StopTimeTests {
 
     @Test("the unit waits longer than a stop takes with the default farewell_timeout")
     func unit() throws {
-        let needed = StopTime.needed(farewell: Config().sessions.farewellTimeout)
+        let needed = StopTime().needed
         #expect(try seconds("TimeoutStopSec") > Int(needed.components.seconds))
+    }
+
+    @Test("the unit waits for a machine that takes more than ten seconds to load relayd")
+    func start() throws {
+        #expect(try seconds("TimeoutStartSec") >= 60)
+    }
+
+    @Test("a stop is cut short after the head unit's time, whatever that is, and before systemd's")
+    func cutShort() {
+        for farewell in [Duration.zero, .seconds(1), .seconds(30), StopTime.maximumFarewell] {
+            let time = StopTime { farewell }
+            #expect(time.untilCutShort >= farewell + .seconds(5))
+            #expect(time.untilCutShort + StopTime.grace <= time.needed)
+        }
+    }
+
+    @Test("a reload that changes the head unit's time counts for the next stop") func reload() {
+        let farewell = Mutex(Duration.seconds(1))
+        let time = StopTime { farewell.withLock(\.self) }
+        let before = time.untilCutShort
+        farewell.withLock { $0 = .seconds(60) }
+        #expect(time.untilCutShort - before == .seconds(59))
     }
 
     @Test("a stop has all of the longest farewell_timeout that the configuration takes, and more")
@@ -27,7 +50,7 @@ struct StopTimeTests {
         let text =
             "sessions:\n  farewell_timeout: \(StopTime.maximumFarewell.components.seconds)s\n"
         let farewell = try Config.decode(text, file: "f").sessions.farewellTimeout
-        #expect(StopTime.needed(farewell: farewell) >= farewell + .seconds(5))
+        #expect(StopTime { farewell }.needed >= farewell + .seconds(5))
         #expect(throws: ConfigErrors.self) {
             try Config.decode(
                 text.replacing("60s", with: "61s"), file: "f")

@@ -45,6 +45,22 @@ struct SystemdNotifierTests {
         try await ended
     }
 
+    @Test("asks systemd for as much time as the longest farewell_timeout needs")
+    func longStop() async throws {
+        let (inbox, send) = Self.makeInbox()
+        let notifier = SystemdNotifier(
+            watchdog: nil, logger: Self.logger, stopTime: StopTime { .seconds(60) }, send: send,
+            isAlive: { true })
+        let group = Self.group(notifier)
+        async let ended: Void = group.run()
+        notifier.ready(status: "well")
+        var heard = inbox.makeAsyncIterator()
+        _ = await heard.next()
+        await group.triggerGracefulShutdown()
+        #expect(await heard.next()?.contains("\nEXTEND_TIMEOUT_USEC=70000000\n") == true)
+        try await ended
+    }
+
     @Test("a refused reload stays in front of every status until one succeeds")
     func reload() async throws {
         let (inbox, send) = Self.makeInbox()

@@ -15,7 +15,7 @@ package final class SystemdNotifier: Service {
     private let watchdog: Duration?
     private let isAlive: @Sendable () async -> Bool
     private let send: @Sendable (String) -> Void
-    private let farewell: @Sendable () -> Duration
+    private let stopTime: StopTime
     private let logger: Logger
     /// Datagrams leave from here, in order: sending may block while systemd is busy, and the
     /// event loop must not.
@@ -28,18 +28,18 @@ package final class SystemdNotifier: Service {
     ///   - watchdog: how long systemd waits for a sign of life; `nil` when it does not.
     ///   - isAlive: goes through whatever must work for relayd to be of use, its event loop
     ///     before all. Until it returns `true`, systemd hears nothing.
-    ///   - farewell: how long the head unit has to confirm the end of its sessions.
+    ///   - stopTime: how long a stop may take.
     ///   - send: delivers one notification.
     package init(
         watchdog: Duration? = SystemdNotifier.watchdogInterval(),
         logger: Logger,
-        farewell: @escaping @Sendable () -> Duration = { Config().sessions.farewellTimeout },
+        stopTime: StopTime = StopTime(),
         send: @escaping @Sendable (String) -> Void = { sd_notify(0, $0) },
         isAlive: @escaping @Sendable () async -> Bool
     ) {
         self.watchdog = watchdog
         self.isAlive = isAlive
-        self.farewell = farewell
+        self.stopTime = stopTime
         self.send = send
         self.logger = logger
     }
@@ -104,7 +104,7 @@ package final class SystemdNotifier: Service {
                 try? await gracefulShutdown()
             }
         } onGracefulShutdown: {
-            let time = StopTime.needed(farewell: self.farewell()).components.seconds
+            let time = self.stopTime.needed.components.seconds
             self.notify(
                 "STOPPING=1\nEXTEND_TIMEOUT_USEC=\(time * 1_000_000)\n"
                     + "STATUS=\(self.remember("ending sessions"))")
