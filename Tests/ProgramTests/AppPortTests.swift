@@ -97,10 +97,32 @@ struct AppPortTests {
                 try await app.send(bytes: half)
                 try await app.reset()
                 try await headUnit.expectFarewell(session: 1, hashID: 0xBEEF)
+                try await relayd.until("the departure is told") {
+                    $0.recentDepartures.map(\.reason)
+                        == ["connection broke: the app reset the connection"]
+                }
 
                 let next = try await relayd.connectApp()
                 try await headUnit.start(2, for: next)
                 try await headUnit.checkBothWays(next, session: 2)
+            }
+        }
+    }
+
+    @Test("a head unit that vanishes with a reset is named, in words and not in those of a library")
+    func headUnitResets() async throws {
+        try await FakeAccessory.run { accessory in
+            try await Relayd.run(accessory: "tcp:127.0.0.1:\(accessory.port)") { relayd in
+                let headUnit = try await accessory.nextLink()
+                let app = try await relayd.connectApp()
+                try await headUnit.start(1, for: app)
+                try await headUnit.reset()
+                try await app.closed()
+                try await relayd.until("the departure is told") {
+                    $0.recentDepartures.map(\.reason)
+                        == ["the head unit is gone (the head unit reset the connection)"]
+                }
+                _ = try await accessory.nextLink()
             }
         }
     }

@@ -48,6 +48,19 @@ struct ReloadTests {
             }
         }
 
+        /// An app gets a session of a head unit that says its name.
+        func learnsName(of headUnit: FramePeer) async throws {
+            let endpoint = try #require(try await status().server.endpoints.first)
+            let port = try #require(endpoint.split(separator: ":").last.flatMap { Int($0) })
+            let app = try await FramePeer.connect(port: port)
+            try await app.send(.startService())
+            _ = try await headUnit.next()
+            let grant = Frame.startServiceACK(
+                session: 1, extra: [(ControlKey.make, .string("Old Works"))])
+            try await headUnit.send(grant)
+            #expect(try await app.next() == grant)
+        }
+
         func relayctl(_ command: String) async throws -> ChildProcess.Finished {
             try await Program.relayctl.run(
                 [command, "--socket", directory.file("relayd.sock")], environment: [:])
@@ -121,11 +134,15 @@ struct ReloadTests {
                 }
                 try await Reloadable.run(config(old.port)) { it in
                     let before = try await old.nextLink()
+                    try await it.learnsName(of: before)
+                    #expect(try await it.status().accessory.name == "Old Works")
                     try await it.reload(config(new.port))
                     try await before.closed()
                     _ = try await new.nextLink()
                     #expect(
                         try await it.status().accessory.address == "tcp:127.0.0.1:\(new.port)")
+                    // The name was the old one's.
+                    #expect(try await it.status().accessory.name == nil)
                     // What is asked for now is asked of the new link.
                     #expect(try await it.relayctl("reopen").ending == .exited(0))
                     _ = try await new.nextLink()

@@ -1,6 +1,7 @@
 // Heartbeats of the head unit that an app does not answer, as dialogues on paper.
 
 import NIOCore
+import NIOEmbedded
 import RelayTesting
 import SDLProtocol
 import Testing
@@ -28,6 +29,20 @@ struct HeartbeatTests {
         bench.pass(bench.router.configuration.heartbeatPatience)
         #expect(bench.heard() == [heartbeat(.heartbeatACK, message: 6)])
         #expect(bench.events.last == .heartbeatAnswered("music", session: 1))
+    }
+
+    @Test("status tells what relayd did in an app's place, and the log does once")
+    func told() throws {
+        let hub = try EmbeddedHub()
+        _ = try hub.app(session: 1)
+        try hub.link.says(heartbeat(.heartbeat))
+        hub.loop.advanceTime(by: .milliseconds(2499))
+        #expect(hub.switchboard.snapshot(missedBatches: 0).apps.map(\.lastProblem) == [nil])
+        hub.loop.advanceTime(by: .milliseconds(1))
+        let told = try #require(hub.switchboard.snapshot(missedBatches: 0).apps.first?.lastProblem)
+        #expect(told.contains("did not answer the head unit's heartbeat for 2.5 s"), "\(told)")
+        #expect(told.contains("(sessions.heartbeats)"), "\(told)")
+        #expect(hub.notices() == [.heartbeatAnswered(seconds: 2.5)])
     }
 
     @Test("when so configured nobody answers in an app's place")

@@ -262,6 +262,7 @@ import Testing
         #expect(found.map(\.code) == [code])
         #expect(found.first?.text.contains("earlier run") == true)
         #expect(found.first?.remedy.contains("try again") == true)
+        #expect(found.first?.remedy.contains("if it stays, relayctl reopen") == true)
     }
 
     @Test("DISALLOWED although the level is right is about parameters or the user")
