@@ -60,7 +60,10 @@ struct ReplugTests {
             try await bench.expectAllBytesCounted()
             let atEnd = try Self.anonymousKiB(bench.relayd.process.pid)
             let growth = Double(atEnd - settled) / Double(Self.rounds - Self.settledRounds)
-            #expect(growth < Self.toleratedGrowth, "\(settled) KiB, then \(atEnd) KiB")
+            // AddressSanitizer keeps what was freed for a while, to notice who uses it.
+            if Sanitizer.current != .address {
+                #expect(growth < Self.toleratedGrowth, "\(settled) KiB, then \(atEnd) KiB")
+            }
             let descriptors = try Self.descriptors(bench.relayd.process.pid)
             #expect(descriptors <= descriptorsBefore + 8)
         }
