@@ -1,0 +1,26 @@
+import Testing
+
+@testable import AccessoryLinks
+@testable import relayd
+
+// How the link stands, across a change of accessory.
+
+@Suite struct AccessoryMonitorTests {
+    @Test("what was lost on the way to an earlier head unit is not told of the next one")
+    func moved() {
+        let old = LinkDetails()
+        old.opened("an old device")
+        old.ended(lostIn: 3, lostOut: 4)
+        let monitor = AccessoryMonitor(kind: "usb", address: "usb:1:1", details: old)
+        #expect(monitor.details.lostBytesIn == 3 && monitor.details.lostBytesOut == 4)
+        monitor.moved(toKind: "usb", address: "usb:2:2", details: LinkDetails())
+        #expect(monitor.address == "usb:2:2")
+        #expect(monitor.details.lostBytesIn == 0 && monitor.details.lostBytesOut == 0)
+        // The old link may end only now.
+        old.ended(lostIn: 5, lostOut: 6)
+        #expect(monitor.details.lostBytesIn == 0)
+        // A transport that cannot know says nothing.
+        monitor.moved(toKind: "tcp", address: "tcp:head-unit:12345", details: nil)
+        #expect(monitor.kind == "tcp" && monitor.details.lostBytesIn == nil)
+    }
+}
