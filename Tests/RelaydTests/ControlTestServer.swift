@@ -146,6 +146,8 @@ struct ControlTestServer {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while true {
             let count = recv(descriptor, &buffer, buffer.count, 0)
+            // Who stops and continues this process interrupts a receive that has a deadline.
+            if count < 0 && errno == EINTR { continue }
             if count == 0 || (count < 0 && errno == ECONNRESET) {
                 return String(decoding: bytes, as: UTF8.self)
             }
@@ -169,6 +171,7 @@ struct ControlTestServer {
                 let text = String(decoding: bytes, as: UTF8.self)
                 if text.contains(words) { return text }
                 let count = recv(descriptor, &buffer, buffer.count, 0)
+                if count < 0 && errno == EINTR { continue }
                 try #require(count > 0, "never came: \(words); so far: \(text)")
                 bytes += buffer[..<count]
             }
