@@ -8,7 +8,8 @@ import SDLProtocol
 /// An answer names nobody, so it belongs to the request sent longest ago. When one is given up, its
 /// answer may still come, and must not be taken for the answer to another. But one grant is as good
 /// as another for a request that asks for the same: who waits gets it, and the grant that comes too
-/// many is ended.
+/// many is ended. Apps whose requests for v5 differ lose up to `lateAnswerLimit` grants to requests
+/// that were given up in the last `lateAnswerTimeout`: three with a `startServiceTimeout` of 20 s.
 struct StartServiceQueue<App: Hashable> {
     struct Request {
         var app: App

@@ -183,6 +183,54 @@ struct SessionRouterTests {
         #expect(bench.accessory(says: .startServiceACK(session: 1)) == .toApp("music"))
     }
 
+    /// Not the same as `Frame.startService()` asks for, so that its grant is not as good.
+    private static func startService(version: String) -> Frame {
+        let document: BSONDocument = [ControlKey.protocolVersion: .string(version)]
+        return Frame(
+            version: 1, type: .control, service: .rpc,
+            info: ControlFrameType.startService.rawValue, sessionID: 0, payload: document.bytes)
+    }
+
+    @Test("an answer that has not come for 60 s is not expected any more, whatever was asked for")
+    func forgottenAnswers() {
+        let bench = RouterBench()
+        for number in 0..<30 {
+            bench.router.connect("try \(number)")
+            _ = bench.app("try \(number)", says: Self.startService(version: "5.1.0"))
+            bench.pass(.seconds(20))
+            bench.router.disconnect("try \(number)", at: bench.now)
+        }
+        bench.pass(.seconds(59))
+        for app in ["music", "maps"] { bench.router.connect(app) }
+        _ = bench.app("music", says: .startService())
+        _ = bench.actions()
+        // The last one's may still come, and no other.
+        #expect(bench.accessory(says: .startServiceACK(session: 1)) == .drop(.lateAnswer))
+        bench.pass(.seconds(1))
+        #expect(bench.accessory(says: .startServiceACK(session: 2)) == .toApp("music"))
+    }
+
+    @Test(
+        "an app loses no more grants to unanswered requests for another version than are expected",
+        arguments: [(TimeAmount.seconds(20), 3), (.seconds(2), 8)])
+    func lostGrants(timeout: TimeAmount, most: Int) {
+        let bench = RouterBench { $0.startServiceTimeout = timeout }
+        for number in 0..<50 {
+            bench.router.connect("try \(number)")
+            _ = bench.app("try \(number)", says: Self.startService(version: "5.1.0"))
+            bench.pass(timeout)
+            bench.router.disconnect("try \(number)", at: bench.now)
+        }
+        bench.router.connect("music")
+        _ = bench.app("music", says: .startService())
+        _ = bench.actions()
+        var lost = 0
+        while lost < 50, bench.accessory(says: .startServiceACK(session: 1)) != .toApp("music") {
+            lost += 1
+        }
+        #expect(lost == most)
+    }
+
     @Test(
         "an app that leaves while its StartService is unanswered gets nothing, and no ghost stays")
     func leavesBeforeTheAnswer() {
