@@ -54,6 +54,7 @@ package struct RelayCtl: AsyncParsableCommand {
 
             ENVIRONMENT
               RELAYD_SOCKET    relayd's control socket
+              RELAYD_TIMEOUT   seconds to wait for an answer, 1 to 3600 (default 5)
               XDG_RUNTIME_DIR  where the control socket of a user's own relayd is
               NO_COLOR         when not empty: no colours, unless --color always
               TERM             "dumb" is as good as NO_COLOR
@@ -83,6 +84,10 @@ package struct RelayCtl: AsyncParsableCommand {
         let known = commands.map { $0._commandName } + ["help"]
         if let problem = CommandLineHints.unknownCommand(arguments, known: known) {
             output.write("Error: \(problem)\nSee 'relayctl --help'.\n", to: .error)
+            return ExitStatus.usage.rawValue
+        }
+        if let problem = AnswerTimeout.ofEnvironment.problem {
+            output.write("Error: \(problem)\n", to: .error)
             return ExitStatus.usage.rawValue
         }
         do {

@@ -105,7 +105,8 @@ struct SlowTTYTests {
             relayd.process.signal(SIGTERM)
             // relayd has stopped, without the close, and would be gone in a moment.
             try await tty.until("exit waits")
-            try tty.order("exit")
+            // Still stuck, so that no signal ends it before.
+            try tty.order("stuck exit")
             try await tty.until("close over")
             #expect(try await relayd.process.ended() == .exited(0))
             #expect(tty.done.last == "exit over")
@@ -213,8 +214,10 @@ struct SlowTTYTests {
     func permissionsStayWrong() async throws {
         try await onADeniedTTY { tty, relayd in
             try await relayd.process.errors.first(containing: "may not open it")
-            let status = try await relayd.status()
-            #expect(status.accessory.reason?.message.contains("may not open it") == true)
+            // The log tells a moment before the status.
+            try await relayd.until("told") {
+                $0.accessory.reason?.message.contains("may not open it") == true
+            }
         }
     }
 

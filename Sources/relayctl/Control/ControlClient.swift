@@ -12,9 +12,8 @@ package struct ControlClient: Sendable {
     let timeout: TimeAmount
     let eventLoopGroup: any EventLoopGroup
 
-    /// relayd answers within milliseconds; who waited this long wants to know that it does not.
-    /// Tests on a busy machine wait longer.
-    @TaskLocal package static var defaultTimeout = TimeAmount.seconds(5)
+    /// How long relayctl waits for an answer: `AnswerTimeout` of the environment.
+    @TaskLocal package static var defaultTimeout = AnswerTimeout.ofEnvironment.time
 
     package init(
         sockets: [ControlSocket], timeout: TimeAmount = defaultTimeout,
