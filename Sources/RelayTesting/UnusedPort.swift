@@ -2,26 +2,36 @@ import Glibc
 
 /// A port of this machine on which nobody listens, and which nobody else is given meanwhile.
 package enum UnusedPort {
+    /// Below those that the kernel gives to whoever does not care (ip_local_port_range): what it does
+    /// not hand out cannot be taken between two uses either.
+    private static let range: ClosedRange<UInt16> = 20_000...32_767
+    private static let attempts = 1000
+
     /// Runs `body` while the port is kept from others. A head unit of the test may listen on it.
     package static func run(_ body: (Int) async throws -> Void) async throws {
-        // Bound and not listening: connections are refused, and because both sides say
-        // SO_REUSEADDR, a socket that listens may come beside it.
-        let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+        let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw SystemFailure("no socket") }
         defer { close(descriptor) }
+        guard let port = bindAnywhere(descriptor) else { throw SystemFailure("no port") }
+        // Bound alone, so that it is nobody else's, and not listening: connections are refused, and
+        // from now on a socket that says SO_REUSEADDR, too, may listen beside it.
         var yes: CInt = 1
         setsockopt(
             descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<CInt>.size))
+        try await body(Int(port))
+    }
+
+    private static func bindAnywhere(_ descriptor: CInt) -> UInt16? {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0
+        return (0..<attempts).lazy.map { _ in UInt16.random(in: range) }.first { port in
+            address.sin_port = port.bigEndian
+            return withUnsafePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+                }
             }
         }
-        guard isBound else { throw SystemFailure("no port") }
-        try await body(Int(UInt16(bigEndian: address.sin_port)))
     }
 }

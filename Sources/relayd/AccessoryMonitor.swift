@@ -42,6 +42,18 @@ final class AccessoryMonitor: Sendable {
         return calls.isEmpty ? nil : calls
     }
 
+    /// The state that goes with what the hub said in between: it knows of a link's begin and end a
+    /// moment before the link supervisor tells of them, and an open link is one that it has counted.
+    static func state(isUp: Bool, _ earlier: Current, _ later: Current) -> Current {
+        switch (isUp, earlier.state, later.state) {
+        case (true, _, .open), (false, .open, .open): later
+        case (true, .open, _): earlier
+        case (true, _, _): (.open, .now, nil, 0)
+        case (false, _, .open): earlier
+        case (false, _, _): later
+        }
+    }
+
     func changed(to link: AccessoryLinks.LinkState) {
         state.withLock { state in
             // A further failed attempt is no new state.

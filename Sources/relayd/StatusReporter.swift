@@ -61,10 +61,9 @@ final class StatusReporter: Sendable {
     }
 
     func snapshot() async throws -> StatusSnapshot {
-        // The state first: the hub knows of a link's begin and end before the state tells of it, so
-        // that an open link is one that the hub has counted.
-        let state = accessory.current
+        let earlier = accessory.current
         let hub = try await relay.snapshot()
+        let state = AccessoryMonitor.state(isUp: hub.link.isUp, earlier, accessory.current)
         let known = facts.facts()
         let uptime = Int(started.duration(to: .now).components.seconds)
         return StatusSnapshot(

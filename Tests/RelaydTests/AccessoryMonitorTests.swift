@@ -1,3 +1,4 @@
+import ControlAPI
 import Testing
 
 @testable import AccessoryLinks
@@ -22,5 +23,21 @@ import Testing
         // A transport that cannot know says nothing.
         monitor.moved(toKind: "tcp", address: "tcp:head-unit:12345", details: nil)
         #expect(monitor.kind == "tcp" && monitor.details.lostBytesIn == nil)
+    }
+
+    @Test(
+        "the state is open when the hub has the link, and what it was when it opens only then",
+        arguments: [
+            (true, .opening, .opening, .open), (true, .waiting, .open, .open),
+            (true, .open, .waiting, .open), (true, .open, .open, .open),
+            (false, .waiting, .open, .waiting), (false, .open, .waiting, .waiting),
+            (false, .opening, .waiting, .waiting),
+        ] as [(Bool, AccessoryState, AccessoryState, AccessoryState)])
+    func coherent(
+        isUp: Bool, earlier: AccessoryState, later: AccessoryState, expected: AccessoryState
+    ) {
+        let state = AccessoryMonitor.state(
+            isUp: isUp, (earlier, .now, nil, 0), (later, .now, nil, 0))
+        #expect(state.state == expected)
     }
 }
