@@ -235,7 +235,7 @@ if Context.environment["RELAY_MODEL"] != nil {
             ]
                 + [
                     "HubModel", "HubModel+Checks", "HubModel+Stop", "HubRun", "HubScript",
-                    "HubSeries", "HubWorld",
+                    "HubSeries", "HubWaits", "HubWorld",
                     "HubWorld+Steps", "WorldApp",
                     "WorldLink",
                 ].map { "RelayCoreTests/Model/\($0).swift" },

@@ -234,4 +234,13 @@ extension SDLCoreModel {
         isStopping = true
         schedule(.stopped, in: habits.slowEnd)
     }
+
+    /// Started again after its end: files and what can be resumed are there, connections are not.
+    package mutating func restart(at now: NIODeadline) {
+        self.now = now
+        for id in connections.keys.sorted() { close(id, unexpected: false) }
+        timers = []
+        staleHeap = nil
+        isStopping = false
+    }
 }

@@ -77,6 +77,13 @@ extension HubModel {
         }
     }
 
+    /// Nothing of what hurts the head unit goes on the link. Message ID 0 and malformed headers the
+    /// link's own framing finds.
+    mutating func checkHarmless(_ frame: Frame) {
+        if frame.sessionID == 0 { fail(.harm, "on the link on session 0: \(frame)") }
+        if frame.hurtsHeadUnit { fail(.harm, "on the link, and hurts the head unit: \(frame)") }
+    }
+
     /// As sdl_core counts, where it gets frames when they are written.
     mutating func countRate(_ frame: Frame) {
         guard !frame.service.isStream else { return }
@@ -115,6 +122,16 @@ extension Frame {
             header.functionID == FunctionID.unregisterAppInterface.rawValue
         else { return false }
         return !ofSuccess || resultCode == "SUCCESS"
+    }
+
+    /// sdl_core never reads the connection again behind a message of 0 bytes, reserves memory for what
+    /// is announced, counts message ID 0 as malformed, and closes the connection for a flood of data on
+    /// session 0.
+    var hurtsHeadUnit: Bool {
+        if let announced = Announcement(self) {
+            return announced.bytes == 0 || announced.bytes > RelayConfiguration().messageBytes
+        }
+        return type != .control && (messageID == 0 || sessionID == 0)
     }
 
     /// sdl_core grants protocol 5 to those who name it, or have a v5 header.

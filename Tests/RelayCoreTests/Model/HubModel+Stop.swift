@@ -42,7 +42,7 @@ extension HubWorld {
         let timeout = setting.configuration.farewellTimeout
         let isPrompt =
             setting.passBytes == nil && stalledUntil <= loop.now && link != nil
-            && switchboard.linkQueuedBytes == 0 && !setting.isLossy
+            && switchboard.linkQueuedBytes == 0 && !setting.isLossy && !core.isStopping
         var stop = HubModel.Stop(
             waitsUntil: loop.now + .nanoseconds(timeout.nanoseconds / 2),
             lastLife: core.running.map(\.life).max() ?? 0)

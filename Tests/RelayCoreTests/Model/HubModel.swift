@@ -19,7 +19,7 @@ struct HubModel {
         enum Kind: String {
             case wrongApp, wrongSession, order, lostDown, lostUp, grantLost, grantWrong
             case answerMissing, twoAnswers, unasked, closed, malformed, mixture, stray, ghost, left
-            case overtaken, flood, deaf, repeated, stop
+            case overtaken, flood, deaf, repeated, stop, wait, harm
         }
         var kind: Kind
         var text: String
@@ -110,11 +110,24 @@ struct HubModel {
         violations.append(Violation(kind: kind, text: text))
     }
 
-    /// `holdTimeout`, one `startServiceTimeout` for each start that may be before it, and a little.
-    private static let startPatience: TimeAmount = .seconds(60 + 20 * 50)
+    private static let configuration = RelayConfiguration()
+    private static let mostStarts = configuration.maximumPendingStartsPerApp
 
-    /// `maximumPendingStartsPerApp`.
-    private static let mostStarts = RelayConfiguration().maximumPendingStartsPerApp
+    /// A session that the head unit has ended is ended by the hub as well before the next StartService.
+    private static let answerToEnd =
+        configuration.endAnswerTimeout + configuration.messageEndTimeout
+        + configuration.unregisterTimeout + longestStandstill
+
+    /// One StartService at a time is on the link.
+    private static let turn = configuration.startServiceTimeout + answerToEnd
+
+    /// - Parameter place: StartServices before it, that of an app that has left not counted.
+    private func patience(behind place: Int) -> NIODeadline {
+        guard isLinkUp else { return now + Self.configuration.holdTimeout }
+        var patience = Self.turn
+        for _ in 0...place { patience = patience + Self.turn }
+        return now + patience
+    }
 
     // MARK: - What apps do
 
@@ -130,8 +143,12 @@ struct HubModel {
             starts.append(
                 Start(
                     app: number, frame: frame, number: startCount,
-                    isSurplus: pending >= Self.mostStarts,
-                    until: now + Self.startPatience))
+                    isSurplus: pending >= Self.mostStarts, until: patience(behind: starts.count)))
+            return
+        }
+        // It may be closed for it; no byte of it goes further.
+        if frame.hurtsHeadUnit {
+            apps[number]?.mayBeClosed = true
             return
         }
         let session = frame.sessionID
@@ -179,6 +196,7 @@ struct HubModel {
         if frame.controlType == .startService, frame.service == .rpc, frame.sessionID == 0 {
             return startWritten(frame)
         }
+        checkHarmless(frame)
         countRate(frame)
         guard let life = lives[Int(frame.sessionID)] else { return }
         if frame.controlType == .endService, frame.service == .rpc { checkStop(frame, life) }
@@ -263,6 +281,11 @@ struct HubModel {
             entry.waiting = starts.filter {
                 $0.isOnLink && !$0.isDoubtful && $0.frame.asksForV5 == (sent.frame.version >= 5)
             }.map(\.number)
+        }
+        if sent.frame.controlType == .endService, sent.frame.service == .rpc {
+            for place in starts.indices {
+                starts[place].until = starts[place].until + Self.answerToEnd
+            }
         }
         if sent.frame.isUnregistered(ofSuccess: false) { stop?.unanswered.remove(sent.cause) }
         said.append(entry)
@@ -422,12 +445,12 @@ struct HubModel {
     }
 
     mutating func linkClosed() {
+        isLinkUp = false
         for place in starts.indices {
             starts[place].isOnLink = false
-            starts[place].until = now + Self.startPatience
+            starts[place].until = patience(behind: place)
         }
         said.removeAll()
-        isLinkUp = false
         lives = [Int?](repeating: nil, count: 256)
         for number in apps.keys {
             for frames in (apps[number]?.lanes ?? [:]).values {
@@ -439,10 +462,11 @@ struct HubModel {
     }
 
     mutating func linkOpened() {
+        isLinkUp = true
         for place in starts.indices {
             starts[place].isOnLink = false
             starts[place].isDoubtful = false
+            starts[place].until = patience(behind: place)
         }
-        isLinkUp = true
     }
 }

@@ -84,6 +84,7 @@ extension HubWorld {
         core.habits.unansweredStartChance = 0
         core.habits.lateStartChance = 0
         for app in apps { app.setSlow(false) }
+        if core.isStopping { pass(setting.habits.slowEnd) }
         try openLink()
         flow()
         // A paced app needs some seconds.

@@ -10,7 +10,7 @@ import RelayTesting
 struct HubStep: Hashable {
     enum Kind: Int, CaseIterable {
         // Apps
-        case connect, start, register, show, alert, file, bulkFile, goOn, stream, heartbeat
+        case connect, start, register, show, alert, file, bulkFile, goOn, stream, heartbeat, hurt
         case unregister, endService, endAtOnce, protect, foreign, garbage, flood, burst
         case leave, crash, slow, fast
         // The head unit
@@ -42,6 +42,8 @@ struct HubSetting {
     var pieceBytes = Int.max
     /// At the end the hub is told to stop; else all apps leave, and what is left behind is looked at.
     var endsByStop = false
+    /// The head unit may be told to end, and is started again when the link comes back.
+    var mayCoreStop = false
 
     /// The link may stand still for a while. Only where its kernel holds little: what a kernel or a
     /// head unit has taken and not read comes in one burst afterwards, and nobody can promise that
@@ -89,6 +91,9 @@ struct HubSetting {
         if Int.random(in: 0..<4, using: &random) == 0 { configuration.foreignFrames = .close }
         if Int.random(in: 0..<4, using: &random) == 0 { configuration.whenSlow = .hold }
         endsByStop = Int.random(in: 0..<4, using: &random) == 0
+        mayCoreStop = Int.random(in: 0..<4, using: &random) == 0
+        // 6.6 s in a recording, 47 s seen.
+        habits.slowEnd = .milliseconds(Int64.random(in: 6600...47_000, using: &random))
     }
 }
 
@@ -113,11 +118,13 @@ struct HubScript {
     private static func kinds(_ setting: HubSetting) -> [HubStep.Kind] {
         let weights: [(HubStep.Kind, Int)] = [
             (.connect, 8), (.start, 10), (.register, 10), (.show, 10), (.alert, 1), (.file, 5),
-            (.bulkFile, 5), (.goOn, 12), (.stream, 2), (.heartbeat, 1), (.unregister, 2),
+            (.bulkFile, 5), (.goOn, 12), (.stream, 2), (.heartbeat, 1), (.hurt, 1),
+            (.unregister, 2),
             (.endService, 2), (.endAtOnce, 2), (.protect, 2), (.foreign, 1), (.garbage, 1),
             (.flood, 1), (.burst, 3), (.leave, 3), (.crash, 4), (.slow, 1), (.fast, 2),
             (.coreEnds, 2),
-            (.notify, 4), (.notifyLarge, 2), (.coreStops, 0), (.noise, setting.isLossy ? 3 : 0),
+            (.notify, 4), (.notifyLarge, 2), (.coreStops, setting.mayCoreStop ? 2 : 0),
+            (.noise, setting.isLossy ? 3 : 0),
             (.linkLost, 1), (.linkBack, 2), (.stall, setting.mayStall ? 4 : 0), (.pass, 10),
             (.wait, 12), (.longWait, 2),
             (.disconnect, 1),

@@ -54,6 +54,10 @@ extension HubWorld {
             tell("\(bytes.count) bytes of noise")
             link?.noise(ByteBuffer(bytes: bytes))
         case .coreStops:
+            guard link != nil, !core.isStopping else {
+                didSomething = false
+                return
+            }
             tell("the head unit gets SIGTERM")
             core.terminate(at: loop.now)
         default:
@@ -195,6 +199,7 @@ extension HubWorld {
                 Frame(
                     version: version, type: .single, service: .video, sessionID: session,
                     messageID: 1, payload: bytes))
+        case .hurt: hurt(app, grant, by: step.amount % 5)
         case .heartbeat:
             app.say(
                 Frame(
@@ -212,6 +217,33 @@ extension HubWorld {
             // Most libraries are silent then; some send on until the answer comes.
             if step.which % 4 > 0 { app.forget(session) }
         default: break
+        }
+    }
+
+    /// What makes sdl_core stop reading, reserve memory without end, or close the link for all.
+    private func hurt(_ app: WorldApp, _ grant: SessionGrant, by what: Int) {
+        let (session, version) = (grant.sessionID, grant.version)
+        // The header alone is enough for that.
+        model.apps[app.number]?.mayBeClosed = true
+        func first(announcing bytes: UInt32) -> Frame {
+            var announcement = ByteBuffer(integer: bytes)
+            announcement.writeInteger(2 as UInt32)
+            return Frame(
+                version: version, type: .first, service: .rpc, sessionID: session,
+                messageID: app.nextMessage(session), payload: announcement)
+        }
+        switch what {
+        case 0: app.say(first(announcing: 0))
+        case 1: app.say(first(announcing: 1 << 30))
+        case 2: app.say(.request(session, .show, app.nextRequest(), message: 0, version: version))
+        case 3:
+            app.say(.request(0, .show, app.nextRequest(), message: 1, version: version))
+        default:
+            tell("app \(app.number) says a malformed header")
+            app.say(
+                bytes: ByteBuffer(bytes: [
+                    version << 4 | 5, 7, 0, session, 0, 0, 0, 1, 0, 0, 0, 1, 0,
+                ]))
         }
     }
 

@@ -35,6 +35,8 @@ final class HubWorld {
     var stalledUntil = NIODeadline.uptimeNanoseconds(0)
     /// Numbers what the head unit tells by itself.
     var lastNotice = 0
+    /// What waits in the hub, and until when it may.
+    var waits: [HubWait: NIODeadline] = [:]
 
     init(_ setting: HubSetting, tellsStory: Bool = false) throws {
         self.setting = setting
@@ -66,6 +68,10 @@ final class HubWorld {
 
     func openLink() throws {
         guard link == nil else { return }
+        if core.isStopping {
+            tell("the head unit is started again")
+            core.restart(at: loop.now)
+        }
         let link = WorldLink(world: self, id: core.connect(at: loop.now))
         self.link = link
         model.linkOpened()
@@ -97,7 +103,9 @@ final class HubWorld {
             case .close(let id) where id == link?.id:
                 tell("the head unit closes the link")
                 link?.arrive(upTo: .max)
-                model.fail(.closed, "the head unit closed the link for all apps")
+                if !core.isStopping {
+                    model.fail(.closed, "the head unit closed the link for all apps")
+                }
                 return closeLink()
             default: break
             }
@@ -152,7 +160,7 @@ final class HubWorld {
             guard before == frames, isIdle else { continue }
             guard let next = core.nextDeadline, next <= end else { return }
             loop.advanceTime(to: max(next, loop.now))
-            model.advance(to: loop.now)
+            checkWaits()
         }
         model.fail(.left, "the traffic does not come to rest")
     }
@@ -199,9 +207,13 @@ final class HubWorld {
             if stalledUntil > loop.now { next = min(next, stalledUntil) }
             // What the hub says then is to arrive then.
             if let wakeUp = switchboard.wakeUp?.at, wakeUp > loop.now { next = min(next, wakeUp) }
+            // Whatever ends in its time has ended then.
+            if let until = waits.values.min(), until >= loop.now {
+                next = min(next, until + .nanoseconds(1))
+            }
             loop.advanceTime(to: max(next, loop.now + .nanoseconds(1)))
             core.advance(to: loop.now)
-            model.advance(to: loop.now)
+            checkWaits()
             step()
         }
     }

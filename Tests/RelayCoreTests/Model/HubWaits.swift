@@ -1,0 +1,135 @@
+// How long anything may wait in the hub while the link moves: each wait with the bound that the
+// configuration gives it.
+
+import NIOCore
+import NIOEmbedded
+import SDLProtocol
+
+@testable import RelayCore
+
+/// One wait that goes on in the hub.
+struct HubWait: Hashable {
+    enum Kind: Hashable {
+        /// The goodbye of a session is at this step.
+        case goodbye(session: UInt8, Farewell<AppHandler>.Step)
+        /// A session has sent all it may for now.
+        case held(session: UInt8)
+        /// The app is not read; so many of its frames were.
+        case paused(AppID, frames: UInt64)
+        /// The app has gone, and has not said all.
+        case lastWords(AppID)
+        /// A StartService is on the link.
+        case start
+        /// The app has not answered a heartbeat.
+        case heartbeat(session: UInt8)
+    }
+
+    var kind: Kind
+    /// When the hub means to end it, if it knows.
+    var deadline: NIODeadline?
+}
+
+extension HubWorld {
+    /// Time has passed. No wait is longer than its bound.
+    func checkWaits() {
+        model.advance(to: loop.now)
+        // Nobody can promise anything for a link that is lost or stands still; behind that, all begins
+        // anew.
+        guard link != nil, stalledUntil <= loop.now else {
+            waits = [:]
+            return
+        }
+        var going: [HubWait: NIODeadline] = [:]
+        for (wait, patience) in waitsNow() {
+            let bound = loop.now + patience
+            let until = waits[wait] ?? wait.deadline.map { min($0, bound) } ?? bound
+            if until < loop.now {
+                model.fail(
+                    .wait, "\(wait.kind) goes on \((loop.now - until).seconds) s beyond its bound")
+            }
+            going[wait] = until
+        }
+        waits = going
+    }
+
+    /// What waits, and how long it may from its beginning on.
+    private func waitsNow() -> [(HubWait, TimeAmount)] {
+        let router = switchboard.router
+        var found: [(HubWait, TimeAmount)] = []
+        for (session, farewell) in router.farewells {
+            guard let patience = patience(farewell, of: session) else { continue }
+            let kind = HubWait.Kind.goodbye(session: session, farewell.step)
+            found.append((HubWait(kind: kind, deadline: farewell.deadline), patience))
+        }
+        if !switchboard.heldSessions.isEmpty {
+            for session in UInt8.min...UInt8.max where switchboard.heldSessions.contains(session) {
+                found.append((HubWait(kind: .held(session: session)), heldTime))
+            }
+        }
+        for (id, app) in switchboard.apps {
+            if app.isPaused {
+                let kind = HubWait.Kind.paused(id, frames: app.counters.framesIn)
+                found.append((HubWait(kind: kind), heldTime + queueTime))
+            }
+            if model.apps[Int(id.rawValue)]?.isConnected == false {
+                let patience = AppHandler.lastWordsPatience + Self.rateSlot
+                found.append((HubWait(kind: .lastWords(id)), patience))
+            }
+        }
+        if let deadline = router.starts.answerDeadline {
+            let wait = HubWait(kind: .start, deadline: deadline)
+            found.append((wait, setting.configuration.startServiceTimeout))
+        }
+        for (session, heartbeat) in router.heartbeats {
+            let wait = HubWait(kind: .heartbeat(session: session), deadline: heartbeat.deadline)
+            found.append((wait, setting.configuration.heartbeatPatience))
+        }
+        return found
+    }
+
+    /// Nil where the app that said EndService waits by itself, for as long as it likes.
+    private func patience(
+        _ farewell: Farewell<AppHandler>, of session: UInt8
+    ) -> TimeAmount? {
+        let configuration = setting.configuration
+        switch farewell.step {
+        case .awaitingApp: return configuration.endAnswerTimeout
+        case .draining: return queueTime
+        case .endingMessages: return configuration.messageEndTimeout + queueTime
+        case .unregistering: return configuration.unregisterTimeout + queueTime
+        case .holding: return configuration.encryptedHold
+        case .waitingTurn:
+            if farewell.isOfStop {
+                return .nanoseconds(configuration.farewellTimeout.nanoseconds / 2)
+            }
+            return farewell.answersHeadUnit ? configuration.startServiceTimeout : .zero
+        case .ending:
+            let isAppsOwn =
+                farewell.ownEnd != nil && switchboard.router.routes[session].owner != nil
+            return isAppsOwn ? nil : configuration.endServiceTimeout + queueTime
+        }
+    }
+
+    /// What the rates are counted in, and how often held sessions are looked at.
+    private static var rateSlot: TimeAmount { .milliseconds(100) }
+
+    /// A second, and the slots in which it begins and ends.
+    private static var rateWindow: TimeAmount { .milliseconds(1200) }
+
+    /// What waited for a link that stood still counts once more when it goes on.
+    private var heldTime: TimeAmount {
+        setting.mayStall ? Self.rateWindow + Self.rateWindow : Self.rateWindow
+    }
+
+    /// How long what waits for the link now may take: as slowly as the pacer goes at the slowest, and
+    /// as if all frames were of one session.
+    private var queueTime: TimeAmount {
+        guard !switchboard.scheduler.isEmpty else { return .zero }
+        let bytes = switchboard.linkQueuedBytes + switchboard.linkBytesInFlight
+        let looks = Int64(bytes / LinkPacer.leastBytes + 1)
+        let seconds = switchboard.scheduler.frames.count / setting.configuration.framesPerSecond + 1
+        return .nanoseconds(
+            looks * LinkPacer.longestLook.nanoseconds
+                + Int64(seconds) * Self.rateWindow.nanoseconds)
+    }
+}
