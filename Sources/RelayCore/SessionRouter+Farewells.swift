@@ -19,15 +19,23 @@ extension SessionRouter {
         case .ending where isLinkUp, .endedByAccessory where isLinkUp:
             let step = farewells[session]?.step
             depart(session)
-            switch step {
-            case nil: beginFarewell(session, Farewell(step: .draining))
-            case .awaitingApp: drain(session)
-            // The app's own EndService was said; its answer may never come.
-            case .ending: startPatience(of: session)
-            default: break
+            if step == nil {
+                beginFarewell(session, Farewell(step: .draining))
+            } else {
+                goOnWithoutApp(session)
             }
         default:
             release(session)
+        }
+    }
+
+    /// A goodbye that waited for the app, or with it for the answer to its own EndService, which may
+    /// never come.
+    private mutating func goOnWithoutApp(_ session: UInt8) {
+        switch farewells[session]?.step {
+        case .awaitingApp: drain(session)
+        case .ending: startPatience(of: session)
+        default: break
         }
     }
 
@@ -79,7 +87,7 @@ extension SessionRouter {
             let isOpen = routes[session].phase == .open
             depart(session)
             guard isOpen || farewells[session] == nil else {
-                if farewells[session]?.step == .awaitingApp { drain(session) }
+                goOnWithoutApp(session)
                 continue
             }
             var farewell = Farewell(step: .draining, app: owner)

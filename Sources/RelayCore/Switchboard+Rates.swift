@@ -62,9 +62,40 @@ extension Switchboard {
     private func noticeStandstill() {
         let inFlight = linkBytesInFlight
         let left = link.counters.bytesOut &- UInt64(clamping: inFlight)
-        let isStill = inFlight > 0 && left == heldLook?.left
+        let look = StandstillLook(
+            at: now, left: left, isOnWay: inFlight > 0, after: heldLook)
+        if let stood = look.stood { rates.linkStood(for: stood) }
+        heldLook = look
+    }
+}
+
+/// What a look at the link tells of a standstill.
+struct StandstillLook {
+    let at: NIODeadline
+    /// Bytes that had left for the head unit by then.
+    let left: UInt64
+    /// Some had been written and had not left.
+    let isOnWay: Bool
+    /// The same bytes were on their way at two looks: since the one before at the latest, none has left.
+    let isStill: Bool
+    /// None has left since the look before, when nothing was on its way. What is now may have been
+    /// written a moment ago; if it is a standstill, the next look tells.
+    let begunAt: NIODeadline?
+    /// What the look adds to the time that does not count.
+    let stood: TimeAmount?
+
+    init(at: NIODeadline, left: UInt64, isOnWay: Bool, after last: StandstillLook?) {
+        self.at = at
+        self.left = left
+        self.isOnWay = isOnWay
+        guard let last else {
+            (isStill, begunAt, stood) = (false, nil, nil)
+            return
+        }
+        let hasNotMoved = isOnWay && left == last.left
+        isStill = hasNotMoved && last.isOnWay
+        begunAt = hasNotMoved && !last.isOnWay ? last.at : nil
         // It may have gone on at any moment since the last look.
-        if let last = heldLook, isStill || last.isStill { rates.linkStood(for: now - last.at) }
-        heldLook = (now, left, isStill)
+        stood = isStill || last.isStill ? at - (isStill ? last.begunAt ?? last.at : last.at) : nil
     }
 }

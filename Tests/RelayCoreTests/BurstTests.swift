@@ -151,6 +151,50 @@ struct BurstTests {
         #expect(arrived >= said - 2, "of \(said)")
     }
 
+    @Test("a frame written just before a look is no standstill: whoever is held goes on in time")
+    func writtenJustBefore() throws {
+        let hub = try EmbeddedHub { $0.framesPerSecond = 20 }
+        let hasty = try hub.app(session: 1)
+        let other = try hub.app(session: 2)
+        hub.loop.advanceTime(by: .milliseconds(50))
+        try hasty.writeInbound(says(1...21, in: 1))
+        #expect(try hub.heard().count == 20)
+        var held = 0
+        // Every other look finds a frame on its way that the kernel has had for 5 ms.
+        while held < 3000, hub.switchboard.heldSessions.contains(1) {
+            hub.loop.advanceTime(by: .milliseconds(45))
+            let frame = Frame.rpc(session: 2, message: UInt32(held + 1))
+            try other.says(frame)
+            hub.kernel.count = frame.wire.readableBytes
+            hub.loop.advanceTime(by: .milliseconds(10))
+            hub.kernel.count = 0
+            hub.loop.advanceTime(by: .milliseconds(145))
+            held += 200
+        }
+        #expect(held <= 1200)
+        #expect(try hub.heard().last { $0.sessionID == 1 }?.messageID == 21)
+    }
+
+    @Test("a standstill counts from the last look before it on, once two looks have found it")
+    func looks() {
+        let idle = StandstillLook(at: .uptimeNanoseconds(0), left: 10, isOnWay: false, after: nil)
+        func look(_ time: TimeAmount, left: UInt64, isOnWay: Bool = true, after: StandstillLook)
+            -> StandstillLook
+        {
+            StandstillLook(at: idle.at + time, left: left, isOnWay: isOnWay, after: after)
+        }
+        let written = look(.milliseconds(100), left: 10, after: idle)
+        #expect(written.stood == nil)
+        #expect(look(.milliseconds(200), left: 12, after: written).stood == nil)
+        let still = look(.milliseconds(200), left: 10, after: written)
+        #expect(still.stood == .milliseconds(200))
+        let more = look(.milliseconds(300), left: 10, after: still)
+        #expect(more.stood == .milliseconds(100))
+        let gone = look(.milliseconds(400), left: 30, isOnWay: false, after: more)
+        #expect(gone.stood == .milliseconds(100))
+        #expect(look(.milliseconds(500), left: 30, isOnWay: false, after: gone).stood == nil)
+    }
+
     @Test("frames of three seconds, written in a burst, are spread; other apps go on at once")
     func burst() throws {
         let stall = try Stall()

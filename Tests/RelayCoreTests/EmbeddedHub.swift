@@ -20,6 +20,8 @@ final class EmbeddedHub {
     let log = LoggedLines()
     /// Reads the link was allowed to make.
     let linkReads = ReadCounter()
+    /// What the link's kernel says that it still holds.
+    let kernel = KernelBytes()
 
     init(_ change: (inout RelayConfiguration) -> Void = { _ in }) throws {
         var configuration = RelayConfiguration()
@@ -29,7 +31,10 @@ final class EmbeddedHub {
             tapQueue: tapQueue,
             logger: Logger(label: "test") { [log] _ in log })
         link = EmbeddedChannel(
-            handlers: [linkReads, LinkHandler(switchboard: switchboard)], loop: loop)
+            handlers: [
+                linkReads,
+                LinkHandler(switchboard: switchboard, kernelBytes: { [kernel] in kernel.count }),
+            ], loop: loop)
         try connect(link)
     }
 
@@ -87,6 +92,10 @@ final class EmbeddedHub {
     private func connect(_ channel: EmbeddedChannel) throws {
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 2776)).wait()
     }
+}
+
+final class KernelBytes {
+    var count = 0
 }
 
 /// Counts the reads that get through to the transport.

@@ -210,4 +210,20 @@ struct StopTests: GoodbyeWords {
         // Only that one: an app's own answers are its own.
         #expect(bench.accessory(says: unregistered(1)) == .toApp("maps"))
     }
+
+    @Test("an app sent away while nobody answers its own EndService keeps the number no longer")
+    func unansweredOwnEnd() {
+        let bench = Bench()
+        bench.open("music", session: 1)
+        _ = bench.app("music", says: end(1, message: 9))
+        #expect(bench.heard() == [end(1, message: 9)])
+        // The app may wait for the answer as long as it likes.
+        bench.pass(bench.router.configuration.endServiceTimeout)
+        #expect(bench.router.farewells.count == 1)
+        bench.router.endSessions(of: "music", at: bench.now)
+        bench.router.disconnect("music", at: bench.now)
+        bench.pass(bench.router.configuration.endServiceTimeout)
+        #expect(bench.router.farewells.isEmpty)
+        #expect(bench.router.nextDeadline == nil)
+    }
 }
