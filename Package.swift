@@ -234,7 +234,8 @@ if Context.environment["RELAY_MODEL"] != nil {
                 "RelayCoreTests/SDLCore/CoreDialogue.swift",
             ]
                 + [
-                    "HubModel", "HubModel+Checks", "HubModel+Stop", "HubRun", "HubScript",
+                    "HubModel", "HubModel+Checks", "HubModel+Stop", "HubModel+Time", "HubRun",
+                    "HubScript",
                     "HubSeries", "HubWaits", "HubWorld",
                     "HubWorld+Steps", "WorldApp",
                     "WorldLink",

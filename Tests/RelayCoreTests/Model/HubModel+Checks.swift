@@ -84,6 +84,10 @@ extension HubModel {
         if frame.hurtsHeadUnit { fail(.harm, "on the link, and hurts the head unit: \(frame)") }
     }
 
+    mutating func countSent(_ frame: Frame) {
+        if !frame.service.isStream { sent[frame.sessionID, default: 0] += 1 }
+    }
+
     /// As sdl_core counts, where it gets frames when they are written.
     mutating func countRate(_ frame: Frame) {
         guard !frame.service.isStream else { return }

@@ -100,6 +100,8 @@ struct HubModel {
     var mostFrames = Int.max
     /// When the latest ones were written, by session.
     var written: [UInt8: CircularBuffer<NIODeadline>] = [:]
+    /// Frames of apps that have gone out, streams not counted, by session.
+    var sent: [UInt8: Int] = [:]
     var isLinkUp = false
     /// Bytes on the line may be lost or invented.
     var isLossy = false
@@ -122,7 +124,7 @@ struct HubModel {
     private static let turn = configuration.startServiceTimeout + answerToEnd
 
     /// - Parameter place: StartServices before it, that of an app that has left not counted.
-    private func patience(behind place: Int) -> NIODeadline {
+    func patience(behind place: Int) -> NIODeadline {
         guard isLinkUp else { return now + Self.configuration.holdTimeout }
         var patience = Self.turn
         for _ in 0...place { patience = patience + Self.turn }
@@ -206,6 +208,7 @@ struct HubModel {
             session: frame.sessionID, life: life, service: frame.service.rawValue)
         let waiting = app.lanes[lane] ?? []
         if let place = waiting.firstIndex(of: frame) {
+            countSent(frame)
             // What waited when the head unit ended the session is dropped, and what waits when the time
             // of a stop is over.
             let isOverdue = stop.map { $0.waitsUntil <= now } ?? false
@@ -244,11 +247,11 @@ struct HubModel {
         if app.lanes.contains(where: {
             $0.key.session == frame.sessionID && $0.key.life < life && $0.value.contains(frame)
         }) {
-            return
+            return countSent(frame)
         }
         // It was said before the grant and read behind it, because the app was paced: when the link was
         // lost and is back, an app that was kept may get the number again that it goes on using.
-        if app.foreign.contains(frame) { return }
+        if app.foreign.contains(frame) { return countSent(frame) }
         // It ends what a former owner of the number has left half, before the new one can go on.
         if frame.type == .consecutive, frame.info == 0,
             RPCHeader(frame.payload)?.functionID == HalfMessages.Half.endingFunctionID
@@ -269,7 +272,13 @@ struct HubModel {
             return fail(.unasked, "on the link and asked for by no app: \(frame)")
         }
         starts[place].isOnLink = true
-        starts[place].isDoubtful = abandoned.contains { $0.frame == frame }
+        guard let other = abandoned.firstIndex(where: { $0.frame == frame }) else {
+            starts[place].isDoubtful = false
+            return
+        }
+        // If it was that one, the app's own still waits for its turn.
+        starts[place].isDoubtful = true
+        abandoned[other].until = max(abandoned[other].until, starts[place].until)
     }
 
     // MARK: - What the head unit says
@@ -431,42 +440,5 @@ struct HubModel {
             let other = starts.firstIndex(where: { $0.frame == start.frame && $0.isOnLink })
         else { return }
         starts[other].isOnLink = false
-    }
-
-    // MARK: - Time, the link
-
-    mutating func advance(to now: NIODeadline) {
-        self.now = now
-        for start in starts where start.until < now && apps[start.app]?.mayBeClosed == false {
-            fail(.answerMissing, "app \(start.app) waits for an answer to StartService")
-        }
-        starts.removeAll { $0.until < now }
-        abandoned.removeAll { $0.until < now }
-    }
-
-    mutating func linkClosed() {
-        isLinkUp = false
-        for place in starts.indices {
-            starts[place].isOnLink = false
-            starts[place].until = patience(behind: place)
-        }
-        said.removeAll()
-        lives = [Int?](repeating: nil, count: 256)
-        for number in apps.keys {
-            for frames in (apps[number]?.lanes ?? [:]).values {
-                apps[number]?.foreign.formUnion(frames)
-            }
-            apps[number]?.lanes = [:]
-            apps[number]?.order = [:]
-        }
-    }
-
-    mutating func linkOpened() {
-        isLinkUp = true
-        for place in starts.indices {
-            starts[place].isOnLink = false
-            starts[place].isDoubtful = false
-            starts[place].until = patience(behind: place)
-        }
     }
 }

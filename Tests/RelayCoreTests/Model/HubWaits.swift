@@ -12,8 +12,9 @@ struct HubWait: Hashable {
     enum Kind: Hashable {
         /// The goodbye of a session is at this step.
         case goodbye(session: UInt8, Farewell<AppHandler>.Step)
-        /// A session has sent all it may for now.
-        case held(session: UInt8)
+        /// A session has sent all it may for now; so many of its apps' frames have gone out. When more
+        /// of them wait, it may be let go and held again in the same moment.
+        case held(session: UInt8, sent: Int)
         /// The app is not read; so many of its frames were.
         case paused(AppID, frames: UInt64)
         /// The app has gone, and has not said all.
@@ -63,7 +64,8 @@ extension HubWorld {
         }
         if !switchboard.heldSessions.isEmpty {
             for session in UInt8.min...UInt8.max where switchboard.heldSessions.contains(session) {
-                found.append((HubWait(kind: .held(session: session)), heldTime))
+                let kind = HubWait.Kind.held(session: session, sent: model.sent[session] ?? 0)
+                found.append((HubWait(kind: kind), heldTime))
             }
         }
         for (id, app) in switchboard.apps {
@@ -116,9 +118,13 @@ extension HubWorld {
     /// A second, and the slots in which it begins and ends.
     private static var rateWindow: TimeAmount { .milliseconds(1200) }
 
-    /// What waited for a link that stood still counts once more when it goes on.
+    /// What is on its way counts again when the kernel has taken it. When a standstill ends is known
+    /// at the next look, and until then no time passes for the rates.
     private var heldTime: TimeAmount {
-        setting.mayStall ? Self.rateWindow + Self.rateWindow : Self.rateWindow
+        let standstill = setting.mayStall ? Self.rateSlot : .zero
+        guard let passBytes = setting.passBytes else { return Self.rateWindow + standstill }
+        let turns = Int64(switchboard.linkBytesInFlight / passBytes + 1)
+        return Self.rateWindow + standstill + .milliseconds(5 * turns)
     }
 
     /// How long what waits for the link now may take: as slowly as the pacer goes at the slowest, and

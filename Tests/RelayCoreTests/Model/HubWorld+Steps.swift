@@ -25,6 +25,8 @@ extension HubWorld {
             try openLink()
         case .stall:
             stalledUntil = loop.now + .milliseconds(Int64(step.amount % 3000))
+            // It may be over before anybody looks.
+            waits = [:]
             tell("the link stands still until \(stalledUntil.uptimeNanoseconds / 1_000_000) ms")
         case .pass:
             link?.drain(step.amount)
@@ -223,8 +225,6 @@ extension HubWorld {
     /// What makes sdl_core stop reading, reserve memory without end, or close the link for all.
     private func hurt(_ app: WorldApp, _ grant: SessionGrant, by what: Int) {
         let (session, version) = (grant.sessionID, grant.version)
-        // The header alone is enough for that.
-        model.apps[app.number]?.mayBeClosed = true
         func first(announcing bytes: UInt32) -> Frame {
             var announcement = ByteBuffer(integer: bytes)
             announcement.writeInteger(2 as UInt32)
@@ -240,6 +240,7 @@ extension HubWorld {
             app.say(.request(0, .show, app.nextRequest(), message: 1, version: version))
         default:
             tell("app \(app.number) says a malformed header")
+            model.apps[app.number]?.mayBeClosed = true
             app.say(
                 bytes: ByteBuffer(bytes: [
                     version << 4 | 5, 7, 0, session, 0, 0, 0, 1, 0, 0, 0, 1, 0,

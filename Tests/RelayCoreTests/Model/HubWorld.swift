@@ -74,6 +74,7 @@ final class HubWorld {
         }
         let link = WorldLink(world: self, id: core.connect(at: loop.now))
         self.link = link
+        model.now = loop.now
         model.linkOpened()
         tell("the link is open")
         try link.open(switchboard)
@@ -85,6 +86,7 @@ final class HubWorld {
         self.link = nil
         core.disconnected(link.id, at: loop.now)
         settle()
+        model.now = loop.now
         model.linkClosed()
         if setting.configuration.whenLinkLost == .close {
             for app in apps { model.apps[app.number]?.mayBeClosed = true }

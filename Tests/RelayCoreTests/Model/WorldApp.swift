@@ -116,6 +116,7 @@ final class WorldApp {
                 } else {
                     outboundFrames[outboundFrames.startIndex].left -= bytes
                     bytes = 0
+                    judgeBegun()
                 }
             }
             outlet.isOpen = false
@@ -127,6 +128,16 @@ final class WorldApp {
             }
             if outbound.readableBytes == 0 { outbound.clear() }
         }
+    }
+
+    /// A field of the header that hurts the head unit is enough to be closed for; the session is the
+    /// fourth byte.
+    private func judgeBegun() {
+        guard let (frame, left) = outboundFrames.first, frame.hurtsHeadUnit else { return }
+        let headerBytes = frame.wire.readableBytes - frame.payloadBytes
+        let needed = frame.sessionID == 0 ? 4 : headerBytes
+        guard frame.wire.readableBytes - left >= needed else { return }
+        world.model.apps[number]?.mayBeClosed = true
     }
 
     // MARK: - Hub → app
