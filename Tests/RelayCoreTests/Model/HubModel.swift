@@ -202,8 +202,11 @@ struct HubModel {
         countRate(frame)
         guard let life = lives[Int(frame.sessionID)] else { return }
         if frame.controlType == .endService, frame.service == .rpc { checkStop(frame, life) }
-        // A grant that nobody was shown: its goodbye is the hub's own affair.
-        guard let number = ownerOfLife[life], let app = apps[number] else { return }
+        // A grant that nobody was shown: its goodbye is the hub's own affair, and so are the last words
+        // of an app that had gone when it came.
+        guard let number = ownerOfLife[life], let app = apps[number] else {
+            return countSent(frame)
+        }
         let lane = Lane(
             session: frame.sessionID, life: life, service: frame.service.rawValue)
         let waiting = app.lanes[lane] ?? []
