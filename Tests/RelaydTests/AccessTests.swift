@@ -219,12 +219,8 @@ struct AccessTests {
     @Test("the same over the sockets: what must not be had is not, and the token goes nowhere else")
     func live() async throws {
         for role in [Role.tool, .onlooker, .toolWithToken, .browser, .otherSite, .rebound] {
-            var configuration = Config.Dashboard()
-            configuration.enabled = true
-            configuration.address = ListenAddress(host: "127.0.0.1", port: 0)
-            let dashboard = Dashboard(configuration, logger: ControlTestServer.quiet)
+            let (dashboard, port) = try dashboardOnAPort()
             let token = try #require(dashboard.report.token)
-            let port = try #require(dashboard.report.url.flatMap { URL(string: $0)?.port })
             // The peer is who the kernel would say; the rest of the way is the real one.
             let uid = role.mayWrite ? geteuid() : 12_345
             let peer = ControlPeer(pid: 1, uid: uid, groups: [])
@@ -259,13 +255,18 @@ struct AccessTests {
         }
     }
 
-    @Test("a request with two hosts is refused by both doors, whichever of them is ours")
-    func twoHosts() async throws {
+    /// One that listens, and where.
+    private func dashboardOnAPort() throws -> (dashboard: Dashboard, port: Int) {
         var configuration = Config.Dashboard()
         configuration.enabled = true
         configuration.address = ListenAddress(host: "127.0.0.1", port: 0)
         let dashboard = Dashboard(configuration, logger: ControlTestServer.quiet)
-        let port = try #require(dashboard.report.url.flatMap { URL(string: $0)?.port })
+        return (dashboard, try #require(dashboard.report.url.flatMap { URL(string: $0)?.port }))
+    }
+
+    @Test("a request with two hosts is refused by both doors, whichever of them is ours")
+    func twoHosts() async throws {
+        let (dashboard, port) = try dashboardOnAPort()
         try await ControlTestServer.with(dashboard: dashboard) { test in
             for door in [nil, port] {
                 for hosts in [
@@ -291,11 +292,7 @@ struct AccessTests {
 
     @Test("HTTP/1.1 without a host is refused by both doors; HTTP/1.0 knows none")
     func noHost() async throws {
-        var configuration = Config.Dashboard()
-        configuration.enabled = true
-        configuration.address = ListenAddress(host: "127.0.0.1", port: 0)
-        let dashboard = Dashboard(configuration, logger: ControlTestServer.quiet)
-        let port = try #require(dashboard.report.url.flatMap { URL(string: $0)?.port })
+        let (dashboard, port) = try dashboardOnAPort()
         try await ControlTestServer.with(dashboard: dashboard) { test in
             func status(_ version: String, _ path: String, _ door: Int?, _ host: String = "")
                 async throws -> (code: Substring, words: String)
