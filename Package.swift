@@ -124,7 +124,7 @@ let package = Package(
             name: "RelayTesting",
             dependencies: [
                 "RelayCore", "ControlAPI", "SDLProtocol", "SimulatedAccessory", "CShims", nioCore,
-                nioPosix,
+                nioPosix, logging,
             ],
             swiftSettings: settings),
         // What untrusted bytes can reach, each as one function from bytes to promises kept or broken,

@@ -3,6 +3,7 @@ import Logging
 import NIOCore
 import NIOPosix
 import RelayCore
+import RelayTesting
 import SDLProtocol
 import ServiceLifecycle
 import Testing
@@ -213,7 +214,7 @@ import Testing
 
     @Test("advice is logged as a warning with its code as a journal field of its own")
     func logged() async throws {
-        let lines = RecordedLog()
+        let lines = LoggedLines()
         let logger = Logger(label: "advice") { _ in lines }
         let facts = SessionFacts()
         let advisor = TrafficAdvisor(facts: facts, sink: { logger.log($0) })
@@ -223,7 +224,11 @@ import Testing
         #expect(record.level == .warning)
         #expect(record.message.hasPrefix("Relay Test: PutFile \"icon\" has crc 1"))
         #expect(record.message.hasSuffix("; more: relayctl explain putfile_crc"))
-        #expect(record.journalFields["ADVICE_CODE"] == "putfile_crc")
-        #expect(record.journalFields["SDL_CONNECTION"] == "#1")
+        let fields = LogRecord(
+            time: .now(), level: record.level, label: "advice", message: record.message,
+            metadata: record.metadata
+        ).journalFields
+        #expect(fields["ADVICE_CODE"] == "putfile_crc")
+        #expect(fields["SDL_CONNECTION"] == "#1")
     }
 }

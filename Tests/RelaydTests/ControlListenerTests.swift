@@ -111,14 +111,20 @@ import relayd
         #expect(first.path == test.path)
     }
 
-    @Test("a link at the socket's path is not followed; it and what it names stay as they are")
-    func link() throws {
-        let test = try ControlTestServer()
-        defer { test.cleanUp() }
+    /// A file that a link may name.
+    private func makeTarget(in test: ControlTestServer) -> String {
         let target = test.directory + "/target"
         let file = creat(target, 0o600)
         #expect(file >= 0)
         close(file)
+        return target
+    }
+
+    @Test("a link at the socket's path is not followed; it and what it names stay as they are")
+    func link() throws {
+        let test = try ControlTestServer()
+        defer { test.cleanUp() }
+        let target = makeTarget(in: test)
         defer { unlink(target) }
         #expect(symlink(target, test.path) == 0)
         let message = error { _ = try ControlListener(.init(socketPath: test.path, mode: 0o666)) }
@@ -134,10 +140,7 @@ import relayd
     func swapped(moment: ControlListener.Moment) throws {
         let test = try ControlTestServer()
         defer { test.cleanUp() }
-        let target = test.directory + "/target"
-        let file = creat(target, 0o600)
-        #expect(file >= 0)
-        close(file)
+        let target = makeTarget(in: test)
         defer {
             unlink(test.path)
             unlink(target)

@@ -16,7 +16,7 @@ import relayd
 
     @Test("a client that leaves in the middle of its body is no error of relayd")
     func cutBody() async throws {
-        let log = RecordedLog()
+        let log = LoggedLines()
         try await ControlTestServer.with(logger: Logger(label: "test") { _ in log }) { test in
             let client = try await test.connected()
             test.send(

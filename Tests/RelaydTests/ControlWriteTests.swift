@@ -2,6 +2,7 @@ import ControlAPI
 import Glibc
 import Logging
 import RelayCore
+import RelayTesting
 import Synchronization
 import Testing
 import relayd
@@ -123,7 +124,7 @@ private final class Deeds: Sendable {
     }
 
     @Test("every change is logged with who made it; looking is not") func logged() async throws {
-        let log = RecordedLog()
+        let log = LoggedLines()
         try await ControlTestServer.with(
             actions: Deeds().actions(), logger: Logger(label: "control", factory: { _ in log })
         ) { test in

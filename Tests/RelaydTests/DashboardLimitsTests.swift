@@ -128,7 +128,7 @@ struct DashboardLimitsTests {
     func refusalsAreLogged() async throws {
         let dashboard = DashboardBench.dashboard()
         let port = try DashboardBench.port(of: dashboard)
-        let log = RecordedLog()
+        let log = LoggedLines()
         let logger = Logger(label: "test") { _ in log }
         try await ControlTestServer.with(dashboard: dashboard, logger: logger) { test in
             let browser = Browser(test: test, port: port)
