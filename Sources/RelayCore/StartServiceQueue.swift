@@ -10,6 +10,8 @@ import SDLProtocol
 /// as another for a request that asks for the same: who waits gets it, and the grant that comes too
 /// many is ended. Apps whose requests for v5 differ lose up to `lateAnswerLimit` grants to requests
 /// that were given up in the last `lateAnswerTimeout`: three with a `startServiceTimeout` of 20 s.
+/// Where it is in doubt whether another answer is due, only a grant of v5 is taken for it, and only
+/// when the one that waits has asked for v4: a head unit that always grants v5 loses it that one.
 struct StartServiceQueue<App: Hashable> {
     struct Request {
         var app: App
@@ -29,6 +31,9 @@ struct StartServiceQueue<App: Hashable> {
     private struct GivenUp {
         var frame: Frame
         var expectedUntil: NIODeadline
+        /// An answer came while it was on the link, and was taken for that of another: one of the two
+        /// is still due, or none if the other's was lost.
+        var isDoubtful = false
     }
 
     /// How long an answer is expected after its request was given up. The latest that real head
@@ -85,6 +90,7 @@ struct StartServiceQueue<App: Hashable> {
         _ answer: Frame, at now: NIODeadline
     ) -> (app: App?, isDue: Bool) {
         givenUp.removeAll { $0.expectedUntil <= now }
+        if takesDoubtful(answer) { return (nil, false) }
         if let late = lateRequest(of: answer) {
             let request = givenUp.remove(at: late).frame
             // One that can only be the late request's is not taken from the one on the link.
@@ -98,10 +104,11 @@ struct StartServiceQueue<App: Hashable> {
 
     /// The request given up that this is the answer to; nil when the one on the link gets it.
     private func lateRequest(of answer: Frame) -> Int? {
-        guard !givenUp.isEmpty else { return nil }
         // By default it is the oldest one's.
-        let fitting = givenUp.firstIndex { answer.fits($0.frame) }
-        let late = fitting ?? 0
+        let fitting = givenUp.firstIndex { !$0.isDoubtful && answer.fits($0.frame) }
+        guard let late = fitting ?? givenUp.firstIndex(where: { !$0.isDoubtful }) else {
+            return nil
+        }
         guard let sent, sent.app != nil else { return late }
         if answer.fits(sent.frame) {
             // A grant of v4 or less has no parameters: it is as good as any other.
@@ -113,16 +120,28 @@ struct StartServiceQueue<App: Hashable> {
         return sent.frame.asksForSame(as: givenUp[late].frame) ? nil : late
     }
 
+    /// Whether this is the answer to a request of which it was in doubt that one is due.
+    private mutating func takesDoubtful(_ answer: Frame) -> Bool {
+        guard answer.controlType == .startServiceACK, answer.version >= 5,
+            let sent, !answer.fits(sent.frame),
+            !givenUp.contains(where: { !$0.isDoubtful && answer.fits($0.frame) }),
+            let late = givenUp.firstIndex(where: { $0.isDoubtful && answer.fits($0.frame) })
+        else { return false }
+        givenUp.remove(at: late)
+        return true
+    }
+
     /// The request whose answer did not come in time.
     mutating func giveUpAnswer(at now: NIODeadline) -> (app: App?, frame: Frame)? {
         guard let late = sent, late.answerUntil <= now else { return nil }
         sent = nil
-        // If an answer came meanwhile and was taken for a late one, it was this request's and the
-        // late one is lost; expecting another would shift all pairs from now on.
-        if !hasTakenLateAnswer {
-            if givenUp.count >= Self.lateAnswerLimit { givenUp.removeFirst() }
-            givenUp.append(GivenUp(frame: late.frame, expectedUntil: now + Self.lateAnswerTimeout))
-        }
+        // If an answer came meanwhile and was taken for a late one, it may have been this request's,
+        // and the late one lost: expecting another for certain would shift all pairs from now on.
+        if givenUp.count >= Self.lateAnswerLimit { givenUp.removeFirst() }
+        givenUp.append(
+            GivenUp(
+                frame: late.frame, expectedUntil: now + Self.lateAnswerTimeout,
+                isDoubtful: hasTakenLateAnswer))
         return (late.app, late.frame)
     }
 

@@ -150,6 +150,48 @@ struct SessionRouterTests {
         #expect(bench.accessory(says: .startServiceACK(session: 3)) == .toApp("news"))
     }
 
+    @Test(
+        "two equal requests were given up: the answer to the second is not that of another version",
+        arguments: [true, false])
+    func secondLateGrant(isGranted: Bool) {
+        let bench = Bench()
+        for app in ["music", "maps", "news"] { bench.router.connect(app) }
+        _ = bench.app("music", says: .startService())
+        bench.pass(.seconds(20))
+        _ = bench.app("maps", says: .startService())
+        bench.router.disconnect("maps", at: bench.now)
+        // Music's or maps'.
+        #expect(bench.accessory(says: .startServiceACK(session: 1)) == .drop(.lateAnswer))
+        bench.pass(.seconds(20))
+        _ = bench.app("news", says: .startServiceV4())
+        _ = bench.heard()
+        #expect(bench.accessory(says: .startServiceACK(session: 2)) == .drop(.lateAnswer))
+        #expect(
+            bench.heard().map(\.controlType) == [.endService], "it is nobody's, and is ended")
+        // No other is due. A head unit may grant v5 whatever it is asked for.
+        let grant =
+            isGranted
+            ? Frame(
+                version: 4, type: .control, service: .rpc,
+                info: ControlFrameType.startServiceACK.rawValue, sessionID: 3,
+                payload: ByteBuffer(integer: 0x3_0005 as UInt32)) : .startServiceACK(session: 3)
+        #expect(bench.accessory(says: grant) == .toApp("news"))
+    }
+
+    @Test("a request that may have been answered costs no app that asks for the same a grant")
+    func doubtfulAnswer() {
+        let bench = Bench()
+        for app in ["music", "maps", "news"] { bench.router.connect(app) }
+        _ = bench.app("music", says: .startService())
+        bench.pass(.seconds(20))
+        _ = bench.app("maps", says: .startService())
+        bench.router.disconnect("maps", at: bench.now)
+        _ = bench.accessory(says: .startServiceACK(session: 1))
+        bench.pass(.seconds(20))
+        _ = bench.app("news", says: .startService())
+        #expect(bench.accessory(says: .startServiceACK(session: 2)) == .toApp("news"))
+    }
+
     @Test("a lost answer shifts the pairing once and not for ever")
     func lostAnswer() {
         let bench = Bench()
