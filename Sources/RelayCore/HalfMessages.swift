@@ -61,6 +61,8 @@ package struct HalfMessages {
     private var open: [Half] = []
     /// Where the latest frame's message is: the frames of one message mostly come in a row.
     private var latest = 0
+    /// No message expires before this of whose RPC header the head unit lacks a part.
+    private(set) var expiry = NIODeadline.distantFuture
 
     package init() {}
 
@@ -101,6 +103,7 @@ package struct HalfMessages {
     package mutating func removeAll() {
         open = []
         latest = 0
+        expiry = .distantFuture
     }
 
     /// Notes a first or consecutive frame that is about to be written.
@@ -118,6 +121,23 @@ package struct HalfMessages {
     /// ExpectedConsecutiveFramesTimeout). It answers the app then, or when the next frame comes.
     static let lifetime = TimeAmount.seconds(10)
 
+    /// How long it may keep one that ends inside its RPC header, measured from here: what it makes of
+    /// that, it reads from its uninitialised heap, and answers an earlier request, whosever that was.
+    /// A second less, because a frame is not written and read in the same moment.
+    static let headlessLifetime = lifetime - .seconds(1)
+
+    /// A message that the head unit would give up because of this frame, and of which nobody can tell
+    /// how it would answer, taken out.
+    mutating func takeExpiring(before frame: Frame, at now: NIODeadline) -> Half? {
+        let index = open.firstIndex {
+            $0.isHeadless && $0.movedAt + Self.headlessLifetime <= now && !$0.goesOn(with: frame)
+        }
+        if let index { return open.remove(at: index) }
+        let headless = open.lazy.filter(\.isHeadless).map { $0.movedAt + Self.headlessLifetime }
+        expiry = headless.min() ?? .distantFuture
+        return nil
+    }
+
     private mutating func begin(_ frame: Frame, at now: NIODeadline) -> Half? {
         let session = frame.sessionID
         var displaced: Half?
@@ -133,6 +153,7 @@ package struct HalfMessages {
         }
         guard let announced = Announcement(frame) else { return displaced }
         latest = open.count
+        expiry = min(expiry, now + Self.headlessLifetime)
         open.append(
             Half(
                 session: session, messageID: frame.messageID ?? 0, version: frame.version,
@@ -211,6 +232,13 @@ extension HalfMessages.Half {
     /// measured what a head unit makes of its end: so the session is kept for as long as an answer may
     /// take, and all that comes in it meanwhile is swallowed.
     package var isAnswered: Bool { isAwaited && version > 1 }
+
+    /// The head unit lacks a part of the RPC header, by which its answer is told.
+    fileprivate var isHeadless: Bool { isAnswered && bytes < UInt64(RPCHeader.bytes) }
+
+    fileprivate func goesOn(with frame: Frame) -> Bool {
+        frame.type == .consecutive && frame.sessionID == session && frame.messageID == messageID
+    }
 
     /// Whether the head unit's own refusal of it can be told from others.
     fileprivate var isToldByAnswer: Bool { isAnswered && correlationID != nil }

@@ -41,6 +41,9 @@ package struct EndedMessage: Hashable, Sendable {
         case encrypted
         /// The app went on with it when the head unit may have given it up.
         case paused
+        /// The app paused within the RPC header, and what the head unit would have made of that when
+        /// it gave the message up nobody can tell.
+        case expiring
     }
 
     package var cause: Cause
@@ -105,6 +108,9 @@ package struct EndedMessage: Hashable, Sendable {
         case .paused:
             "paused for \(HalfMessages.lifetime.seconds) s or more in the middle of \(message); "
                 + "sdl_core refuses such a message, unless no app has sent anything meanwhile"
+        case .expiring:
+            "paused for \(HalfMessages.headlessLifetime.seconds) s or more at the beginning of "
+                + "\(message)\(ended)sdl_core does not answer another request in its place"
         }
     }
 }

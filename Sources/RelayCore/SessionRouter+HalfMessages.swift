@@ -84,6 +84,21 @@ extension SessionRouter {
         return noteHalf(frame, at: now)
     }
 
+    /// A frame is about to be written to the link, behind what this returns: the ends of messages
+    /// that the head unit would give up because of it. To be asked until nothing comes.
+    @inline(__always)
+    package mutating func endOfExpiring(before frame: Frame, at now: NIODeadline) -> Frame? {
+        halves.expiry <= now ? takeExpiring(before: frame, at: now) : nil
+    }
+
+    @inline(never)
+    private mutating func takeExpiring(before frame: Frame, at now: NIODeadline) -> Frame? {
+        guard let half = halves.takeExpiring(before: frame, at: now) else { return nil }
+        self.now = now
+        tell(half, of: routes[half.session].owner, cause: .expiring)
+        return endFrame(of: half)
+    }
+
     @inline(never)
     private mutating func noteHalf(_ frame: Frame, at now: NIODeadline) -> Frame? {
         guard let remark = halves.willWrite(frame, at: now) else { return nil }

@@ -42,6 +42,9 @@ extension Switchboard {
     /// Every frame to the head unit passes here, in the order it gets them.
     @inline(__always)
     func write(_ frame: Frame, from origin: Origin<AppHandler>, to linkHandler: LinkHandler) {
+        while let end = router.endOfExpiring(before: frame, at: now) {
+            writeBetween(end, to: linkHandler)
+        }
         if let end = router.willWrite(frame, at: now) { writeBetween(end, to: linkHandler) }
         put(frame, to: linkHandler)
         if origin.isRelay || frame.controlType == .endService {
@@ -59,7 +62,7 @@ extension Switchboard {
         isLinkUnflushed = true
     }
 
-    /// The end of a half message goes right before the frame that would continue it.
+    /// The end of a half message goes right before the frame that would continue or expire it.
     @inline(never)
     private func writeBetween(_ end: Frame, to linkHandler: LinkHandler) {
         tap.record(end, .fromApp, app: nil, time: time, fate: .byRelay)

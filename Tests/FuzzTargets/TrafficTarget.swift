@@ -198,7 +198,9 @@ private struct TrafficWorld {
     ) -> EndedMessage {
         let isKnown = bytes.byte() & 1 == 1
         return EndedMessage(
-            cause: bytes.one(of: [.left, .ended, .restarted, .dropped, .encrypted, .paused]),
+            cause: bytes.one(of: [
+                .left, .ended, .restarted, .dropped, .encrypted, .paused, .expiring,
+            ]),
             messageID: bytes.number(), functionID: isKnown ? bytes.number() : nil,
             correlationID: isKnown ? Int32(bitPattern: bytes.number()) : nil,
             service: bytes.one(of: ServiceType.allCases), frames: bytes.number(),

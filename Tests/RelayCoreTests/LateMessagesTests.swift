@@ -118,6 +118,67 @@ struct LateMessagesTests {
         #expect(bench.accessory(says: refusal()) == .drop(.farewell(1)))
     }
 
+    @Test(
+        "a lone first frame: the head unit would answer an earlier request, so it is ended before",
+        arguments: [TimeAmount.seconds(9), .seconds(17)])
+    func loneFirstFrame(pause: TimeAmount) {
+        let bench = Bench()
+        bench.open("music", session: 1)
+        let frames = bench.begin("music", session: 1, frames: 0)
+        bench.router.connect("maps")
+        bench.pass(pause)
+        _ = bench.app("maps", says: .startService())
+        let heard = bench.heard()
+        #expect(heard.map(\.type) == [.consecutive, .control])
+        #expect(heard.first.flatMap { RPCHeader($0.payload) }?.functionID == 0xFFFF)
+        #expect(
+            told(bench) == [
+                "paused for 9 s or more at the beginning of a message of the bulk service "
+                    + "(0 of 3 frames); relayd ended it so that sdl_core does not answer another "
+                    + "request in its place"
+            ])
+        // The head unit has ended the session by itself, and maps gets its number.
+        _ = bench.accessory(says: .control(.endService, session: 1))
+        #expect(bench.accessory(says: .startServiceACK(session: 1)) == .toApp("maps"))
+        #expect(bench.heard() == [])
+        let refusal = Frame.rpc(
+            session: 1, .response, FunctionID(rawValue: 0xFFFF),
+            correlation: Bench.Router.messageEndCorrelationID,
+            json: #"{"success":false,"resultCode":"UNSUPPORTED_REQUEST"}"#)
+        #expect(bench.accessory(says: refusal) == .drop(.farewell(1)))
+        #expect(bench.app("music", says: frames[1]) == .drop(.sessionOver(1)))
+    }
+
+    @Test("a lone first frame of less than 9 s waits for the rest, whatever else is said")
+    func loneFirstFrameInTime() {
+        let bench = Bench()
+        bench.open("music", session: 1)
+        let frames = bench.begin("music", session: 1, frames: 0)
+        bench.pass(.milliseconds(8999))
+        bench.open("maps", session: 2)
+        for frame in frames.dropFirst() { _ = bench.app("music", says: frame) }
+        #expect(bench.heard() == Array(frames.dropFirst()))
+        #expect(told(bench) == [])
+    }
+
+    @Test("lone first frames of several messages are all ended")
+    func loneFirstFrames() {
+        let bench = Bench()
+        bench.open("music", session: 1)
+        bench.open("maps", session: 2)
+        for (app, session) in [("music", UInt8(1)), ("maps", 2), ("music", 1)] {
+            bench.begin(app, session: session, message: 70 + UInt32(session), frames: 0)
+            bench.begin(app, session: session, message: 80 + UInt32(session), frames: 0)
+        }
+        bench.pass(.seconds(9))
+        let show = Frame.rpc(session: 1, message: 90, .request, .show, correlation: 9)
+        _ = bench.app("music", says: show)
+        let heard = bench.heard()
+        #expect(heard.dropLast().map(\.messageID) == [72, 82, 71, 81])
+        #expect(heard.last == show)
+        #expect(bench.router.halves.isEmpty)
+    }
+
     @Test("the next message may have the same message ID")
     func sameMessageID() {
         let bench = late(after: .seconds(12))

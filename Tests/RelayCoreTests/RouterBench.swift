@@ -43,6 +43,7 @@ final class RouterBench {
     }
 
     private func write(_ frame: Frame, isOwn: Bool) {
+        while let before = router.endOfExpiring(before: frame, at: now) { written.append(before) }
         if let before = router.willWrite(frame, at: now) { written.append(before) }
         written.append(frame)
         if isOwn || frame.controlType == .endService { router.wrote(frame.sessionID, at: now) }

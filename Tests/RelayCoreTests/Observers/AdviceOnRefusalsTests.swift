@@ -60,7 +60,7 @@ struct AdviceOnRefusalsTests {
         for (cause, code) in [
             (EndedMessage.Cause.restarted, AdviceCode?.some(.leftInMessage)),
             (.ended, .leftInMessage), (.dropped, .leftInMessage), (.left, nil), (.encrypted, nil),
-            (.paused, .leftInMessage),
+            (.paused, .leftInMessage), (.expiring, .leftInMessage),
         ] {
             let message = EndedMessage(
                 cause: cause, messageID: 9, functionID: FunctionID.putFile.rawValue,

@@ -354,7 +354,7 @@ extension AdviceRules {
         case .messageEnded(let message):
             guard isApp, message.cause != .left, message.cause != .encrypted else { return }
             let remedy =
-                message.cause == .paused
+                message.cause == .paused || message.cause == .expiring
                 ? "send the frames of a message without a pause, and send this one again"
                 : "finish each message before the session or the message ID is used for "
                     + "something else, and send this one again"
