@@ -190,10 +190,10 @@ package struct TailFollower {
 }
 
 extension ControlClientError {
-    /// Waiting may help: relayd is being restarted.
+    /// Waiting may help: relayd is being restarted, or has no place at the moment.
     fileprivate var mayPass: Bool {
         switch self {
-        case .notRunning, .timedOut, .crowded: true
+        case .notRunning, .timedOut, .crowded, .hungUp: true
         case .notRelayd, .refused, .notUnderstood: false
         }
     }

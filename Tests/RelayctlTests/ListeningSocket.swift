@@ -11,7 +11,12 @@ struct ListeningSocket {
 
     init() throws {
         var template = Array("/tmp/relayctl-test-XXXXXX".utf8CString)
-        directory = String(cString: try #require(mkdtemp(&template)))
+        try self.init(in: String(cString: try #require(mkdtemp(&template))))
+    }
+
+    /// At `c.sock` in a directory that is there, and is removed with it.
+    init(in directory: String) throws {
+        self.directory = directory
         path = directory + "/c.sock"
         descriptor = try Self.unix()
         let bound = try SocketAddress(unixDomainSocketPath: path).withSockAddr {
@@ -35,6 +40,15 @@ struct ListeningSocket {
             try #require(problem == EAGAIN)
             return clients
         }
+    }
+
+    /// Lets the next client in and closes the connection at once. Blocks until one comes.
+    func hangUpOnNext() throws {
+        var listener = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        try #require(poll(&listener, 1, CInt(FramePeer.patience.nanoseconds / 1_000_000)) == 1)
+        let client = accept(descriptor, nil, nil)
+        try #require(client >= 0)
+        close(client)
     }
 
     func remove() {

@@ -1,4 +1,5 @@
 import ControlAPI
+import Glibc
 import NIOCore
 import RelayCore
 import RelayTesting
@@ -327,6 +328,26 @@ import relayctl
                 "relayctl: relayd is gone; waiting for it to come back\n",
                 "relayctl: relayd is back\n",
             ])
+    }
+
+    @Test("a relayd that hangs up while it starts is waited for", .timeLimit(.minutes(5)))
+    func hangsUp() async throws {
+        var feed = TrafficFeed()
+        feed.tellStory()
+        let live = try LiveServer()
+        let reader = Reader(endingAfter: 3)
+        let following = try await live.serve(feed.ring) {
+            let following = try follow(live, reader)
+            try await reader.until { $0.out.count == 2 }
+            return following
+        }
+        // It listens, finds that it cannot start, and ends.
+        let starting = try ListeningSocket(in: live.directory)
+        for _ in 0..<2 { try await blocking { try starting.hangUpOnNext() } }
+        close(starting.descriptor)
+        feed.heartbeat()
+        try await live.serve(feed.ring) { try await following.value }
+        #expect(numbers(reader) == [9, 10, 11])
     }
 
     @Test("what was lost meanwhile is counted", .timeLimit(.minutes(5))) func counts() async throws

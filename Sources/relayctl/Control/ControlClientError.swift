@@ -9,6 +9,9 @@ package enum ControlClientError: Error, Equatable, CustomStringConvertible {
     case timedOut(String)
     /// More clients wait for relayd than the kernel holds, and none was let in, in time.
     case crowded(String)
+    /// Somebody let the client in and closed the connection without a word: most likely a relayd that
+    /// stops, fails to start, or has turned away too many at once.
+    case hungUp(String)
     /// Somebody answers, but not relayd.
     case notRelayd(String, String)
     /// relayd said no.
@@ -43,7 +46,7 @@ package enum ControlClientError: Error, Equatable, CustomStringConvertible {
             switch failure {
             case .timedOut: .timedOut(path)
             case .notHTTP: .notRelayd(path, "its answer is not HTTP")
-            case .closedEarly: .notRelayd(path, "it closed the connection without an answer")
+            case .closedEarly: .hungUp(path)
             case .tooLarge:
                 .notRelayd(path, "it sent more than \(ControlExchange.maximumBodyBytes) bytes")
             }
@@ -63,6 +66,12 @@ package enum ControlClientError: Error, Equatable, CustomStringConvertible {
             """
             relayd cannot be reached on \(path): more clients wait for it than the system holds, \
             and none was served in time; look at who connects (ss -xp), or try again
+            """
+        case .hungUp(let path):
+            """
+            the program that answers on \(path) closed the connection without an answer; a relayd does \
+            so while it starts or stops, and when too many clients come at once: try again, or look at \
+            its log (journalctl -u relayd) and at who connects (ss -xp)
             """
         case .notRelayd(let path, let found):
             """
@@ -95,7 +104,7 @@ package enum ControlClientError: Error, Equatable, CustomStringConvertible {
     /// What relayctl ends with.
     package var exitStatus: ExitStatus {
         switch self {
-        case .notRunning, .timedOut, .crowded, .notRelayd, .notUnderstood: .notRunning
+        case .notRunning, .timedOut, .crowded, .hungUp, .notRelayd, .notUnderstood: .notRunning
         case .refused: .refused
         }
     }
