@@ -12,11 +12,18 @@ struct StrayEnds {
     /// An answer that takes longer is lost, or was never given.
     static let patience = TimeAmount.seconds(60)
 
+    /// Unanswered ones remembered of a session; the oldest is forgotten first. A head unit that grants
+    /// and ends a number over and over, and answers nothing, must not fill relayd.
+    static let limitPerSession = 16
+
     private var expected: [UInt8: [NIODeadline]] = [:]
 
     mutating func add(_ session: UInt8, at now: NIODeadline) {
-        expected[session, default: []].append(now + Self.patience)
+        let former = expected[session, default: []].suffix(Self.limitPerSession - 1)
+        expected[session] = former + [now + Self.patience]
     }
+
+    func count(of session: UInt8) -> Int { expected[session]?.count ?? 0 }
 
     /// Whether an answer to EndService that has come is that of a stray one, which is taken out.
     mutating func takeAnswer(of session: UInt8, at now: NIODeadline) -> Bool {
