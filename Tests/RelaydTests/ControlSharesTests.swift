@@ -46,8 +46,22 @@ struct ControlSharesTests {
         // Not its share stands in the way, which it has not begun to use.
         let full = ControlShares.Full(limit: .init("control", .connections, 10))
         #expect(throws: full) { try shares.connect(.address("127.0.0.1")) }
-        let own = [try shares.connect(.user(900)), try shares.connect(.user(0))]
-        withExtendedLifetime(own) {}
+        let hits = crowd.hits.first { $0.name == "control.connections" }?.count ?? 0
+        var own = [try shares.connect(.user(900)), try shares.connect(.user(0))]
+        #expect(crowd.hits.first { $0.name == "control.connections" }?.count == hits)
+        // It goes beyond the limit, which is told.
+        own.append(try shares.connect(.user(0)))
+        #expect(crowd.hits.first { $0.name == "control.connections" }?.count == hits + 1)
+        withExtendedLifetime((places, own)) {}
+    }
+
+    @Test("who is turned away hears which limit stands in the way, and whose it is")
+    func refusals() {
+        let all = ControlCrowd.Limit("control", .connections, 10).refusal
+        #expect(all.hasPrefix("all connections to relayd are taken (control.connections: 10)"))
+        let own = ControlCrowd.Limit("dashboard", .connectionsPerPeer, 3).refusal
+        #expect(own.hasPrefix("this client has its share of connections to relayd"))
+        #expect(own.contains("(dashboard.connections_per_peer: 3); close one of them"))
     }
 
     @Test("few are told no at the same time, and none of them has a place of the others")

@@ -213,8 +213,8 @@ package struct Config: Sendable, Equatable {
         /// of the socket's group may only look. With the default mode nobody else gets in.
         package var readOnlyForOthers = true
 
-        /// Connections served at once; more wait in the kernel's queue. A dashboard and a few
-        /// scripts need under ten.
+        /// Connections at once; whoever comes then is answered 429. A dashboard and a few scripts
+        /// need under ten.
         package var connections = 64
 
         /// Connections of one user: a dashboard or two and some scripts.
@@ -251,7 +251,7 @@ package struct Config: Sendable, Equatable {
         /// token at each start.
         package var tokenFile = ""
 
-        /// Connections served at once; more wait in the kernel's queue.
+        /// Connections at once; whoever comes then is answered 429.
         package var connections = 64
 
         /// Connections of one address. All users of this machine have one, so its share is large.

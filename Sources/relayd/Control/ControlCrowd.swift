@@ -23,11 +23,29 @@ package final class ControlCrowd: Sendable {
 
         package let name: String
         package let value: Int
+        private let kind: Kind
 
         /// - Parameter section: of the configuration.
         package init(_ section: String, _ kind: Kind, _ value: Int) {
             name = "\(section).\(kind.rawValue)"
             self.value = value
+            self.kind = kind
+        }
+
+        /// What a client hears whose connection is one too many.
+        package var refusal: String {
+            switch kind {
+            case .connections:
+                """
+                all connections to relayd are taken (\(name): \(value)), but for those kept for root \
+                where there are any; try again, or see who has them (ss -xp, ss -tp)
+                """
+            case .connectionsPerPeer, .streamsPerPeer:
+                """
+                this client has its share of connections to relayd (\(name): \(value)); close one of \
+                them, or try again
+                """
+            }
         }
 
         package static let names = ["control", "dashboard"].flatMap { section in
@@ -56,7 +74,8 @@ package final class ControlCrowd: Sendable {
         }
     }
 
-    /// Somebody waits, or was turned away.
+    /// Somebody came when it was full: they wait, or were turned away, or relayd's own user went beyond
+    /// it.
     package func hit(_ limit: Limit) {
         let count = state.withLock { state in
             var hits = state[limit.name] ?? Hits()
@@ -86,8 +105,9 @@ struct ControlPlaces: AvailableConnectionsDelegate {
 
     mutating func connectionOpened() {
         taken += 1
-        guard taken == limit.value else { return }
-        logger.debug("all connections are taken (\(limit.name): \(limit.value)), others wait")
+        guard taken == places else { return }
+        logger.debug(
+            "\(taken) connections are taken (\(limit.name): \(limit.value)), others wait")
         crowd.hit(limit)
     }
 

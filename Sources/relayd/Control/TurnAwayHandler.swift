@@ -1,4 +1,4 @@
-// Says no to a client that has its share of connections, in a few bytes and without serving it.
+// Says no to a client for whom there is no connection left, in a few bytes and without serving it.
 // `ControlServer` puts one into the pipeline of such a connection, and nothing else.
 
 import ControlAPI
@@ -65,12 +65,7 @@ final class TurnAwayHandler: ChannelInboundHandler {
     }
 
     private var answer: [UInt8] {
-        let error = APIError(
-            .tooMany,
-            """
-            this client has its share of connections to relayd (\(limit.name): \(limit.value)); \
-            close one of them, or try again
-            """)
+        let error = APIError(.tooMany, limit.refusal)
         let body = (try? APICoding.encode(error)) ?? []
         let head = """
             HTTP/1.1 429 Too Many Requests\r

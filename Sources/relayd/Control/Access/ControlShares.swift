@@ -18,7 +18,7 @@ package final class ControlShares: Sendable {
     package struct Limits: Sendable, Equatable {
         /// The section of the configuration the limits are from: `control` or `dashboard`.
         package var section: String
-        /// Connections served at once; more wait in the kernel's queue.
+        /// Connections at once. The owner's go on beyond that, as far as `ControlPlaces` has room.
         package var connections: Int
         /// Connections that only the owner and root get; on TCP nobody is known to be one.
         package var reservedConnections: Int
@@ -107,6 +107,7 @@ package final class ControlShares: Sendable {
     /// - Throws: `Full` when the peer has its share, or the places left are not for it.
     package func connect(_ peer: Peer) throws(Full) -> Place {
         let isOwner = isOwner(peer)
+        var isBeyond = false
         let obstacle: ControlCrowd.Limit? = state.withLock { state in
             let count = state.connections[peer, default: 0]
             if !isOwner {
@@ -115,6 +116,7 @@ package final class ControlShares: Sendable {
                     return limits.all
                 }
             }
+            isBeyond = state.total >= limits.connections
             state.connections[peer] = count + 1
             state.total += 1
             return nil
@@ -123,6 +125,7 @@ package final class ControlShares: Sendable {
             crowd.hit(obstacle)
             throw Full(limit: obstacle)
         }
+        if isBeyond { crowd.hit(limits.all) }
         return Place { [self] in
             state.withLock { state in
                 state.connections.countDown(peer)
