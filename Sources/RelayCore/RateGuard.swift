@@ -9,7 +9,7 @@ struct SessionRates {
     private var guards = ContiguousArray<RateGuard?>(repeating: nil, count: 256)
     /// The link has stood still for so long in all. What was written before arrives with what is
     /// written afterwards, so that time does not count.
-    private var stoodFor = TimeAmount.zero
+    private(set) var stoodFor = TimeAmount.zero
     /// Counts the moments at which the kernel was seen to have taken all that was written.
     private var batch: UInt64 = 0
     /// The link takes no more; from then on.

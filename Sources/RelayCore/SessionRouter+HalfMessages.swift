@@ -76,32 +76,44 @@ extension SessionRouter {
 
     /// A frame is about to be written to the link.
     ///
+    /// - Parameter stoodFor: How long the link has stood still in all. That time is not the app's: the
+    ///   head unit gets what was written before together with what is written afterwards.
     /// - Returns: What has to be written before: the end of a half message that this frame would
     ///   otherwise continue.
     @inline(__always)
-    package mutating func willWrite(_ frame: Frame, at now: NIODeadline) -> Frame? {
+    package mutating func willWrite(
+        _ frame: Frame, at now: NIODeadline, stoodFor: TimeAmount = .zero
+    ) -> Frame? {
         guard frame.type == .first || frame.type == .consecutive else { return nil }
-        return noteHalf(frame, at: now)
+        return noteHalf(frame, at: now, stoodFor)
     }
 
     /// A frame is about to be written to the link, behind what this returns: the ends of messages
     /// that the head unit would give up because of it. To be asked until nothing comes.
+    ///
+    /// - Parameter stoodFor: As of `willWrite`.
     @inline(__always)
-    package mutating func endOfExpiring(before frame: Frame, at now: NIODeadline) -> Frame? {
-        halves.expiry <= now ? takeExpiring(before: frame, at: now) : nil
+    package mutating func endOfExpiring(
+        before frame: Frame, at now: NIODeadline, stoodFor: TimeAmount = .zero
+    ) -> Frame? {
+        halves.expiry <= now - stoodFor ? takeExpiring(before: frame, at: now, stoodFor) : nil
     }
 
     @inline(never)
-    private mutating func takeExpiring(before frame: Frame, at now: NIODeadline) -> Frame? {
-        guard let half = halves.takeExpiring(before: frame, at: now) else { return nil }
+    private mutating func takeExpiring(
+        before frame: Frame, at now: NIODeadline, _ stoodFor: TimeAmount
+    ) -> Frame? {
+        guard let half = halves.takeExpiring(before: frame, at: now - stoodFor) else { return nil }
         self.now = now
         tell(half, of: routes[half.session].owner, cause: .expiring)
         return endFrame(of: half)
     }
 
     @inline(never)
-    private mutating func noteHalf(_ frame: Frame, at now: NIODeadline) -> Frame? {
-        guard let remark = halves.willWrite(frame, at: now) else { return nil }
+    private mutating func noteHalf(
+        _ frame: Frame, at now: NIODeadline, _ stoodFor: TimeAmount
+    ) -> Frame? {
+        guard let remark = halves.willWrite(frame, at: now - stoodFor) else { return nil }
         self.now = now
         switch remark {
         case .endBefore(let half):

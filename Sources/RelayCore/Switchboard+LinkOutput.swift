@@ -42,10 +42,12 @@ extension Switchboard {
     /// Every frame to the head unit passes here, in the order it gets them.
     @inline(__always)
     func write(_ frame: Frame, from origin: Origin<AppHandler>, to linkHandler: LinkHandler) {
-        while let end = router.endOfExpiring(before: frame, at: now) {
+        while let end = router.endOfExpiring(before: frame, at: now, stoodFor: rates.stoodFor) {
             writeBetween(end, to: linkHandler)
         }
-        if let end = router.willWrite(frame, at: now) { writeBetween(end, to: linkHandler) }
+        if let end = router.willWrite(frame, at: now, stoodFor: rates.stoodFor) {
+            writeBetween(end, to: linkHandler)
+        }
         put(frame, to: linkHandler)
         if origin.isRelay || frame.controlType == .endService {
             router.wrote(frame.sessionID, at: now)

@@ -127,6 +127,28 @@ struct BurstTests {
         #expect(gate.hub.switchboard.holdEnd == nil)
     }
 
+    @Test("a message that is begun when the link stands still goes on whole behind the standstill")
+    func begunBefore() throws {
+        let gate = try Gate(limit: 950)
+        let music = try gate.hub.app(session: 1)
+        let maps = try gate.hub.app(session: 2)
+        let file = Frame.putFile(session: 1, frames: 3)
+        let show = Frame.rpc(session: 2)
+        gate.stands(true)
+        try music.says(file[0])
+        gate.hub.kernel.count = file[0].wire.readableBytes
+        try maps.says(show)
+        for frame in file.dropFirst() { try music.says(frame) }
+        try gate.pass(12_000)
+        gate.hub.kernel.count = 0
+        gate.stands(false)
+        try gate.pass(100)
+        #expect(gate.arrived.map(\.frame).filter { $0.sessionID == 1 } == file)
+        #expect(gate.arrived.map(\.frame).filter { $0.sessionID == 2 } == [show])
+        // Of the head unit that stopped, not of a message.
+        #expect(gate.hub.noticed().allSatisfy { $0.1 == nil })
+    }
+
     @Test("a link that is slow stands still for nobody: a session may send what it may")
     func slow() throws {
         let gate = try Gate(limit: 20)
