@@ -399,17 +399,6 @@ struct FarewellTests: GoodbyeWords {
         #expect(bench.router.hasSaidAllGoodbyes)
     }
 
-    @Test("a head unit that grants and ends a number over and over does not fill relayd")
-    func strayEndsAreFew() {
-        var ends = StrayEnds()
-        for _ in 0..<1000 { ends.add(1, at: .uptimeNanoseconds(0)) }
-        #expect(ends.count(of: 1) == StrayEnds.limitPerSession)
-        ends.add(1, at: .uptimeNanoseconds(1))
-        var answers = 0
-        while ends.takeAnswer(of: 1, at: .uptimeNanoseconds(1)) { answers += 1 }
-        #expect(answers == StrayEnds.limitPerSession)
-    }
-
     @Test("an EndService that was refused in time is no stray one when the number is granted again")
     func refusedInTime() {
         let bench = Bench()

@@ -1,0 +1,21 @@
+// EndServices that may end another session than their own, as values; what the router makes of them is
+// in `FarewellTests`.
+
+import NIOCore
+import Testing
+
+@testable import RelayCore
+
+@Suite("EndServices that may end another session than their own")
+struct StrayEndsTests {
+    @Test("a head unit that grants and ends a number over and over does not fill relayd")
+    func few() {
+        var ends = StrayEnds()
+        for _ in 0..<1000 { ends.add(1, at: .uptimeNanoseconds(0)) }
+        #expect(ends.count(of: 1) == StrayEnds.limitPerSession)
+        ends.add(1, at: .uptimeNanoseconds(1))
+        var answers = 0
+        while ends.takeAnswer(of: 1, at: .uptimeNanoseconds(1)) { answers += 1 }
+        #expect(answers == StrayEnds.limitPerSession)
+    }
+}
