@@ -43,12 +43,14 @@ final class AccessoryMonitor: Sendable {
     }
 
     /// The state that goes with what the hub said in between: it knows of a link's begin and end a
-    /// moment before the link supervisor tells of them, and an open link is one that it has counted.
+    /// moment before the link supervisor tells of them, and an open link is one that it has counted. Of
+    /// one that has just ended nobody has said why yet; the next thing is that it is opened again.
     static func state(isUp: Bool, _ earlier: Current, _ later: Current) -> Current {
         switch (isUp, earlier.state, later.state) {
-        case (true, _, .open), (false, .open, .open): later
+        case (true, _, .open): later
         case (true, .open, _): earlier
         case (true, _, _): (.open, .now, nil, 0)
+        case (false, .open, .open): (.opening, .now, nil, 0)
         case (false, _, .open): earlier
         case (false, _, _): later
         }

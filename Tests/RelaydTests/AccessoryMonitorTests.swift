@@ -26,12 +26,12 @@ import Testing
     }
 
     @Test(
-        "the state is open when the hub has the link, and what it was when it opens only then",
+        "the state is open when the hub has the link, and at no other time",
         arguments: [
             (true, .opening, .opening, .open), (true, .waiting, .open, .open),
             (true, .open, .waiting, .open), (true, .open, .open, .open),
             (false, .waiting, .open, .waiting), (false, .open, .waiting, .waiting),
-            (false, .opening, .waiting, .waiting),
+            (false, .opening, .waiting, .waiting), (false, .open, .open, .opening),
         ] as [(Bool, AccessoryState, AccessoryState, AccessoryState)])
     func coherent(
         isUp: Bool, earlier: AccessoryState, later: AccessoryState, expected: AccessoryState
