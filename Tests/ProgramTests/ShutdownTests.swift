@@ -9,80 +9,75 @@ import Testing
 
 @Suite("The built relayd stops", .serialized)
 struct ShutdownTests {
-    @Test("SIGTERM and SIGINT: sessions end politely on both sides", arguments: [SIGTERM, SIGINT])
-    func sessionsEnd(signal: Int32) async throws {
-        let config = """
-            sessions:
-              farewell_timeout: 10s
-
-            """
+    /// A relayd with one app, which has session 3 of the head unit.
+    ///
+    /// - Parameters:
+    ///   - farewellTimeout: of the configuration; the usual one of these tests if nil.
+    ///   - ending: how relayd is expected to end.
+    private static func run(
+        farewellTimeout: String? = nil, endsBy ending: ChildProcess.Ending = .exited(0),
+        _ body: (_ relayd: Relayd, _ headUnit: FramePeer, _ app: FramePeer) async throws -> Void
+    ) async throws {
+        let config = farewellTimeout.map { "sessions:\n  farewell_timeout: \($0)\n" }
         try await FakeAccessory.run { accessory in
             try await Relayd.run(
-                accessory: "tcp:127.0.0.1:\(accessory.port)", config: config
+                accessory: "tcp:127.0.0.1:\(accessory.port)",
+                config: config ?? Relayd.quickGoodbyes, endsBy: ending
             ) { relayd in
                 let headUnit = try await accessory.nextLink()
                 let app = try await relayd.connectApp()
                 try await headUnit.start(3, for: app, hashID: 0xFEED)
-                try await headUnit.register(app, session: 3, name: "Last")
-
-                relayd.process.signal(signal)
-                try await headUnit.expectFarewell(session: 3, hashID: 0xFEED, unregisters: true)
-                let goodbye = try await app.next()
-                #expect(goodbye.controlType == .endService)
-                #expect(goodbye.sessionID == 3)
-                try await app.closed()
-                // relayd waits for this, up to farewell_timeout.
-                try await headUnit.send(.control(.endServiceACK, session: 3))
-                try await headUnit.closed()
-                #expect(try await relayd.process.ended() == .exited(0))
-                let lines = try await relayd.process.output.untilEnd()
-                #expect(lines.contains { $0.contains("app closed: relayd stops") })
+                try await body(relayd, headUnit, app)
             }
+        }
+    }
+
+    @Test("SIGTERM and SIGINT: sessions end politely on both sides", arguments: [SIGTERM, SIGINT])
+    func sessionsEnd(signal: Int32) async throws {
+        try await Self.run(farewellTimeout: "10s") { relayd, headUnit, app in
+            try await headUnit.register(app, session: 3, name: "Last")
+
+            relayd.process.signal(signal)
+            try await headUnit.expectFarewell(session: 3, hashID: 0xFEED, unregisters: true)
+            let goodbye = try await app.next()
+            #expect(goodbye.controlType == .endService)
+            #expect(goodbye.sessionID == 3)
+            try await app.closed()
+            // relayd waits for this, up to farewell_timeout.
+            try await headUnit.send(.control(.endServiceACK, session: 3))
+            try await headUnit.closed()
+            #expect(try await relayd.process.ended() == .exited(0))
+            let lines = try await relayd.process.output.untilEnd()
+            #expect(lines.contains { $0.contains("app closed: relayd stops") })
         }
     }
 
     @Test("a head unit that does not confirm keeps relayd no longer than farewell_timeout")
     func headUnitSilent() async throws {
-        try await FakeAccessory.run { accessory in
-            try await Relayd.run(accessory: "tcp:127.0.0.1:\(accessory.port)") { relayd in
-                let headUnit = try await accessory.nextLink()
-                let app = try await relayd.connectApp()
-                try await headUnit.start(3, for: app, hashID: 0xFEED)
-                relayd.process.signal(SIGTERM)
-                try await headUnit.expectFarewell(session: 3, hashID: 0xFEED, unregisters: true)
-                try await headUnit.closed()
-                #expect(try await relayd.process.ended() == .exited(0))
-            }
+        try await Self.run { relayd, headUnit, _ in
+            relayd.process.signal(SIGTERM)
+            try await headUnit.expectFarewell(session: 3, hashID: 0xFEED, unregisters: true)
+            try await headUnit.closed()
+            #expect(try await relayd.process.ended() == .exited(0))
         }
     }
 
     @Test("a second signal ends it at once, as a signal does", arguments: [SIGTERM, SIGINT])
     func secondSignal(signal: Int32) async throws {
-        let config = """
-            sessions:
-              farewell_timeout: 60s
-
-            """
-        try await FakeAccessory.run { accessory in
-            try await Relayd.run(
-                accessory: "tcp:127.0.0.1:\(accessory.port)", config: config,
-                endsBy: .killed(by: signal)
-            ) { relayd in
-                let headUnit = try await accessory.nextLink()
-                let app = try await relayd.connectApp()
-                try await headUnit.start(3, for: app, hashID: 0xFEED)
-                relayd.process.signal(SIGTERM)
-                // The head unit does not confirm, which relayd would wait for.
-                try await headUnit.expectFarewell(session: 3, hashID: 0xFEED, unregisters: true)
-                // One that is sent too soon counts as the same.
-                while relayd.process.isRunning {
-                    relayd.process.signal(signal)
-                    try await Task.sleep(for: .milliseconds(20))
-                }
-                #expect(try await relayd.process.ended() == .killed(by: signal))
-                try await relayd.process.errors.first(containing: "relayd ends at once")
-                #expect(access(relayd.controlSocket, F_OK) != 0)
+        try await Self.run(farewellTimeout: "60s", endsBy: .killed(by: signal)) {
+            relayd, headUnit, _ in
+            relayd.process.signal(SIGTERM)
+            // The head unit does not confirm, which relayd would wait for.
+            try await headUnit.expectFarewell(session: 3, hashID: 0xFEED, unregisters: true)
+            // One within half a second counts as the first, and nothing shows when that is over; so
+            // they go on until one has its effect.
+            while relayd.process.isRunning {
+                relayd.process.signal(signal)
+                try await Task.sleep(for: .milliseconds(20))
             }
+            #expect(try await relayd.process.ended() == .killed(by: signal))
+            try await relayd.process.errors.first(containing: "relayd ends at once")
+            #expect(access(relayd.controlSocket, F_OK) != 0)
         }
     }
 
