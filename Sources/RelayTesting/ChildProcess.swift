@@ -62,8 +62,11 @@ package final class ChildProcess: Sendable {
     ) async throws -> ChildProcess {
         let output = try Pipe()
         let errors = try Pipe()
-        let pid = try spawn(
-            path, arguments, environment: environment, output: output.write, errors: errors.write)
+        let pid = try await ProgramStarts.held {
+            try spawn(
+                path, arguments, environment: environment, output: output.write,
+                errors: errors.write)
+        }
         close(output.write)
         close(errors.write)
         return ChildProcess(

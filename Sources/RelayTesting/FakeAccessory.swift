@@ -33,10 +33,15 @@ package final class FakeAccessory: Sendable {
         do {
             try await body(FakeAccessory(server: server, accepted: accepted))
         } catch {
-            try? await server.close()
+            await close(server)
             throw error
         }
-        try? await server.close()
+        await close(server)
+    }
+
+    /// The next may listen on the same port.
+    private static func close(_ server: any Channel) async {
+        await ProgramStarts.held { try? await server.close() }
     }
 
     /// The next connection the relay makes.

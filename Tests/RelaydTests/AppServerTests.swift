@@ -16,7 +16,10 @@ import Testing
         let relay = try await Relay.start(
             on: MultiThreadedEventLoopGroup.singleton.next(), configuration: RelayConfiguration(),
             accessoryAddress: "sim:", logger: ControlTestServer.quiet)
-        try await UnusedPort.run { try await body(relay, $0) }
+        // The port is closed and opened again.
+        try await UnusedPort.run { port in
+            try await ProgramStarts.held { try await body(relay, port) }
+        }
         await relay.shutDown()
     }
 
