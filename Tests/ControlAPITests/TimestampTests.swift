@@ -19,9 +19,10 @@ import Testing
     }
 
     @Test("every day of four centuries is written and read back in order")
-    func everyDay() {
+    func everyDay() async {
         var previous = ""
         for day in Int64(-36_525)..<109_575 {
+            if day.isMultiple(of: 1000) { await Task.yield() }
             let timestamp = Timestamp(millisecondsSince1970: day * 86_400_000)
             let text = timestamp.description
             #expect(text > previous && Timestamp(text) == timestamp)

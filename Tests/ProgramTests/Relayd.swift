@@ -59,7 +59,8 @@ struct Relayd {
             let port = try await process.errors.wait(for: "the port apps connect to") {
                 Self.port($0)
             }
-            try await body(Relayd(process: process, directory: directory, port: port))
+            let relayd = Relayd(process: process, directory: directory, port: port)
+            try await onOwnThread { try await body(relayd) }
             if process.isRunning { process.signal(SIGTERM) }
             let ending = try await process.ended()
             #expect(ending == expected)

@@ -56,10 +56,11 @@ struct FakeUSB {
                 let line = try await process.output.first(containing: "UMOCKDEV_DIR=")
                 let control = try connect(to: socketPath)
                 defer { close(control) }
-                try await body(
-                    FakeUSB(
-                        process: process, control: control,
-                        testbed: String(line.dropFirst("UMOCKDEV_DIR=".count))))
+                let usb = FakeUSB(
+                    process: process, control: control,
+                    testbed: String(line.dropFirst("UMOCKDEV_DIR=".count)))
+                // `tell` blocks until the device has done it.
+                try await onOwnThread { try await body(usb) }
             } catch {
                 process.signal(SIGTERM)
                 Issue.record(

@@ -5,6 +5,7 @@
 // for a debugger: RELAY_MODEL_SEED=n for one dialogue, RELAY_MODEL_STEPS=n for so many steps.
 
 import Foundation
+import RelayTesting
 import Testing
 
 @Suite("The hub and the model")
@@ -14,15 +15,19 @@ struct HubModelTests {
     }
 
     @Test("random dialogues: every frame to whom it belongs, and nothing is left behind")
-    func dialogues() {
-        let only = Self.number("RELAY_MODEL_SEED")
-        let steps = Self.number("RELAY_MODEL_STEPS").map { Int(clamping: $0) } ?? 40_000
+    func dialogues() async {
+        await onOwnThread { Self.runDialogues() }
+    }
+
+    private static func runDialogues() {
+        let only = number("RELAY_MODEL_SEED")
+        let steps = number("RELAY_MODEL_STEPS").map { Int(clamping: $0) } ?? 40_000
         var series = HubSeries(seed: only ?? 1)
         repeat {
             guard let finding = series.runNext(), series.isFirstOfItsKind(finding) else { continue }
             Issue.record("\(HubScript(seed: finding.seed).report(finding.violation))")
         } while only == nil && series.steps < steps
-        if Self.number("RELAY_MODEL_STEPS") != nil || !series.findings.isEmpty {
+        if number("RELAY_MODEL_STEPS") != nil || !series.findings.isEmpty {
             print(series.summary)
         }
     }

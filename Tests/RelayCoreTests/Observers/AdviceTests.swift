@@ -1,6 +1,7 @@
 import Foundation
 import NIOCore
 import RelayCore
+import RelayTesting
 import SDLProtocol
 import Synchronization
 import Testing
@@ -131,28 +132,31 @@ import Testing
 
     @Test("file names, which apps choose, neither make advice new nor stay in memory")
     func longNames() async {
-        var talk = Dialogue(validator: .builtIn)
-        talk.starts()
-        for number in 0..<12 {
-            let name = "\(number)" + String(repeating: "x", count: 2_000_000)
-            talk.putsFile(#"{"syncFileName":"\#(name)"}"#, bytes: "")
-            talk.fails(.putFile, name)
-            talk.response(.show, Int32(number + 900), #"{"success":false,"resultCode":"\#(name)"}"#)
-            talk.request(.registerAppInterface, 70, #"{"appName":"\#(name)","appID":"\#(name)"}"#)
-            talk.response(
-                .registerAppInterface, 70, #"{"success":false,"resultCode":"\#(name)"}"#)
-            talk.notification(.onAppInterfaceUnregistered, #"{"reason":"\#(name)"}"#)
+        await onOwnThread {
+            var talk = Dialogue(validator: .builtIn)
+            talk.starts()
+            for number in 0..<12 {
+                let name = "\(number)" + String(repeating: "x", count: 2_000_000)
+                talk.putsFile(#"{"syncFileName":"\#(name)"}"#, bytes: "")
+                talk.fails(.putFile, name)
+                let refusal = #"{"success":false,"resultCode":"\#(name)"}"#
+                talk.response(.show, Int32(number + 900), refusal)
+                let registration = #"{"appName":"\#(name)","appID":"\#(name)"}"#
+                talk.request(.registerAppInterface, 70, registration)
+                talk.response(.registerAppInterface, 70, refusal)
+                talk.notification(.onAppInterfaceUnregistered, #"{"reason":"\#(name)"}"#)
+            }
+            let advisor = await advice(on: talk.entries)
+            let all = advisor.recent() + advisor.advice(about: AppID(rawValue: 1))
+            #expect(!all.isEmpty)
+            for advice in all {
+                #expect(advice.cause.utf8.count <= 110 && advice.text.utf8.count <= 510)
+                #expect(advice.appName?.utf8.count ?? 0 <= 110)
+            }
+            let files = all.filter { $0.code == .putFileLength }
+            // Each is sent twice, and kept in two lists.
+            #expect(files.map(\.count) == [24, 24])
         }
-        let advisor = await advice(on: talk.entries)
-        let all = advisor.recent() + advisor.advice(about: AppID(rawValue: 1))
-        #expect(!all.isEmpty)
-        for advice in all {
-            #expect(advice.cause.utf8.count <= 110 && advice.text.utf8.count <= 510)
-            #expect(advice.appName?.utf8.count ?? 0 <= 110)
-        }
-        let files = all.filter { $0.code == .putFileLength }
-        // Each is sent twice, and kept in two lists.
-        #expect(files.map(\.count) == [24, 24])
     }
 
     @Test(
