@@ -72,8 +72,24 @@ package struct Diagnosis: Codable, Sendable, Equatable {
             fail("daemon", reason, unit.remedy)
             return
         }
-        fail(
-            "daemon", text, remedy ?? "look at its log: journalctl -u relayd; then restart it")
+        fail("daemon", text, remedy ?? Self.remedy(for: error))
+    }
+
+    /// What helps where the error names no remedy of its own. A relayd that is only busy is not to be
+    /// restarted: its apps would lose their sessions.
+    private static func remedy(for error: ControlClientError) -> String {
+        switch error {
+        case .notRunning, .timedOut:
+            "look at its log: journalctl -u relayd; then restart it"
+        case .refused(_, _, let status, _, _) where status != 429:
+            "look at its log: journalctl -u relayd"
+        case .crowded, .hungUp, .refused:
+            "try again in a moment; if it stays so, see who is connected: ss -xp"
+        case .notRelayd:
+            "give the path of relayd's socket: --socket PATH or \(ControlSocket.environmentVariable)"
+        case .notUnderstood:
+            "use the relayctl that came with that relayd"
+        }
     }
 
     /// - Parameters:

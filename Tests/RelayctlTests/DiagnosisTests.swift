@@ -75,6 +75,27 @@ import relayctl
         }
     }
 
+    @Test("only a relayd that does not answer is to be restarted, not one that is busy")
+    func remedies() {
+        func remedy(_ error: ControlClientError) -> String? {
+            Diagnosis(unreachable: error).checks.last?.remedy
+        }
+        #expect(remedy(.timedOut("/x"))?.contains("restart it") == true)
+        let full = ControlClientError.refused(
+            "/x", path: "/", status: 429, server: "relayd/\(Version.current)", message: "full")
+        for busy in [.crowded("/x"), .hungUp("/x"), full] {
+            #expect(remedy(busy)?.hasPrefix("try again in a moment") == true)
+        }
+        let no = ControlClientError.refused(
+            "/x", path: "/", status: 500, server: "relayd/\(Version.current)", message: "no")
+        let stranger = ControlClientError.notRelayd("/x", "it is nginx")
+        let other = ControlClientError.notUnderstood("/x", server: "relayd/9", problem: "text")
+        for error in [full, no, stranger, other] {
+            #expect(remedy(error)?.contains("restart") == false)
+        }
+        #expect(remedy(stranger)?.contains("--socket PATH") == true)
+    }
+
     @Test("a file that has gone bad under a running relayd is a hint: the chain works")
     func changedConfiguration() {
         let mistake = ConfigurationCheck(isGood: false, lines: ["/e.yaml:3:5: wrong"])
