@@ -55,6 +55,23 @@ struct ControlSharesTests {
         withExtendedLifetime((places, own)) {}
     }
 
+    @Test("where nobody may have streams, nobody is told to end one")
+    func noStreams() {
+        let shares = ControlShares(
+            .init(
+                connections: 10, reservedConnections: 2, connectionsOfPeer: 3, streamsOfPeer: 0,
+                reservedStreams: 0), owner: 900, crowd: crowd)
+        do throws(APIError) {
+            _ = try shares.stream(.user(1), isPrivileged: false)
+            Issue.record("a stream")
+        } catch {
+            #expect(error.error.code == .tooMany)
+            #expect(
+                error.error.message.hasPrefix(
+                    "no user may have streams (control.streams_per_peer: 0)"))
+        }
+    }
+
     @Test("who is turned away hears which limit stands in the way, and whose it is")
     func refusals() {
         let all = ControlCrowd.Limit("control", .connections, 10).refusal

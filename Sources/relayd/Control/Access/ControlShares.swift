@@ -163,6 +163,14 @@ package final class ControlShares: Sendable {
         }
         guard isIn else {
             crowd.hit(limits.streams)
+            guard limit > 0 else {
+                throw APIError(
+                    .tooMany,
+                    """
+                    no \(peer.word) may have streams (\(limits.streams.name): 0); ask for the list \
+                    of messages or events instead, or raise the limit
+                    """)
+            }
             throw APIError(
                 .tooMany,
                 """
