@@ -236,7 +236,7 @@ if Context.environment["RELAY_MODEL"] != nil {
                 + [
                     "HubModel", "HubModel+Checks", "HubModel+Stop", "HubModel+Time", "HubRun",
                     "HubScript",
-                    "HubSeries", "HubWaits", "HubWorld",
+                    "HubSeries", "HubWaits", "HubWorld", "LoneFrames",
                     "HubWorld+Steps", "WorldApp",
                     "WorldLink",
                 ].map { "RelayCoreTests/Model/\($0).swift" },

@@ -99,6 +99,18 @@ extension HubModel {
         fail(.flood, "\(times.count) frames of a session in a second, with \(frame)")
     }
 
+    /// An answer to another's request.
+    mutating func stray(_ sent: SDLCoreModel.Sent, _ number: AppNumber) {
+        strays += 1
+        // Its own one may reach an app in its next session: the head unit gave it up by itself.
+        guard sent.isAboutHalf, ownerOfLife[sent.cause] != number, !loneFrames.explain(sent) else {
+            return
+        }
+        fail(
+            .stray,
+            "app \(number) got the answer to a half message of life \(sent.cause): \(sent.frame)")
+    }
+
     /// Not the app's own.
     mutating func checkUnregister(_ frame: Frame, _ life: Int) {
         guard let request = frame.request,

@@ -26,8 +26,9 @@ extension HubModel {
     mutating func checkStop(_ end: Frame, _ life: Int) {
         guard let stop, life <= stop.lastLife, now < stop.waitsUntil, !isLossy else { return }
         guard stop.ownEnds[life] != end else { return }
-        // A grant that comes too late for anybody is given back at once.
-        guard !hasNewGrant(of: end.sessionID, after: life) else { return }
+        // A grant that comes too late for anybody is given back at once, also one that came before
+        // the stop and was not read because a slow app held the link.
+        guard ownerOfLife[life] != nil, !hasNewGrant(of: end.sessionID, after: life) else { return }
         // One that has ended, or never was, cannot be waited for.
         let waiting = stop.unanswered.filter { !ended.contains($0) || $0 == life }
         guard !waiting.isEmpty else { return }

@@ -96,6 +96,7 @@ struct HubModel {
     var unregistered: Set<Int> = []
     private var startCount = 0
     var stop: Stop?
+    var loneFrames = LoneFrames()
     /// Frames a session may send in a second, relayd's own words included.
     var mostFrames = Int.max
     /// When the latest ones were written, by session.
@@ -200,6 +201,7 @@ struct HubModel {
         }
         checkHarmless(frame)
         countRate(frame)
+        loneFrames.written(frame, of: lives[Int(frame.sessionID)], at: now)
         guard let life = lives[Int(frame.sessionID)] else { return }
         if frame.controlType == .endService, frame.service == .rpc { checkStop(frame, life) }
         // A grant that nobody was shown: its goodbye is the hub's own affair, and so are the last words
@@ -385,16 +387,6 @@ struct HubModel {
         if sent.cause == life, frame.isUnregistered(ofSuccess: true), unregistering.contains(life) {
             unregistered.insert(life)
         }
-    }
-
-    /// An answer to another's request.
-    private mutating func stray(_ sent: SDLCoreModel.Sent, _ number: AppNumber) {
-        strays += 1
-        // Its own one may reach an app in its next session: the head unit gave it up by itself.
-        guard sent.isAboutHalf, ownerOfLife[sent.cause] != number else { return }
-        fail(
-            .stray,
-            "app \(number) got the answer to a half message of life \(sent.cause): \(sent.frame)")
     }
 
     private mutating func grant(_ entry: Said, to number: AppNumber?) {
