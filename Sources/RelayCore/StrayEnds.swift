@@ -23,8 +23,6 @@ struct StrayEnds {
         expected[session] = former + [now + Self.patience]
     }
 
-    func count(of session: UInt8) -> Int { expected[session]?.count ?? 0 }
-
     /// Whether an answer to EndService that has come is that of a stray one, which is taken out.
     mutating func takeAnswer(of session: UInt8, at now: NIODeadline) -> Bool {
         guard var due = expected[session] else { return false }
