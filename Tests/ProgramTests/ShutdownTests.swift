@@ -48,7 +48,7 @@ struct ShutdownTests {
             try await headUnit.closed()
             #expect(try await relayd.process.ended() == .exited(0))
             let lines = try await relayd.process.output.untilEnd()
-            #expect(lines.contains { $0.contains("app closed: relayd stops") })
+            #expect(lines.contains { $0.contains("app closed: relayd stops") }, "\(lines)")
         }
     }
 

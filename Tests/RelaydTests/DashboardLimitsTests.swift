@@ -46,9 +46,10 @@ struct DashboardLimitsTests {
                 let text = try #require(browser.test.readToEnd(descriptor), "it was not closed")
                 if !text.isEmpty { return text }
                 // It has asked nothing for too long, and another takes its place.
-                close(descriptor)
                 let next = try browser.connect()
                 waiting.withLock { $0[ready].fd = next }
+                // Not before: `leave` would close it once more, and by then it may be another's.
+                close(descriptor)
             }
         }
 
