@@ -86,10 +86,6 @@ package struct RelayCtl: AsyncParsableCommand {
             output.write("Error: \(problem)\nSee 'relayctl --help'.\n", to: .error)
             return ExitStatus.usage.rawValue
         }
-        if let problem = AnswerTimeout.ofEnvironment.problem {
-            output.write("Error: \(problem)\n", to: .error)
-            return ExitStatus.usage.rawValue
-        }
         do {
             var command = try parseAsRoot(arguments)
             try await Output.$current.withValue(output) {

@@ -181,4 +181,14 @@ struct ExitCodeTests {
             context.writeAndFlush(NIOAny(buffer), promise: nil)
         }
     }
+
+    @Test("a RELAYD_TIMEOUT that is no time is told by those who would wait, and by nobody else")
+    func timeout() async throws {
+        let rows = [
+            Row(arguments: ["status"], code: 64, words: "RELAYD_TIMEOUT is \"0.5\""),
+            Row(arguments: ["--help"], code: 0, words: "USAGE"),
+            Row(arguments: ["explain", "putfile_crc"], code: 0, words: "crc"),
+        ]
+        try await Self.check(rows, ["RELAYD_TIMEOUT": "0.5"])
+    }
 }

@@ -13,8 +13,10 @@ package struct SocketOptions: ParsableArguments {
 
     package init() {}
 
-    /// - Throws: `ValidationError` when the path cannot be a socket's.
+    /// - Throws: `ValidationError` when the path cannot be a socket's, or the environment says how long
+    ///   to wait in a way that is not understood.
     func client() throws -> ControlClient {
+        if let problem = AnswerTimeout.ofEnvironment.problem { throw ValidationError(problem) }
         do {
             return ControlClient(sockets: try ControlSocket.forTool(given: path))
         } catch {

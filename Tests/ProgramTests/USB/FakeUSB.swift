@@ -129,16 +129,20 @@ struct USBBench {
     let accessory: FakeAccessory
     let relayd: Relayd
 
-    /// - Parameter before: orders to the fake device before relayd starts.
+    /// - Parameters:
+    ///   - before: orders to the fake device before relayd starts.
+    ///   - environment: of relayd, besides what makes it see the fake devices.
     static func run(
         _ address: String, before: [String] = [], config: String = Relayd.quickGoodbyes,
+        environment: [String: String] = [:],
         _ body: (USBBench) async throws -> Void
     ) async throws {
         try await FakeUSB.run { usb in
             try await FakeAccessory.run { accessory in
                 for command in ["bridge \(accessory.port)"] + before { try usb.tell(command) }
                 try await Relayd.run(
-                    accessory: address, config: config, environment: usb.environment
+                    accessory: address, config: config,
+                    environment: usb.environment.merging(environment) { fake, _ in fake }
                 ) { relayd in
                     try await body(USBBench(usb: usb, accessory: accessory, relayd: relayd))
                 }
