@@ -1,6 +1,7 @@
 // Who is let in and for how long: the hub over real TCP.
 
 import NIOCore
+import NIOEmbedded
 import RelayTesting
 import SDLProtocol
 import Testing
@@ -87,29 +88,23 @@ struct LimitTests {
     }
 
     @Test("a connection that says nothing is closed; an app that has spoken is not")
-    func silent() async throws {
-        try await RelayBench.run {
-            $0.silentTimeout = .milliseconds(100)
-        } _: { bench in
-            let headUnit = try await bench.openLink()
-            let app = try await bench.connectApp()
-            try await app.send(.startService())
-            let mute = try await bench.connectApp()
-            let half = try await bench.connectApp()
-            let start = Frame.startService().wire
-            try await half.send(bytes: start.getSlice(at: 0, length: 5) ?? ByteBuffer())
-            try await mute.closed()
-            try await half.closed()
-            try await headUnit.grant(session: 1)
-            #expect(try await app.next().sessionID == 1)
-            let snapshot = try await bench.relay.snapshot()
-            #expect(
-                snapshot.departures.map(\.reason) == [
-                    .silent(.milliseconds(100)), .silent(.milliseconds(100)),
-                ])
-            #expect(snapshot.limits[.silentTimeout]?.count == 2)
-            #expect(snapshot.apps.count == 1)
-        }
+    func silent() throws {
+        let bench = try EmbeddedHub { $0.silentTimeout = .milliseconds(100) }
+        let app = try bench.app(session: 1)
+        let mute = try bench.app()
+        let half = try bench.app()
+        try half.writeInbound(ByteBuffer(bytes: [0x50, 0x07]))
+
+        bench.loop.advanceTime(by: .milliseconds(99))
+        #expect(bench.switchboard.snapshot(missedBatches: 0).departures.isEmpty)
+        bench.loop.advanceTime(by: .milliseconds(1))
+        bench.loop.advanceTime(by: LingeringClose.patience)
+        #expect(app.isActive && !mute.isActive && !half.isActive)
+        let snapshot = bench.switchboard.snapshot(missedBatches: 0)
+        let silence = CloseReason.silent(.milliseconds(100))
+        #expect(snapshot.departures.map(\.reason) == [silence, silence])
+        #expect(snapshot.limits[.silentTimeout]?.count == 2)
+        #expect(snapshot.apps.count == 1)
     }
 
     @Test("the 256th session gets the head unit's own refusal, and status says why")
