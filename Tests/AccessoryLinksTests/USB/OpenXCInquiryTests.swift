@@ -1,4 +1,4 @@
-import Glibc
+import RelayTesting
 import Testing
 
 @testable import AccessoryLinks
@@ -42,9 +42,9 @@ struct OpenXCInquiryTests {
             var answers = OpenXCAnswers()
             var identity = OpenXCInquiry.Identity()
             let piece = [UInt8](repeating: byte, count: 64)
-            let start = Self.processorTime()
+            let start = ProcessorTime.ofThread()
             for _ in 0..<4096 { piece.withUnsafeBytes { answers.add($0, to: &identity) } }
-            return Self.processorTime() - start
+            return ProcessorTime.ofThread() - start
         }
         let ordinary = cost(UInt8(ascii: "x"))
         for byte in [UInt8(ascii: "{"), UInt8(ascii: "}")] {
@@ -68,13 +68,6 @@ struct OpenXCInquiryTests {
             }
             #expect(identity.version == "7.2" && identity.deviceID == "A1", "pieces of \(size)")
         }
-    }
-
-    /// Seconds of this thread, which do not pass while others run.
-    private static func processorTime() -> Double {
-        var now = timespec()
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now)
-        return Double(now.tv_sec) + Double(now.tv_nsec) / 1e9
     }
 
     @Test("firmware 5 is asked for its version alone")
