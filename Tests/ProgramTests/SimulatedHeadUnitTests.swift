@@ -1,6 +1,7 @@
 // The built relayd with its simulated head unit, and the built sample app.
 
 import ControlAPI
+import Glibc
 import RelayTesting
 import SDLProtocol
 import Testing
@@ -42,14 +43,17 @@ struct SimulatedHeadUnitTests {
         try await Relayd.run(accessory: "sim:") { relayd in
             let app = try await Program.relayctl.start([
                 "sample-app", "--connect", "127.0.0.1:\(relayd.port)", "--name", "Sample",
+                "--stay",
             ])
             defer { app.signal(9) }
+            try await app.output.first(containing: "staying registered")
             try await relayd.process.output.first(containing: "OnVehicleData")
             let status = try await relayd.relayctl("status")
             #expect(status.ending == .exited(0))
             let row = status.output.split(separator: "\n").last { $0.contains("Sample") }
             #expect(row?.contains("FULL") == true, "\(status.output)")
             #expect(status.output.contains("127.0.0.1:\(relayd.port)"))
+            app.signal(SIGINT)
             #expect(try await app.ended() == .exited(0))
             for function in [
                 "RegisterAppInterface", "Show", "PutFile", "OnVehicleData", "EndService",
