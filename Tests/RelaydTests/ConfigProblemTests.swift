@@ -99,6 +99,9 @@ struct ConfigProblemTests {
             "f:1:9: listen: found \"127.0.0.1:2776\"; expected a list of HOST:PORT; "
                 + "write [\"127.0.0.1:2776\"]"),
         Case(
+            "list is text that cannot be copied as it is shown", "listen: a\tb\n",
+            "f:1:9: listen: found \"a\\tb\"; expected a list of HOST:PORT"),
+        Case(
             "! without quotes is a tag", "log:\n  functions:\n    - !OnVehicleData\n",
             "f:3:7: log.functions[0]: found the YAML tag !OnVehicleData; expected a function's "
                 + "name such as Show, or !Show to leave it out; text that begins with ! needs "

@@ -165,8 +165,13 @@ extension ConfigReader {
     ) -> ConfigReader where Value == [Element] {
         ConfigReader(.list(of: element.shape, mayBeEmpty: mayBeEmpty)) { value, path, problems in
             guard case .list(let values) = value.form else {
-                let hint: String? =
-                    if case .scalar(let text, _) = value.form { "write [\"\(text)\"]" } else { nil }
+                var hint: String?
+                // Only what can be copied as it is shown.
+                if case .scalar(let text, _) = value.form, ConfigValue.visible(text) == text,
+                    !text.contains(where: { $0 == "\"" || $0 == "\\" })
+                {
+                    hint = "write [\"\(text)\"]"
+                }
                 problems.append(.mismatch(value, path, expected: expected, hint: hint))
                 return nil
             }
