@@ -19,11 +19,16 @@ struct LateMessagesTests {
             json: #"{"success":false,"resultCode":"INVALID_DATA"}"#)
     }
 
-    /// An app that goes on with a message of three frames after a pause, and says all of it.
-    private func late(after pause: TimeAmount) -> Bench {
+    /// An app in session 1 that has sent so many frames behind the first of a message.
+    private func begun(frames: Int) -> (bench: Bench, frames: [Frame]) {
         let bench = Bench()
         bench.open("music", session: 1)
-        let frames = bench.begin("music", session: 1, frames: 1)
+        return (bench, bench.begin("music", session: 1, frames: frames))
+    }
+
+    /// An app that goes on with a message of three frames after a pause, and says all of it.
+    private func late(after pause: TimeAmount) -> Bench {
+        let (bench, frames) = begun(frames: 1)
         bench.pass(pause)
         for frame in frames.dropFirst(2) { _ = bench.app("music", says: frame) }
         #expect(bench.heard() == Array(frames.dropFirst(2)))
@@ -93,9 +98,7 @@ struct LateMessagesTests {
 
     @Test("one that pauses and then stops is ended as any other")
     func stops() {
-        let bench = Bench()
-        bench.open("music", session: 1)
-        let frames = bench.begin("music", session: 1, frames: 1)
+        let (bench, frames) = begun(frames: 1)
         bench.pass(.seconds(11))
         _ = bench.app("music", says: frames[2])
         _ = bench.heard()
@@ -107,9 +110,7 @@ struct LateMessagesTests {
 
     @Test("one that goes on after its first frame is known by what comes late")
     func afterFirstFrame() {
-        let bench = Bench()
-        bench.open("music", session: 1)
-        let frames = bench.begin("music", session: 1, frames: 0)
+        let (bench, frames) = begun(frames: 0)
         bench.pass(.seconds(18))
         _ = bench.app("music", says: frames[1])
         _ = bench.heard()
@@ -122,9 +123,7 @@ struct LateMessagesTests {
         "a lone first frame: the head unit would answer an earlier request, so it is ended before",
         arguments: [TimeAmount.seconds(9), .seconds(17)])
     func loneFirstFrame(pause: TimeAmount) {
-        let bench = Bench()
-        bench.open("music", session: 1)
-        let frames = bench.begin("music", session: 1, frames: 0)
+        let (bench, frames) = begun(frames: 0)
         bench.router.connect("maps")
         bench.pass(pause)
         _ = bench.app("maps", says: .startService())
@@ -151,9 +150,7 @@ struct LateMessagesTests {
 
     @Test("a lone first frame of less than 9 s waits for the rest, whatever else is said")
     func loneFirstFrameInTime() {
-        let bench = Bench()
-        bench.open("music", session: 1)
-        let frames = bench.begin("music", session: 1, frames: 0)
+        let (bench, frames) = begun(frames: 0)
         bench.pass(.milliseconds(8999))
         bench.open("maps", session: 2)
         for frame in frames.dropFirst() { _ = bench.app("music", says: frame) }
