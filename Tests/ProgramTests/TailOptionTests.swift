@@ -57,14 +57,11 @@ struct TailOptionTests {
     /// All messages, once both apps' ends are kept. Only remains of relayd's goodbye for the second
     /// may follow, which nobody sees without --all.
     private func everything(_ relayd: Relayd) async throws -> [Message] {
-        let deadline = NIODeadline.now() + FramePeer.patience
-        while true {
-            let all = try await messages(relayd, ["--all", "-n", "100000"])
-            if all.count(where: { $0.event == "app_left" }) == 2 { return all }
-            try #require(NIODeadline.now() < deadline, "\(all.suffix(5))")
-            // Leaves the processor to relayd.
-            try await Task.sleep(for: .milliseconds(20))
+        // The log is the last to be told: what it has is kept.
+        try await relayd.process.output.wait(for: "two apps' ends") { lines in
+            lines.count { $0.contains("app closed: ") } == 2 ? () : nil
         }
+        return try await messages(relayd, ["--all", "-n", "100000"])
     }
 
     private func tail(_ relayd: Relayd, _ options: [String]) async throws -> [String] {
