@@ -193,6 +193,31 @@ import relayd
         #expect(access(test.path, F_OK) != 0)
     }
 
+    @Test("at shutdown an answer that is late is given all the same", .timeLimit(.minutes(5)))
+    func lateAnswer() async throws {
+        let test = try ControlTestServer()
+        defer { test.cleanUp() }
+        let (asked, ask) = AsyncStream.makeStream(of: Void.self)
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let server = try test.make(
+            actions: ControlActions(
+                disconnect: { _, _ in false },
+                reopen: { _ in
+                    ask.yield()
+                    // This machine is busy for longer than a client may take nothing.
+                    let wait = TimeAmount(EndPatience.interval) + .milliseconds(200)
+                    try await loop.scheduleTask(in: wait) {}.futureResult.get()
+                },
+                setServer: { _ in "" }, reload: { ReloadReport(summary: "") }))
+        let group = ServiceGroup(services: [server], logger: ControlTestServer.quiet)
+        async let running: Void = group.run()
+        async let answer = test.send("POST", "/v1/link/reopen")
+        for await _ in asked { break }
+        await group.triggerGracefulShutdown()
+        #expect(try await answer.status == 200)
+        try await running
+    }
+
     @Test("cancelling ends the server too") func cancellation() async throws {
         let test = try ControlTestServer()
         defer { test.cleanUp() }

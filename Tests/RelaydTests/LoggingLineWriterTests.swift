@@ -161,6 +161,20 @@ struct LoggingLineWriterTests {
         close(pipe.write)
     }
 
+    @Test("lines are waited for that are late because of this machine, not of their reader")
+    func lateLines() async throws {
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let journal = LineWriter(
+            .journal(send: { entry in
+                // The writer's thread gets no processor time for a while.
+                try? loop.scheduleTask(in: .milliseconds(30)) {}.futureResult.wait()
+                return entry.message == "late"
+            }))
+        journal.write("late")
+        await journal.flush(within: .milliseconds(20))
+        #expect(journal.counters.written == 1)
+    }
+
     @Test("fields are made for a journal only, and entries it refuses are counted")
     func journal() async throws {
         let received = Collected<JournalEntry>()

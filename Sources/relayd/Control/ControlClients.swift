@@ -55,7 +55,7 @@ struct ControlClients: Sendable {
     }
 
     /// One client, until it leaves. At shutdown an idle one is closed at once, one that is being
-    /// answered gets `ControlLimits.farewell` to take the answer.
+    /// answered is waited for as long as `EndPatience` allows.
     func serve(_ accepted: AcceptedClient) async {
         guard let client = accepted.take() else { return }
         let channel = client.channel
@@ -74,10 +74,30 @@ struct ControlClients: Sendable {
             }
         } onGracefulShutdown: {
             channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
-            channel.eventLoop.scheduleTask(in: ControlLimits.farewell) {
-                channel.close(promise: nil)
-            }
+            channel.eventLoop.execute { Self.end(channel) }
         }
+    }
+
+    /// Closes the connection of a client that does not take its last answer. On the channel's loop.
+    private static func end(
+        _ channel: any Channel, _ patience: EndPatience = EndPatience(), unsent before: Int? = nil
+    ) {
+        let before = before ?? unsentBytes(of: channel)
+        channel.eventLoop.scheduleTask(in: TimeAmount(EndPatience.interval)) {
+            guard channel.isActive else { return }
+            let unsent = unsentBytes(of: channel)
+            var patience = patience
+            // Without unsent bytes it is the answer that is late, not the client.
+            guard patience.goesOn(isTaking: unsent == 0 || unsent != before) else {
+                return channel.close(promise: nil)
+            }
+            end(channel, patience, unsent: unsent)
+        }
+    }
+
+    /// What the client has not taken: bytes that the kernel has no room for.
+    private static func unsentBytes(of channel: any Channel) -> Int {
+        (try? channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
     }
 
     // MARK: Answering

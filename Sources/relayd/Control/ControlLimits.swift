@@ -10,8 +10,6 @@ enum ControlLimits {
     static let idle = TimeAmount.seconds(10)
     /// Time a client may leave an answer unread once buffers are full.
     static let stall = TimeAmount.seconds(10)
-    /// Time an answer that is under way has at shutdown; a third of what a person waits for ^C.
-    static let farewell = TimeAmount.seconds(1)
     /// Bytes of a request's body: a list of some hundred apps and functions.
     static let bodyBytes = 16_384
     /// Bytes of one header field or of the request line. curl's own need some 100.

@@ -69,6 +69,8 @@ package final class LineWriter: Sendable {
         var counters = Counters()
         /// Lines missed since the last one that was accepted.
         var gap = 0
+        /// How often the reader has taken something.
+        var takes = 0
         /// Whether `drain` is running or about to.
         var isDraining = false
         /// The reader is gone for good; nothing is accepted any more.
@@ -251,6 +253,7 @@ package final class LineWriter: Sendable {
             state.withLock { state in
                 state.counters.written += written
                 state.counters.missed += total - written
+                state.takes &+= 1
             }
         }
     }
@@ -283,6 +286,7 @@ package final class LineWriter: Sendable {
             }
             if count > 0 {
                 offset += count
+                state.withLock { $0.takes &+= 1 }
                 continue
             }
             switch errno {
@@ -309,39 +313,68 @@ package final class LineWriter: Sendable {
 
     // MARK: Ending
 
-    /// Waits until everything queued so far is written, but not longer than `timeout`: a reader
-    /// that has stopped reading must not keep the daemon from ending.
-    package func flush(within timeout: Duration) async {
-        let startDraining = state.withLock { state in
-            guard state.gap > 0, !state.isBroken else { return false }
+    /// Waits until everything queued so far is written, but not for a reader that takes nothing for
+    /// `interval`, and for nobody longer than `EndPatience.looks` times as long.
+    package func flush(within interval: Duration = EndPatience.interval) async {
+        let (startDraining, takes) = state.withLock { state in
+            guard state.gap > 0, !state.isBroken else { return (false, state.takes) }
             markGap(&state)
             defer { state.isDraining = true }
-            return !state.isDraining
+            return (!state.isDraining, state.takes)
         }
         if startDraining { thread.async { self.drain() } }
-        let timers = MultiThreadedEventLoopGroup.singleton.next()
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-            let once = Once(continuation)
+            let wait = Wait(continuation, takes: takes)
+            let looks = MultiThreadedEventLoopGroup.singleton.next().scheduleRepeatedTask(
+                initialDelay: TimeAmount(interval), delay: TimeAmount(interval)
+            ) { looks in
+                let takes = self.state.withLock(\.takes)
+                if !wait.goesOn(takes: takes, wouldTake: self.readerWouldTake) {
+                    looks.cancel()
+                    wait.end()
+                }
+            }
             // This runs after everything queued before.
-            thread.async { once.resume() }
-            timers.scheduleTask(in: TimeAmount(timeout)) { once.resume() }
+            thread.async {
+                looks.cancel()
+                wait.end()
+            }
         }
     }
 
-    /// Resumes its continuation on the first call and ignores the others.
-    private final class Once: Sendable {
-        private let continuation: Mutex<CheckedContinuation<Void, Never>?>
+    /// Whether a write would not have to wait for the reader. A journal cannot be asked.
+    private var readerWouldTake: Bool {
+        guard case .descriptor(let descriptor) = destination else { return true }
+        var question = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        return poll(&question, 1, 0) != 0
+    }
 
-        init(_ continuation: CheckedContinuation<Void, Never>) {
-            self.continuation = Mutex(continuation)
+    /// One call of `flush` that waits.
+    private final class Wait: Sendable {
+        private struct State {
+            var continuation: CheckedContinuation<Void, Never>?
+            var patience = EndPatience()
+            var takes: Int
+        }
+        private let state: Mutex<State>
+
+        init(_ continuation: CheckedContinuation<Void, Never>, takes: Int) {
+            state = Mutex(State(continuation: continuation, takes: takes))
         }
 
-        func resume() {
-            let continuation = continuation.withLock { held in
-                defer { held = nil }
-                return held
+        /// - Parameters:
+        ///   - takes: How often the reader has taken something.
+        ///   - wouldTake: Whether it would take more now.
+        func goesOn(takes: Int, wouldTake: Bool) -> Bool {
+            state.withLock { state in
+                defer { state.takes = takes }
+                return state.patience.goesOn(isTaking: takes != state.takes || wouldTake)
             }
-            continuation?.resume()
+        }
+
+        /// Lets the caller go on. Only the first call counts.
+        func end() {
+            state.withLock { $0.continuation.take() }?.resume()
         }
     }
 }

@@ -24,10 +24,11 @@ package struct LogOutputs: Sendable {
         for writer in [messages, traffic] { writer.mark(["LINK": LogText.oneLine(accessory)]) }
     }
 
-    /// Writes out what is still waiting, for at most this long.
-    package func flush(within timeout: Duration = .seconds(1)) async {
-        await traffic.flush(within: timeout)
-        if messages !== traffic { await messages.flush(within: timeout) }
+    /// Writes out what is still waiting, as long as `EndPatience` allows.
+    package func flush() async {
+        async let written: Void = traffic.flush()
+        if messages !== traffic { await messages.flush() }
+        await written
     }
 }
 

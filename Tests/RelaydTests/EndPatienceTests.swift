@@ -1,0 +1,31 @@
+import Testing
+import relayd
+
+// Who is waited for when relayd ends.
+
+@Suite("EndPatience")
+struct EndPatienceTests {
+    /// What is decided at each look, by whether the reader was taking then.
+    private func verdicts(_ isTaking: Bool..., looks: Int = EndPatience.looks) -> [Bool] {
+        var patience = EndPatience(looks: looks)
+        return isTaking.map { patience.goesOn(isTaking: $0) }
+    }
+
+    @Test("a reader that takes nothing is let go at the first look") func hung() {
+        #expect(verdicts(false) == [false])
+    }
+
+    @Test("a reader that takes is waited for, up to the last look") func slow() {
+        #expect(verdicts(true, true, true, looks: 3) == [true, true, false])
+    }
+
+    @Test("a reader that stops taking is let go at the next look") func stops() {
+        #expect(verdicts(true, false) == [true, false])
+    }
+
+    @Test("the answers and the lines of the log, one after the other, fit what a stop has")
+    func fits() {
+        let time = StopTime { .zero }
+        #expect(EndPatience.longest * 2 <= time.untilCutShort)
+    }
+}
