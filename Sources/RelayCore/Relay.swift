@@ -125,7 +125,7 @@ package final class Relay: Sendable {
     }
 
     /// Ends all sessions politely and closes the apps, waiting at most `farewellTimeout` for the
-    /// head unit's confirmation; ends the tap.
+    /// head unit's confirmation and for apps that have not hung up; ends the tap.
     package func shutDown() async {
         let done = loop.makePromise(of: Void.self)
         loop.execute {
@@ -138,7 +138,10 @@ package final class Relay: Sendable {
             }
         }
         try? await done.futureResult.get()
-        try? await loop.submit { self.switchboard.value.emptyTap() }.get()
+        try? await loop.submit {
+            self.switchboard.value.giveUpApps()
+            self.switchboard.value.emptyTap()
+        }.get()
         tapQueue.finish()
     }
 }

@@ -129,6 +129,12 @@ struct LastWordsTests {
             #expect(took >= .milliseconds(200), "it waits for the app")
             // Not for the app's own patience: a stop is bounded by its own limit.
             #expect(app.channel.isActive)
+            #expect(try await bench.relay.snapshot().apps.isEmpty)
+            var closed: [AppID] = []
+            while let batch = await bench.relay.tapQueue.nextBatch() {
+                for case .appClosed(let id, _, _) in batch { closed.append(id) }
+            }
+            #expect(closed == [AppID(rawValue: 1)], "its end is told")
             await app.close()
         }
     }
