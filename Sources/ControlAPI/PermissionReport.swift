@@ -2,6 +2,8 @@
 package struct PermissionReport: Codable, Sendable, Equatable {
     /// Name as in the RPC specification.
     package var rpc: String
+    /// Whether the app may use it now, from `PermissionAnswer`'s own reasons.
+    package var answer: MayIt = .unknown
     /// HMI levels in which it is allowed, and those in which the user has refused it.
     package var allowed: [String] = []
     package var userDisallowed: [String] = []
@@ -15,7 +17,7 @@ package struct PermissionReport: Codable, Sendable, Equatable {
     package init(rpc: String) { self.rpc = rpc }
 
     enum CodingKeys: String, CodingKey {
-        case rpc, allowed
+        case rpc, answer, allowed
         case userDisallowed = "user_disallowed"
         case allowedParameters = "allowed_parameters"
         case userDisallowedParameters = "user_disallowed_parameters"

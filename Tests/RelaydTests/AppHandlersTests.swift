@@ -116,6 +116,7 @@ import Testing
             #expect(report.registration?.hmiTypes == ["MEDIA"])
             #expect(report.hmi.map(\.level) == ["FULL"])
             #expect(report.permissions.map(\.rpc) == ["Show"])
+            #expect(report.permissions.map(\.answer) == [.yes])
             #expect(report.files.files.map(\.name) == ["icon"])
             #expect(report.pending.map(\.rpc) == ["Show"])
             #expect(report.advice.map(\.code) == ["putfile_crc"])

@@ -42,12 +42,9 @@ package struct PermissionText: Sendable {
         func words(_ levels: [String]) -> String {
             levels.map(SafeText.clean).joined(separator: " ")
         }
-        let isAllowed = report.permissions.map { permission in
-            level.map(permission.allowed.contains)
-        }
         let table = Table([
             .init("RPC", report.permissions.map { SafeText.clean($0.rpc) }),
-            .init("Now", isAllowed.map { $0.map { $0 ? "yes" : "no" } ?? "unknown" }),
+            .init("Now", report.permissions.map { SafeText.clean($0.answer.rawValue) }),
             .init("Allowed in", report.permissions.map { words($0.allowed) }),
             .init("Refused by the user in", report.permissions.map { words($0.userDisallowed) }),
         ]).fitted(
@@ -56,9 +53,9 @@ package struct PermissionText: Sendable {
                 .dropIfAll("Refused by the user in", ""), .drop("Refused by the user in"),
                 .shorten("RPC", to: 16), .drop("Allowed in"),
             ])
-        let count = isAllowed.count { $0 == true }
+        let count = report.permissions.count { $0.answer == .yes }
         let place = level.map { "in \(SafeText.clean($0))" } ?? "before its first OnHMIStatus"
-        let head = "\(app) may use \(count) of \(isAllowed.count) RPCs \(place)"
+        let head = "\(app) may use \(count) of \(report.permissions.count) RPCs \(place)"
         return ([head] + table.lines(style)).map { $0 + "\n" }.joined()
     }
 

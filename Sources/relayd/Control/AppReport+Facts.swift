@@ -11,7 +11,7 @@ extension AppReport {
         registration = facts.registration.map { RegistrationReport($0, version: facts.rpcVersion) }
         hmi = facts.hmiHistory.reversed().map(HMIStatusReport.init)
         permissions = facts.permissions.items.sorted { $0.key < $1.key }
-            .map { PermissionReport($0.key, $0.value, at: facts.permissions.time(of: $0.key)) }
+            .map { PermissionReport($0.key, $0.value, of: facts) }
         capabilities = CapabilityReport(facts.capabilities)
         files = FilesReport(facts.files)
         subscriptions = SubscriptionsReport(facts.subscriptions)
@@ -54,14 +54,23 @@ extension HMIStatusReport {
 }
 
 extension PermissionReport {
-    fileprivate init(_ name: String, _ permission: Permission, at time: WallTime?) {
+    fileprivate init(
+        _ name: String, _ permission: Permission, answer: MayIt? = nil, of facts: AppFacts
+    ) {
         self.init(rpc: name)
+        self.answer = answer ?? MayIt(PermissionVerdict(name, of: facts))
         allowed = permission.allowed.levels.map(\.rawValue)
         userDisallowed = permission.userDisallowed.levels.map(\.rawValue)
         allowedParameters = permission.allowedParameters
         userDisallowedParameters = permission.userDisallowedParameters
         requiresEncryption = permission.requiresEncryption
-        at = time.map { Timestamp($0) }
+        at = facts.permissions.time(of: name).map { Timestamp($0) }
+    }
+}
+
+extension MayIt {
+    fileprivate init(_ verdict: PermissionVerdict) {
+        self.init(rawValue: verdict.answer.rawValue)
     }
 }
 
@@ -70,10 +79,10 @@ extension PermissionAnswer {
         let verdict = PermissionVerdict(rpc, of: facts)
         self.init(
             app: app.id, appName: app.appName, rpc: rpc,
-            answer: MayIt(rawValue: verdict.answer.rawValue), cause: verdict.cause.rawValue,
+            answer: MayIt(verdict), cause: verdict.cause.rawValue,
             reason: verdict.reason, remedy: verdict.remedy, hmiLevel: facts.hmiLevel?.rawValue,
             permission: verdict.permission.map {
-                PermissionReport(rpc, $0, at: facts.permissions.time(of: rpc))
+                PermissionReport(rpc, $0, answer: MayIt(verdict), of: facts)
             })
     }
 }
