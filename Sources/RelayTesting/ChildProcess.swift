@@ -62,10 +62,16 @@ package final class ChildProcess: Sendable {
     ) async throws -> ChildProcess {
         let output = try Pipe()
         let errors = try Pipe()
-        let pid = try await ProgramStarts.held {
-            try spawn(
-                path, arguments, environment: environment, output: output.write,
-                errors: errors.write)
+        let pid: Int32
+        do {
+            pid = try await ProgramStarts.held {
+                try spawn(
+                    path, arguments, environment: environment, output: output.write,
+                    errors: errors.write)
+            }
+        } catch {
+            for end in [output.read, output.write, errors.read, errors.write] { close(end) }
+            throw error
         }
         close(output.write)
         close(errors.write)
