@@ -181,6 +181,16 @@ import relayctl
         #expect(text.contains("more than 8388608 bytes"))
     }
 
+    @Test("a server that answers and does not close is not waited for")
+    func staysOpen() async throws {
+        let json = String(decoding: try APICoding.encode(Samples.busy), as: UTF8.self)
+        let server = try await StubServer(.answer(StubServer.answer(json)))
+        let start = NIODeadline.now()
+        #expect(try await status(server.path).snapshot == Samples.busy)
+        #expect(NIODeadline.now() - start < FramePeer.patience)
+        try await server.stop()
+    }
+
     @Test("relayd's own no is passed on, with both versions when they differ")
     func refused() async throws {
         let text = try await failure(

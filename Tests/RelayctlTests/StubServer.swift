@@ -11,6 +11,7 @@ final class StubServer: Sendable {
     private let channel: any Channel
 
     enum Behaviour: Sendable {
+        /// Leaves the connection open.
         case answer(String)
         /// As relayd does to whoever asks with "Connection: close".
         case answerAndClose(String)
@@ -51,7 +52,7 @@ final class StubServer: Sendable {
     static func relayd(_ body: String, status: String = "200 OK", version: String = Version.current)
         -> Behaviour
     {
-        .answer(answer(body, status: status, version: version))
+        .answerAndClose(answer(body, status: status, version: version))
     }
 
     static func answer(

@@ -45,6 +45,8 @@ struct ControlTestServer {
         eventHandlers: EventHandlers? = nil,
         reports: ReportHandlers? = nil, dashboard: Dashboard? = nil,
         devices: DeviceHandlers = DeviceHandlers(), crowd: ControlCrowd = ControlCrowd(),
+        limits: (socket: ControlShares.Limits, port: ControlShares.Limits) =
+            (.init(Config.Control()), .init(Config.Dashboard())),
         identify: @escaping @Sendable (any Channel) async throws -> ControlPeer? = ControlPeer.of,
         on loops: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
         logger: Logger = Self.quiet,
@@ -55,7 +57,7 @@ struct ControlTestServer {
             messages: messages, events: eventHandlers ?? EventHandlers(ring: events),
             reports: reports,
             actions: actions, log: log, devices: devices, dashboard: dashboard, crowd: crowd,
-            identify: identify, eventLoopGroup: loops, logger: logger)
+            limits: limits, identify: identify, eventLoopGroup: loops, logger: logger)
     }
 
     /// Runs a server around `body`, then stops it as the daemon does.

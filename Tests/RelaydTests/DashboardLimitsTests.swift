@@ -179,6 +179,33 @@ struct DashboardLimitsTests {
         #expect(rest?.contains("\"instance\"") == true)
     }
 
+    @Test("a client whose connection was closed finds its only place free")
+    func onePlace() async throws {
+        let dashboard = DashboardBench.dashboard()
+        var configuration = Config.Dashboard()
+        configuration.connectionsPerPeer = 1
+        let test = try ControlTestServer()
+        defer { test.cleanUp() }
+        let server = try test.make(
+            dashboard: dashboard, limits: (.init(Config.Control()), .init(configuration)))
+        let group = ServiceGroup(services: [server], logger: ControlTestServer.quiet)
+        async let running: Void = group.run()
+        let port = try DashboardBench.port(of: dashboard)
+        let answers = try await blocking {
+            try (0..<200).map { _ in
+                let descriptor = try ControlTestServer.connect(toPort: port)
+                defer { close(descriptor) }
+                test.send(
+                    "GET /v1/health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+                    to: descriptor)
+                return test.readToEnd(descriptor)?.prefix(12)
+            }
+        }
+        #expect(answers.count { $0 != "HTTP/1.1 200" } == 0)
+        await group.triggerGracefulShutdown()
+        try await running
+    }
+
     @Test("a port that is taken is told, and the control socket works without")
     func portTaken() async throws {
         let first = DashboardBench.dashboard()

@@ -21,7 +21,9 @@ package struct ControlAnswer: Sendable, Equatable {
 /// One request and its answer on one connection; belongs to `ControlClient`.
 ///
 /// Lives at the end of NIO's HTTP/1.1 client pipeline. Whatever happens, the promise is kept
-/// exactly once: by a whole answer, an error, the end of the connection, or the deadline.
+/// exactly once: by a whole answer, an error, the end of the connection, or the deadline. An answer is
+/// handed over when relayd has closed the connection, as it was asked to: a caller's next connection then
+/// finds the place of this one free. Who does not close is not waited for.
 final class ControlExchange: ChannelInboundHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias OutboundOut = HTTPClientRequestPart
@@ -37,12 +39,17 @@ final class ControlExchange: ChannelInboundHandler {
     /// Largest answer taken: a status with some hundred apps stays far below.
     static let maximumBodyBytes = 8 << 20
 
+    /// Time the other side has to close the connection once it has answered.
+    private static let closing = TimeAmount.seconds(1)
+
     private let request: ControlQuestion
     private let timeout: TimeAmount
     private var promise: EventLoopPromise<ControlAnswer>?
     private var deadline: Scheduled<Void>?
     private var head: HTTPResponseHead?
     private var body: [UInt8] = []
+    /// The whole answer; only the end of the connection is missing.
+    private var answer: ControlAnswer?
 
     init(
         _ request: ControlQuestion, timeout: TimeAmount, promise: EventLoopPromise<ControlAnswer>
@@ -84,10 +91,13 @@ final class ControlExchange: ChannelInboundHandler {
             }
         case .end:
             guard let head else { return finish(.failure(Failure.notHTTP), context) }
-            let answer = ControlAnswer(
+            answer = ControlAnswer(
                 status: Int(head.status.code), server: head.headers.first(name: "server") ?? "",
                 body: body)
-            finish(.success(answer), context)
+            deadline?.cancel()
+            deadline = context.eventLoop.assumeIsolated().scheduleTask(in: Self.closing) {
+                self.finish(.failure(Failure.timedOut), context)
+            }
         }
     }
 
@@ -112,7 +122,7 @@ final class ControlExchange: ChannelInboundHandler {
         guard let promise else { return }
         self.promise = nil
         deadline?.cancel()
-        promise.completeWith(result)
+        promise.completeWith(answer.map(Result.success) ?? result)
         context.close(promise: nil)
     }
 }

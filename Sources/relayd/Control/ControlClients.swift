@@ -39,7 +39,8 @@ struct ControlClients: Sendable {
                 type: ByteToMessageHandler<HTTPRequestDecoder>.self)
             try channel.pipeline.syncOperations.addHandler(
                 StrictHeadHandler(), position: .after(decoder))
-            return AcceptedClient(client, peer, place)
+            try channel.pipeline.syncOperations.addHandler(PlaceHandler(place), position: .first)
+            return AcceptedClient(client, peer)
         }
     }
 
@@ -63,7 +64,6 @@ struct ControlClients: Sendable {
         let http = Self.http { request, channel in
             try await responder.respond(to: request, at: door, on: channel, from: peer, logger)
         }
-        defer { withExtendedLifetime(accepted) {} }
         await withGracefulShutdownHandler {
             await withTaskGroup(of: Void.self) { group in
                 group.addTask { await http.handle(value: client, logger: logger) }
@@ -138,20 +138,16 @@ struct ControlClients: Sendable {
 final class AcceptedClient: Sendable {
     let peer: ControlShares.Peer
     private let client: Mutex<HTTP1Channel.Value?>
-    /// Given back when this is: its server keeps it as long as the connection lasts.
-    private let place: ControlShares.Place?
 
-    init(_ client: HTTP1Channel.Value, _ peer: ControlShares.Peer, _ place: ControlShares.Place) {
+    init(_ client: HTTP1Channel.Value, _ peer: ControlShares.Peer) {
         self.client = Mutex(client)
         self.peer = peer
-        self.place = place
     }
 
     /// One that was turned away: there is nothing to serve.
     init() {
         client = Mutex(nil)
         peer = .user(nil)
-        place = nil
     }
 
     /// The client, once.
