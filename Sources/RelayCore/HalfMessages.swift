@@ -138,12 +138,16 @@ package struct HalfMessages {
         return nil
     }
 
+    /// However old the former one is: sdl_core looks for those that it gives up behind the frame, and
+    /// refuses a first frame while it holds another message with the ID.
+    ///
+    /// - Returns: The message that has to be ended before.
     private mutating func begin(_ frame: Frame, at now: NIODeadline) -> Half? {
         let session = frame.sessionID
         var displaced: Half?
         if let index = index(of: frame) {
             let former = open.remove(at: index)
-            if !former.isSaid, now - former.movedAt < Self.lifetime { displaced = former }
+            if !former.isSaid { displaced = former }
         } else if open.count >= Self.limitPerSession,
             count(of: session) >= Self.limitPerSession,
             let oldest = open.firstIndex(where: { $0.session == session })

@@ -259,6 +259,35 @@ struct HalfMessagesTests {
         #expect(bench.accessory(says: answer(7)) == .toApp("music"))
     }
 
+    @Test(
+        "a message begun again after a long silence: the head unit still holds the former one",
+        arguments: [UInt8(1), 5])
+    func restartedAfterPause(version: UInt8) {
+        let bench = Bench()
+        bench.router.connect("music")
+        _ = bench.app("music", says: .startService())
+        _ = bench.accessory(
+            says: version == 1
+                ? Frame(version: 1, type: .control, service: .rpc, info: 2, sessionID: 1)
+                : .startServiceACK(session: 1))
+        var announcement = ByteBuffer()
+        announcement.writeInteger(UInt32(300))
+        announcement.writeInteger(UInt32(3))
+        let first = Frame(
+            version: version, type: .first, service: .rpc, sessionID: 1,
+            messageID: version == 1 ? 0 : 77, payload: announcement)
+        let second = Frame(
+            version: version, type: .consecutive, service: .rpc, info: 1, sessionID: 1,
+            messageID: version == 1 ? 0 : 77, payload: ByteBuffer(repeating: 0x20, count: 100))
+        for frame in [first, second] { _ = bench.app("music", says: frame) }
+        _ = bench.heard()
+        bench.pass(.seconds(11))
+        _ = bench.app("music", says: first)
+        let heard = bench.heard()
+        #expect(heard.map(\.type) == [.consecutive, .first])
+        #expect(heard.first?.info == 0)
+    }
+
     @Test("a session has a bounded number of messages under way: the oldest is ended for one more")
     func bounded() {
         let bench = Bench()

@@ -150,6 +150,25 @@ extension SharedCoreTests {
         }
     }
 
+    @Test(
+        "an app pauses alone in a file and sends another with the same ID: that one arrives whole")
+    func sameMessageIDAfterPause() throws {
+        for seed in UInt64(1)...5 {
+            let bench = try Bench(seed: seed)
+            let app = try bench.connect()
+            #expect(try bench.register(app, "app") == "SUCCESS")
+            for frame in file(app.session, 0x7A, service: .bulk).prefix(2) { try app.say(frame) }
+            try bench.pass(.seconds(11))
+            let other = file(app.session, 0x79, service: .bulk, name: "other.png")
+            for frame in other { try app.say(frame) }
+            try bench.pass(.milliseconds(100))
+            let answers = try app.heard().filter { $0.correlationID == 900 }
+            #expect(answers.map(\.resultCode) == ["SUCCESS"])
+            #expect(bench.core.stored.map(\.name) == ["other.png"])
+            #expect(bench.core.counters.malformed == 0)
+        }
+    }
+
     @Test("a crash leaves what the app needs to resume, being sent away does not")
     func resumption() throws {
         for isSentAway in [false, true] {
