@@ -31,8 +31,11 @@ package struct HalfMessages {
         package var frames: UInt32 = 0
         /// Sequence number of the latest frame.
         var lastInfo: UInt8 = 0
-        /// When it was written.
+        /// When it was written. Time in which the link stood still does not count: the head unit may
+        /// have got the frame only behind that.
         var movedAt = NIODeadline.uptimeNanoseconds(0)
+        /// The same with all time counted: the head unit may have got the frame at once.
+        var writtenAt = NIODeadline.uptimeNanoseconds(0)
         /// At least one frame of it was a TLS record.
         package var isEncrypted = false
         /// From the RPC header in the first consecutive frame; nil until that has been written, and
@@ -41,12 +44,27 @@ package struct HalfMessages {
         package var correlationID: Int32?
         /// As far as its RPC header tells.
         var isRequest = true
-        /// A frame came so late that the head unit may have given the message up. sdl_core looks for
-        /// such messages when it gets a frame, and first appends that: so a message goes on if nothing
-        /// else has come meanwhile, on any session; else it is refused, and the rest thrown away.
-        var isLate = false
+        var pause = Pause.none
+        /// relayd has said its end, which may still wait for the link.
+        var isEnding = false
+    }
+
+    /// What is known of a pause in which the head unit may have given the message up.
+    ///
+    /// sdl_core looks for such messages when it gets a frame, and first appends that: so a message goes
+    /// on if nothing else has come meanwhile, on any session; else it is refused, and the rest thrown
+    /// away.
+    enum Pause: Hashable, Sendable {
+        /// None that anybody has noticed.
+        case none
+        /// A frame came so late that the head unit may have given the message up.
+        case late
         /// Of a late one: the app has said all of it, and the answer has not come.
-        var isSaid = false
+        case said
+        /// The head unit has refused the message: it holds nothing of it, and owes no answer. The
+        /// message is ended all the same, because the answer to another request may look like the
+        /// refusal. An end that is not needed is discarded.
+        case refused
     }
 
     /// What is to be done because of a frame that is about to be written.
@@ -76,21 +94,49 @@ package struct HalfMessages {
         open.isEmpty ? [] : open.filter { $0.session == session }
     }
 
-    /// The head unit has answered a message that came too late, if the frame is such an answer.
-    mutating func noteAnswer(_ frame: Frame) {
-        guard let index = open.firstIndex(where: { $0.isRefused(by: frame) }) else { return }
-        open.remove(at: index)
+    /// The head unit has answered a message that it has given up, if the frame is such an answer.
+    ///
+    /// - Returns: The message as it was before.
+    mutating func noteRefusal(_ frame: Frame, at now: NIODeadline) -> Half? {
+        guard !open.isEmpty, frame.type == .single, frame.version > 1, !frame.isEncrypted,
+            let header = RPCHeader(frame.payload), header.type == .response,
+            let index = open.firstIndex(where: {
+                $0.session == frame.sessionID && $0.isSettled(by: header, at: now)
+            })
+        else { return nil }
+        let half = open[index]
+        if half.pause == .said {
+            open.remove(at: index)
+        } else {
+            // A success is the answer to another request.
+            guard !frame.tellsSuccess else { return nil }
+            open[index].pause = .refused
+        }
+        return half
     }
 
-    /// A message that came too late has not been answered.
+    /// The head unit may answer a message before it has got all of it, or has not answered a late one.
     func awaitsAnswer(_ session: UInt8) -> Bool {
-        open.contains { $0.session == session && $0.isLate }
+        open.contains { $0.session == session && $0.isAnswered }
+    }
+
+    /// relayd says the end of the message.
+    mutating func noteEnding(_ half: Half) {
+        guard let index = index(of: half.session, half.messageID) else { return }
+        open[index].isEnding = true
+    }
+
+    /// relayd's own end of a message is about to be written.
+    ///
+    /// - Returns: The message, taken out; nil when it has been ended before.
+    mutating func takeEnded(by frame: Frame) -> Half? {
+        index(of: frame).map { open.remove(at: $0) }
     }
 
     /// What of a session the app has said too late. Nothing needs to end it; its answer is still due.
     mutating func takeSaid(of session: UInt8) -> [Half] {
-        let said = unfinished(of: session).filter(\.isSaid)
-        if !said.isEmpty { open.removeAll { $0.session == session && $0.isSaid } }
+        let said = unfinished(of: session).filter { $0.pause == .said }
+        if !said.isEmpty { open.removeAll { $0.session == session && $0.pause == .said } }
         return said
     }
 
@@ -106,13 +152,16 @@ package struct HalfMessages {
         expiry = .distantFuture
     }
 
-    /// Notes a first or consecutive frame that is about to be written.
+    /// Notes a first or consecutive frame of an app that is about to be written.
     ///
+    /// - Parameter stoodFor: How long the link has stood still in all.
     /// - Returns: What has to be done because of it.
-    package mutating func willWrite(_ frame: Frame, at now: NIODeadline) -> Remark? {
+    package mutating func willWrite(
+        _ frame: Frame, at now: NIODeadline, stoodFor: TimeAmount = .zero
+    ) -> Remark? {
         switch frame.type {
-        case .first: begin(frame, at: now).map { .endBefore($0) }
-        case .consecutive: advance(frame, at: now).map { .late($0) }
+        case .first: begin(frame, at: now, stoodFor).map { .endBefore($0) }
+        case .consecutive: advance(frame, at: now, stoodFor).map { .late($0) }
         case .single, .control: nil
         }
     }
@@ -142,40 +191,47 @@ package struct HalfMessages {
     /// refuses a first frame while it holds another message with the ID.
     ///
     /// - Returns: The message that has to be ended before.
-    private mutating func begin(_ frame: Frame, at now: NIODeadline) -> Half? {
+    private mutating func begin(
+        _ frame: Frame, at now: NIODeadline, _ stoodFor: TimeAmount
+    ) -> Half? {
         let session = frame.sessionID
         var displaced: Half?
         if let index = index(of: frame) {
             let former = open.remove(at: index)
-            if !former.isSaid { displaced = former }
+            if former.pause != .said { displaced = former }
         } else if open.count >= Self.limitPerSession,
             count(of: session) >= Self.limitPerSession,
             let oldest = open.firstIndex(where: { $0.session == session })
         {
             let former = open.remove(at: oldest)
-            if !former.isSaid { displaced = former }
+            if former.pause != .said { displaced = former }
         }
         guard let announced = Announcement(frame) else { return displaced }
         latest = open.count
-        expiry = min(expiry, now + Self.headlessLifetime)
+        let movedAt = now - stoodFor
+        expiry = min(expiry, movedAt + Self.headlessLifetime)
         open.append(
             Half(
                 session: session, messageID: frame.messageID ?? 0, version: frame.version,
                 service: frame.service, announcedBytes: announced.bytes,
-                announcedFrames: announced.frames, movedAt: now))
+                announcedFrames: announced.frames, movedAt: movedAt, writtenAt: now))
         return displaced
     }
 
     /// - Returns: The message when this is its first frame that comes too late.
-    private mutating func advance(_ frame: Frame, at now: NIODeadline) -> Half? {
+    private mutating func advance(
+        _ frame: Frame, at now: NIODeadline, _ stoodFor: TimeAmount
+    ) -> Half? {
         guard let index = index(of: frame) else { return nil }
         let info = frame.info
-        let isNews = !open[index].isLate && now - open[index].movedAt >= Self.lifetime
-        if isNews { open[index].isLate = true }
+        let movedAt = now - stoodFor
+        let isNews =
+            open[index].pause == .none && movedAt - open[index].movedAt >= Self.lifetime
+        if isNews { open[index].pause = .late }
         let late = isNews ? open[index] : nil
         guard info != 0 else {
-            if open[index].isLate, open[index].isToldByAnswer {
-                open[index].isSaid = true
+            if open[index].pause == .late, open[index].isToldByAnswer {
+                open[index].pause = .said
             } else {
                 open.remove(at: index)
             }
@@ -187,7 +243,8 @@ package struct HalfMessages {
         if open[index].frames == 0 { open[index].read(frame) }
         if frame.isEncrypted { open[index].isEncrypted = true }
         open[index].lastInfo = info
-        open[index].movedAt = now
+        open[index].movedAt = movedAt
+        open[index].writtenAt = now
         open[index].frames &+= 1
         let bytes = open[index].bytes &+ UInt64(frame.payloadBytes)
         if bytes <= UInt64(open[index].announcedBytes) { open[index].bytes = bytes }
@@ -195,7 +252,10 @@ package struct HalfMessages {
     }
 
     private mutating func index(of frame: Frame) -> Int? {
-        let (session, message) = (frame.sessionID, frame.messageID ?? 0)
+        index(of: frame.sessionID, frame.messageID ?? 0)
+    }
+
+    private mutating func index(of session: UInt8, _ message: UInt32) -> Int? {
         if latest < open.count, open[latest].session == session,
             open[latest].messageID == message
         {
@@ -227,9 +287,9 @@ extension HalfMessages.Half {
     /// An RPC header and one byte: shorter, and sdl_core reads its uninitialised heap.
     private static let endingBytes = RPCHeader.bytes + 1
 
-    /// Whether the head unit may answer the end: it answers messages that are requests.
+    /// Whether the head unit may answer the end: it answers messages that are requests, each once.
     package var isAwaited: Bool {
-        isRequest && !isEncrypted && (service == .rpc || service == .bulk)
+        isRequest && !isEncrypted && (service == .rpc || service == .bulk) && pause != .refused
     }
 
     /// Whether its answer can be told from others. A v1 message has no binary header, and nobody has
@@ -247,13 +307,12 @@ extension HalfMessages.Half {
     /// Whether the head unit's own refusal of it can be told from others.
     fileprivate var isToldByAnswer: Bool { isAnswered && correlationID != nil }
 
-    /// Of a message that came too late.
-    fileprivate func isRefused(by frame: Frame) -> Bool {
-        guard isLate, frame.sessionID == session, frame.type == .single, !frame.isEncrypted,
-            let header = RPCHeader(frame.payload)
-        else { return false }
-        return header.type == .response && header.correlationID == correlationID
+    /// Of a message that the head unit may have given up. It gets a frame no sooner than that is
+    /// written: so an answer to a younger one is another's, with the same correlation ID.
+    fileprivate func isSettled(by header: RPCHeader, at now: NIODeadline) -> Bool {
+        isToldByAnswer && header.correlationID == correlationID
             && header.functionID == functionID
+            && (pause != .none || now - writtenAt >= HalfMessages.lifetime)
     }
 
     /// The last frame that ends the message and makes the head unit throw it away: as a message that

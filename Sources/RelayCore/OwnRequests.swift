@@ -10,8 +10,9 @@ import SDLProtocol
 /// anew at once: real head units answered a minute late.
 struct OwnRequests {
     enum Kind: Hashable {
-        /// The end of a half message; what the message was, if it is known.
-        case messageEnd(functionID: UInt32?)
+        /// The end of a half message; what the message was, if it is known. One that its app said too
+        /// late, but to its end, may succeed.
+        case messageEnd(functionID: UInt32?, maySucceed: Bool = false)
         case unregister
     }
 
@@ -52,8 +53,9 @@ struct OwnRequests {
     /// The refusals of ended half messages may still come: sdl_core handles control frames apart from
     /// messages, and an acknowledgement overtakes refusals on a slow link or a busy head unit. They
     /// are not expected for longer than other late words. Until then a failure with the same
-    /// correlation ID and function is taken for the refusal; sdl_core always refuses, and in order,
-    /// so the failure of the next app's own request comes second and reaches it.
+    /// correlation ID and function is taken for the refusal. sdl_core refuses a message once, when it
+    /// is ended or when it gives it up by itself, which `HalfMessages` notices, and in order: so the
+    /// failure of the next app's own request comes second and reaches it.
     mutating func sessionEnded(_ session: UInt8, lateWordsUntil deadline: NIODeadline) {
         for index in requests.indices
         where requests[index].session == session && requests[index].kind != .unregister {
@@ -87,9 +89,9 @@ extension OwnRequests.Request {
         let function = FunctionID(rawValue: header.functionID)
         switch kind {
         case .unregister: return function == .unregisterAppInterface
-        case .messageEnd(let functionID):
+        case .messageEnd(let functionID, let maySucceed):
             // What was ended never succeeds; a success is the answer to another's request.
-            guard !frame.tellsSuccess else { return false }
+            guard maySucceed || !frame.tellsSuccess else { return false }
             return header.functionID == HalfMessages.Half.endingFunctionID
                 || function == .genericResponse || header.functionID == functionID
         }

@@ -35,7 +35,9 @@ extension SessionRouter {
             answered(request)
             return .drop(.farewell(session))
         }
-        halves.noteAnswer(frame)
+        if let half = halves.noteRefusal(frame, at: now), isSwallowed(half) {
+            return .drop(.farewell(session))
+        }
         if let correlationID = routes[session].ownUnregister,
             frame.answersUnregister(correlationID)
         {

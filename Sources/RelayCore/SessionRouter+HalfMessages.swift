@@ -31,23 +31,45 @@ extension SessionRouter {
     mutating func say(
         endOf half: HalfMessages.Half, of app: App?, cause: EndedMessage.Cause
     ) {
-        actions.append(.toLink(endFrame(of: half), from: .relay))
+        halves.noteEnding(half)
+        routes[half.session].isWatched = true
+        let end = half.ending(correlationID: Self.messageEndCorrelationID)
+        actions.append(.toLink(end, from: .relay))
         tell(half, of: app, cause: cause)
     }
 
-    mutating func endFrame(of half: HalfMessages.Half) -> Frame {
+    /// The end of a message that is written at once.
+    private mutating func endFrame(of half: HalfMessages.Half) -> Frame {
         if half.isAnswered { expectAnswer(to: half) }
         return half.ending(correlationID: Self.messageEndCorrelationID)
     }
 
     /// What the head unit says to it reaches nobody.
     private mutating func expectAnswer(to half: HalfMessages.Half) {
-        let request = OwnRequests.Request(
-            session: half.session, kind: .messageEnd(functionID: half.functionID),
+        ownRequests.add(answer(to: half))
+        routes[half.session].isWatched = true
+    }
+
+    private func answer(to half: HalfMessages.Half) -> OwnRequests.Request {
+        .init(
+            session: half.session,
+            kind: .messageEnd(functionID: half.functionID, maySucceed: half.pause == .said),
             correlationID: half.correlationID ?? Self.messageEndCorrelationID,
             expectedUntil: now + OwnRequests.endPatience)
-        ownRequests.add(request)
-        routes[half.session].isWatched = true
+    }
+
+    /// The head unit has refused a message that it has given up.
+    ///
+    /// - Returns: Whether it is nobody's any more: relayd's end of it waits for the link.
+    mutating func isSwallowed(_ refused: HalfMessages.Half) -> Bool {
+        guard !refused.isEnding else {
+            answered(answer(to: refused))
+            return true
+        }
+        if refused.pause == .none, let owner = routes[refused.session].owner {
+            tell(refused, of: owner, cause: .paused)
+        }
+        return false
     }
 
     mutating func tell(_ half: HalfMessages.Half, of app: App?, cause: EndedMessage.Cause) {
@@ -82,10 +104,24 @@ extension SessionRouter {
     ///   otherwise continue.
     @inline(__always)
     package mutating func willWrite(
-        _ frame: Frame, at now: NIODeadline, stoodFor: TimeAmount = .zero
+        _ frame: Frame, from origin: Origin<App>, at now: NIODeadline,
+        stoodFor: TimeAmount = .zero
     ) -> Frame? {
         guard frame.type == .first || frame.type == .consecutive else { return nil }
+        guard !origin.isRelay else {
+            noteEnd(frame, at: now)
+            return nil
+        }
         return noteHalf(frame, at: now, stoodFor)
+    }
+
+    /// The end of a half message is about to be written. Only now its answer is expected: an end that
+    /// waits may be dropped with all else of its session, and be said again.
+    @inline(never)
+    private mutating func noteEnd(_ frame: Frame, at now: NIODeadline) {
+        self.now = now
+        guard let half = halves.takeEnded(by: frame), half.isAnswered else { return }
+        expectAnswer(to: half)
     }
 
     /// A frame is about to be written to the link, behind what this returns: the ends of messages
@@ -113,7 +149,9 @@ extension SessionRouter {
     private mutating func noteHalf(
         _ frame: Frame, at now: NIODeadline, _ stoodFor: TimeAmount
     ) -> Frame? {
-        guard let remark = halves.willWrite(frame, at: now - stoodFor) else { return nil }
+        // The head unit may give it up and say so while the app is silent.
+        if frame.type == .first { routes[frame.sessionID].isWatched = true }
+        guard let remark = halves.willWrite(frame, at: now, stoodFor: stoodFor) else { return nil }
         self.now = now
         switch remark {
         case .endBefore(let half):
@@ -121,7 +159,6 @@ extension SessionRouter {
             return endFrame(of: half)
         case .late(let half):
             tell(half, of: routes[half.session].owner, cause: .paused)
-            routes[half.session].isWatched = true
             return nil
         }
     }

@@ -45,7 +45,7 @@ extension Switchboard {
         while let end = router.endOfExpiring(before: frame, at: now, stoodFor: rates.stoodFor) {
             writeBetween(end, to: linkHandler)
         }
-        if let end = router.willWrite(frame, at: now, stoodFor: rates.stoodFor) {
+        if let end = router.willWrite(frame, from: origin, at: now, stoodFor: rates.stoodFor) {
             writeBetween(end, to: linkHandler)
         }
         put(frame, to: linkHandler)

@@ -149,6 +149,42 @@ struct BurstTests {
         #expect(gate.hub.noticed().allSatisfy { $0.1 == nil })
     }
 
+    @Test(
+        "a message that had arrived before the standstill is given up behind it, and not waited for"
+    )
+    func givenUpBehind() throws {
+        let gate = try Gate(limit: 950)
+        let music = try gate.hub.app(session: 1)
+        let maps = try gate.hub.app(session: 2)
+        for frame in Frame.putFile(session: 1, frames: 3).prefix(2) { try music.says(frame) }
+        try gate.pass(500)
+        #expect(gate.arrived.map(\.frame.type) == [.first, .consecutive])
+        gate.stands(true)
+        let show = Frame.rpc(session: 2)
+        try maps.says(show)
+        gate.hub.kernel.count = show.wire.readableBytes
+        try gate.pass(12_000)
+        gate.hub.kernel.count = 0
+        gate.stands(false)
+        try gate.pass(10)
+        #expect(gate.arrived.last?.frame == show)
+        // The head unit looked for what is too old when it got that.
+        let refusal = Frame.rpc(
+            session: 1, .response, .putFile, correlation: 7,
+            json: #"{"success":false,"resultCode":"INVALID_DATA"}"#)
+        try gate.hub.link.says(refusal)
+        #expect(try music.hears() == refusal)
+        #expect(
+            gate.hub.noticed().contains { notice, app in
+                guard case .messageEnded(let message) = notice else { return false }
+                return message.cause == .paused && app != nil
+            })
+        music.close(promise: nil)
+        try gate.pass(10)
+        #expect(gate.arrived.suffix(2).map(\.frame.type) == [.consecutive, .control])
+        #expect(gate.arrived.last?.frame.controlType == .endService)
+    }
+
     @Test("a link that is slow stands still for nobody: a session may send what it may")
     func slow() throws {
         let gate = try Gate(limit: 20)

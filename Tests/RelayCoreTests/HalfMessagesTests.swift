@@ -288,6 +288,25 @@ struct HalfMessagesTests {
         #expect(heard.first?.info == 0)
     }
 
+    @Test("a message whose end is said twice is refused once: the next app loses no answer")
+    func endedTwice() {
+        let bench = Bench()
+        bench.open("music", session: 1)
+        bench.begin("music", session: 1, frames: 1)
+        bench.waiting = [1]
+        bench.router.disconnect("music", at: bench.now)
+        _ = bench.heard()
+        // The head unit has ended the session by itself, and grants its number to nobody.
+        _ = bench.accessory(says: .startServiceACK(session: 1))
+        #expect(bench.heard().first?.type == .consecutive)
+        #expect(bench.accessory(says: answer(7)) == .drop(.farewell(1)))
+        bench.pass(bench.router.configuration.messageEndTimeout)
+        #expect(bench.heard().last?.controlType == .endService)
+        _ = bench.accessory(says: .control(.endServiceACK, session: 1))
+        bench.open("maps", session: 1)
+        #expect(bench.accessory(says: answer(7)) == .toApp("maps"))
+    }
+
     @Test("a session has a bounded number of messages under way: the oldest is ended for one more")
     func bounded() {
         let bench = Bench()

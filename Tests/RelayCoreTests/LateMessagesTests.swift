@@ -96,16 +96,57 @@ struct LateMessagesTests {
         #expect(bench.heard().map(\.controlType) == [.endService])
     }
 
-    @Test("one that pauses and then stops is ended as any other")
-    func stops() {
+    /// An app that pauses in a message, goes on, and does not finish it.
+    private func stopped() -> Bench {
         let (bench, frames) = begun(frames: 1)
         bench.pass(.seconds(11))
         _ = bench.app("music", says: frames[2])
         _ = bench.heard()
+        return bench
+    }
+
+    @Test("one that pauses and then stops is ended as any other, and nothing of it stays behind")
+    func stops() {
+        let bench = stopped()
         bench.router.disconnect("music", at: bench.now)
         #expect(bench.heard().map(\.type) == [.consecutive])
         #expect(bench.accessory(says: refusal()) == .drop(.farewell(1)))
         #expect(bench.heard().map(\.controlType) == [.endService])
+        _ = bench.accessory(says: .control(.endServiceACK, session: 1))
+        #expect(bench.router.halves.isEmpty)
+        bench.open("maps", session: 1)
+        #expect(
+            bench.accessory(says: refusal()) == .toApp("maps"), "the failure of its own request")
+    }
+
+    @Test("the number is granted again in the middle of a late message: one refusal is swallowed")
+    func stopsTakenOver() {
+        let bench = stopped()
+        bench.router.connect("maps")
+        _ = bench.app("maps", says: .startService())
+        _ = bench.heard()
+        _ = bench.accessory(says: .startServiceACK(session: 1))
+        #expect(bench.heard().map(\.type) == [.consecutive])
+        #expect(bench.router.halves.isEmpty)
+        #expect(bench.accessory(says: refusal()) == .drop(.farewell(1)))
+        #expect(bench.accessory(says: refusal()) == .toApp("maps"))
+        bench.router.disconnect("maps", at: bench.now)
+        #expect(bench.heard().map(\.controlType) == [.endService])
+    }
+
+    @Test("a late message may succeed when nothing else has come meanwhile: that is its answer too")
+    func succeeds() {
+        let bench = late(after: .seconds(10))
+        bench.router.disconnect("music", at: bench.now)
+        #expect(bench.heard() == [])
+        let success = Frame.rpc(
+            session: 1, .response, .putFile, correlation: 7,
+            json: #"{"success":true,"resultCode":"SUCCESS"}"#)
+        #expect(bench.accessory(says: success) == .drop(.farewell(1)))
+        #expect(bench.heard().map(\.controlType) == [.endService])
+        _ = bench.accessory(says: .control(.endServiceACK, session: 1))
+        bench.open("maps", session: 1)
+        #expect(bench.accessory(says: refusal()) == .toApp("maps"))
     }
 
     @Test("one that goes on after its first frame is known by what comes late")
@@ -174,6 +215,78 @@ struct LateMessagesTests {
         #expect(heard.dropLast().map(\.messageID) == [72, 82, 71, 81])
         #expect(heard.last == show)
         #expect(bench.router.halves.isEmpty)
+    }
+
+    @Test("refused while the app is silent: its developer is told why, and no answer is waited for")
+    func refusedInSilence() {
+        let (bench, _) = begun(frames: 1)
+        bench.pass(.seconds(11))
+        #expect(told(bench) == [])
+        #expect(bench.accessory(says: refusal()) == .toApp("music"))
+        _ = bench.heard()
+        #expect(
+            told(bench) == [
+                "paused for 10 s or more in the middle of PutFile #7 (1 of 3 frames); sdl_core "
+                    + "refuses such a message, unless no app has sent anything meanwhile"
+            ])
+        bench.router.disconnect("music", at: bench.now)
+        #expect(bench.heard().map(\.type) == [.consecutive, .control])
+        _ = bench.accessory(says: .control(.endServiceACK, session: 1))
+        bench.open("maps", session: 1)
+        #expect(
+            bench.accessory(says: refusal()) == .toApp("maps"), "the failure of its own request")
+    }
+
+    @Test("refused while the app goes on: what is said to the rest is waited for by nobody")
+    func refusedInTheMiddle() {
+        let (bench, frames) = begun(frames: 1)
+        bench.pass(.seconds(11))
+        #expect(bench.accessory(says: refusal()) == .toApp("music"))
+        for frame in frames.dropFirst(2) { _ = bench.app("music", says: frame) }
+        #expect(bench.heard() == Array(frames.dropFirst(2)))
+        #expect(bench.router.halves.isEmpty)
+        #expect(told(bench).count == 1)
+    }
+
+    @Test(
+        "an answer that comes too soon to be the refusal is another's: the message is still ended")
+    func refusedTooSoon() {
+        let (bench, _) = begun(frames: 1)
+        bench.pass(.milliseconds(9999))
+        #expect(bench.accessory(says: refusal()) == .toApp("music"))
+        bench.router.disconnect("music", at: bench.now)
+        #expect(bench.heard().map(\.type) == [.consecutive])
+        #expect(bench.accessory(says: refusal()) == .drop(.farewell(1)))
+        #expect(bench.heard().map(\.controlType) == [.endService])
+    }
+
+    @Test("refused when the app has gone, while the rest of its words waits for the link")
+    func refusedWhileDraining() {
+        let (bench, _) = begun(frames: 1)
+        bench.pass(.seconds(11))
+        bench.waiting = [1]
+        bench.router.disconnect("music", at: bench.now)
+        #expect(bench.heard() == [])
+        #expect(bench.accessory(says: refusal()) == .drop(.farewell(1)))
+        bench.drained(1)
+        #expect(bench.heard().map(\.type) == [.consecutive, .control])
+        _ = bench.accessory(says: .control(.endServiceACK, session: 1))
+        bench.open("maps", session: 1)
+        #expect(bench.accessory(says: refusal()) == .toApp("maps"))
+    }
+
+    @Test("refused while relayd's end of it waits for the link: the next app hears only its own")
+    func refusedBeforeItsEnd() {
+        let (bench, _) = begun(frames: 1)
+        bench.router.connect("maps")
+        _ = bench.app("maps", says: .startService())
+        bench.pass(.seconds(11))
+        _ = bench.heard()
+        #expect(bench.accessory(says: .startServiceACK(session: 1)) == .toApp("maps"))
+        // relayd has decided to say the end, and nothing has been written.
+        #expect(bench.accessory(says: refusal()) == .drop(.farewell(1)))
+        #expect(bench.heard().map(\.type) == [.consecutive])
+        #expect(bench.accessory(says: refusal()) == .toApp("maps"))
     }
 
     @Test("the next message may have the same message ID")

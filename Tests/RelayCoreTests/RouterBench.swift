@@ -29,7 +29,7 @@ final class RouterBench {
 
     func app(_ app: String, says frame: Frame) -> Router.Decision {
         let decision = router.receive(frame, from: app, at: now)
-        if decision == .toLink { write(frame, isOwn: false) }
+        if decision == .toLink { write(frame, from: .app(app)) }
         return decision
     }
 
@@ -42,11 +42,13 @@ final class RouterBench {
         router.advance(to: now)
     }
 
-    private func write(_ frame: Frame, isOwn: Bool) {
+    private func write(_ frame: Frame, from origin: Origin<String>) {
         while let before = router.endOfExpiring(before: frame, at: now) { written.append(before) }
-        if let before = router.willWrite(frame, at: now) { written.append(before) }
+        if let before = router.willWrite(frame, from: origin, at: now) { written.append(before) }
         written.append(frame)
-        if isOwn || frame.controlType == .endService { router.wrote(frame.sessionID, at: now) }
+        if origin.isRelay || frame.controlType == .endService {
+            router.wrote(frame.sessionID, at: now)
+        }
     }
 
     /// What was done besides passing frames on, carried out as the switchboard does; without the
@@ -63,7 +65,7 @@ final class RouterBench {
                     purged.append(session)
                     if waiting.remove(session) != nil { router.drained(session, at: now) }
                 case .toLink(let frame, let origin):
-                    write(frame, isOwn: origin.isRelay)
+                    write(frame, from: origin)
                     done.append(action)
                 case .amended, .toApp, .close: done.append(action)
                 }

@@ -169,6 +169,38 @@ extension SharedCoreTests {
         }
     }
 
+    @Test("a message that was given up while its app was silent: the goodbye waits for no answer")
+    func givenUp() throws {
+        for seed in UInt64(1)...5 {
+            let bench = try Bench(seed: seed)
+            let (first, other) = (try bench.connect(), try bench.connect())
+            #expect(try bench.register(first, "first") == "SUCCESS")
+            #expect(try bench.register(other, "other") == "SUCCESS")
+            for frame in file(first.session, 0x7A, service: .bulk).prefix(2) {
+                try first.say(frame)
+            }
+            try bench.pass(.seconds(11))
+            #expect(try first.heard().filter { $0.correlationID == 900 }.isEmpty)
+            try other.say(.request(other.session, .show, 5))
+            try bench.pass(.milliseconds(100))
+            let refusals = try first.heard().filter { $0.correlationID == 900 }
+            #expect(refusals.map(\.resultCode) == ["INVALID_DATA"])
+            try first.channel.close().wait()
+            try bench.pass(.milliseconds(20))
+            #expect(bench.switchboard.farewellSessions == 0)
+
+            let next = try bench.connect()
+            #expect(try bench.register(next, "next") == "SUCCESS")
+            #expect(next.session == first.session)
+            // A PutFile that names no file.
+            try next.say(.request(next.session, .putFile, 900))
+            try bench.pass(.milliseconds(100))
+            let answers = try next.heard().filter { $0.correlationID == 900 }
+            #expect(answers.map(\.resultCode) == ["INVALID_DATA"])
+            #expect(bench.core.counters.malformed == 0)
+        }
+    }
+
     @Test("a crash leaves what the app needs to resume, being sent away does not")
     func resumption() throws {
         for isSentAway in [false, true] {

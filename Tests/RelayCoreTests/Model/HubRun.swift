@@ -118,6 +118,7 @@ extension HubWorld {
             ("bytes for the link", switchboard.linkQueuedBytes),
             ("grants", switchboard.router.grants.count),
             ("apps of the router", switchboard.router.apps.count),
+            ("half messages", switchboard.router.halves.isEmpty ? 0 : 1),
             (
                 "timers",
                 switchboard.wakeUp == nil && switchboard.linkLook == nil
