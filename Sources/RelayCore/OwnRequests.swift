@@ -20,17 +20,19 @@ struct OwnRequests {
         var session: UInt8
         var kind: Kind
         var correlationID: Int32
-        /// After this an answer is somebody else's; nil for ever.
+        /// After this an answer is somebody else's. Nil for ever, where the correlation ID is relayd's
+        /// own.
         var expectedUntil: NIODeadline?
     }
 
-    /// How long the refusal of an ended half message is expected: its correlation ID is the app's,
-    /// and the next one may use it as well. Measured with sdl_core 8.2.0: 61 ms at most, on a link in
-    /// no hurry; a slow link holds the frame for longer than that.
+    /// How long an answer is expected whose correlation ID is the app's: the next one may use it as
+    /// well, and libraries give UnregisterAppInterface the same one every time. Refusals of ended half
+    /// messages were measured with sdl_core 8.2.0: 61 ms at most, on a link in no hurry; a slow link
+    /// holds the frame for longer than that.
     ///
     /// No option: nobody waits for this time to pass. It only has to be longer than any link takes,
     /// and shorter than an app needs to come to the same correlation ID again.
-    static let endPatience = TimeAmount.seconds(30)
+    static let patience = TimeAmount.seconds(30)
 
     /// Unanswered requests remembered of a session; the oldest is forgotten first.
     static let limitPerSession = 16
@@ -55,12 +57,12 @@ struct OwnRequests {
     /// are not expected for longer than other late words. Until then a failure with the same
     /// correlation ID and function is taken for the refusal. sdl_core refuses a message once, when it
     /// is ended or when it gives it up by itself, which `HalfMessages` notices, and in order: so the
-    /// failure of the next app's own request comes second and reaches it.
+    /// failure of the next app's own request comes second and reaches it. So it is with the answer to
+    /// an app's own Unregister.
     mutating func sessionEnded(_ session: UInt8, lateWordsUntil deadline: NIODeadline) {
         for index in requests.indices
-        where requests[index].session == session && requests[index].kind != .unregister {
-            requests[index].expectedUntil =
-                requests[index].expectedUntil.map { min($0, deadline) } ?? deadline
+        where requests[index].session == session {
+            requests[index].expectedUntil = requests[index].expectedUntil.map { min($0, deadline) }
         }
     }
 

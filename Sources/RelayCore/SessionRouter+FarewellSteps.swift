@@ -42,7 +42,9 @@ extension SessionRouter {
         if let correlationID = routes[session].ownUnregister {
             // The app has said it already, and not been answered.
             ownRequests.add(
-                .init(session: session, kind: .unregister, correlationID: correlationID))
+                .init(
+                    session: session, kind: .unregister, correlationID: correlationID,
+                    expectedUntil: now + OwnRequests.patience))
             return startPatience(of: session)
         }
         let goodbye =

@@ -55,7 +55,7 @@ extension SessionRouter {
             session: half.session,
             kind: .messageEnd(functionID: half.functionID, maySucceed: half.pause == .said),
             correlationID: half.correlationID ?? Self.messageEndCorrelationID,
-            expectedUntil: now + OwnRequests.endPatience)
+            expectedUntil: now + OwnRequests.patience)
     }
 
     /// The head unit has refused a message that it has given up.
