@@ -55,6 +55,11 @@ package struct SDLCoreHabits: Sendable {
     /// A first frame that announces 0 bytes makes the connection deaf.
     package var isDeafenedByEmptyMessage = true
 
+    // MARK: A line that loses something
+
+    /// EndService of the RPC service never arrives: a serial line has damaged it.
+    package var lostEndChance = 0.0
+
     // MARK: Starts that go wrong
 
     /// StartService is not answered at all.

@@ -138,7 +138,8 @@ extension SDLCoreModel {
 
     // MARK: - End
 
-    /// The hash is not checked in a v1 frame, nor when it is 0 in v5.
+    /// The hash is not checked in a v1 frame, nor when it is 0 in v5 (protocol_handler_impl.cc,
+    /// `get_hash_id`).
     private func isRightHash(_ frame: Frame) -> Bool {
         guard frame.version > 1 else { return true }
         guard let hash = ControlPayload(frame).hashID else { return false }
@@ -191,11 +192,13 @@ extension SDLCoreModel {
         }
     }
 
-    /// An app answers the core's own EndService: only the hash ends the session.
+    /// An app answers the core's own EndService. It is taken as EndService is, without an answer: with
+    /// the hash it ends the session of whoever has the number, ended by the core or not
+    /// (`HandleControlMessageEndServiceACK`).
     private mutating func endedByApp(_ item: QueuedFrame) {
         let number = item.frame.sessionID
-        guard item.frame.service == .rpc, sessions[number]?.isEndedByCore == true,
-            item.frame.version > 1, ControlPayload(item.frame).hashID == sessions[number]?.hash
+        guard item.frame.service == .rpc, sessions[number]?.connection == item.connection,
+            isRightHash(item.frame)
         else { return }
         free(number, unexpected: true)
     }

@@ -103,6 +103,9 @@ package struct SDLCoreModel {
     }
 
     private mutating func receive(_ frame: Frame, on id: ConnectionID) {
+        if frame.controlType == .endService, frame.service == .rpc, chance(habits.lostEndChance) {
+            return
+        }
         counters.framesReceived += 1
         guard count(frame, on: id) else { return }
         hear(frame)

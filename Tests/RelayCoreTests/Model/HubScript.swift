@@ -80,6 +80,7 @@ struct HubSetting {
             kernelBytes = 4000
         case 7:
             isLossy = seed % 16 == 7
+            if isLossy { habits.lostEndChance = 0.3 }
             configuration.whenLinkLost = .keep
         default: break
         }

@@ -167,9 +167,24 @@ final class WorldApp {
             guard grant.hashID != 0 || frame.version < 2 else { return }
             sessions.append(grant)
             if number % 2 == 0 { world.register(self, grant) }
-        case (.endService, .rpc), (.endServiceACK, .rpc): forget(frame.sessionID)
+        case (.endService, .rpc):
+            if number % 3 == 0 { acknowledge(frame.sessionID) }
+            forget(frame.sessionID)
+        case (.endServiceACK, .rpc): forget(frame.sessionID)
         default: break
         }
+    }
+
+    /// With the hash, as EndService has it.
+    private func acknowledge(_ session: UInt8) {
+        guard let grant = sessions.last(where: { $0.sessionID == session }) else { return }
+        let end = Frame.endService(
+            version: grant.version, sessionID: session, hashID: grant.hashID)
+        say(
+            Frame(
+                version: grant.version, type: .control, service: .rpc,
+                info: ControlFrameType.endServiceACK.rawValue, sessionID: session,
+                messageID: nextMessage(session), payload: end.payload))
     }
 
     func setSlow(_ slow: Bool) {

@@ -209,6 +209,29 @@ struct CoreSessionTests {
         #expect(versions == [1, 1], "answered in v1")
     }
 
+    @Test("an acknowledgement with the hash ends whoever has the number, and is not answered")
+    func acknowledgesInTheNextSession() {
+        var dialogue = CoreDialogue()
+        let first = dialogue.app("first")
+        dialogue.end(first)
+        let second = dialogue.app("second")
+        #expect(second == first)
+        let document: BSONDocument = ["hashId": .int32(Int32(bitPattern: hash(dialogue, second)))]
+        dialogue.say(.control(.endServiceACK, session: second, payload: document.bytes))
+        #expect(dialogue.wait() == [])
+        #expect(dialogue.core.sessions[second] == nil)
+    }
+
+    @Test("an EndService that the line loses is never answered, and the session goes on")
+    func lostEnd() {
+        var dialogue = CoreDialogue()
+        let app = dialogue.app()
+        dialogue.core.habits.lostEndChance = 1
+        dialogue.say(.endService(version: 5, sessionID: app, hashID: hash(dialogue, app)))
+        #expect(dialogue.wait() == [])
+        #expect(dialogue.core.sessions[app]?.app != nil)
+    }
+
     @Test("a second app with the ID of a registered one: with capital letters another answer")
     func duplicates() {
         var dialogue = CoreDialogue()
