@@ -37,11 +37,14 @@ struct Farewell<App: Hashable>: Hashable {
     /// The app is to be forgotten for good. One that vanished is not: the head unit keeps what it
     /// needs to resume, as it does after a crash without a relay.
     var unregisters = false
+    /// Nobody waited for the grant. The half messages are those of the app that had the number before.
+    var isUnclaimed = false
     /// EndService waits until all other goodbyes of a stopping relay have come as far.
     var isOfStop = false
     /// The head unit has ended the session by itself, so it may grant the number at once.
     var answersHeadUnit = false
-    /// The app's own EndService, to be said in the place of relayd's.
+    /// The app's own EndService, to be said in the place of relayd's, or its answer to that of the
+    /// head unit. sdl_core looks only at the hash of either: each ends whoever has the number then.
     var ownEnd: Frame?
     /// EndService has been written to the link.
     var isEndWritten = false
@@ -62,6 +65,28 @@ struct Farewell<App: Hashable>: Hashable {
         }
     }
 
+    /// Whether the frame is what is said in the present step. The head unit's time to answer begins
+    /// when that has been written, and with nothing else: the answer to a heartbeat overtakes it on a
+    /// busy link, and comes again for as long as the head unit has not heard the end.
+    func isSaid(by frame: Frame) -> Bool {
+        switch step {
+        case .endingMessages: frame.type == .consecutive
+        case .unregistering: frame.type == .single
+        case .ending:
+            frame.service == .rpc
+                && (frame.controlType == .endService || isAcknowledged && frame.isEndServiceACK)
+        case .awaitingApp, .draining, .holding, .waitingTurn: false
+        }
+    }
+
+    /// The app has answered the head unit's EndService with the hash: nothing is to be said behind it,
+    /// and nobody answers.
+    var isAcknowledged: Bool { ownEnd?.isEndServiceACK ?? false }
+
     /// The others of a stop need not wait for it any more.
     var isReadyToEnd: Bool { step == .waitingTurn || step == .ending }
+}
+
+extension Frame {
+    fileprivate var isEndServiceACK: Bool { controlType == .endServiceACK }
 }

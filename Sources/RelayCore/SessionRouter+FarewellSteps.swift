@@ -1,7 +1,7 @@
 // How the router says a goodbye, step by step: each word when the one before is answered.
 
 package import NIOCore
-import SDLProtocol
+package import SDLProtocol
 
 extension SessionRouter {
     mutating func beginFarewell(_ session: UInt8, _ farewell: Farewell<App>) {
@@ -57,10 +57,6 @@ extension SessionRouter {
                 type: .request, functionID: FunctionID.unregisterAppInterface.rawValue,
                 correlationID: Self.farewellCorrelationID)
         actions.append(.toLink(goodbye, from: .relay))
-        ownRequests.add(
-            .init(
-                session: session, kind: .unregister, correlationID: Self.farewellCorrelationID))
-        routes[session].isWatched = true
     }
 
     /// Larger than any the app used, so that no unfinished message is continued.
@@ -104,7 +100,9 @@ extension SessionRouter {
         farewells[session]?.step = .ending
         farewells[session]?.deadline = nil
         if let own = farewell.ownEnd, let app = farewell.app {
-            return actions.append(.toLink(own, from: .app(app)))
+            actions.append(.toLink(own, from: .app(app)))
+            guard farewell.isAcknowledged, !frees(own, grant) else { return }
+            farewells[session]?.ownEnd = nil
         }
         // Without the hash sdl_core takes only the oldest form of EndService, which has none.
         let version = grant.hashID == 0 ? 1 : grant.version
@@ -115,16 +113,44 @@ extension SessionRouter {
         actions.append(.event(.farewell(session: session)))
     }
 
-    /// relayd's own words of this session, or any EndService, have been written to the link.
-    package mutating func wrote(_ session: UInt8, at now: NIODeadline) {
+    /// The acknowledgement ends the session: it has the hash.
+    private func frees(_ acknowledgement: Frame, _ grant: SessionGrant) -> Bool {
+        grant.version > 1 && grant.hashID != 0
+            && ControlPayload(acknowledgement).hashID == grant.hashID
+    }
+
+    /// One of relayd's own words, or a control frame of an app, has been written to the link.
+    package mutating func wrote(_ frame: Frame, at now: NIODeadline) {
+        let session = frame.sessionID
+        guard let farewell = farewells[session], farewell.isSaid(by: frame) else { return }
         self.now = now
-        guard let farewell = farewells[session] else { return }
-        // Who waits for the answer to the app's own EndService is the app.
-        let isOwn = farewell.step == .ending && farewell.ownEnd != nil
-        if !isOwn || routes[session].owner == nil { startPatience(of: session) }
-        guard farewell.step == .ending else { return }
+        if farewell.step == .unregistering { expectUnregistered(session) }
+        guard farewell.step == .ending else { return startPatience(of: session) }
         farewells[session]?.isEndWritten = true
+        if farewell.isAcknowledged {
+            // Nobody answers it.
+            conclude(session)
+            takeTurns()
+        } else if farewell.ownEnd == nil || routes[session].owner == nil {
+            // Who waits for the answer to the app's own EndService is the app.
+            startPatience(of: session)
+        }
         sendNextStart(at: now)
+    }
+
+    /// Only now an answer can come: what waits may be dropped with all else of its session.
+    private mutating func expectUnregistered(_ session: UInt8) {
+        ownRequests.add(
+            .init(
+                session: session, kind: .unregister, correlationID: Self.farewellCorrelationID))
+        routes[session].isWatched = true
+    }
+
+    /// The goodbye is over; the number is free unless its app is still there.
+    mutating func conclude(_ session: UInt8) {
+        guard routes[session].owner != nil else { return release(session) }
+        farewells[session] = nil
+        routes[session].phase = .ended
     }
 
     mutating func startPatience(of session: UInt8) {

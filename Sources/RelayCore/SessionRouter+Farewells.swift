@@ -10,7 +10,6 @@ extension SessionRouter {
     /// The owner's connection is gone. The head unit is to take it as a crash, which it was, and to
     /// keep what the app needs to resume.
     mutating func leave(_ session: UInt8) {
-        heartbeats[session] = nil
         switch routes[session].phase {
         case .open where isLinkUp:
             let farewell = Farewell(step: .draining, app: routes[session].owner)
@@ -34,13 +33,15 @@ extension SessionRouter {
     private mutating func goOnWithoutApp(_ session: UInt8) {
         switch farewells[session]?.step {
         case .awaitingApp: drain(session)
-        case .ending: startPatience(of: session)
+        // Else when it is written: while it waits for a busy link the number is not free.
+        case .ending where farewells[session]?.isEndWritten == true: startPatience(of: session)
         default: break
         }
     }
 
     /// What the head unit still says reaches nobody.
     mutating func depart(_ session: UInt8) {
+        answerHeartbeat(of: session)
         if let owner = routes[session].owner {
             apps[owner]?.sessions.removeAll { $0 == session }
             apps[owner]?.formerSessions.insert(session)
@@ -100,6 +101,7 @@ extension SessionRouter {
     /// The app ends its session: it has said all, and what it said goes out before.
     mutating func endByApp(_ frame: Frame, of app: App) {
         let session = frame.sessionID
+        answerHeartbeat(of: session)
         routes[session].phase = .ending
         routes[session].isUpgradePending = false
         var farewell = farewells[session] ?? Farewell(step: .draining, app: app)
@@ -116,11 +118,13 @@ extension SessionRouter {
                 || routes[session].phase == .farewell
         else { return }
         routes[session].isUpgradePending = false
+        heartbeats[session] = nil
         if let farewell = farewells[session] {
-            // Later steps have only relayd's own words to send.
-            if farewell.step == .draining { actions.append(.purge(session)) }
             farewells[session]?.answersHeadUnit = true
-            return
+            // Later steps have only relayd's own words to send.
+            guard farewell.step == .draining else { return }
+            actions.append(.purge(session))
+            return drain(session)
         }
         actions.append(.purge(session))
         routes[session].phase = .endedByAccessory
@@ -130,22 +134,15 @@ extension SessionRouter {
         farewells[session] = farewell
     }
 
-    /// The app acknowledges the head unit's EndService; without the hash that frees nothing.
+    /// The app acknowledges the head unit's EndService. With the hash that ends the session, or the
+    /// next one with its number, as EndService does: so it goes when EndService would. Without the
+    /// hash relayd's EndService goes behind it.
     mutating func acknowledgedByApp(_ frame: Frame) -> Decision {
         let session = frame.sessionID
-        guard farewells[session]?.step == .awaitingApp, let grant = grants[session] else {
-            return .drop(.sessionOver(session))
-        }
-        if grant.version > 1, ControlPayload(frame).hashID == grant.hashID, grant.hashID != 0,
-            halves.count(of: session) == 0
-        {
-            farewells[session] = nil
-            routes[session].phase = .ended
-            sendNextStart(at: now)
-        } else {
-            drain(session)
-        }
-        return .toLink
+        guard farewells[session]?.step == .awaitingApp else { return .drop(.sessionOver(session)) }
+        farewells[session]?.ownEnd = frame
+        drain(session)
+        return .handled
     }
 }
 
@@ -276,12 +273,7 @@ extension SessionRouter {
     /// The head unit has not answered EndService; nothing more can be said.
     mutating func giveUp(_ session: UInt8) {
         noteStrayEnd(of: session)
-        if routes[session].owner == nil {
-            release(session)
-        } else {
-            farewells[session] = nil
-            routes[session].phase = .ended
-        }
+        conclude(session)
     }
 
     /// The stop waits no longer: what has not been sent is dropped, half messages are ended, and

@@ -121,10 +121,10 @@ extension SessionRouter {
         if !isDue, let owner = routes[session].owner, routes[session].phase == .open {
             return .toApp(owner)
         }
-        takeOver(session, grant: SessionGrant(frame))
+        let former = takeOver(session, grant: SessionGrant(frame), isClaimed: app != nil)
         guard let app else {
             routes[session].phase = .farewell
-            beginFarewell(session, Farewell(step: .draining))
+            beginFarewell(session, Farewell(step: .draining, app: former, isUnclaimed: true))
             return .drop(.lateAnswer)
         }
         routes[session].owner = app

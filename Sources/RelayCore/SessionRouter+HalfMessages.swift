@@ -6,7 +6,7 @@ package import SDLProtocol
 extension SessionRouter {
     /// Ends what the head unit holds of the session's messages.
     mutating func endHalfMessages(of session: UInt8) {
-        let cause: EndedMessage.Cause = routes[session].phase == .ending ? .ended : .left
+        let cause = causeOfEnds(in: session)
         let app = farewells[session]?.app
         for said in halves.takeSaid(of: session) {
             expectAnswer(to: said)
@@ -25,6 +25,11 @@ extension SessionRouter {
             if half.isAwaited { farewells[session]?.answersDue += 1 }
         }
         halves.removeEncrypted(of: session)
+    }
+
+    private func causeOfEnds(in session: UInt8) -> EndedMessage.Cause {
+        if farewells[session]?.isUnclaimed == true { return .dropped }
+        return routes[session].phase == .ending ? .ended : .left
     }
 
     /// Ends one half message; its answer is swallowed.
@@ -80,7 +85,11 @@ extension SessionRouter {
     ///
     /// Nothing of that one may be written any more. What it left half is ended in the new session;
     /// the answers are swallowed.
-    mutating func takeOver(_ session: UInt8, grant: SessionGrant) {
+    ///
+    /// - Parameter isClaimed: An app gets the new session. Else its goodbye follows, which ends half
+    ///   messages itself.
+    /// - Returns: Who had the number.
+    mutating func takeOver(_ session: UInt8, grant: SessionGrant, isClaimed: Bool) -> App? {
         let former = routes[session].owner ?? farewells[session]?.app
         if let owner = routes[session].owner, routes[session].phase == .open {
             actions.append(.event(.sessionReassigned(from: owner, session: session)))
@@ -88,12 +97,14 @@ extension SessionRouter {
         if routes[session].phase != .free { actions.append(.purge(session)) }
         noteStrayEnd(of: session)
         release(session)
+        grants[session] = grant
+        guard isClaimed else { return former }
         halves.removeEncrypted(of: session)
         for said in halves.takeSaid(of: session) { expectAnswer(to: said) }
         for half in halves.unfinished(of: session) {
             say(endOf: half, of: former, cause: .dropped)
         }
-        grants[session] = grant
+        return former
     }
 
     /// A frame is about to be written to the link.

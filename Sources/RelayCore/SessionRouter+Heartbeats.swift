@@ -22,16 +22,29 @@ extension SessionRouter {
             version: frame.version, type: .control, service: .control,
             info: ControlFrameType.heartbeatACK.rawValue, sessionID: session,
             messageID: frame.messageID ?? 0)
-        guard let owner = routes[session].owner else {
-            // The session is being ended and must live until then.
-            actions.append(.toLink(answer, from: .relay))
+        if let farewell = farewells[session], mayNotAnswer(session) {
+            // It must live until EndService has gone; the head unit hears that before any answer. If
+            // it was lost on the line, the head unit ends the session itself, unless it is answered.
+            if !farewell.isEndWritten { actions.append(.toLink(answer, from: .relay)) }
             return .drop(.farewell(session))
         }
+        guard let owner = routes[session].owner else { return .drop(.farewell(session)) }
         if configuration.heartbeats == .answer, routes[session].phase == .open {
             heartbeats[session] = Heartbeat(
                 answer: answer, deadline: now + configuration.heartbeatPatience)
         }
         return .toApp(owner)
+    }
+
+    /// The app has left, or said its own EndService: it can answer nothing in the session.
+    private func mayNotAnswer(_ session: UInt8) -> Bool {
+        routes[session].phase == .farewell || routes[session].phase == .ending
+    }
+
+    /// The app can answer no more in the session, which must live until it is ended.
+    mutating func answerHeartbeat(of session: UInt8) {
+        guard let heartbeat = heartbeats.removeValue(forKey: session) else { return }
+        actions.append(.toLink(heartbeat.answer, from: .relay))
     }
 
     var heartbeatDeadline: NIODeadline? {

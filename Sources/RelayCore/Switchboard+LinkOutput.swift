@@ -49,9 +49,7 @@ extension Switchboard {
             writeBetween(end, to: linkHandler)
         }
         put(frame, to: linkHandler)
-        if origin.isRelay || frame.controlType == .endService {
-            router.wrote(frame.sessionID, at: now)
-        }
+        if origin.isRelay || frame.type == .control { router.wrote(frame, at: now) }
         if !frame.service.isStream { count(frame.sessionID) }
     }
 
@@ -230,7 +228,8 @@ extension Switchboard {
             app.refusedFrames += 1
         }
         if !scheduler.hasReady { pacer.released() }
-        if !draining.isEmpty { tellIfDrained(session) }
+        // Whoever waited for them knows; the next one with the number has not asked yet.
+        draining.remove(session)
         guard let app = removed.lazy.compactMap(\.app).first else { return }
         app.lastProblem =
             "\(removed.count) frames dropped: session \(session) ended while they waited for the link"

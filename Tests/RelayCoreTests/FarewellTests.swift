@@ -264,7 +264,7 @@ struct FarewellTests: GoodbyeWords {
         bench.open("music", session: 1)
         _ = bench.accessory(says: .control(.endService, session: 1))
         let ack = Frame.control(.endServiceACK, session: 1)
-        #expect(bench.app("music", says: ack) == .toLink)
+        #expect(bench.app("music", says: ack) == .handled)
         #expect(bench.heard() == [ack, end(1, message: 1)])
         #expect(bench.app("music", says: end(1, message: 8)) == .drop(.sessionOver(1)))
     }
@@ -295,6 +295,60 @@ struct FarewellTests: GoodbyeWords {
         bench.pass(.seconds(5))
         #expect(bench.heard() == [])
         #expect(bench.app("maps", says: .rpc(session: 1)) == .toLink)
+    }
+
+    @Test("no StartService goes before the app's acknowledgement, which would end the next session")
+    func startsWaitForTheAcknowledgement() {
+        let bench = Bench()
+        bench.open("music", session: 1)
+        _ = bench.accessory(says: .control(.endService, session: 1))
+        bench.holdsRPCs = true
+        #expect(bench.app("music", says: acknowledgement(1)) == .handled)
+        #expect(bench.app("music", says: .rpc(session: 1)) == .drop(.sessionOver(1)))
+        bench.router.connect("maps")
+        _ = bench.app("maps", says: .startService())
+        #expect(bench.heard() == [])
+        bench.holdsRPCs = false
+        #expect(bench.heard() == [acknowledgement(1), .startService()])
+        #expect(bench.accessory(says: .startServiceACK(session: 1)) == .toApp("maps"))
+        #expect(bench.app("maps", says: .rpc(session: 1)) == .toLink)
+    }
+
+    @Test("an acknowledgement waits while its number may be granted: it would end the next session")
+    func acknowledgesWhileStarting() {
+        for granted in UInt8(1)...2 {
+            let bench = Bench()
+            bench.open("music", session: 1)
+            bench.router.connect("maps")
+            _ = bench.app("maps", says: .startService())
+            #expect(bench.heard() == [.startService()])
+            _ = bench.accessory(says: .control(.endService, session: 1))
+            _ = bench.app("music", says: acknowledgement(1))
+            #expect(bench.heard() == [])
+            #expect(bench.accessory(says: .startServiceACK(session: granted)) == .toApp("maps"))
+            #expect(bench.heard() == (granted == 1 ? [] : [acknowledgement(1)]))
+            #expect(bench.app("maps", says: .rpc(session: granted)) == .toLink)
+            bench.router.disconnect("music", at: bench.now)
+            #expect(bench.router.farewells.isEmpty)
+        }
+    }
+
+    @Test(
+        "an app that left while its EndService waits for the link keeps its number until it is said"
+    )
+    func leavesBehindItsWaitingEnd() {
+        let bench = Bench()
+        bench.open("music", session: 1)
+        bench.holdsRPCs = true
+        _ = bench.app("music", says: end(1, message: 9))
+        _ = bench.actions()
+        bench.router.disconnect("music", at: bench.now)
+        bench.pass(bench.router.configuration.endServiceTimeout)
+        #expect(!bench.router.hasSaidAllGoodbyes)
+        bench.holdsRPCs = false
+        #expect(bench.heard() == [end(1, message: 9)])
+        bench.pass(bench.router.configuration.endServiceTimeout)
+        #expect(bench.router.hasSaidAllGoodbyes)
     }
 
     @Test("a refusal that comes behind the head unit's EndService is no answer to another app")

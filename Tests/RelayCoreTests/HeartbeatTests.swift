@@ -9,7 +9,7 @@ import Testing
 @testable import RelayCore
 
 @Suite("relayd answers heartbeats in the place of an app that stands still")
-struct HeartbeatTests {
+struct HeartbeatTests: GoodbyeWords {
     private typealias Bench = RouterBench
 
     private func heartbeat(_ type: ControlFrameType, message: UInt32 = 0) -> Frame {
@@ -61,5 +61,93 @@ struct HeartbeatTests {
         bench.router.disconnect("music", at: bench.now)
         #expect(bench.accessory(says: heartbeat(.heartbeat)) == .drop(.farewell(1)))
         #expect(bench.heard() == [heartbeat(.heartbeatACK)])
+    }
+
+    @Test("EndService is lost: the head unit's heartbeats do not keep the session, nor do answers")
+    func endIsLost() {
+        let bench = Bench()
+        bench.open("music", session: 1)
+        bench.router.disconnect("music", at: bench.now)
+        #expect(bench.heard() == [end(1)])
+        bench.pass(.seconds(7))
+        #expect(bench.accessory(says: heartbeat(.heartbeat)) == .drop(.farewell(1)))
+        // Answered, the head unit would never end the session that it has not heard to be over.
+        #expect(bench.heard() == [])
+        bench.pass(.seconds(3))
+        #expect(bench.router.farewellSessions == 0)
+        bench.pass(.seconds(4))
+        #expect(bench.accessory(says: heartbeat(.heartbeat)) == .drop(.noSuchSession(1)))
+        #expect(bench.heard() == [])
+    }
+
+    @Test("an answered heartbeat does not start the time of an Unregister that still waits")
+    func overtakenUnregister() {
+        let bench = Bench()
+        bench.open("music", session: 1)
+        bench.holdsRPCs = true
+        bench.router.endSessions(of: "music", at: bench.now)
+        #expect(bench.accessory(says: heartbeat(.heartbeat)) == .drop(.farewell(1)))
+        #expect(bench.heard() == [heartbeat(.heartbeatACK)])
+        bench.pass(bench.router.configuration.unregisterTimeout)
+        _ = bench.actions()
+        bench.holdsRPCs = false
+        #expect(bench.heard() == [unregister(1, message: 1)])
+        // Behind its answer, and not in one go with it.
+        #expect(bench.accessory(says: unregistered(1)) == .drop(.farewell(1)))
+        #expect(bench.heard() == [end(1, message: 2)])
+    }
+
+    @Test("an app that says EndService has answered no more: relayd does, and not when all is over")
+    func endsMeanwhile() {
+        let bench = Bench()
+        bench.open("music", session: 1)
+        #expect(bench.accessory(says: heartbeat(.heartbeat)) == .toApp("music"))
+        bench.pass(.milliseconds(100))
+        #expect(bench.app("music", says: end(1, message: 9)) == .handled)
+        #expect(bench.heard() == [heartbeat(.heartbeatACK), end(1, message: 9)])
+        #expect(bench.accessory(says: .control(.endServiceACK, session: 1)) == .toApp("music"))
+        #expect(bench.router.nextDeadline == nil)
+        bench.pass(bench.router.configuration.heartbeatPatience)
+        #expect(bench.heard() == [])
+        #expect(!bench.events.contains(.heartbeatAnswered("music", session: 1)))
+    }
+
+    @Test("a heartbeat before the head unit's own EndService is not answered in the ended session")
+    func endedMeanwhile() {
+        let bench = Bench()
+        bench.open("music", session: 1)
+        #expect(bench.accessory(says: heartbeat(.heartbeat)) == .toApp("music"))
+        #expect(bench.accessory(says: .control(.endService, session: 1)) == .toApp("music"))
+        _ = bench.app("music", says: acknowledgement(1))
+        #expect(bench.heard() == [acknowledgement(1)])
+        bench.pass(bench.router.configuration.heartbeatPatience)
+        #expect(bench.heard() == [])
+        #expect(!bench.events.contains(.heartbeatAnswered("music", session: 1)))
+    }
+
+    @Test("an app leaves with a heartbeat unanswered: its session lives until it is ended")
+    func leavesMeanwhile() {
+        let bench = Bench()
+        bench.open("music", session: 1)
+        #expect(bench.accessory(says: heartbeat(.heartbeat)) == .toApp("music"))
+        bench.waiting = [1]
+        bench.router.disconnect("music", at: bench.now)
+        #expect(bench.heard() == [heartbeat(.heartbeatACK)])
+        bench.drained(1)
+        #expect(bench.heard() == [end(1)])
+    }
+
+    @Test("an app that has said EndService cannot answer: relayd does until EndService has gone")
+    func heartbeatBehindEnd() {
+        let bench = Bench()
+        bench.open("music", session: 1)
+        bench.waiting = [1]
+        #expect(bench.app("music", says: end(1, message: 9)) == .handled)
+        #expect(bench.accessory(says: heartbeat(.heartbeat)) == .drop(.farewell(1)))
+        #expect(bench.heard() == [heartbeat(.heartbeatACK)])
+        bench.drained(1)
+        #expect(bench.heard() == [end(1, message: 9)])
+        #expect(bench.accessory(says: heartbeat(.heartbeat)) == .drop(.farewell(1)))
+        #expect(bench.heard() == [])
     }
 }

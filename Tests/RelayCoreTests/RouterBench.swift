@@ -14,6 +14,15 @@ final class RouterBench {
     var now = NIODeadline.uptimeNanoseconds(0)
     /// The link is busy: frames of these sessions wait, so nothing is drained.
     var waiting: Set<UInt8> = []
+    /// The link is busy: what relayd says of the RPC service waits, other control frames pass it.
+    var holdsRPCs = false {
+        didSet {
+            guard !holdsRPCs else { return }
+            for (frame, origin) in held { write(frame, from: origin) }
+            held = []
+        }
+    }
+    private var held: [(frame: Frame, origin: Origin<String>)] = []
     /// All that was told besides.
     var events: [RouterEvent<String>] = []
     /// What was written since the last look, and by whom.
@@ -46,9 +55,7 @@ final class RouterBench {
         while let before = router.endOfExpiring(before: frame, at: now) { written.append(before) }
         if let before = router.willWrite(frame, from: origin, at: now) { written.append(before) }
         written.append(frame)
-        if origin.isRelay || frame.controlType == .endService {
-            router.wrote(frame.sessionID, at: now)
-        }
+        if origin.isRelay || frame.type == .control { router.wrote(frame, at: now) }
     }
 
     /// What was done besides passing frames on, carried out as the switchboard does; without the
@@ -63,7 +70,9 @@ final class RouterBench {
                     if !waiting.contains(session) { router.drained(session, at: now) }
                 case .purge(let session):
                     purged.append(session)
-                    if waiting.remove(session) != nil { router.drained(session, at: now) }
+                    waiting.remove(session)
+                case .toLink(let frame, let origin) where holdsRPCs && frame.service == .rpc:
+                    held.append((frame, origin))
                 case .toLink(let frame, let origin):
                     write(frame, from: origin)
                     done.append(action)
@@ -126,6 +135,12 @@ extension GoodbyeWords {
     func end(_ session: UInt8, message: UInt32 = 1) -> Frame {
         .endService(
             version: 5, sessionID: session, hashID: UInt32(session) << 16 | 5, messageID: message)
+    }
+
+    /// The app answers the head unit's EndService, with the hash.
+    func acknowledgement(_ session: UInt8) -> Frame {
+        let document: BSONDocument = [ControlKey.hashID: .int32(Int32(session) << 16 | 5)]
+        return .control(.endServiceACK, session: session, payload: document.bytes)
     }
 
     /// relayd unregisters the app.

@@ -30,6 +30,50 @@ struct SessionLifeTests: GoodbyeWords {
         let heard = try bench.heard()
         #expect(heard.map(\.type) == [.consecutive])
         #expect(heard.first?.info == 0 && heard.first?.messageID == 77)
+        // The one that was dropped gets no answer.
+        let refusal = Frame.rpc(session: 1, .response, .putFile, correlation: 7)
+        #expect(try maps.hears() == .startServiceACK(session: 1))
+        try bench.link.says(refusal)
+        #expect(try maps.hears() == nil)
+        try bench.link.says(refusal)
+        #expect(try maps.hears() == refusal, "one was due")
+    }
+
+    @Test("a number is granted to nobody while last words wait in it: its half message ends once")
+    func grantedToNobody() throws {
+        let bench = try EmbeddedHub { $0.framesPerSecond = 0 }
+        let music = try bench.app(session: 1)
+        for frame in Frame.putFile(session: 1, frames: 3).prefix(2) { try music.says(frame) }
+        #expect(try bench.heard().count == 2)
+        bench.setBusy(true)
+        try music.says(.rpc(session: 1, message: 90))
+        music.close(promise: nil)
+        bench.loop.run()
+        try bench.link.says(.startServiceACK(session: 1))
+        bench.setBusy(false)
+        let heard = try bench.heard()
+        #expect(heard.map(\.type) == [.consecutive])
+        #expect(heard.first?.info == 0 && heard.first?.messageID == 77)
+        // Never in one go with EndService: the answer would come in the number's next session.
+        try bench.link.says(.rpc(session: 1, .response, .putFile, correlation: 7))
+        #expect(try bench.heard() == [end(1)])
+        try bench.link.says(.control(.endServiceACK, session: 1))
+        #expect(bench.switchboard.farewellSessions == 0)
+    }
+
+    @Test("an app's acknowledgement that waits for the link goes before the next StartService")
+    func acknowledgementFirst() throws {
+        let bench = try EmbeddedHub { $0.framesPerSecond = 0 }
+        let music = try bench.app(session: 1)
+        let maps = try bench.app()
+        try music.says(.data(session: 1, service: .rpc, bytes: 8000))
+        #expect(try bench.heard().count == 1)
+        bench.setBusy(true)
+        try bench.link.says(.control(.endService, session: 1))
+        try music.says(acknowledgement(1))
+        try maps.says(.startService())
+        bench.setBusy(false)
+        #expect(try bench.heard() == [acknowledgement(1), .startService()])
     }
 
     @Test("the head unit ends a session while its frames wait: none of them is in the next one's")

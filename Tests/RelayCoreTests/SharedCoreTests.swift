@@ -237,6 +237,24 @@ extension SharedCoreTests {
         #expect(bench.core.running.isEmpty)
     }
 
+    @Test("EndService is lost on the line: the head unit's own watch ends what relayd gave up")
+    func lostEnd() throws {
+        let bench = try Bench(seed: 6)
+        let app = try bench.connect()
+        #expect(try bench.register(app, "app") == "SUCCESS")
+        try app.say(.control(.heartbeat, service: .control, session: app.session, messageID: 7))
+        try bench.pass(.milliseconds(100))
+        bench.core.habits.lostEndChance = 1
+        try app.channel.close().wait()
+        try bench.pass(.milliseconds(10_500))
+        #expect(bench.switchboard.farewellSessions == 0)
+        #expect(bench.core.running.count == 1)
+        try bench.pass(.seconds(4))
+        #expect(bench.core.running.isEmpty)
+        bench.core.habits.lostEndChance = 0
+        #expect(try bench.register(bench.connect(), "app") == "SUCCESS")
+    }
+
     @Test("a head unit that refuses protection leaves no ghost")
     func refusedProtection() throws {
         let bench = try Bench(seed: 5)
