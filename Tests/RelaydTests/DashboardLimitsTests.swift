@@ -179,31 +179,83 @@ struct DashboardLimitsTests {
         #expect(rest?.contains("\"instance\"") == true)
     }
 
-    @Test("a client whose connection was closed finds its only place free")
-    func onePlace() async throws {
+    /// Serves a dashboard that gives each address one connection.
+    private func withOnePlace(
+        crowd: ControlCrowd = ControlCrowd(), logger: Logger = ControlTestServer.quiet,
+        _ body: (Browser) async throws -> Void
+    ) async throws {
         let dashboard = DashboardBench.dashboard()
-        var configuration = Config.Dashboard()
-        configuration.connectionsPerPeer = 1
+        var limits = ControlShares.Limits(Config.Dashboard())
+        limits.connectionsOfPeer = 1
         let test = try ControlTestServer()
         defer { test.cleanUp() }
         let server = try test.make(
-            dashboard: dashboard, limits: (.init(Config.Control()), .init(configuration)))
+            dashboard: dashboard, crowd: crowd, limits: (.init(Config.Control()), limits),
+            logger: logger)
         let group = ServiceGroup(services: [server], logger: ControlTestServer.quiet)
         async let running: Void = group.run()
-        let port = try DashboardBench.port(of: dashboard)
-        let answers = try await blocking {
-            try (0..<200).map { _ in
-                let descriptor = try ControlTestServer.connect(toPort: port)
-                defer { close(descriptor) }
-                test.send(
-                    "GET /v1/health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
-                    to: descriptor)
-                return test.readToEnd(descriptor)?.prefix(12)
-            }
-        }
-        #expect(answers.count { $0 != "HTTP/1.1 200" } == 0)
+        try await body(Browser(test: test, port: try DashboardBench.port(of: dashboard)))
         await group.triggerGracefulShutdown()
         try await running
+    }
+
+    @Test("a client whose connection was closed finds its only place free, and has only one")
+    func onePlace() async throws {
+        let crowd = ControlCrowd()
+        try await withOnePlace(crowd: crowd) { browser in
+            let test = browser.test
+            // It never hangs up.
+            let (clients, answers) = try await blocking {
+                var clients: [Int32] = []
+                var answers: [Substring?] = []
+                for _ in 0..<200 {
+                    let client = try browser.connect()
+                    clients.append(client)
+                    test.send(
+                        "GET /v1/health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+                        to: client)
+                    answers.append(test.readToEnd(client)?.prefix(12))
+                }
+                return (clients, answers)
+            }
+            defer { for client in clients { close(client) } }
+            #expect(answers.count { $0 != "HTTP/1.1 200" } == 0)
+            #expect(crowd.hits.map(\.name) == [])
+            // Nobody is there any more: the system answers with a reset, whatever relayd does.
+            for client in clients { test.send("x", to: client) }
+            let reset = Int16(POLLERR | POLLHUP)
+            let closed = try await blocking {
+                clients.count { client in
+                    var state = pollfd(fd: client, events: 0, revents: 0)
+                    return poll(&state, 1, 5_000) == 1 && state.revents & reset != 0
+                }
+            }
+            #expect(closed == clients.count)
+        }
+    }
+
+    @Test("who has more connections than its share is logged, a few times")
+    func sharesAreLogged() async throws {
+        let log = LoggedLines()
+        try await withOnePlace(logger: Logger(label: "test") { _ in log }) { browser in
+            let first = try await browser.connected()
+            defer { close(first) }
+            browser.test.send("GET /v1/health HTTP/1.1\r\nHost: localhost\r\n\r\n", to: first)
+            _ = try await browser.test.read(first, until: "\r\n\r\n")
+            let began = NIODeadline.now()
+            // Its place is free after a while in which it asks nothing.
+            for _ in 0..<40 {
+                guard try await browser.ask(Routes.health).status == "429" else { break }
+            }
+            let windows = Int((NIODeadline.now() - began).nanoseconds / 10_000_000_000) + 1
+            let told = log.records.filter { $0.level == .warning }.map(\.message)
+            #expect(told.count >= 1 && told.count <= 5 * windows, "\(told)")
+            #expect(
+                told.first == """
+                    control: a connection from 127.0.0.1 refused: it has its share \
+                    (dashboard.connections_per_peer: 1)
+                    """)
+        }
     }
 
     @Test("a port that is taken is told, and the control socket works without")

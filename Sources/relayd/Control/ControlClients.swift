@@ -15,6 +15,13 @@ struct ControlClients: Sendable {
     let door: ControlDoor
     let responder: ControlResponder
     let logger: Logger
+    private let refusals = RefusalLog()
+
+    init(door: ControlDoor, responder: ControlResponder, logger: Logger) {
+        self.door = door
+        self.responder = responder
+        self.logger = logger
+    }
 
     /// Makes the pipeline of a connection, or says no to a peer that has its share. On the channel's
     /// loop.
@@ -23,33 +30,35 @@ struct ControlClients: Sendable {
     func accept(
         _ channel: any Channel, from peer: ControlShares.Peer?
     ) -> EventLoopFuture<AcceptedClient> {
-        guard let peer else { return turnAway(channel, door.shares.limits.ofPeer) }
+        // Nobody is left to hear why.
+        guard let peer else { return turnAway(channel, door.shares.limits.ofPeer, nil) }
         let place: ControlShares.Place
         do throws(ControlShares.Full) {
             place = try door.shares.connect(peer)
         } catch {
-            return turnAway(channel, error.limit)
+            refusals.warn("a connection from \(peer) refused: \(error.limit.reason)", logger)
+            return turnAway(channel, error.limit, door.shares.turnAway())
         }
         // Sets the pipeline up; answers are given by one that knows who asks.
         let http = Self.http { _, _ in Response(status: .internalServerError) }
         return http.setup(channel: channel, logger: logger).flatMapThrowing { client in
+            let pipeline = channel.pipeline.syncOperations
             // Before anything is made of what came: what is no path never becomes one, and two
             // hosts never one of them.
-            let decoder = try channel.pipeline.syncOperations.handler(
-                type: ByteToMessageHandler<HTTPRequestDecoder>.self)
-            try channel.pipeline.syncOperations.addHandler(
-                StrictHeadHandler(), position: .after(decoder))
-            try channel.pipeline.syncOperations.addHandler(PlaceHandler(place), position: .first)
+            let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
+            try pipeline.addHandlers(
+                [StrictHeadHandler(), LastAnswerHandler()], position: .after(decoder))
+            let encoder = try pipeline.handler(type: HTTPResponseEncoder.self)
+            try pipeline.addHandler(PlaceHandler(place), position: .before(encoder))
             return AcceptedClient(client, peer)
         }
     }
 
+    /// - Parameter place: To hear why; without one the connection is closed at once.
     private func turnAway(
-        _ channel: any Channel, _ limit: ControlCrowd.Limit
+        _ channel: any Channel, _ limit: ControlCrowd.Limit, _ place: ControlShares.Place?
     ) -> EventLoopFuture<AcceptedClient> {
-        logger.debug("a client is turned away: \(limit.name) is \(limit.value)")
-        let place = door.shares.turnAway()
-        return channel.eventLoop.makeCompletedFuture {
+        channel.eventLoop.makeCompletedFuture {
             try channel.pipeline.syncOperations.addHandler(TurnAwayHandler(limit, place))
             return AcceptedClient()
         }
@@ -78,26 +87,21 @@ struct ControlClients: Sendable {
         }
     }
 
-    /// Closes the connection of a client that does not take its last answer. On the channel's loop.
+    /// Closes the connection of a client that does not do its part: does not take its last answer, or
+    /// does not send the rest of its request. On the channel's loop.
     private static func end(
-        _ channel: any Channel, _ patience: EndPatience = EndPatience(), unsent before: Int? = nil
+        _ channel: any Channel, _ patience: EndPatience = EndPatience(),
+        since before: ClientProgress? = nil
     ) {
-        let before = before ?? unsentBytes(of: channel)
+        guard let before = before ?? ClientProgress(of: channel) else { return }
         channel.eventLoop.scheduleTask(in: TimeAmount(EndPatience.interval)) {
-            guard channel.isActive else { return }
-            let unsent = unsentBytes(of: channel)
+            guard channel.isActive, let progress = ClientProgress(of: channel) else { return }
             var patience = patience
-            // Without unsent bytes it is the answer that is late, not the client.
-            guard patience.goesOn(isTaking: unsent == 0 || unsent != before) else {
+            guard patience.goesOn(isTaking: progress.goesOn(since: before)) else {
                 return channel.close(promise: nil)
             }
-            end(channel, patience, unsent: unsent)
+            end(channel, patience, since: progress)
         }
-    }
-
-    /// What the client has not taken: bytes that the kernel has no room for.
-    private static func unsentBytes(of channel: any Channel) -> Int {
-        (try? channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
     }
 
     // MARK: Answering
@@ -116,10 +120,10 @@ struct ControlClients: Sendable {
                 deadline?.isMet()
                 DashboardPage.harden(&response.headers)
                 response.headers[.server] = "relayd/\(Version.current)"
-                // What is left of a body is not waited for.
+                // What is left of a body is not read as another request.
                 if hasBody { response.headers[.connection] = "close" }
                 try await writer.write(response: response.head, body: response.body)
-                if hasBody { channel.close(promise: nil) }
+                if hasBody { channel.close(mode: .output, promise: nil) }
             },
             configuration: .init(
                 additionalChannelHandlers: [StalledClientHandler(ControlLimits.stall)],

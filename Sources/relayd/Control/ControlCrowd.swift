@@ -48,6 +48,14 @@ package final class ControlCrowd: Sendable {
             }
         }
 
+        /// The same in a few words, for the log.
+        package var reason: String {
+            switch kind {
+            case .connections: "all connections are taken (\(name): \(value))"
+            case .connectionsPerPeer, .streamsPerPeer: "it has its share (\(name): \(value))"
+            }
+        }
+
         package static let names = ["control", "dashboard"].flatMap { section in
             Kind.allCases.map { Limit(section, $0, 0).name }
         }

@@ -10,6 +10,9 @@ enum ControlLimits {
     static let idle = TimeAmount.seconds(10)
     /// Time a client may leave an answer unread once buffers are full.
     static let stall = TimeAmount.seconds(10)
+    /// Time without a byte after which the rest of a request is not waited for any longer, once it has
+    /// been answered. Bytes that are on their way are there within milliseconds.
+    static let silence = TimeAmount.seconds(1)
     /// Bytes of a request's body: a list of some hundred apps and functions.
     static let bodyBytes = 16_384
     /// Bytes of one header field or of the request line. curl's own need some 100.

@@ -8,7 +8,6 @@ import NIOCore
 import NIOHTTP1
 import RelayCore
 import SDLProtocol
-import Synchronization
 
 /// Finds the route of a request, asks whether this client may, and has it answered.
 ///
@@ -120,22 +119,9 @@ struct ControlResponder: Sendable {
     private func log(
         _ error: APIError, _ request: Request, _ channel: any Channel, _ logger: Logger
     ) {
-        guard let withheld = refusals.allow() else { return }
-        let others = withheld > 0 ? " (\(withheld) more refusals were not logged)" : ""
-        logger.warning(
+        refusals.warn(
             """
-            control: \(Self.what(request))\(ControlDoor.address(of: channel)) refused: \
-            \(error.error.message)\(others)
-            """)
-    }
-}
-
-/// Keeps clients that are refused again and again from filling the log.
-private final class RefusalLog: Sendable {
-    private let limiter = Mutex(LineLimiter())
-
-    /// nil to say nothing, else how many refusals were not logged since the last one.
-    func allow() -> Int? {
-        limiter.withLock { $0.allow(at: .now()) }
+            \(Self.what(request))\(ControlDoor.address(of: channel)) refused: \(error.error.message)
+            """, logger)
     }
 }

@@ -7,11 +7,18 @@ import Synchronization
 /// The places of one door.
 package final class ControlShares: Sendable {
     /// Who comes, as far as shares go.
-    package enum Peer: Hashable, Sendable {
+    package enum Peer: Hashable, Sendable, CustomStringConvertible {
         /// A user of this machine; nil when the kernel cannot name it.
         case user(UInt32?)
         /// Whoever comes from this address. Of this machine's own address those are all its users.
         case address(String)
+
+        package var description: String {
+            switch self {
+            case .user(let uid): uid.map { "uid \($0)" } ?? "an unknown user"
+            case .address(let address): address
+            }
+        }
     }
 
     /// What one door has.

@@ -1,28 +1,74 @@
-// Keeps a client's place as long as its connection lasts. `ControlClients` puts one first into the pipeline.
+// Keeps a client's place as long as its connection lasts, half closed or not. `ControlClients` puts one
+// at the front of the pipeline, next to the socket.
 
 import NIOCore
 
-/// Gives a place back before the client can know that its connection is closed, so that the next
-/// connection of the same client finds it free.
+/// Ends a connection in one step, so that it never has one open half without a place.
+///
+/// To close the sending half means here that nothing more is going to be sent: once everything has been
+/// written, the whole connection is closed. A client therefore reads the end of its answer when its place
+/// is free, and finds it free when it connects again. One that does not hang up has nothing open here.
 final class PlaceHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
-    typealias OutboundIn = ByteBuffer
-    typealias OutboundOut = ByteBuffer
+    typealias OutboundIn = IOData
+    typealias OutboundOut = IOData
 
     private var place: ControlShares.Place?
+    private var isEnding = false
+    /// When a client that leaves the end of its answer unread is closed all the same.
+    private var deadline: Scheduled<Void>?
+    /// Bytes that came.
+    private(set) var received = 0
+    /// Bytes that were given to the channel; it may still hold some of them.
+    private(set) var written = 0
 
     init(_ place: ControlShares.Place) {
         self.place = place
     }
 
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        received += unwrapInboundIn(data).readableBytes
+        context.fireChannelRead(data)
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        written += unwrapOutboundIn(data).readableBytes
+        context.write(data, promise: promise)
+    }
+
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
-        // A server that has no more to say closes its half first, and the other at once afterwards.
-        if case .input = mode {} else { place = nil }
-        context.close(mode: mode, promise: promise)
+        switch mode {
+        case .input:
+            context.close(mode: .input, promise: promise)
+        case .all:
+            // Before the client can know of it.
+            place = nil
+            context.close(mode: .all, promise: promise)
+        case .output:
+            context.channel.closeFuture.cascade(to: promise)
+            end(context)
+        }
     }
 
     func channelInactive(context: ChannelHandlerContext) {
         place = nil
+        deadline?.cancel()
         context.fireChannelInactive()
+    }
+
+    /// Closes the connection behind what is still to be written. (NIO's own half closing does not wait
+    /// for that when the client has closed its sending half.)
+    private func end(_ context: ChannelHandlerContext) {
+        guard !isEnding else { return }
+        isEnding = true
+        let everything = context.eventLoop.makePromise(of: Void.self)
+        everything.futureResult.assumeIsolated().whenComplete { _ in
+            self.close(context: context, mode: .all, promise: nil)
+        }
+        context.writeAndFlush(wrapOutboundOut(.byteBuffer(ByteBuffer())), promise: everything)
+        guard context.channel.isActive else { return }
+        deadline = context.eventLoop.assumeIsolated().scheduleTask(in: ControlLimits.stall) {
+            self.close(context: context, mode: .all, promise: nil)
+        }
     }
 }
