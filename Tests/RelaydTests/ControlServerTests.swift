@@ -251,6 +251,32 @@ import relayd
         }
     }
 
+    @Test("while the door is full, a crowd stands in line instead of being refused")
+    func line() async throws {
+        let (hits, hit) = AsyncStream.makeStream(of: Int.self)
+        let crowd = ControlCrowd { _, count in hit.yield(count) }
+        try await ControlTestServer.with(crowd: crowd) { test in
+            let beyond = ControlShares.maximumTurnedAway
+            let places = Config().control.connections + beyond
+            let inside = try await blocking { try (0..<places).map { _ in try test.connect() } }
+            for await count in hits where count >= beyond { break }
+            // More than the 128 that NIO asks the kernel for.
+            let address = try SocketAddress(unixDomainSocketPath: test.path)
+            var problems: Set<Int32> = []
+            var line: [Int32] = []
+            for _ in 0..<300 {
+                let kind = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue)
+                let client = socket(AF_UNIX, kind, 0)
+                line.append(client)
+                if address.withSockAddr({ Glibc.connect(client, $0, socklen_t($1)) }) != 0 {
+                    problems.insert(errno)
+                }
+            }
+            #expect(problems == [])
+            for client in inside + line { close(client) }
+        }
+    }
+
     @Test("clients that come while the server is cancelled are let go, each of them")
     func crowd() async throws {
         for _ in 0..<20 {

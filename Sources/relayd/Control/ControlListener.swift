@@ -21,7 +21,7 @@ package final class ControlListener: Sendable {
         /// only look.
         package var isReadOnlyForOthers: Bool
 
-        /// 0660: the user relayd runs as, and one group that may look.
+        /// 0660: the user relayd runs as and one group. Both may look and change things.
         package static let defaultMode: UInt16 = 0o660
 
         package init(
@@ -50,8 +50,13 @@ package final class ControlListener: Sendable {
     private let identity: FileIdentity?
 
     /// Connections the kernel keeps while we are busy: all that Linux grants (`somaxconn`). The next
-    /// one is refused, whoever it is.
+    /// one is refused, whoever it is. The dashboard's port has the same.
     private static let backlog: Int32 = 4096
+
+    /// Makes a bound socket listen. One that listens already gets this backlog.
+    ///
+    /// - Returns: False with the reason in `errno`.
+    static func listen(on descriptor: Int32) -> Bool { Glibc.listen(descriptor, backlog) == 0 }
 
     /// Moments at which somebody else may change what the path names.
     package enum Moment: Sendable, CaseIterable {
@@ -82,7 +87,7 @@ package final class ControlListener: Sendable {
             guard entry.change(mode: mode_t(configuration.mode)) else {
                 throw ControlListenerError.cannotBind(path: socket.path, errno: errno)
             }
-            guard listen(descriptor, Self.backlog) == 0 else {
+            guard Self.listen(on: descriptor) else {
                 throw ControlListenerError.cannotBind(path: socket.path, errno: errno)
             }
             identity = entry.identity

@@ -152,6 +152,10 @@ package struct ControlServer: Service {
         return try await ServerBootstrap(group: eventLoopGroup)
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
+                    // NIO has made it listen with a backlog of its own, 128.
+                    _ = try channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(
+                        of: NIOBSDSocket.Handle.self
+                    ) { ControlListener.listen(on: $0) }
                     try channel.pipeline.syncOperations.addHandler(
                         AcceptGuard {
                             logger.debug("a client has to wait: \($0)")

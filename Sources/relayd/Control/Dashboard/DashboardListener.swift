@@ -10,9 +10,6 @@ package final class DashboardListener: Sendable {
     package let address: ListenAddress
     private let descriptor: Mutex<Int32?>
 
-    /// Connections the kernel keeps while we are busy: as on the Unix socket.
-    private static let backlog: Int32 = 64
-
     /// - Parameter place: The address behind the host; nil when nobody knows it.
     /// - Throws: `DashboardListenerError`, written for people.
     package init(
@@ -51,7 +48,7 @@ package final class DashboardListener: Sendable {
         setsockopt(
             descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
         let isBound = address.withSockAddr { bind(descriptor, $0, socklen_t($1)) == 0 }
-        guard isBound, listen(descriptor, backlog) == 0 else {
+        guard isBound, ControlListener.listen(on: descriptor) else {
             let code = errno
             Glibc.close(descriptor)
             throw IOError(errnoCode: code, reason: "bind")
