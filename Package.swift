@@ -179,7 +179,7 @@ let package = Package(
             dependencies: [
                 "relayctl", "relayd", "AccessoryLinks", "ControlAPI", "RelayCore", "RelayTesting",
                 "SDLProtocol",
-                nioCore, nioPosix, logging, lifecycle, arguments,
+                nioCore, nioPosix, nioHTTP1, nioEmbedded, logging, lifecycle, arguments,
             ],
             swiftSettings: settings),
         // The built programs, driven from outside.

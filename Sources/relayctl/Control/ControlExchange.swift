@@ -1,13 +1,19 @@
 import ControlAPI
-import NIOCore
-import NIOHTTP1
+package import NIOCore
+package import NIOHTTP1
 
 /// What relayd is asked.
 package struct ControlQuestion: Sendable, Equatable {
-    package var method = "GET"
+    package var method: String
     package let path: String
     /// JSON, or nothing.
-    package var body: [UInt8] = []
+    package var body: [UInt8]
+
+    package init(method: String = "GET", path: String, body: [UInt8] = []) {
+        self.method = method
+        self.path = path
+        self.body = body
+    }
 }
 
 /// What relayd answered.
@@ -23,10 +29,11 @@ package struct ControlAnswer: Sendable, Equatable {
 /// Lives at the end of NIO's HTTP/1.1 client pipeline. Whatever happens, the promise is kept
 /// exactly once: by a whole answer, an error, the end of the connection, or the deadline. An answer is
 /// handed over when relayd has closed the connection, as it was asked to: a caller's next connection then
-/// finds the place of this one free. Who does not close is not waited for.
-final class ControlExchange: ChannelInboundHandler {
-    typealias InboundIn = HTTPClientResponsePart
-    typealias OutboundOut = HTTPClientRequestPart
+/// finds the place of this one free. For that it has `closing`; then the answer is handed over all the
+/// same.
+package final class ControlExchange: ChannelInboundHandler {
+    package typealias InboundIn = HTTPClientResponsePart
+    package typealias OutboundOut = HTTPClientRequestPart
 
     enum Failure: Error, Equatable {
         case timedOut
@@ -51,7 +58,7 @@ final class ControlExchange: ChannelInboundHandler {
     /// The whole answer; only the end of the connection is missing.
     private var answer: ControlAnswer?
 
-    init(
+    package init(
         _ request: ControlQuestion, timeout: TimeAmount, promise: EventLoopPromise<ControlAnswer>
     ) {
         self.request = request
@@ -59,7 +66,7 @@ final class ControlExchange: ChannelInboundHandler {
         self.promise = promise
     }
 
-    func channelActive(context: ChannelHandlerContext) {
+    package func channelActive(context: ChannelHandlerContext) {
         deadline = context.eventLoop.assumeIsolated().scheduleTask(in: timeout) {
             self.finish(.failure(Failure.timedOut), context)
         }
@@ -80,7 +87,7 @@ final class ControlExchange: ChannelInboundHandler {
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
     }
 
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
         case .head(let head):
             self.head = head
@@ -101,7 +108,7 @@ final class ControlExchange: ChannelInboundHandler {
         }
     }
 
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    package func errorCaught(context: ChannelHandlerContext, error: any Error) {
         switch error {
         // The stream ended before an answer did.
         case HTTPParserError.invalidEOFState: finish(.failure(Failure.closedEarly), context)
@@ -112,7 +119,7 @@ final class ControlExchange: ChannelInboundHandler {
         }
     }
 
-    func channelInactive(context: ChannelHandlerContext) {
+    package func channelInactive(context: ChannelHandlerContext) {
         finish(.failure(Failure.closedEarly), context)
     }
 
