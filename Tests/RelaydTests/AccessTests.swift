@@ -86,15 +86,21 @@ private enum Role: CaseIterable {
     case onlooker
     case toolWithToken, toolWithWrongToken
     case browser, browserWithToken
+    /// One that asks its own host by plain HTTP, where browsers say little.
+    case plainBrowser
     /// A page of another web site.
     case otherSite, otherSiteWithToken, rebound
+    /// A page of a host that is called relayd in its network, at a port with a forwarded socket.
+    case namesake
 
     var hasToken: Bool {
         self == .toolWithToken || self == .browserWithToken || self == .otherSiteWithToken
     }
     var isBrowser: Bool {
         switch self {
-        case .browser, .browserWithToken, .otherSite, .otherSiteWithToken, .rebound: true
+        case .browser, .browserWithToken, .plainBrowser, .otherSite, .otherSiteWithToken, .rebound,
+            .namesake:
+            true
         default: false
         }
     }
@@ -110,19 +116,34 @@ private enum Role: CaseIterable {
             fields += [("Sec-Fetch-Site", "same-origin"), ("Sec-Fetch-Mode", "cors")]
         case .otherSite, .otherSiteWithToken:
             fields += [("Sec-Fetch-Site", "cross-site"), ("Origin", "http://evil.example")]
+        case .plainBrowser, .namesake:
+            fields += [("User-Agent", "Mozilla/5.0 (X11)"), ("Accept-Language", "en")]
         case .rebound: fields += [("Sec-Fetch-Site", "same-origin")]
         default: break
         }
         return fields
     }
 
-    var host: String { self == .rebound ? "evil:2777" : "127.0.0.1" }
+    var host: String {
+        switch self {
+        case .rebound: "evil:2777"
+        case .namesake: "relayd:2777"
+        default: "127.0.0.1"
+        }
+    }
+    /// Whom no door lets in.
+    var isStranger: Bool {
+        switch self {
+        case .rebound, .otherSite, .otherSiteWithToken, .namesake: true
+        default: false
+        }
+    }
 
     func head(_ token: String) -> RequestGate.Head {
         let fields = Dictionary(fields(token).map { ($0.name, $0.value) }) { first, _ in first }
         return RequestGate.Head(
             authority: host, origin: fields["Origin"], fetchSite: fields["Sec-Fetch-Site"],
-            hasFetchMetadata: fields["Sec-Fetch-Mode"] != nil,
+            hasBrowserMark: fields.contains { BrowserMarks.contain($0.key.lowercased(), $0.value) },
             authorization: fields["Authorization"])
     }
 }
@@ -131,7 +152,7 @@ private enum Role: CaseIterable {
 private func verdict(_ door: Door, _ role: Role, _ method: String, _ routes: [Route]) -> Set<Int> {
     let method = method == "HEAD" ? "GET" : method
     let route = routes.first { $0.method == method }
-    guard role != .rebound, role != .otherSite, role != .otherSiteWithToken else {
+    guard !role.isStranger else {
         // The spelling is looked at first; then nobody gets any further.
         return routes.isEmpty ? [400, 403, 404] : [403]
     }
@@ -218,7 +239,10 @@ struct AccessTests {
 
     @Test("the same over the sockets: what must not be had is not, and the token goes nowhere else")
     func live() async throws {
-        for role in [Role.tool, .onlooker, .toolWithToken, .browser, .otherSite, .rebound] {
+        for role in [
+            Role.tool, .onlooker, .toolWithToken, .browser, .plainBrowser, .otherSite, .rebound,
+            .namesake,
+        ] {
             let (dashboard, port) = try dashboardOnAPort()
             let token = try #require(dashboard.report.token)
             // The peer is who the kernel would say; the rest of the way is the real one.

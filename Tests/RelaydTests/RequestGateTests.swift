@@ -92,7 +92,7 @@ struct RequestGateTests {
                 let heads = [
                     RequestGate.Head(authority: authority),
                     RequestGate.Head(authority: authority, fetchSite: "same-origin"),
-                    RequestGate.Head(authority: authority, hasFetchMetadata: true),
+                    RequestGate.Head(authority: authority, hasBrowserMark: true),
                     RequestGate.Head(
                         authority: authority, origin: authority.map { "http://\($0)" } ?? "null",
                         fetchSite: "same-origin"),
@@ -114,7 +114,7 @@ struct RequestGateTests {
     @Test("the Unix socket answers to the name tools write and to loopback, and to no other")
     func unixSocketHosts() throws {
         for authority in [
-            "relayd", "relayd:2777", "localhost", "127.0.0.1:2777", "[::1]:1", "", nil,
+            "relayd", "Relayd", "localhost", "127.0.0.1:2777", "[::1]:1", "", nil,
         ] {
             let head = RequestGate.Head(authority: authority)
             #expect(
@@ -127,12 +127,28 @@ struct RequestGateTests {
         }
     }
 
+    @Test("through a forwarded socket, the name relayd with a port is that of somebody's web site")
+    func nameWithPort() throws {
+        for authority in ["relayd:2777", "RELAYD:2777", "relayd:80", "relayd:", "relayd."] {
+            for token in [nil, "Bearer \(Self.token.text)"] {
+                // What a browser sends to such a name looks like a program's request otherwise.
+                let head = RequestGate.Head(authority: authority, authorization: token)
+                for route in Routes.all {
+                    #expect(
+                        try status(Self.socket, route.path, route.method, head) == 403,
+                        "\(authority) \(route.path)")
+                }
+            }
+        }
+    }
+
     @Test("through a forwarded socket a browser needs the token, by whatever name it comes")
     func forwardedSocket() throws {
-        for authority in ["relayd:2777", "localhost:2777"] {
+        // Without a port: the socket is forwarded to port 80.
+        for authority in ["relayd", "localhost:2777"] {
             let browsers = [
                 RequestGate.Head(authority: authority, fetchSite: "same-origin"),
-                RequestGate.Head(authority: authority, hasFetchMetadata: true),
+                RequestGate.Head(authority: authority, hasBrowserMark: true),
                 RequestGate.Head(authority: authority, origin: "http://\(authority)"),
             ]
             for var head in browsers {

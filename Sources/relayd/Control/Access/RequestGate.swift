@@ -16,7 +16,9 @@ package struct RequestGate: Sendable {
     /// Which names of this machine a request may use. Its loopback addresses and "localhost" always
     /// are.
     package enum Hosts: Sendable, Equatable {
-        /// The Unix socket: "relayd", as tools write it, or no name at all, as old ones do.
+        /// The Unix socket: "relayd" without a port, as tools write it, or no name at all, as old ones
+        /// do. A browser sends the port, unless it is 80; so a page of a host that calls itself "relayd"
+        /// in its network, and then points that name at a forwarded socket, has another name here.
         case socket
         /// TCP: the configured name.
         case named(String)
@@ -27,9 +29,9 @@ package struct RequestGate: Sendable {
     /// Who has to bring the token.
     package enum Need: Sendable, Equatable {
         case nobody
-        /// Whoever comes through a browser. The Unix socket knows the user of the program that
-        /// connects; when that is `ssh -L`, any page in a browser of the other machine may be behind
-        /// it, by a name that points there ("relayd" in its network is enough).
+        /// Whoever comes through a browser (`BrowserMarks`). The Unix socket knows the user of the
+        /// program that connects; when that is `ssh -L`, a page in a browser of the other machine may
+        /// be behind it.
         case browsers
         case everybody
     }
@@ -39,19 +41,19 @@ package struct RequestGate: Sendable {
         package var authority: String?
         package var origin: String?
         package var fetchSite: String?
-        /// Whether there is any field that only browsers send.
+        /// Whether a browser gave itself away.
         package var isFromBrowser: Bool
         package var authorization: String?
 
-        /// - Parameter hasFetchMetadata: Whether there is any `Sec-Fetch-…`.
+        /// - Parameter hasBrowserMark: Whether there is any field of `BrowserMarks`.
         package init(
             authority: String? = nil, origin: String? = nil, fetchSite: String? = nil,
-            hasFetchMetadata: Bool = false, authorization: String? = nil
+            hasBrowserMark: Bool = false, authorization: String? = nil
         ) {
             self.authority = authority
             self.origin = origin
             self.fetchSite = fetchSite
-            isFromBrowser = origin != nil || fetchSite != nil || hasFetchMetadata
+            isFromBrowser = origin != nil || fetchSite != nil || hasBrowserMark
             self.authorization = authorization
         }
     }
@@ -103,7 +105,7 @@ package struct RequestGate: Sendable {
             throw Self.forbidden(
                 """
                 the request is for \(Self.shown(head.authority)), which is not a name of this relayd; \
-                use 127.0.0.1, localhost or the configured address
+                use \(ownNames)
                 """)
         }
         // Whoever follows a link to the page comes from another site, and changes nothing by it.
@@ -166,8 +168,14 @@ package struct RequestGate: Sendable {
         }
     }
 
-    /// The port is not compared: `ssh -L` may give it another number, and no web site has one of
-    /// these names. A page on another port of this machine is told by its `Origin`.
+    private var ownNames: String {
+        hosts == .socket
+            ? "localhost, 127.0.0.1, or relayd without a port"
+            : "127.0.0.1, localhost or the configured address"
+    }
+
+    /// The port is not compared where no web site can have the name: `ssh -L` may give it another
+    /// number. A page on another port of this machine is told by its `Origin`.
     private func isOurs(_ authority: String?) -> Bool {
         // HTTP/1.0 knows no Host; no browser speaks it. `AccessControl` has refused HTTP/1.1 without.
         guard let authority, !authority.isEmpty else { return hosts == .socket }
@@ -175,7 +183,7 @@ package struct RequestGate: Sendable {
         if host.isEmpty { return false }
         if Dashboard.isLoopback(host) { return true }
         switch hosts {
-        case .socket: return host == "relayd"
+        case .socket: return authority.lowercased() == "relayd"
         case .named(let name): return host == name.lowercased()
         case .anyAddress: return (try? SocketAddress(ipAddress: host, port: 0)) != nil
         }

@@ -96,8 +96,8 @@ extension RequestGate.Head {
         self.init(
             authority: request.head.authority, origin: request.headers[.origin],
             fetchSite: request.headers[named: "Sec-Fetch-Site"],
-            hasFetchMetadata: request.headers.contains {
-                $0.name.canonicalName.hasPrefix("sec-fetch-")
+            hasBrowserMark: request.headers.contains {
+                BrowserMarks.contain($0.name.canonicalName, $0.value)
             },
             authorization: request.headers[.authorization])
     }
