@@ -171,7 +171,7 @@ let package = Package(
             name: "RelaydTests",
             dependencies: [
                 "relayd", "ControlAPI", "AccessoryLinks", "RelayCore", "RelayTesting",
-                "SDLProtocol", nioCore, nioPosix, logging, lifecycle, arguments,
+                "SDLProtocol", nioCore, nioPosix, nioEmbedded, logging, lifecycle, arguments,
             ],
             swiftSettings: daemonSettings),
         .testTarget(

@@ -1,7 +1,9 @@
 import Foundation
 import Glibc
 import NIOCore
+import NIOEmbedded
 import NIOPosix
+import RelayTesting
 import Synchronization
 import Testing
 import relayd
@@ -161,18 +163,148 @@ struct LoggingLineWriterTests {
         close(pipe.write)
     }
 
-    @Test("lines are waited for that are late because of this machine, not of their reader")
-    func lateLines() async throws {
-        let loop = MultiThreadedEventLoopGroup.singleton.next()
+    /// Begins to flush, with the looks in the hands of the test; says what was written when it ends.
+    private static func flush(
+        _ writer: LineWriter, on loop: NIOAsyncTestingEventLoop
+    ) -> Task<Int, Never> {
+        // The first look is scheduled when this returns.
+        Task.immediate {
+            await writer.flush(within: .seconds(1), on: loop)
+            return writer.counters.written
+        }
+    }
+
+    @Test(
+        "a reader that takes a little all the time is waited for, though it never has room",
+        .timeLimit(.minutes(5)))
+    func steadyReader() async throws {
+        let pipe = try Self.makePipe()
+        defer { close(pipe.read) }
+        let writer = LineWriter(.descriptor(pipe.write))
+        let line = String(repeating: "x", count: 1_000)
+        for _ in 0..<1_000 { writer.write(line) }
+        func waitUntilFull() async {
+            var question = pollfd(fd: pipe.write, events: Int16(POLLOUT), revents: 0)
+            while poll(&question, 1, 0) != 0 { await Task.yield() }
+        }
+        let loop = NIOAsyncTestingEventLoop()
+        let flushed = Self.flush(writer, on: loop)
+        var chunk = [UInt8](repeating: 0, count: 32 * 1024)
+        for _ in 1..<EndPatience.looks {
+            await waitUntilFull()
+            #expect(read(pipe.read, &chunk, chunk.count) == chunk.count)
+            // When the look comes, all the room is taken again.
+            await waitUntilFull()
+            await loop.advanceTime(by: .seconds(1))
+        }
+        let rest = Self.readLines(pipe.read)
+        #expect(await flushed.value == 1_000)
+        close(pipe.write)
+        #expect(try await rest.get().last == line)
+        await loop.shutdownGracefully()
+    }
+
+    @Test(
+        "a journal that takes one entry after the other is waited for", .timeLimit(.minutes(5)))
+    func steadyJournal() async throws {
+        let (sends, sent) = AsyncStream<String>.makeStream()
+        let permits = DispatchSemaphore(value: 0)
         let journal = LineWriter(
-            .journal(send: { entry in
-                // The writer's thread gets no processor time for a while.
-                try? loop.scheduleTask(in: .milliseconds(30)) {}.futureResult.wait()
-                return entry.message == "late"
-            }))
+            .journal(
+                send: { entry in
+                    sent.yield(entry.message)
+                    permits.wait()
+                    return true
+                }, wouldTake: { false }))
+        for entry in 1...5 { journal.write("\(entry)") }
+        var entries = sends.makeAsyncIterator()
+        #expect(await entries.next() == "1")
+        let loop = NIOAsyncTestingEventLoop()
+        let flushed = Self.flush(journal, on: loop)
+        for entry in 2...4 {
+            permits.signal()
+            // The one before has been taken when this one is sent.
+            #expect(await entries.next() == "\(entry)")
+            await loop.advanceTime(by: .seconds(1))
+        }
+        for _ in 4...5 { permits.signal() }
+        #expect(await flushed.value == 5)
+        await loop.shutdownGracefully()
+    }
+
+    @Test("a journal that hangs is let go at the first look", .timeLimit(.minutes(5)))
+    func hungJournal() async throws {
+        let end = DispatchSemaphore(value: 0)
+        let journal = LineWriter(
+            .journal(
+                send: { _ in
+                    end.wait()
+                    return true
+                }, wouldTake: { false }))
+        journal.write("never taken")
+        let loop = NIOAsyncTestingEventLoop()
+        let flushed = Self.flush(journal, on: loop)
+        await loop.advanceTime(by: .seconds(1))
+        #expect(await flushed.value == 0)
+        end.signal()
+        await loop.shutdownGracefully()
+    }
+
+    @Test(
+        "lines are waited for that are late because of this machine, not of their reader",
+        .timeLimit(.minutes(5)))
+    func lateLines() async throws {
+        // The writer's thread gets no processor time before the first look is over.
+        let looked = DispatchSemaphore(value: 0)
+        let journal = LineWriter(
+            .journal(
+                send: { entry in
+                    looked.wait()
+                    return entry.message == "late"
+                },
+                wouldTake: {
+                    looked.signal()
+                    return true
+                }))
         journal.write("late")
-        await journal.flush(within: .milliseconds(20))
-        #expect(journal.counters.written == 1)
+        let loop = NIOAsyncTestingEventLoop()
+        let flushed = Self.flush(journal, on: loop)
+        await loop.advanceTime(by: .seconds(1))
+        #expect(await flushed.value == 1)
+        await loop.shutdownGracefully()
+    }
+
+    @Test("journald is asked whether it would take an entry: it would unless its queue is full")
+    func journalHasRoom() async throws {
+        try await TemporaryDirectory.run { directory in
+            let path = directory.path + "/socket"
+            // Nobody there: a send fails at once.
+            #expect(Journal.wouldTake(at: path))
+            let address = try SocketAddress(unixDomainSocketPath: path)
+            let kind = Int32(SOCK_DGRAM.rawValue | SOCK_NONBLOCK.rawValue)
+            let journald = socket(AF_UNIX, kind, 0)
+            try #require(journald >= 0)
+            defer { close(journald) }
+            try #require(address.withSockAddr { bind(journald, $0, socklen_t($1)) } == 0)
+            #expect(Journal.wouldTake(at: path))
+            /// From a sender of its own, so that it is the queue that gets full and no sender's buffer.
+            func send() -> Int32 {
+                let sender = socket(AF_UNIX, kind, 0)
+                defer { close(sender) }
+                let entry = Array("MESSAGE=x".utf8)
+                return address.withSockAddr { pointer, length in
+                    sendto(sender, entry, entry.count, 0, pointer, socklen_t(length)) > 0
+                        ? 0 : errno
+                }
+            }
+            var problem = send()
+            while problem == 0 { problem = send() }
+            try #require(problem == EAGAIN)
+            #expect(!Journal.wouldTake(at: path))
+            var entry = [UInt8](repeating: 0, count: 64)
+            while recv(journald, &entry, entry.count, 0) > 0 {}
+            #expect(Journal.wouldTake(at: path))
+        }
     }
 
     @Test("fields are made for a journal only, and entries it refuses are counted")

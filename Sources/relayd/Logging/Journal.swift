@@ -2,6 +2,7 @@ import CShims
 import CSystemd
 internal import Glibc
 package import Logging
+internal import NIOCore
 
 // journald's side of the log: severities, entries, and whether journald is where we write.
 
@@ -76,8 +77,28 @@ package enum Journal {
     }
 
     /// Whether journald is there at all; `sd_journal_sendv` drops entries silently when not.
-    package static var isAvailable: Bool {
-        access("/run/systemd/journal/socket", W_OK) == 0
+    package static var isAvailable: Bool { access(socketPath, W_OK) == 0 }
+
+    /// Where journald takes entries (sd_journal_sendv(3) has no other).
+    package static let socketPath = "/run/systemd/journal/socket"
+
+    /// Whether the next `send` would not block: journald's queue has room. Never blocks itself.
+    ///
+    /// The socket that libsystemd sends through is its own, so another one is asked: a datagram socket
+    /// of the Unix family is writable when the queue of the one it is connected to is not full.
+    package static func wouldTake(at path: String = socketPath) -> Bool {
+        // What cannot be reached does not block either.
+        guard let address = try? SocketAddress(unixDomainSocketPath: path) else { return true }
+        let kind = SOCK_DGRAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue
+        let descriptor = socket(AF_UNIX, CInt(kind), 0)
+        guard descriptor >= 0 else { return true }
+        defer { close(descriptor) }
+        let isConnected = address.withSockAddr { pointer, length in
+            connect(descriptor, pointer, socklen_t(length)) == 0
+        }
+        guard isConnected else { return true }
+        var question = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        return poll(&question, 1, 0) != 0
     }
 
     /// Sends one entry; `false` when journald did not take it. May block while journald is busy.

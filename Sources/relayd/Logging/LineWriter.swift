@@ -1,5 +1,5 @@
 internal import Glibc
-internal import NIOCore
+package import NIOCore
 internal import NIOPosix
 internal import Synchronization
 
@@ -15,11 +15,15 @@ package final class LineWriter: Sendable {
     package enum Destination: Sendable {
         /// A descriptor the process keeps open, as a rule 1 or 2.
         case descriptor(Int32)
-        /// Entries of a journal; the closure says whether the entry was taken.
-        case journal(send: @Sendable (JournalEntry) -> Bool)
+        /// Entries of a journal: `send` says whether the entry was taken, and may block; `wouldTake`
+        /// whether it would not.
+        case journal(
+            send: @Sendable (JournalEntry) -> Bool, wouldTake: @Sendable () -> Bool = { true })
 
         /// The system's journal.
-        package static var journald: Destination { .journal(send: Journal.send) }
+        package static var journald: Destination {
+            .journal(send: Journal.send, wouldTake: { Journal.wouldTake() })
+        }
     }
 
     /// How many lines went which way.
@@ -39,6 +43,11 @@ package final class LineWriter: Sendable {
     /// Bytes beyond the limit that are kept for warnings and errors, so that a flood of traffic
     /// cannot hide the line that explains it.
     private static let reserve = 64 * 1024
+
+    /// Bytes that are written at a time: what a pipe takes as one (pipe(7), PIPE_BUF). A blocked write
+    /// says nothing of what was taken meanwhile, so that a reader has taken something when as much has
+    /// gone: a serial console with 115,200 bits per second takes almost three of them each second.
+    private static let writeSize = 4096
 
     /// Bytes of an emptied queue that are kept for the next lines; larger ones are given back.
     private static let keptCapacity = 64 * 1024
@@ -247,13 +256,12 @@ package final class LineWriter: Sendable {
             let written =
                 switch destination {
                 case .descriptor(let descriptor): write(batch, to: descriptor)
-                case .journal(let send): batch.entries.count(where: send)
+                case .journal(let send, _): write(batch, by: send)
                 }
             let total = batch.lines + batch.entries.count
             state.withLock { state in
                 state.counters.written += written
                 state.counters.missed += total - written
-                state.takes &+= 1
             }
         }
     }
@@ -275,6 +283,18 @@ package final class LineWriter: Sendable {
         }
     }
 
+    private func readerHasTaken() {
+        state.withLock { $0.takes &+= 1 }
+    }
+
+    /// Sends one entry after the other; returns how many were taken.
+    private func write(_ batch: Batch, by send: @Sendable (JournalEntry) -> Bool) -> Int {
+        batch.entries.count { entry in
+            defer { readerHasTaken() }
+            return send(entry)
+        }
+    }
+
     /// Writes the whole batch, waiting for the reader as needed; returns how many lines it took.
     private func write(_ batch: Batch, to descriptor: Int32) -> Int {
         guard !isBroken else { return 0 }
@@ -282,11 +302,12 @@ package final class LineWriter: Sendable {
         while offset < batch.bytes.count {
             let count = batch.bytes.withUnsafeBytes { buffer in
                 Glibc.write(
-                    descriptor, buffer.baseAddress.map { $0 + offset }, buffer.count - offset)
+                    descriptor, buffer.baseAddress.map { $0 + offset },
+                    min(buffer.count - offset, Self.writeSize))
             }
             if count > 0 {
                 offset += count
-                state.withLock { $0.takes &+= 1 }
+                readerHasTaken()
                 continue
             }
             switch errno {
@@ -315,7 +336,12 @@ package final class LineWriter: Sendable {
 
     /// Waits until everything queued so far is written, but not for a reader that takes nothing for
     /// `interval`, and for nobody longer than `EndPatience.looks` times as long.
-    package func flush(within interval: Duration = EndPatience.interval) async {
+    ///
+    /// - Parameter loop: keeps the time.
+    package func flush(
+        within interval: Duration = EndPatience.interval,
+        on loop: any EventLoop = MultiThreadedEventLoopGroup.singleton.next()
+    ) async {
         let (startDraining, takes) = state.withLock { state in
             guard state.gap > 0, !state.isBroken else { return (false, state.takes) }
             markGap(&state)
@@ -325,7 +351,7 @@ package final class LineWriter: Sendable {
         if startDraining { thread.async { self.drain() } }
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             let wait = Wait(continuation, takes: takes)
-            let looks = MultiThreadedEventLoopGroup.singleton.next().scheduleRepeatedTask(
+            let looks = loop.scheduleRepeatedTask(
                 initialDelay: TimeAmount(interval), delay: TimeAmount(interval)
             ) { looks in
                 let takes = self.state.withLock(\.takes)
@@ -342,11 +368,15 @@ package final class LineWriter: Sendable {
         }
     }
 
-    /// Whether a write would not have to wait for the reader. A journal cannot be asked.
+    /// Whether a write would not have to wait for the reader.
     private var readerWouldTake: Bool {
-        guard case .descriptor(let descriptor) = destination else { return true }
-        var question = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        return poll(&question, 1, 0) != 0
+        switch destination {
+        case .journal(_, let wouldTake):
+            return wouldTake()
+        case .descriptor(let descriptor):
+            var question = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+            return poll(&question, 1, 0) != 0
+        }
     }
 
     /// One call of `flush` that waits.
