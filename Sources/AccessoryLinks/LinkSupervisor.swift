@@ -16,6 +16,11 @@ package final class LinkSupervisor: Sendable {
         case reopenRequested(at: ContinuousClock.Instant)
     }
 
+    /// Longest that the end of a link takes, of whatever kind it is, with a device or a driver that does
+    /// not answer.
+    package static let closeLimit = max(
+        USBLinkHandler.closeLimit, TTYLinkHandler.drainLimit + DeviceCalls.closeLimit)
+
     private let transport: any AccessoryTransport
     private let address: AccessoryAddress
     private let loop: any EventLoop

@@ -22,10 +22,4 @@ struct EndPatienceTests {
     @Test("a reader that stops taking is let go at the next look") func stops() {
         #expect(verdicts(true, false) == [true, false])
     }
-
-    @Test("the answers and the lines of the log, one after the other, fit what a stop has")
-    func fits() {
-        let time = StopTime { .zero }
-        #expect(EndPatience.longest * 2 <= time.untilCutShort)
-    }
 }

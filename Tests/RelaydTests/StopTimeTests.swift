@@ -1,4 +1,6 @@
+import AccessoryLinks
 import Foundation
+import NIOCore
 import Synchronization
 import Testing
 import relayd
@@ -34,6 +36,18 @@ struct StopTimeTests {
             let time = StopTime { farewell }
             #expect(time.untilCutShort >= farewell + .seconds(5))
             #expect(time.untilCutShort + StopTime.grace <= time.needed)
+        }
+    }
+
+    @Test("whatever waits its longest, one after the other, a stop is over in its time")
+    func parts() {
+        for farewell in [Duration.zero, .seconds(1), StopTime.maximumFarewell] {
+            let time = StopTime { farewell }
+            let link = Duration(LinkSupervisor.closeLimit)
+            let (answers, lines) = (EndPatience.longest, EndPatience.longest)
+            #expect(farewell + link + answers < time.untilCutShort)
+            // The lines are written when the services have ended, however late that was.
+            #expect(time.untilCutShort + lines <= time.needed)
         }
     }
 

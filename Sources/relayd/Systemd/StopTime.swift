@@ -1,16 +1,26 @@
 // How long a stop may take: one number for the option, the service group and systemd.
 
+import AccessoryLinks
+import NIOCore
+
 /// The time a stopping relayd needs at most. The service group and systemd ask the same one.
+///
+/// One thing comes after the other: the head unit confirms the end of its sessions, the link is closed,
+/// the control API's clients take their last answers, and then the last lines of the log are written.
 package struct StopTime: Sendable {
     /// Longest `sessions.farewell_timeout`.
     package static let maximumFarewell = Duration.seconds(60)
 
-    /// For all that is not the head unit's: closing apps and the link, writing the last lines.
-    private static let rest = Duration.seconds(10)
+    /// For the link and the last answers, and something for a machine that is busy.
+    private static let closing =
+        Duration(LinkSupervisor.closeLimit) + EndPatience.longest + .seconds(2)
 
-    /// The last part of it: what has not ended by then is cancelled, and what cannot be cancelled
-    /// ends with the process.
+    /// What has not ended when the stop is cut short is cancelled, and what cannot be cancelled ends
+    /// with the process after this time.
     package static let grace = Duration.seconds(1)
+
+    /// The last part, for the lines of the log, or for the `grace` of a stop that was cut short.
+    private static let ending = max(EndPatience.longest, grace)
 
     /// How long the head unit has to confirm the end of its sessions: `sessions.farewell_timeout`,
     /// which a reload may change.
@@ -23,8 +33,8 @@ package struct StopTime: Sendable {
     }
 
     /// All of it; systemd is asked for as much.
-    package var needed: Duration { farewell() + Self.rest }
+    package var needed: Duration { untilCutShort + Self.ending }
 
-    /// After this the stop is cut short, which leaves the rest of the time for that.
-    package var untilCutShort: Duration { needed - Self.grace }
+    /// After this the stop is cut short.
+    package var untilCutShort: Duration { farewell() + Self.closing }
 }
