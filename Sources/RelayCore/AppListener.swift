@@ -1,7 +1,7 @@
 // Accepts apps, on the link's event loop; opened and closed by the daemon.
 
 import Glibc
-import NIOCore
+package import NIOCore
 import NIOPosix
 
 /// A TCP address apps can connect to.
@@ -53,14 +53,19 @@ package struct AppListener: Sendable {
 
     /// Opens every address, or none.
     ///
-    /// - Parameter others: Addresses that other listeners have, or will have.
+    /// - Parameters:
+    ///   - places: Where the addresses are, as `HostLookup` found; nil has them looked up.
+    ///   - others: Addresses that other listeners have, or will have.
     /// - Throws: `ListenError` for the first address that cannot be opened.
     package static func open(
-        _ addresses: [ListenAddress], beside others: [ListenAddress] = [], for relay: Relay
+        _ addresses: [ListenAddress], at places: [SocketAddress]? = nil,
+        beside others: [ListenAddress] = [], for relay: Relay
     ) async throws -> Self {
+        var found = places ?? []
+        if places == nil { found = try await HostLookup.addresses(of: addresses, on: relay.loop) }
         let bootstrap = bootstrap(for: relay)
         var channels: [any Channel] = []
-        for address in addresses {
+        for (address, place) in zip(addresses, found) {
             do {
                 // Where IPv4 has a socket of its own on the same port, the one for IPv6 must not
                 // want it too.
@@ -69,7 +74,6 @@ package struct AppListener: Sendable {
                     address.host == "::"
                     ? bootstrap.serverChannelOption(ipv6(IPV6_V6ONLY), value: Int(onlyIPv6))
                     : bootstrap
-                let place = try await HostLookup.address(of: address, on: relay.loop)
                 channels.append(try await bootstrap.bind(to: place).get())
             } catch {
                 for channel in channels { try? await channel.close() }

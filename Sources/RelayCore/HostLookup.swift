@@ -31,6 +31,37 @@ package enum HostLookup {
         return try await promise.futureResult.get()
     }
 
+    /// The first address of each host. All are asked for at once, so that many take no longer than one.
+    ///
+    /// - Throws: `ListenError` for the first of them that is not known.
+    package static func addresses(
+        of places: [ListenAddress], on loop: any EventLoop, within patience: TimeAmount = patience,
+        resolve: @escaping @Sendable (ListenAddress) throws -> SocketAddress = resolve
+    ) async throws -> [SocketAddress] {
+        let found = await withTaskGroup(of: (Int, Result<SocketAddress, any Error>).self) { group in
+            for (index, place) in places.enumerated() {
+                group.addTask {
+                    do {
+                        let address = try await address(
+                            of: place, on: loop, within: patience, resolve: resolve)
+                        return (index, .success(address))
+                    } catch {
+                        return (index, .failure(error))
+                    }
+                }
+            }
+            return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+        }
+        return try places.enumerated().map { index, place in
+            do {
+                guard let result = found[index] else { throw TimedOut(host: place.host) }
+                return try result.get()
+            } catch {
+                throw ListenError(address: place, cause: error)
+            }
+        }
+    }
+
     /// Asks the resolver, which may take up to half a minute.
     @Sendable
     package static func resolve(_ place: ListenAddress) throws -> SocketAddress {

@@ -2,6 +2,7 @@
 // `Daemon`, switched by the control API, moved by a reload, stopped by `RelayService`.
 
 import ControlAPI
+import NIOCore
 import RelayCore
 
 /// Where apps connect, as the status shows it.
@@ -40,8 +41,12 @@ actor AppServer {
         }
     }
 
+    /// Asks which address a host has; may block.
+    typealias Resolve = @Sendable (ListenAddress) throws -> SocketAddress
+
     private let relay: Relay
     private let report: @Sendable (ServerCondition) -> Void
+    private let resolve: Resolve
     /// Descriptors of systemd's sockets; with them nothing else is opened.
     private let descriptors: [CInt]
     private var inherited: AppListener?
@@ -56,9 +61,11 @@ actor AppServer {
     ///   - report: Gets every change, in order.
     init(
         _ addresses: [ListenAddress], descriptors: [CInt] = [], relay: Relay,
+        resolve: @escaping Resolve = HostLookup.resolve,
         report: @escaping @Sendable (ServerCondition) -> Void
     ) {
         self.relay = relay
+        self.resolve = resolve
         self.report = report
         self.descriptors = descriptors
         places = addresses.map { Place($0, among: addresses) }
@@ -185,17 +192,24 @@ extension AppServer {
 
     /// A new address on a port that an old one holds (127.0.0.1:2776, then 0.0.0.0:2776) cannot
     /// be opened beside it: only then the old one is closed first, for less than a millisecond.
+    ///
+    /// Hosts are looked up before anything is touched and all at once: whoever asked for the change
+    /// hears within `AnswerTime.hostLookup` that one is not known, and everything is as it was.
     private func move(to wanted: [Place]) async throws {
         var next = wanted
+        let missing = next.indices.filter { next[$0].listener == nil }
+        let found = try await HostLookup.addresses(
+            of: missing.map { next[$0].actual }, on: relay.loop,
+            within: TimeAmount(AnswerTime.hostLookup), resolve: resolve)
         var leaving = places.filter { place in
             place.listener != nil && !wanted.contains { $0.isSame(as: place) }
         }
         var opened: [AppListener] = []
         do {
-            for index in next.indices where next[index].listener == nil {
+            for (index, address) in zip(missing, found) {
                 let others = next.map(\.actual)
                 do {
-                    next[index] = try await open(next[index], beside: others)
+                    next[index] = try await open(next[index], at: address, beside: others)
                 } catch let error as ListenError {
                     let port = next[index].actual.port
                     let rivals = leaving.indices.filter {
@@ -206,7 +220,7 @@ extension AppServer {
                         await leaving[rival].listener?.close()
                         leaving[rival].listener = nil
                     }
-                    next[index] = try await open(next[index], beside: others)
+                    next[index] = try await open(next[index], at: address, beside: others)
                 }
                 if let listener = next[index].listener { opened.append(listener) }
             }
@@ -219,8 +233,12 @@ extension AppServer {
         places = next
     }
 
-    private func open(_ place: Place, beside others: [ListenAddress]) async throws -> Place {
-        let listener = try await AppListener.open([place.actual], beside: others, for: relay)
+    /// - Parameter address: nil for a place that has been open, and so is known by its number.
+    private func open(
+        _ place: Place, at address: SocketAddress? = nil, beside others: [ListenAddress]
+    ) async throws -> Place {
+        let listener = try await AppListener.open(
+            [place.actual], at: address.map { [$0] }, beside: others, for: relay)
         var place = place
         place.listener = listener
         place.actual = listener.addresses.first ?? place.actual

@@ -1,3 +1,4 @@
+import Dispatch
 import NIOCore
 import NIOPosix
 import RelayCore
@@ -113,6 +114,33 @@ struct HostLookupTests {
         // The answer that comes too late changes nothing.
         promise.succeed()
         for await _ in answer { break }
+    }
+
+    @Test("several names are asked for at the same time", .timeLimit(.minutes(5)))
+    func atOnce() async throws {
+        // Each waits for the other to be asked for.
+        let asked = DispatchGroup()
+        for _ in 1...2 { asked.enter() }
+        let places = ["left.local", "127.0.0.1", "right.local"].map {
+            ListenAddress(host: $0, port: 7)
+        }
+        let found = try await HostLookup.addresses(of: places, on: loop, within: .minutes(1)) {
+            asked.leave()
+            asked.wait()
+            let last = $0.host == "left.local" ? 2 : 3
+            return try SocketAddress(ipAddress: "127.0.0.\(last)", port: $0.port)
+        }
+        #expect(found.map(\.ipAddress) == ["127.0.0.2", "127.0.0.1", "127.0.0.3"])
+    }
+
+    @Test("the first name that nobody knows is told") func unknown() async throws {
+        let places = ["127.0.0.1", "a.local", "b.local"].map { ListenAddress(host: $0, port: 7) }
+        let error = await #expect(throws: ListenError.self) {
+            try await HostLookup.addresses(of: places, on: loop, within: .minutes(1)) { _ in
+                throw Unexpected()
+            }
+        }
+        #expect(error?.address.host == "a.local" && error?.cause is Unexpected)
     }
 
     private struct Unexpected: Error {}

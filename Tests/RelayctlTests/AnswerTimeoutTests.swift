@@ -1,4 +1,6 @@
+import ControlAPI
 import NIOCore
+import RelayCore
 import Testing
 import relayctl
 
@@ -11,6 +13,16 @@ struct AnswerTimeoutTests {
     func seconds(text: String?, expected: Int64) {
         let timeout = AnswerTimeout(text)
         #expect(timeout.time == .seconds(expected) && timeout.problem == nil)
+    }
+
+    @Test("relayd answers within the time that it may take, whatever a name server does")
+    func nameServers() {
+        for path in [Routes.reload, Routes.server] {
+            #expect(AnswerTime.extra(for: path) >= AnswerTime.hostLookup)
+        }
+        let slow = Routes.all.filter { AnswerTime.extra(for: $0.path) != .zero }.map(\.path)
+        #expect(Set(slow) == [Routes.reload, Routes.server])
+        #expect(HostLookup.patience <= TimeAmount(AnswerTime.hostLookup))
     }
 
     @Test(

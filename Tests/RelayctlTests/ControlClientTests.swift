@@ -3,6 +3,7 @@ import Glibc
 import NIOCore
 import NIOEmbedded
 import NIOHTTP1
+import NIOPosix
 import RelayTesting
 import Testing
 import relayctl
@@ -173,6 +174,25 @@ import relayctl
     @Test("who says nothing is given up on") func timesOut() async throws {
         let text = try await failure(.silence, timeout: .milliseconds(50))
         #expect(text.hasPrefix("relayd accepted the connection on SOCKET but did not answer"))
+    }
+
+    @Test("an answer that may wait for a name server is waited for longer than others")
+    func nameServer() async throws {
+        let told = MultiThreadedEventLoopGroup.singleton.next().makePromise(of: Void.self)
+        let server = try await StubServer(
+            .answerAfter(told.futureResult, StubServer.answer("{}")))
+        let client = try client(server.path, timeout: .milliseconds(20))
+        let (path, questions) = (server.path, [("POST", Routes.reload), ("PUT", Routes.server)])
+        let answers = questions.map { method, path in
+            Task { try await client.ask(ControlQuestion(method: method, path: path)).answer.status }
+        }
+        // Asked later, and given up on.
+        for _ in 1...3 {
+            await #expect(throws: ControlClientError.timedOut(path)) { try await client.status() }
+        }
+        told.succeed()
+        for answer in answers { #expect(try await answer.value == 200) }
+        try await server.stop()
     }
 
     @Test("an answer without end is given up on") func tooLarge() async throws {

@@ -15,6 +15,8 @@ final class StubServer: Sendable {
         case answer(String)
         /// As relayd does to whoever asks with "Connection: close".
         case answerAndClose(String)
+        /// The same when this has happened.
+        case answerAfter(EventLoopFuture<Void>, String)
         case close
         /// Before a request can be read.
         case closeUnread
@@ -92,6 +94,12 @@ final class StubServer: Sendable {
             case .answerAndClose(let text):
                 context.writeAndFlush(NIOAny(ByteBuffer(string: text)), promise: nil)
                 context.close(promise: nil)
+            case .answerAfter(let event, let text):
+                let channel = context.channel
+                event.hop(to: channel.eventLoop).whenComplete { _ in
+                    channel.writeAndFlush(ByteBuffer(string: text), promise: nil)
+                    channel.close(promise: nil)
+                }
             }
         }
     }

@@ -1,4 +1,5 @@
 import ControlAPI
+import Dispatch
 import Glibc
 import Logging
 import NIOCore
@@ -103,6 +104,68 @@ import Testing
             try await server.change(to: [ListenAddress(host: "0.0.0.0", port: port)])
             try await FramePeer.connect(port: port).close()
             #expect(try await relay.snapshot().apps.contains { $0.id == AppID(rawValue: 1) })
+            await app.close()
+            await server.stop()
+        }
+    }
+
+    @Test(
+        "names are looked up all at once, and before anything is closed", .timeLimit(.minutes(5)))
+    func names() async throws {
+        try await Self.run { relay, port in
+            let here = ListenAddress(host: "127.0.0.1", port: port)
+            // Each waits for the other to be asked for; and the server is open meanwhile.
+            let asked = DispatchGroup()
+            for _ in 1...2 { asked.enter() }
+            let counts = Mutex<[String: Int]>([:])
+            let server = AppServer(
+                [here], relay: relay,
+                resolve: { place in
+                    let count = counts.withLock { counts in
+                        counts[place.host, default: 0] += 1
+                        return counts[place.host, default: 0]
+                    }
+                    // A name is asked for once, also where its port has to be closed first.
+                    guard count == 1 else { throw IOError(errnoCode: EIO, reason: "asked again") }
+                    asked.leave()
+                    asked.wait()
+                    let host = place.host == "all.local" ? "0.0.0.0" : "127.0.0.1"
+                    return try SocketAddress(ipAddress: host, port: place.port)
+                }, report: { _ in })
+            _ = try await server.start()
+            try await server.change(to: [
+                ListenAddress(host: "all.local", port: port),
+                ListenAddress(host: "here.local", port: 0),
+            ])
+            #expect(counts.withLock { $0 } == ["all.local": 1, "here.local": 1])
+            try await FramePeer.connect(port: port).close()
+            await server.stop()
+        }
+    }
+
+    @Test("a name that nobody knows closes nothing, not even where its port is another's")
+    func unknownName() async throws {
+        try await Self.run { relay, port in
+            let conditions = Mutex<[String]>([])
+            let questions = Mutex(0)
+            let server = AppServer(
+                [ListenAddress(host: "127.0.0.1", port: port)], relay: relay,
+                resolve: { _ in
+                    questions.withLock { $0 += 1 }
+                    throw IOError(errnoCode: EIO, reason: "no name server")
+                },
+                report: { state in
+                    conditions.withLock { $0.append("\(state)".prefix(6).description) }
+                })
+            _ = try await server.start()
+            let app = try await FramePeer.connect(port: port)
+            let error = await #expect(throws: ListenError.self) {
+                try await server.change(to: [ListenAddress(host: "bench.local", port: port)])
+            }
+            #expect(error?.address.host == "bench.local")
+            #expect(conditions.withLock { $0 } == ["listen"])
+            #expect(questions.withLock { $0 } == 1)
+            try await FramePeer.connect(port: port).close()
             await app.close()
             await server.stop()
         }

@@ -3,7 +3,7 @@ package import NIOCore
 import SDLProtocol
 
 /// How long relayctl waits for relayd. relayd answers within milliseconds; who has waited for seconds
-/// wants to know that it does not. A machine that has much else to do is given more by the
+/// wants to know that it does not. What may wait for a name server has more (`AnswerTime`). A machine that has much else to do is given more by the
 /// environment.
 package struct AnswerTimeout: Sendable, Equatable {
     package static let environmentVariable = "RELAYD_TIMEOUT"

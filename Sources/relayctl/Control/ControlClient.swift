@@ -85,9 +85,11 @@ package struct ControlClient: Sendable {
         let loop = eventLoopGroup.next()
         let answer = loop.makePromise(of: ControlAnswer.self)
         let timeout = timeout
+        // A name server may be slow without relayd being stuck.
+        let patience = timeout + TimeAmount(AnswerTime.extra(for: question.path))
         ControlConnection.open(socketPath, on: loop, within: timeout) { pipeline in
             try pipeline.addHTTPClientHandlers()
-            try pipeline.addHandler(ControlExchange(question, timeout: timeout, promise: answer))
+            try pipeline.addHandler(ControlExchange(question, timeout: patience, promise: answer))
         }.whenFailure { answer.fail($0) }
         return try await answer.futureResult.get()
     }
