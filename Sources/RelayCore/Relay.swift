@@ -138,10 +138,7 @@ package final class Relay: Sendable {
             }
         }
         try? await done.futureResult.get()
-        try? await loop.submit {
-            self.switchboard.value.giveUpApps()
-            self.switchboard.value.emptyTap()
-        }.get()
+        try? await loop.submit { self.switchboard.value.emptyTap() }.get()
         tapQueue.finish()
     }
 }

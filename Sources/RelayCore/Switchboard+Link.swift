@@ -119,11 +119,6 @@ extension Switchboard {
         whenGoodbyesAreSaid.append(done)
     }
 
-    /// The time of a stop is over: the end of apps that have not hung up is told, too.
-    func giveUpApps() {
-        for app in apps.values { appDisconnected(app, reason: app.closeReason ?? .shutdown) }
-    }
-
     /// Shows the observers what they have not seen yet.
     func emptyTap() {
         tap.emit()
