@@ -83,8 +83,7 @@ final class StatusReporter: Sendable {
                     lastProblem: known?.lastFailure)
             },
             log: LogStatus(
-                droppedBatches: hub.missedBatches,
-                droppedLines: outputs.traffic.counters.missed),
+                droppedBatches: hub.missedBatches, droppedLines: outputs.missedLines),
             limitsHit: limits(hub) + crowd.hits)
     }
 

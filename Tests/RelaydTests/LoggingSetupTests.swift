@@ -76,6 +76,31 @@ struct LoggingSetupTests {
         }
     }
 
+    @Test("lines that could not be written are counted of both streams, and of a shared one once")
+    func missedLines() async throws {
+        let full = open("/dev/full", O_WRONLY)
+        try #require(full >= 0)
+        defer { close(full) }
+        let (error, taken) = (open("/dev/full", O_WRONLY), open("/dev/null", O_WRONLY))
+        try #require(error >= 0 && taken >= 0)
+        defer {
+            close(error)
+            close(taken)
+        }
+        for (output, error, missed) in [
+            (full, taken, 1), (taken, error, 1), (full, error, 1), (taken, taken, 0),
+        ] {
+            let outputs = LoggingSetup.outputs(
+                for: Config.Log(), environment: [:], standardOutput: output, standardError: error)
+            outputs.traffic.write("traffic")
+            await outputs.traffic.flush(within: .seconds(30))
+            outputs.messages.write("message")
+            await outputs.messages.flush(within: .seconds(30))
+            let isShared = outputs.messages === outputs.traffic
+            #expect(outputs.missedLines == (isShared ? 2 * missed : missed))
+        }
+    }
+
     @Test("JSON is never coloured, text when asked or on a terminal that can")
     func formats() throws {
         var config = Config.Log()

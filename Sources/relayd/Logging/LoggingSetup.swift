@@ -18,6 +18,11 @@ package struct LogOutputs: Sendable {
     /// From which severity up relayd's own messages are written.
     package let threshold: LogThreshold
 
+    /// Lines of either stream that could not be written.
+    package var missedLines: Int {
+        traffic.counters.missed + (messages === traffic ? 0 : messages.counters.missed)
+    }
+
     /// Names the accessory in the field LINK of every entry of the journal: with several relayds on
     /// one machine, and several machines in one journal, it tells whose bench spoke.
     package func mark(accessory: String) {
