@@ -2,7 +2,7 @@
 package struct PermissionReport: Codable, Sendable, Equatable {
     /// Name as in the RPC specification.
     package var rpc: String
-    /// Whether the app may use it now, from `PermissionAnswer`'s own reasons.
+    /// Whether the app may use it now, by the same rules as `PermissionAnswer`.
     package var answer: MayIt = .unknown
     /// HMI levels in which it is allowed, and those in which the user has refused it.
     package var allowed: [String] = []

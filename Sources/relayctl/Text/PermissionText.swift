@@ -32,13 +32,12 @@ package struct PermissionText: Sendable {
         return lines.map { $0 + "\n" }.joined()
     }
 
-    /// Every RPC the head unit named, with the levels it is allowed in and whether that is one now.
+    /// Every RPC the head unit named, with the levels it is allowed in and whether the app may use it now.
     package func render(_ report: AppReport) -> String {
         let app = report.app.appName.map(SafeText.clean) ?? "#\(report.app.id)"
         guard !report.permissions.isEmpty else {
             return "the head unit has not said what \(app) may do (OnPermissionsChange)\n"
         }
-        let level = report.hmi.first?.level
         func words(_ levels: [String]) -> String {
             levels.map(SafeText.clean).joined(separator: " ")
         }
@@ -54,9 +53,16 @@ package struct PermissionText: Sendable {
                 .shorten("RPC", to: 16), .drop("Allowed in"),
             ])
         let count = report.permissions.count { $0.answer == .yes }
-        let place = level.map { "in \(SafeText.clean($0))" } ?? "before its first OnHMIStatus"
-        let head = "\(app) may use \(count) of \(report.permissions.count) RPCs \(place)"
+        let head =
+            "\(app) may use \(count) of \(report.permissions.count) RPCs \(place(report.hmi))"
         return ([head] + table.lines(style)).map { $0 + "\n" }.joined()
+    }
+
+    private func place(_ hmi: [HMIStatusReport]) -> String {
+        guard let newest = hmi.first else { return "before its first OnHMIStatus" }
+        // As relayd judges: without a level, an app is in NONE.
+        return newest.level.map { "in \(SafeText.clean($0))" }
+            ?? "in NONE: its newest OnHMIStatus names no known level"
     }
 
     private func details(_ permission: PermissionReport) -> [String] {
