@@ -31,11 +31,15 @@ package struct HalfMessages {
         package var frames: UInt32 = 0
         /// Sequence number of the latest frame.
         var lastInfo: UInt8 = 0
-        /// When it was written. Time in which the link stood still does not count: the head unit may
-        /// have got the frame only behind that.
+        /// When it was last seen on its way to the head unit, or was written: the latest moment at which
+        /// the head unit may have got it, if it is no longer on its way.
         var movedAt = NIODeadline.uptimeNanoseconds(0)
-        /// The same with all time counted: the head unit may have got the frame at once.
+        /// When it was written: the head unit may have got it at once.
         var writtenAt = NIODeadline.uptimeNanoseconds(0)
+        /// Bytes written to the link up to its end.
+        var end: UInt64 = 0
+        /// It was still on its way when somebody looked.
+        var isOnWay = false
         /// At least one frame of it was a TLS record.
         package var isEncrypted = false
         /// From the RPC header in the first consecutive frame; nil until that has been written, and
@@ -79,6 +83,8 @@ package struct HalfMessages {
     private var open: [Half] = []
     /// Where the latest frame's message is: the frames of one message mostly come in a row.
     private var latest = 0
+    /// Bytes that have left for the head unit, of all that were ever written.
+    private var left = UInt64.max
     /// No message expires before this of whose RPC header the head unit lacks a part.
     private(set) var expiry = NIODeadline.distantFuture
 
@@ -148,23 +154,46 @@ package struct HalfMessages {
     /// The link is gone, and with it what the head unit held.
     package mutating func removeAll() {
         open = []
+        left = .max
         latest = 0
         expiry = .distantFuture
     }
 
     /// Notes a first or consecutive frame of an app that is about to be written.
     ///
-    /// - Parameter stoodFor: How long the link has stood still in all.
+    /// - Parameter end: Bytes written to the link, with this frame.
     /// - Returns: What has to be done because of it.
     package mutating func willWrite(
-        _ frame: Frame, at now: NIODeadline, stoodFor: TimeAmount = .zero
+        _ frame: Frame, upTo end: UInt64 = 0, at now: NIODeadline
     ) -> Remark? {
         switch frame.type {
-        case .first: begin(frame, at: now, stoodFor).map { .endBefore($0) }
-        case .consecutive: advance(frame, at: now, stoodFor).map { .late($0) }
+        case .first: begin(frame, upTo: end, at: now).map { .endBefore($0) }
+        case .consecutive: advance(frame, upTo: end, at: now).map { .late($0) }
         case .single, .control: nil
         }
     }
+
+    // MARK: - On a link that does not take all at once
+
+    /// The head unit counts from the moment it gets a frame: what is on its way is no older than now.
+    ///
+    /// - Parameter bytes: Bytes that have left for the head unit, of all that were ever written.
+    mutating func looked(left bytes: UInt64, at now: NIODeadline) {
+        left = bytes
+        for index in open.indices {
+            let isOnWay = open[index].end > bytes
+            if isOnWay || open[index].isOnWay { open[index].movedAt = now }
+            open[index].isOnWay = isOnWay
+        }
+    }
+
+    /// Nobody looks any more.
+    mutating func allLeft() {
+        left = .max
+        for index in open.indices { open[index].isOnWay = false }
+    }
+
+    // MARK: - The head unit's patience
 
     /// The head unit's own end of a message whose next frame does not come (sdl_core:
     /// ExpectedConsecutiveFramesTimeout). It answers the app then, or when the next frame comes.
@@ -176,10 +205,13 @@ package struct HalfMessages {
     static let headlessLifetime = lifetime - .seconds(1)
 
     /// A message that the head unit would give up because of this frame, and of which nobody can tell
-    /// how it would answer, taken out.
+    /// how it would answer, taken out. What is on its way itself arrives right before the frame.
+    ///
+    /// - Parameter now: When the frame will be there.
     mutating func takeExpiring(before frame: Frame, at now: NIODeadline) -> Half? {
         let index = open.firstIndex {
-            $0.isHeadless && $0.movedAt + Self.headlessLifetime <= now && !$0.goesOn(with: frame)
+            $0.isHeadless && $0.movedAt + Self.headlessLifetime <= now && $0.end <= left
+                && !$0.goesOn(with: frame)
         }
         if let index { return open.remove(at: index) }
         let headless = open.lazy.filter(\.isHeadless).map { $0.movedAt + Self.headlessLifetime }
@@ -187,13 +219,24 @@ package struct HalfMessages {
         return nil
     }
 
+    /// The oldest message of the sessions, taken out, when they would announce more than the limit
+    /// together with the message that the frame begins.
+    mutating func takeExceeding(before frame: Frame, in sessions: [UInt8], limit: Int) -> Half? {
+        guard let announced = Announcement(frame) else { return nil }
+        let others = open.indices.filter {
+            sessions.contains(open[$0].session) && open[$0].pause != .said
+                && (open[$0].session, open[$0].messageID) != (frame.sessionID, frame.messageID ?? 0)
+        }
+        let sum = others.reduce(UInt64(announced.bytes)) { $0 &+ UInt64(open[$1].announcedBytes) }
+        guard sum > UInt64(clamping: limit), let oldest = others.first else { return nil }
+        return open.remove(at: oldest)
+    }
+
     /// However old the former one is: sdl_core looks for those that it gives up behind the frame, and
     /// refuses a first frame while it holds another message with the ID.
     ///
     /// - Returns: The message that has to be ended before.
-    private mutating func begin(
-        _ frame: Frame, at now: NIODeadline, _ stoodFor: TimeAmount
-    ) -> Half? {
+    private mutating func begin(_ frame: Frame, upTo end: UInt64, at now: NIODeadline) -> Half? {
         let session = frame.sessionID
         var displaced: Half?
         if let index = index(of: frame) {
@@ -208,25 +251,21 @@ package struct HalfMessages {
         }
         guard let announced = Announcement(frame) else { return displaced }
         latest = open.count
-        let movedAt = now - stoodFor
-        expiry = min(expiry, movedAt + Self.headlessLifetime)
+        expiry = min(expiry, now + Self.headlessLifetime)
         open.append(
             Half(
                 session: session, messageID: frame.messageID ?? 0, version: frame.version,
                 service: frame.service, announcedBytes: announced.bytes,
-                announcedFrames: announced.frames, movedAt: movedAt, writtenAt: now))
+                announcedFrames: announced.frames, movedAt: now, writtenAt: now,
+                end: end))
         return displaced
     }
 
     /// - Returns: The message when this is its first frame that comes too late.
-    private mutating func advance(
-        _ frame: Frame, at now: NIODeadline, _ stoodFor: TimeAmount
-    ) -> Half? {
+    private mutating func advance(_ frame: Frame, upTo end: UInt64, at now: NIODeadline) -> Half? {
         guard let index = index(of: frame) else { return nil }
         let info = frame.info
-        let movedAt = now - stoodFor
-        let isNews =
-            open[index].pause == .none && movedAt - open[index].movedAt >= Self.lifetime
+        let isNews = open[index].pause == .none && now - open[index].movedAt >= Self.lifetime
         if isNews { open[index].pause = .late }
         let late = isNews ? open[index] : nil
         guard info != 0 else {
@@ -243,8 +282,10 @@ package struct HalfMessages {
         if open[index].frames == 0 { open[index].read(frame) }
         if frame.isEncrypted { open[index].isEncrypted = true }
         open[index].lastInfo = info
-        open[index].movedAt = movedAt
+        open[index].movedAt = now
         open[index].writtenAt = now
+        open[index].end = end
+        open[index].isOnWay = false
         open[index].frames &+= 1
         let bytes = open[index].bytes &+ UInt64(frame.payloadBytes)
         if bytes <= UInt64(open[index].announcedBytes) { open[index].bytes = bytes }

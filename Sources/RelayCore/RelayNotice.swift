@@ -35,6 +35,8 @@ package struct EndedMessage: Hashable, Sendable {
         case ended
         /// The app began another message with the same message ID, or too many at once.
         case restarted
+        /// The app began another, and would have announced more at once than one message may have.
+        case exceeding
         /// The session ended while the rest of the message waited for the link.
         case dropped
         /// The app left, and what it sent was encrypted: nothing ends such a message.
@@ -99,6 +101,9 @@ package struct EndedMessage: Hashable, Sendable {
                 + "mixed with it"
         case .restarted:
             "began another message in the middle of \(message)\(ended)the two are not mixed"
+        case .exceeding:
+            "began another message in the middle of \(message), and both together are larger than "
+                + "apps.message_limit\(ended)the head unit need not keep room for both"
         case .dropped:
             "lost its session in the middle of \(message)\(ended)the next app's files are not "
                 + "mixed with it"

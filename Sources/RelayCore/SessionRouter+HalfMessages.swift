@@ -109,21 +109,19 @@ extension SessionRouter {
 
     /// A frame is about to be written to the link.
     ///
-    /// - Parameter stoodFor: How long the link has stood still in all. That time is not the app's: the
-    ///   head unit gets what was written before together with what is written afterwards.
+    /// - Parameter end: Bytes written to the link, with this frame.
     /// - Returns: What has to be written before: the end of a half message that this frame would
     ///   otherwise continue.
     @inline(__always)
     package mutating func willWrite(
-        _ frame: Frame, from origin: Origin<App>, at now: NIODeadline,
-        stoodFor: TimeAmount = .zero
+        _ frame: Frame, from origin: Origin<App>, upTo end: UInt64 = 0, at now: NIODeadline
     ) -> Frame? {
         guard frame.type == .first || frame.type == .consecutive else { return nil }
         guard !origin.isRelay else {
             noteEnd(frame, at: now)
             return nil
         }
-        return noteHalf(frame, at: now, stoodFor)
+        return noteHalf(frame, upTo: end, at: now)
     }
 
     /// The end of a half message is about to be written. Only now its answer is expected: an end that
@@ -136,21 +134,41 @@ extension SessionRouter {
     }
 
     /// A frame is about to be written to the link, behind what this returns: the ends of messages
-    /// that the head unit would give up because of it. To be asked until nothing comes.
+    /// that the head unit would give up because of it, or for which it would have to keep too much room
+    /// beside it. To be asked until nothing comes.
     ///
-    /// - Parameter stoodFor: As of `willWrite`.
+    /// - Parameter delay: How long the frame will be on its way.
     @inline(__always)
     package mutating func endOfExpiring(
-        before frame: Frame, at now: NIODeadline, stoodFor: TimeAmount = .zero
+        before frame: Frame, at now: NIODeadline,
+        arrivingIn delay: @autoclosure () -> TimeAmount = .zero
     ) -> Frame? {
-        halves.expiry <= now - stoodFor ? takeExpiring(before: frame, at: now, stoodFor) : nil
+        guard !halves.isEmpty else { return nil }
+        if frame.type == .first, let end = endOfExceeding(before: frame, at: now) { return end }
+        let arrival = now + delay()
+        return halves.expiry <= arrival ? takeExpiring(before: frame, at: now, arrival) : nil
+    }
+
+    /// A head unit reserves what is announced at once, so `apps.message_limit` is for all unfinished
+    /// messages of an app together.
+    @inline(never)
+    private mutating func endOfExceeding(before frame: Frame, at now: NIODeadline) -> Frame? {
+        let owner = routes[frame.sessionID].owner
+        let sessions = owner.flatMap { apps[$0]?.sessions } ?? [frame.sessionID]
+        guard
+            let half = halves.takeExceeding(
+                before: frame, in: sessions, limit: configuration.messageBytes)
+        else { return nil }
+        self.now = now
+        tell(half, of: owner, cause: .exceeding)
+        return endFrame(of: half)
     }
 
     @inline(never)
     private mutating func takeExpiring(
-        before frame: Frame, at now: NIODeadline, _ stoodFor: TimeAmount
+        before frame: Frame, at now: NIODeadline, _ arrival: NIODeadline
     ) -> Frame? {
-        guard let half = halves.takeExpiring(before: frame, at: now - stoodFor) else { return nil }
+        guard let half = halves.takeExpiring(before: frame, at: arrival) else { return nil }
         self.now = now
         tell(half, of: routes[half.session].owner, cause: .expiring)
         return endFrame(of: half)
@@ -158,11 +176,11 @@ extension SessionRouter {
 
     @inline(never)
     private mutating func noteHalf(
-        _ frame: Frame, at now: NIODeadline, _ stoodFor: TimeAmount
+        _ frame: Frame, upTo end: UInt64, at now: NIODeadline
     ) -> Frame? {
         // The head unit may give it up and say so while the app is silent.
         if frame.type == .first { routes[frame.sessionID].isWatched = true }
-        guard let remark = halves.willWrite(frame, at: now, stoodFor: stoodFor) else { return nil }
+        guard let remark = halves.willWrite(frame, upTo: end, at: now) else { return nil }
         self.now = now
         switch remark {
         case .endBefore(let half):
@@ -172,5 +190,17 @@ extension SessionRouter {
             tell(half, of: routes[half.session].owner, cause: .paused)
             return nil
         }
+    }
+
+    /// Somebody has looked at the link.
+    ///
+    /// - Parameter bytes: Bytes that have left for the head unit, of all that were ever written.
+    package mutating func linkLooked(left bytes: UInt64, at now: NIODeadline) {
+        if !halves.isEmpty { halves.looked(left: bytes, at: now) }
+    }
+
+    /// Nothing waits for the link any more.
+    package mutating func linkUnwatched() {
+        if !halves.isEmpty { halves.allLeft() }
     }
 }

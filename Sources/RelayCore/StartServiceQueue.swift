@@ -49,6 +49,7 @@ struct StartServiceQueue<App: Hashable> {
     private var hasTakenLateAnswer = false
 
     var waiting: Int { waitingRequests.count }
+    var waitingFrames: [Frame] { waitingRequests.map(\.frame) }
     var isAwaitingAnswer: Bool { sent != nil }
     var answerDeadline: NIODeadline? { sent?.answerUntil }
     var holdDeadline: NIODeadline? { waitingRequests.map(\.holdUntil).min() }
@@ -58,7 +59,8 @@ struct StartServiceQueue<App: Hashable> {
     }
 
     mutating func append(_ frame: Frame, of app: App, holdUntil: NIODeadline) {
-        waitingRequests.append(Request(app: app, frame: frame, holdUntil: holdUntil))
+        // It may wait for long, and must not keep the read alive that it came with.
+        waitingRequests.append(Request(app: app, frame: frame.keptCheaply, holdUntil: holdUntil))
     }
 
     mutating func forget(_ app: App) {

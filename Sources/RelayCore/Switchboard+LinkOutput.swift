@@ -29,7 +29,7 @@ extension Switchboard {
             pacer.held(at: now)
             watchLink()
             scheduleLook()
-            lookForStandstill()
+            watchWhatLeaves()
         }
         guard let app = origin.app else { return }
         app.linkQueuedBytes += bytes
@@ -42,10 +42,12 @@ extension Switchboard {
     /// Every frame to the head unit passes here, in the order it gets them.
     @inline(__always)
     func write(_ frame: Frame, from origin: Origin<AppHandler>, to linkHandler: LinkHandler) {
-        while let end = router.endOfExpiring(before: frame, at: now, stoodFor: rates.stoodFor) {
+        while let end = router.endOfExpiring(before: frame, at: now, arrivingIn: rates.epochs.delay)
+        {
             writeBetween(end, to: linkHandler)
         }
-        if let end = router.willWrite(frame, from: origin, at: now, stoodFor: rates.stoodFor) {
+        let last = link.counters.bytesOut &+ UInt64(frame.wire.readableBytes)
+        if let end = router.willWrite(frame, from: origin, upTo: last, at: now) {
             writeBetween(end, to: linkHandler)
         }
         put(frame, to: linkHandler)
@@ -57,6 +59,7 @@ extension Switchboard {
     private func put(_ frame: Frame, to linkHandler: LinkHandler) {
         let bytes = frame.wire.readableBytes
         link.counters.sent(bytes)
+        rates.epochs.wrote(upTo: link.counters.bytesOut, at: now)
         pacer.wrote(bytes)
         linkHandler.write(frame)
         isLinkUnflushed = true
@@ -77,23 +80,13 @@ extension Switchboard {
         noteWhetherFull(linkHandler)
     }
 
-    /// Frames count for their session when the kernel has taken them.
     @inline(__always)
     private func noteWhetherFull(_ linkHandler: LinkHandler) {
         isLinkFull = !linkHandler.isWritable
-        if isLinkFull { rates.linkIsFull(at: now) } else { linkTookAll() }
-    }
-
-    @inline(__always)
-    private func linkTookAll() {
-        guard rates.hasWaited else { return rates.linkTookAll() }
-        linkWentOn()
-    }
-
-    @inline(never)
-    private func linkWentOn() {
-        for session in rates.linkWentOn(limit: configuration.framesPerSecond, at: loop.now) {
-            hold(session)
+        if isLinkFull {
+            rates.epochs.linkIsFull()
+        } else {
+            rates.epochs.linkTookAll(at: loop.now)
         }
     }
 
@@ -129,7 +122,7 @@ extension Switchboard {
     /// The kernel has taken what was flushed.
     func linkDrained() {
         isLinkFull = false
-        linkTookAll()
+        rates.epochs.linkTookAll(at: loop.now)
         guard !isDraining, scheduler.hasReady else { return }
         look(wasFull: true)
         drainLink(mayLook: true)
@@ -248,8 +241,7 @@ extension Switchboard {
         linkLook?.cancel()
         linkLook = nil
         heldSessions = SessionSet()
-        heldLook = nil
-        rates.linkClosed()
+        rates.epochs.linkClosed(at: now)
         isLinkFull = false
         isLinkUnflushed = false
         pacer = LinkPacer()

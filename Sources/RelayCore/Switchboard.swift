@@ -59,8 +59,6 @@ final class Switchboard {
     /// Sessions that have sent all they may for now, and the moment they are looked at again.
     var heldSessions = SessionSet()
     var holdEnd: Scheduled<Void>?
-    /// When the link was looked at last for them.
-    var heldLook: StandstillLook?
     var isShuttingDown = false
     /// Told of a limit when it is hit for the first time and then at every power of two.
     var onLimit: (@Sendable (RelayLimit, LimitHits) -> Void)?

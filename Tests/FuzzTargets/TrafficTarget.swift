@@ -199,7 +199,7 @@ private struct TrafficWorld {
         let isKnown = bytes.byte() & 1 == 1
         return EndedMessage(
             cause: bytes.one(of: [
-                .left, .ended, .restarted, .dropped, .encrypted, .paused, .expiring,
+                .left, .ended, .restarted, .dropped, .encrypted, .paused, .expiring, .exceeding,
             ]),
             messageID: bytes.number(), functionID: isKnown ? bytes.number() : nil,
             correlationID: isKnown ? Int32(bitPattern: bytes.number()) : nil,

@@ -89,6 +89,20 @@ struct PinnedMemoryTests {
             "\(storage.bytes) B of storage for \(counted) B")
     }
 
+    @Test("StartServices of large reads that wait for the head unit")
+    func waitingStarts() throws {
+        let hub = try EmbeddedHub { $0.framesPerSecond = 0 }
+        let app = try hub.app(session: 1)
+        for _ in 0..<8 {
+            try app.writeInbound(read(.startService(), among: .data(session: 9, bytes: 8000)))
+        }
+        var storage = Storage()
+        for frame in hub.switchboard.router.starts.waitingFrames { storage.add(frame.wire) }
+        let counted = 7 * Frame.startService().wire.readableBytes
+        #expect(hub.switchboard.router.starts.waitingFrames.count == 7)
+        #expect(storage.bytes <= Frame.mostStoragePerByte * counted)
+    }
+
     @Test("frames of large reads that wait for the observers", arguments: [200, 3000, 100_000])
     func observers(frameBytes: Int) async throws {
         let queue = TapQueue(maximumBytes: 4 << 20)

@@ -115,11 +115,12 @@ extension HubWorld {
     /// What the rates are counted in, and how often held sessions are looked at.
     private static var rateSlot: TimeAmount { .milliseconds(100) }
 
-    /// A second, and the slots in which it begins and ends.
-    private static var rateWindow: TimeAmount { .milliseconds(1200) }
+    /// A second, the slots in which it begins and ends, and two until somebody has looked whether the
+    /// last frame of its slot has left, whosever that is.
+    private static var rateWindow: TimeAmount { .milliseconds(1400) }
 
-    /// What is on its way counts again when the kernel has taken it. When a standstill ends is known
-    /// at the next look, and until then no time passes for the rates.
+    /// What is on its way counts until a second after it has left. When a standstill ends is known at
+    /// the next look.
     private var heldTime: TimeAmount {
         let standstill = setting.mayStall ? Self.rateSlot : .zero
         guard let passBytes = setting.passBytes else { return Self.rateWindow + standstill }

@@ -182,7 +182,7 @@ import Testing
     /// Messages that relayd ended for every reason, with one number in every place.
     private static func endedMessages(_ number: UInt32) -> [EndedMessage] {
         let causes: [EndedMessage.Cause] = [
-            .left, .ended, .restarted, .dropped, .encrypted, .paused, .expiring,
+            .left, .ended, .restarted, .dropped, .encrypted, .paused, .expiring, .exceeding,
         ]
         return causes.flatMap { cause in
             [number, nil].map { functionID in

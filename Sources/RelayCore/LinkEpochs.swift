@@ -1,0 +1,163 @@
+// When what was written to the link has left for the head unit, in steps of a tenth of a second; used by
+// `SessionRates`.
+
+import NIOCore
+
+/// Divides what is written to the link into epochs, and says which of them are over.
+///
+/// A head unit counts a frame when it comes, so a second of its count begins when the frame leaves, which
+/// on a link that stands still or goes in steps is long after it was written. An epoch is what was written
+/// in one slot of 100 ms; it is over one second and one slot after its last byte has left.
+///
+/// Where nobody has to wait, the kernel takes all at once, and nobody looks what has become of it, an
+/// epoch leaves when it is written. Pure: whoever asks says what the time is and what has left.
+struct LinkEpochs {
+    /// Epochs that are told apart at once. When there are so many, the latest one goes on for longer.
+    static let count = 16
+    /// Slots that a head unit's second may touch.
+    static let window: Int64 = 11
+
+    /// What is written now belongs to it.
+    private(set) var current: Int64 = 0
+    /// All up to this one are over.
+    private(set) var over: Int64 = -1
+    /// All up to this one have left.
+    private var left: Int64 = -1
+    private var slot: Int64 = 0
+    /// Bytes written to the link by the end of an epoch.
+    private var ends = ContiguousArray<UInt64>(repeating: 0, count: Self.count)
+    /// Slots in which epochs began.
+    private var begunIn = ContiguousArray<Int64>(repeating: 0, count: Self.count)
+    /// Slots in which epochs left.
+    private var leftIn = ContiguousArray<Int64>(repeating: 0, count: Self.count)
+    /// Somebody looks in every slot what has left.
+    private var isWatched = false
+    /// The kernel has not taken all that was written.
+    private var isFull = false
+
+    // MARK: - Writing
+
+    /// - Parameter end: Bytes written to the link, with what has just been.
+    @inline(__always)
+    mutating func wrote(upTo end: UInt64, at now: NIODeadline) {
+        advance(to: now)
+        ends[Self.index(current)] = end
+    }
+
+    /// To be called before what is known of a moment is asked for.
+    @inline(__always)
+    mutating func advance(to now: NIODeadline) {
+        let slot = RateGuard.slot(at: now)
+        if slot > self.slot { begin(slot) }
+    }
+
+    @inline(never)
+    private mutating func begin(_ slot: Int64) {
+        if !isWatched, !isFull { leave(upTo: current, in: self.slot) }
+        self.slot = slot
+        end(at: slot)
+        open()
+    }
+
+    private mutating func open() {
+        guard current - over < Int64(Self.count) - 1 else { return }
+        let end = ends[Self.index(current)]
+        current += 1
+        ends[Self.index(current)] = end
+        begunIn[Self.index(current)] = slot
+    }
+
+    // MARK: - Leaving
+
+    /// How long what is written now will be on its way, as what is on it now has been: at least so long,
+    /// and no more than a slot is missing. Zero when nobody looks.
+    var delay: TimeAmount {
+        guard isWatched, left < current else { return .zero }
+        return RateGuard.slotLength * (slot - begunIn[Self.index(left + 1)])
+    }
+
+    /// The kernel has not taken all that was written.
+    mutating func linkIsFull() { isFull = true }
+
+    /// The kernel has taken all that was written.
+    @inline(__always)
+    mutating func linkTookAll(at now: @autoclosure () -> NIODeadline) {
+        if isFull { linkWentOn(at: now()) }
+    }
+
+    @inline(never)
+    private mutating func linkWentOn(at now: NIODeadline) {
+        isFull = false
+        if !isWatched { leaveAll(at: now) }
+    }
+
+    /// Somebody has looked, and does so again in every slot.
+    ///
+    /// - Parameter bytes: Bytes that have left for the head unit, of all that were ever written.
+    mutating func look(left bytes: UInt64, at now: NIODeadline) {
+        advance(to: now)
+        if !isWatched {
+            isWatched = true
+            // What was thought to have left, because nobody looked, and is still on its way.
+            while left > over, ends[Self.index(left)] > bytes { left -= 1 }
+        }
+        while left < current, ends[Self.index(left + 1)] <= bytes {
+            leave(upTo: left + 1, in: slot)
+        }
+        if left == current { open() }
+    }
+
+    mutating func stopWatching(at now: NIODeadline) {
+        guard isWatched else { return }
+        isWatched = false
+        if !isFull { leaveAll(at: now) }
+    }
+
+    /// The link is gone, and what was on its way with it.
+    mutating func linkClosed(at now: NIODeadline) {
+        (isFull, isWatched) = (false, false)
+        leaveAll(at: now)
+    }
+
+    private mutating func leaveAll(at now: NIODeadline) {
+        slot = max(slot, RateGuard.slot(at: now))
+        leave(upTo: current, in: slot)
+        open()
+    }
+
+    private mutating func leave(upTo epoch: Int64, in slot: Int64) {
+        while left < epoch {
+            left += 1
+            leftIn[Self.index(left)] = slot
+        }
+    }
+
+    private mutating func end(at slot: Int64) {
+        while over < left, slot - leftIn[Self.index(over + 1)] >= Self.window { over += 1 }
+    }
+
+    private static func index(_ epoch: Int64) -> Int { Int(epoch % Int64(count)) }
+}
+
+/// Counts what one session has written in each epoch that is not over.
+struct EpochCount {
+    private var epochs = ContiguousArray<Int>(repeating: 0, count: LinkEpochs.count)
+    private(set) var sum = 0
+    private var over: Int64 = -1
+
+    mutating func add(in current: Int64, over: Int64) {
+        forget(upTo: over)
+        epochs[Int(current % Int64(LinkEpochs.count))] += 1
+        sum += 1
+    }
+
+    mutating func forget(upTo epoch: Int64) {
+        guard epoch > over else { return }
+        for gone in max(over, epoch - Int64(LinkEpochs.count)) + 1...epoch {
+            let index = Int(gone % Int64(LinkEpochs.count))
+            sum -= epochs[index]
+            epochs[index] = 0
+        }
+        over = epoch
+    }
+}
