@@ -46,7 +46,7 @@ extension DropReason: CustomStringConvertible {
             "the head unit's late words in session \(session), whose former app is gone"
         case .emptyMessage: "first frame of a message of 0 bytes"
         case .messageTooLarge: "message larger than apps.message_limit"
-        case .frameTooLarge: "frame larger than the head unit takes (mtu)"
+        case .frameTooLarge: "frame larger than the head unit takes"
         case .leftTooFast:
             "the app left with more to say than apps.frames_per_second lets through in 2 s"
         }

@@ -110,6 +110,12 @@ package struct RelayConfiguration: Sendable, Equatable {
     package var framesPerSecond = 950
     /// Payload bytes of the largest frame of v3…v5; grows when the head unit announces a larger MTU.
     package var maximumPayloadBytes = FrameRules.defaultMaximumPayloadBytes
+    /// Payload bytes of an app's largest control frame.
+    ///
+    /// No option: what a control frame says, a StartService for video included, takes some hundred
+    /// bytes. A larger one than a head unit's mtu counts as malformed there, whatever its type, and
+    /// its payload is read as frames; the mtu is not known before the first session.
+    package var controlPayloadBytes = 4096
     /// An incomplete frame older than this is reported as a stall.
     package var stallTimeout: TimeAmount = .seconds(10)
 

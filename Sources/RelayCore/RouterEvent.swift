@@ -47,6 +47,8 @@ package enum CloseReason: Hashable, Sendable {
     case messageTooLarge(bytes: Int, limit: Int)
     /// Sent a frame that the head unit would count as malformed.
     case frameTooLarge(bytes: Int, limit: Int)
+    /// The same with a control frame, which is passed on only up to a size that all need at most.
+    case controlFrameTooLarge(bytes: Int, limit: Int)
     case shutdown
     /// Somebody with the right to do so wanted it; with what they gave as reason.
     case byOperator(String?)
@@ -91,6 +93,9 @@ extension CloseReason: CustomStringConvertible {
         case .frameTooLarge(let bytes, let limit):
             "sent a frame of \(bytes) payload bytes, the head unit takes \(limit) (mtu): it counts "
                 + "larger ones as malformed and closes the link for all apps after ten"
+        case .controlFrameTooLarge(let bytes, let limit):
+            "sent a control frame of \(bytes) payload bytes, at most \(limit) are passed on: a head "
+                + "unit that does not take it reads its payload as frames of any session"
         case .shutdown: "relayd stops"
         case .byOperator(nil): "disconnected through the control API"
         case .byOperator(.some(let reason)): "disconnected through the control API: \(reason)"

@@ -141,18 +141,16 @@ extension SessionRouter {
         return .handled
     }
 
-    /// The largest frame the session's services may have. What `mtu` counts is not agreed; no
+    /// The largest frame a service of the session may have. What `mtu` counts is not agreed; no
     /// reading allows a larger payload, and sdl_core counts it as malformed. An mtu that leaves no
     /// room for any frame counts as none: the advice tells of it, and no app is closed for it.
     private mutating func learnPayload(_ ack: Frame) {
         let session = ack.sessionID
         if ack.version >= 5, let mtu = ControlPayload(ack).mtu {
-            let former = routes[session].maximumPayload
-            let bytes = UInt32(clamping: mtu)
-            routes[session].maximumPayload = former == .max ? bytes : max(former, bytes)
+            routes[session].payloads[ack.service] = UInt32(clamping: mtu)
         } else if ack.service == .rpc {
             let configured = configuration.maximumPayloadBytes
-            routes[session].maximumPayload =
+            routes[session].payloads[.rpc] =
                 configured > FrameRules.defaultMaximumPayloadBytes
                 ? UInt32(clamping: configured) : Self.largestPayload
         }

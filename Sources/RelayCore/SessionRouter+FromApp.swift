@@ -22,7 +22,7 @@ extension SessionRouter {
         if let messageID = frame.messageID, messageID > routes[session].highestMessageID {
             routes[session].highestMessageID = messageID
         }
-        guard frame.type != .first, frame.payloadBytes <= routes[session].maximumPayload,
+        guard frame.type != .first, frame.payloadBytes <= routes[session].payloads.smallest,
             frame.payloadBytes > routes[session].examinedPayload
         else {
             return examine(frame, of: app)
@@ -49,7 +49,7 @@ extension SessionRouter {
     /// eleventh in a second closes the connection.
     @inline(never)
     private mutating func examine(_ frame: Frame, of app: App) -> Decision {
-        let largest = routes[frame.sessionID].maximumPayload
+        let largest = routes[frame.sessionID].payloads[frame.service]
         guard frame.payloadBytes <= largest else {
             let reason = CloseReason.frameTooLarge(
                 bytes: frame.payloadBytes, limit: Int(largest))
@@ -111,6 +111,14 @@ extension SessionRouter {
 
     private mutating func receiveControl(_ frame: Frame, from app: App) -> Decision {
         let session = frame.sessionID
+        let largest = min(
+            configuration.controlPayloadBytes, Int(routes[session].payloads[.control]))
+        guard frame.payloadBytes <= largest else {
+            let reason = CloseReason.controlFrameTooLarge(
+                bytes: Int(frame.payloadBytes), limit: largest)
+            actions.append(.close(app, reason))
+            return .drop(.frameTooLarge)
+        }
         if frame.controlType == .startService, frame.service == .rpc, session == 0 {
             return requestSession(frame, for: app, at: now)
         }

@@ -98,8 +98,8 @@ package struct SessionRouter<App: Hashable> {
         /// number had another owner a moment ago.
         var isWatched = false
         var highestMessageID: UInt32 = 0
-        /// Payload bytes of the largest frame the head unit takes.
-        var maximumPayload: UInt32 = .max
+        /// The largest frames the head unit takes.
+        var payloads = PayloadLimits()
         /// When the number's former session ended, for late words.
         var formerEnd: NIODeadline?
         /// Frames with no more payload than this are looked at; see `noteRegistration`.

@@ -270,6 +270,25 @@ extension SharedCoreTests {
         #expect(try bench.register(bench.connect(), "app") == "SUCCESS")
     }
 
+    @Test("a control frame that the head unit would not take brings nothing of its payload to it")
+    func framesInAPayload() throws {
+        let bench = try Bench(seed: 6)
+        let victim = try bench.connect()
+        #expect(try bench.register(victim, "victim") == "SUCCESS")
+        let attacker = try bench.connect()
+        #expect(try bench.register(attacker, "attacker") == "SUCCESS")
+        let end = Frame.control(.endService, service: .rpc, session: victim.session)
+        var payload = end.wire
+        payload.writeRepeatingByte(0, count: 131_073 - payload.readableBytes)
+        try attacker.say(
+            .control(
+                .heartbeatACK, service: .control, session: attacker.session, payload: payload))
+        try bench.pass(.seconds(1))
+        #expect(bench.core.running.map(\.id) == [victim.session])
+        #expect(bench.core.counters.malformed == 0)
+        #expect(!attacker.channel.isActive)
+    }
+
     @Test(
         "random lives and deaths: every file is of one app, every answer its asker's",
         arguments: 1...12)

@@ -49,6 +49,39 @@ struct SharedLinkGuardTests {
         #expect(bench.app("music", says: first(announcing: 1 << 30)) == .drop(.messageTooLarge))
     }
 
+    @Test("several messages at once that together are larger than one may be")
+    func hugeSum() {
+        let bench = RouterBench { $0.messageBytes = 1000 }
+        bench.open("music", session: 1)
+        bench.open("maps", session: 2)
+        func first(announcing bytes: UInt32, session: UInt8, message: UInt32) -> Frame {
+            var frame = self.first(announcing: bytes, session: session)
+            frame = Frame(
+                version: 5, type: .first, service: .bulk, sessionID: session, messageID: message,
+                payload: frame.payload)
+            return frame
+        }
+        _ = bench.app("music", says: first(announcing: 400, session: 1, message: 2))
+        _ = bench.app("music", says: first(announcing: 600, session: 1, message: 3))
+        // Another app's do not count.
+        _ = bench.app("maps", says: first(announcing: 1000, session: 2, message: 2))
+        #expect(bench.heard().map(\.type) == [.first, .first, .first])
+        let third = first(announcing: 500, session: 1, message: 4)
+        #expect(bench.app("music", says: third) == .toLink)
+        let heard = bench.heard()
+        #expect(heard.map(\.messageID) == [2, 3, 4])
+        #expect(heard.map(\.type) == [.consecutive, .consecutive, .first])
+        #expect(bench.router.halves.count(of: 1) == 1 && bench.router.halves.count(of: 2) == 1)
+        let told = bench.events.compactMap { event -> String? in
+            if case .messageEnded("music", let message) = event {
+                RelayNotice.messageEnded(message).description
+            } else {
+                nil
+            }
+        }
+        #expect(told.count == 2 && told.allSatisfy { $0.contains("apps.message_limit") })
+    }
+
     @Test("a frame larger than the head unit's mtu by any reading")
     func largeFrame() {
         let bench = RouterBench()
@@ -122,6 +155,57 @@ struct SharedLinkGuardTests {
         }
         _ = bench.app("music", says: .startService())
         #expect(bench.heard() == [.startService()])
+    }
+
+    /// sdl_core refuses the header of a frame that is larger than its mtu, whatever its type, and reads
+    /// on byte by byte: what follows, it takes for frames of any session.
+    @Test(
+        "a control frame larger than any needs, in and before a session",
+        arguments: [4097, 131_073])
+    func controlFrames(bytes: Int) {
+        let payload = ByteBuffer(repeating: 1, count: bytes)
+        let fits = ByteBuffer(repeating: 1, count: 4096)
+        for type in ControlFrameType.allCases {
+            for service in ServiceType.allCases {
+                for session in [0, 1] as [UInt8] {
+                    let bench = RouterBench()
+                    bench.open("music", session: 1)
+                    _ = bench.heard()
+                    let large = Frame.control(
+                        type, service: service, session: session, payload: payload)
+                    #expect(bench.app("music", says: large) == .drop(.frameTooLarge), "\(large)")
+                    let reason = CloseReason.controlFrameTooLarge(bytes: bytes, limit: 4096)
+                    #expect(bench.actions() == [.close("music", reason)])
+                    #expect(bench.heard() == [])
+                    let other = Frame.control(
+                        type, service: service, session: session, payload: fits)
+                    #expect(bench.app("music", says: other) != .drop(.frameTooLarge))
+                }
+            }
+        }
+        // Where the head unit takes even less.
+        let bench = RouterBench()
+        bench.router.connect("music")
+        _ = bench.app("music", says: .startService())
+        _ = bench.heard()
+        _ = bench.accessory(
+            says: .startServiceACK(session: 1, extra: [(ControlKey.mtu, .int64(1024))]))
+        let ack = Frame.control(
+            .heartbeatACK, service: .control, session: 1,
+            payload: ByteBuffer(repeating: 0, count: 1025))
+        #expect(bench.app("music", says: ack) == .drop(.frameTooLarge))
+    }
+
+    @Test("an RPC frame as large as only the video service takes")
+    func payloadOfAService() {
+        let bench = RouterBench()
+        bench.open("maps", session: 1)
+        let document: BSONDocument = [ControlKey.mtu: .int64(200_000)]
+        _ = bench.accessory(
+            says: .control(.startServiceACK, service: .video, session: 1, payload: document.bytes))
+        #expect(
+            bench.app("maps", says: .data(session: 1, service: .video, bytes: 200_000)) == .toLink)
+        #expect(bench.app("maps", says: .data(session: 1, bytes: 131_073)) == .drop(.frameTooLarge))
     }
 
     /// sdl_core counts such a header as malformed, of which the eleventh in a second closes the

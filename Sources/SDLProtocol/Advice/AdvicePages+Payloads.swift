@@ -114,7 +114,7 @@ extension AdvicePage {
             """,
         remedy: """
             Send no empty messages, split files into several PutFiles, and keep frames within the \
-            mtu of the StartServiceACK.
+            mtu of the StartServiceACK. A control frame needs some hundred bytes.
             """,
         details: """
             All apps share one link, and each of these harms the others there. After a first frame \

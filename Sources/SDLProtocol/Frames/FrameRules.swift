@@ -12,7 +12,8 @@ package enum FrameHeader {
 }
 
 /// How strictly a stream's headers are checked: the union of what sdl_core and the app libraries
-/// insist on, so that nothing passes which would make a head unit count a malformed frame.
+/// insist on in any header. What depends on the session, its mtu and the size of its control frames,
+/// is checked by who knows the session.
 ///
 /// A head unit ends **every** session of a link after ten malformed frames in a second, so a frame
 /// from an app has to meet all rules before it may share the link.

@@ -321,6 +321,13 @@ extension AdviceRules {
                 "the app announced a message larger than apps.message_limit\(announced), for which "
                     + "a head unit reserves the memory at once; relayd closed the app",
                 remedy: "send less at a time, or raise apps.message_limit where the head unit can")
+        case .frameTooLarge where dropped.frame?.type == .control:
+            let bytes = dropped.frame.map { " of \($0.payloadBytes) bytes" } ?? ""
+            advise(
+                .messageRefused, entry, cause: "control frame",
+                "the app sent a control frame with a payload\(bytes), more than any needs; relayd "
+                    + "closed the app",
+                remedy: "see what the app sends beside the parameters of the service")
         case .frameTooLarge:
             let bytes = dropped.frame.map { " (\($0.payloadBytes) bytes)" } ?? ""
             advise(
@@ -356,8 +363,10 @@ extension AdviceRules {
             let remedy =
                 message.cause == .paused || message.cause == .expiring
                 ? "send the frames of a message without a pause, and send this one again"
-                : "finish each message before the session or the message ID is used for "
-                    + "something else, and send this one again"
+                : message.cause == .exceeding
+                    ? "finish each message before the next one begins, and send this one again"
+                    : "finish each message before the session or the message ID is used for "
+                        + "something else, and send this one again"
             advise(.leftInMessage, entry, cause: "\(message.cause)", text, remedy: remedy)
         case .heartbeatAnswered: advise(.heartbeatsAnswered, entry, text)
         case .garbage(let garbage):

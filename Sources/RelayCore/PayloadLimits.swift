@@ -1,0 +1,34 @@
+// How large a frame of a session may be; asked by `SessionRouter` for every frame of an app.
+
+import SDLProtocol
+
+/// Payload bytes of the largest frame that the head unit takes of each service of a session.
+///
+/// A head unit names an mtu when it starts a service, and sdl_core counts per service: it takes an RPC
+/// frame as malformed that would be right for video (SDL protocol spec, "StartServiceACK", mtu).
+struct PayloadLimits {
+    private var audio: UInt32?
+    private var video: UInt32?
+    /// Of the RPC service, and of all that have none of their own.
+    private var session = UInt32.max
+    /// The smallest of them: what is no larger need not be looked at.
+    private(set) var smallest = UInt32.max
+
+    subscript(service: ServiceType) -> UInt32 {
+        get {
+            switch service {
+            case .audio: audio ?? session
+            case .video: video ?? session
+            case .control, .rpc, .bulk: session
+            }
+        }
+        set {
+            switch service {
+            case .audio: audio = newValue
+            case .video: video = newValue
+            case .control, .rpc, .bulk: session = newValue
+            }
+            smallest = min(session, audio ?? .max, video ?? .max)
+        }
+    }
+}
