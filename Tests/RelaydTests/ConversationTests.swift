@@ -18,9 +18,13 @@ struct ConversationTests {
         #expect(conversation.isInputWhole)
     }
 
-    @Test("nobody knows where something ends that is no HTTP") func broken() {
+    @Test("what is no HTTP is over with an empty line, as far as anybody can tell") func broken() {
         var conversation = Conversation()
-        conversation.inputBreaks()
+        conversation.inputBreaks(isAtEmptyLine: false)
+        #expect(!conversation.isInputWhole)
+        conversation.inputBreaks(isAtEmptyLine: true)
+        #expect(conversation.isInputWhole)
+        conversation.inputBreaks(isAtEmptyLine: false)
         #expect(!conversation.isInputWhole)
         conversation.inputEnds()
         #expect(conversation.isInputWhole)
@@ -52,14 +56,14 @@ struct ConversationTests {
 
     @Test("at a stop what is no HTTP gets its answer, one for all of it") func stopBroken() {
         var alone = Conversation()
-        alone.inputBreaks()
-        alone.inputBreaks()
+        alone.inputBreaks(isAtEmptyLine: false)
+        alone.inputBreaks(isAtEmptyLine: false)
         let aloneIsOver = (alone.stop(), alone.answerEnds())
         #expect(aloneIsOver == (false, true))
         // The answer is that of the request whose body is none.
         var inBody = Conversation()
         inBody.requestBegins()
-        inBody.inputBreaks()
+        inBody.inputBreaks(isAtEmptyLine: false)
         let inBodyIsOver = (inBody.stop(), inBody.answerEnds())
         #expect(inBodyIsOver == (false, true))
     }

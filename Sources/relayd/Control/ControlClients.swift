@@ -46,10 +46,11 @@ struct ControlClients: Sendable {
             // Before anything is made of what came: what is no path never becomes one, and two
             // hosts never one of them.
             let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
+            let bytes = PlaceHandler(place)
             try pipeline.addHandlers(
-                [StrictHeadHandler(), LastAnswerHandler()], position: .after(decoder))
+                [StrictHeadHandler(), LastAnswerHandler(bytes)], position: .after(decoder))
             let encoder = try pipeline.handler(type: HTTPResponseEncoder.self)
-            try pipeline.addHandler(PlaceHandler(place), position: .before(encoder))
+            try pipeline.addHandler(bytes, position: .before(encoder))
             return AcceptedClient(client, peer)
         }
     }

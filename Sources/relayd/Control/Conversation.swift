@@ -7,8 +7,10 @@ package struct Conversation: Sendable, Equatable {
     private var unanswered = 0
     /// A request has begun to come and is not whole.
     private var isRequestComing = false
-    /// What came is no HTTP, so that nobody knows where it ends.
+    /// What came is no HTTP, so that nobody knows for sure where it ends.
     private var isBroken = false
+    /// It seems to be over.
+    private var isAtEmptyLine = false
     /// The client has closed its sending half.
     private var isInputOver = false
     private var isStopping = false
@@ -17,7 +19,9 @@ package struct Conversation: Sendable, Equatable {
 
     /// Whether the client has sent all of what it began to send. When its connection is closed before
     /// that, its system may throw the answer away with it: that is how TCP takes a reset.
-    package var isInputWhole: Bool { isInputOver || !isRequestComing && !isBroken }
+    package var isInputWhole: Bool {
+        isInputOver || (isBroken ? isAtEmptyLine : !isRequestComing)
+    }
 
     // MARK: What happens
 
@@ -29,9 +33,12 @@ package struct Conversation: Sendable, Equatable {
     package mutating func requestEnds() { isRequestComing = false }
 
     /// This gets an answer too: the one of the request it is a part of, or one of its own.
-    package mutating func inputBreaks() {
+    ///
+    /// - Parameter isAtEmptyLine: What has come so far ends with an empty line.
+    package mutating func inputBreaks(isAtEmptyLine: Bool) {
         if !isBroken, !isRequestComing { unanswered += 1 }
         isBroken = true
+        self.isAtEmptyLine = isAtEmptyLine
     }
 
     package mutating func inputEnds() { isInputOver = true }

@@ -17,12 +17,18 @@ final class LastAnswerHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
 
+    private let bytes: PlaceHandler
     private(set) var conversation = Conversation()
     /// The last answer has been given.
     private var isEnding = false
     /// The client is heard out, and this is when it is looked whether it has gone on.
     private var look: Scheduled<Void>?
     private var hasGoneOn = false
+
+    /// - Parameter bytes: The one of the same connection.
+    init(_ bytes: PlaceHandler) {
+        self.bytes = bytes
+    }
 
     // MARK: What the client sends
 
@@ -42,7 +48,7 @@ final class LastAnswerHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        conversation.inputBreaks()
+        conversation.inputBreaks(isAtEmptyLine: bytes.isAtEmptyLine)
         if isEnding { hear(context) } else { context.fireErrorCaught(error) }
     }
 

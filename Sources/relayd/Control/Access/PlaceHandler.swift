@@ -19,6 +19,8 @@ final class PlaceHandler: ChannelDuplexHandler {
     private var deadline: Scheduled<Void>?
     /// Bytes that came.
     private(set) var received = 0
+    /// Whether the last of them are an empty line, with which a request without a body ends.
+    private(set) var isAtEmptyLine = false
     /// Bytes that were given to the channel; it may still hold some of them.
     private(set) var written = 0
 
@@ -27,7 +29,9 @@ final class PlaceHandler: ChannelDuplexHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        received += unwrapInboundIn(data).readableBytes
+        let bytes = unwrapInboundIn(data).readableBytesView
+        received += bytes.count
+        isAtEmptyLine = bytes.suffix(4).elementsEqual("\r\n\r\n".utf8)
         context.fireChannelRead(data)
     }
 
