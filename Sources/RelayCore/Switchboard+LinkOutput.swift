@@ -170,9 +170,10 @@ extension Switchboard {
         scheduleWakeUp()
     }
 
-    /// What was written may have started the time the head unit has to answer it.
+    /// What was written may have started the time the head unit has to answer it, or was the last word.
     private func scheduleIfEnding() {
         if router.isEndingSessions { scheduleWakeUp() }
+        goodbyesMayBeSaid()
     }
 
     /// - Returns: Bytes written.

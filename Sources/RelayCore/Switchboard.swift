@@ -136,6 +136,7 @@ final class Switchboard {
         if scheduler.hasReady, !isLinkFull { drainLink(mayLook: false) }
         tap.endRead()
         scheduleWakeUp()
+        goodbyesMayBeSaid()
     }
 
     func flushAll() {
@@ -189,6 +190,11 @@ final class Switchboard {
 
     func sessionsMayHaveChanged() {
         linkHandler?.expect(sessions: router.knownSessions)
+        goodbyesMayBeSaid()
+    }
+
+    /// A goodbye may also be over because its last word has been written.
+    func goodbyesMayBeSaid() {
         guard !whenGoodbyesAreSaid.isEmpty, hasSaidAllGoodbyes else { return }
         let waiting = whenGoodbyesAreSaid
         whenGoodbyesAreSaid = []

@@ -200,4 +200,25 @@ struct SessionLifeTests: GoodbyeWords {
         }
         #expect(dropped == 5)
     }
+
+    @Test("a stop is over when its last word has been written, whatever frame that was behind")
+    func stopEndsWithItsLastWord() throws {
+        let hub = try EmbeddedHub()
+        let app = try hub.app(session: 1)
+        for frame in Frame.putFile(session: 1, frames: 3).prefix(2) { try app.says(frame) }
+        try hub.link.says(.control(.endService, service: .rpc, session: 1))
+        let hash: BSONDocument = [ControlKey.hashID: .int32(0x1_0005)]
+        try app.says(
+            .control(.endServiceACK, service: .rpc, session: 1, payload: hash.bytes))
+        #expect(try hub.heard().map(\.type) == [.first, .consecutive, .consecutive])
+        var isDone = false
+        hub.switchboard.shutDown { isDone = true }
+        app.close(promise: nil)
+        hub.loop.advanceTime(by: .milliseconds(1))
+        #expect(!isDone)
+        // The refusal of the half message: no control frame.
+        try hub.link.says(.rpc(session: 1, .response, .putFile, correlation: 7))
+        #expect(try hub.heard().map(\.controlType) == [.endServiceACK])
+        #expect(isDone)
+    }
 }
