@@ -18,6 +18,9 @@ extension HubModel {
         var unanswered: Set<Int> = []
         /// EndServices that apps had said before; nobody is to be waited for with them.
         var ownEnds: [Int: Frame] = [:]
+        /// Lives of apps that had left before, whose EndService was said then and may still wait for the
+        /// link.
+        var saidEnds: Set<Int> = []
         /// Lives that must end as expected: their apps were registered, and nothing was in the way.
         var registered: Set<Int> = []
     }
@@ -25,7 +28,7 @@ extension HubModel {
     /// An EndService has been written to the link.
     mutating func checkStop(_ end: Frame, _ life: Int) {
         guard let stop, life <= stop.lastLife, now < stop.waitsUntil, !isLossy else { return }
-        guard stop.ownEnds[life] != end else { return }
+        guard stop.ownEnds[life] != end, !stop.saidEnds.contains(life) else { return }
         // A grant that comes too late for anybody is given back at once, also one that came before
         // the stop and was not read because a slow app held the link.
         guard ownerOfLife[life] != nil, !hasNewGrant(of: end.sessionID, after: life) else { return }
@@ -50,6 +53,9 @@ extension HubWorld {
         for (lane, frames) in model.apps.values.flatMap(\.lanes) {
             let end = frames.first { $0.controlType == .endService && $0.service == .rpc }
             if let end { stop.ownEnds[lane.life] = end }
+        }
+        for (session, farewell) in switchboard.router.farewells where farewell.step == .ending {
+            if let life = model.lives[Int(session)] { stop.saidEnds.insert(life) }
         }
         for session in core.running where session.app != nil && !session.isEndedByCore {
             guard isPrompt, let number = model.ownerOfLife[session.life],
