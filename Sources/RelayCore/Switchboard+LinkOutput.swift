@@ -168,6 +168,7 @@ extension Switchboard {
         flushAll()
         tap.endRead()
         scheduleWakeUp()
+        goodbyesMayBeSaid()
     }
 
     /// What was written may have started the time the head unit has to answer it, or was the last word.
