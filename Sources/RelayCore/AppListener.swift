@@ -50,6 +50,8 @@ package struct ListenError: Error, CustomStringConvertible {
 /// The sockets apps connect to.
 package struct AppListener: Sendable {
     private let channels: [any Channel]
+    /// The sockets are relayd's alone, not systemd's as well.
+    private let isOwn: Bool
 
     /// Opens every address, or none.
     ///
@@ -80,7 +82,7 @@ package struct AppListener: Sendable {
                 throw ListenError(address: address, cause: error)
             }
         }
-        return Self(channels: channels)
+        return Self(channels: channels, isOwn: true)
     }
 
     /// Takes over sockets that listen already, and their descriptors.
@@ -92,7 +94,7 @@ package struct AppListener: Sendable {
             // NIO has set its own backlog of 128; the bootstrap's counts for `bind` only.
             _ = listen(descriptor, backlog)
         }
-        return Self(channels: channels)
+        return Self(channels: channels, isOwn: false)
     }
 
     private static func bootstrap(for relay: Relay) -> ServerBootstrap {
@@ -148,8 +150,23 @@ package struct AppListener: Sendable {
         }
     }
 
+    /// Nobody can connect any more, and the ports can be opened again.
     package func close() async {
-        for channel in channels { try? await channel.close() }
+        for channel in channels { try? await close(channel).get() }
+    }
+
+    /// A socket listens until the last descriptor of it is closed: a program that is being started has
+    /// a copy, and whoever looks into /proc/PID/fd holds one for a moment. Shut down, it gives up its
+    /// port at once. With systemd's that would end systemd's as well.
+    private func close(_ channel: any Channel) -> EventLoopFuture<Void> {
+        guard isOwn else { return channel.close() }
+        return channel.eventLoop.flatSubmit {
+            try? channel.pipeline.syncOperations.withUnsafeTransportIfAvailable {
+                (descriptor: NIOBSDSocket.Handle) in
+                _ = shutdown(descriptor, CInt(SHUT_RDWR))
+            }
+            return channel.close()
+        }
     }
 }
 

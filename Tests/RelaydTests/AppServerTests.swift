@@ -143,6 +143,43 @@ import Testing
         }
     }
 
+    @Test("a port that the server has closed is free, also while a copy of its descriptor is open")
+    func heldDescriptor() async throws {
+        try await Self.run { relay, port in
+            let server = AppServer(
+                [ListenAddress(host: "127.0.0.1", port: port)], relay: relay, report: { _ in })
+            _ = try await server.start()
+            // As a program has one between its fork and its exec, and ss -p for a moment.
+            let copy = try #require(Self.copyOfListener(on: port))
+            defer { close(copy) }
+            try await server.change(to: [ListenAddress(host: "0.0.0.0", port: port)])
+            try await FramePeer.connect(port: port).close()
+            await server.stop()
+        }
+    }
+
+    /// Another descriptor of the socket of this process that listens on the port.
+    private static func copyOfListener(on port: Int) -> CInt? {
+        let found = (0..<CInt(4096)).first { descriptor in
+            var isListening: CInt = 0
+            var size = socklen_t(MemoryLayout<CInt>.size)
+            guard
+                getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &isListening, &size) == 0,
+                isListening == 1
+            else { return false }
+            var address = sockaddr_in()
+            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+            let isNamed = withUnsafeMutablePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    getsockname(descriptor, $0, &length) == 0
+                }
+            }
+            return isNamed && address.sin_family == sa_family_t(AF_INET)
+                && Int(UInt16(bigEndian: address.sin_port)) == port
+        }
+        return found.map { fcntl($0, F_DUPFD_CLOEXEC, 0) }
+    }
+
     @Test("a name that nobody knows closes nothing, not even where its port is another's")
     func unknownName() async throws {
         try await Self.run { relay, port in
