@@ -17,8 +17,12 @@ import relayctl
         ]
         var show = PermissionReport(rpc: "Show")
         show.allowed = ["FULL", "LIMITED"]
+        show.answer = .yes
+        // The levels alone would allow it; relayd knows more, here that the user has refused it.
         var speak = PermissionReport(rpc: "Speak")
-        speak.allowed = ["LIMITED"]
+        speak.allowed = ["FULL", "LIMITED"]
+        speak.userDisallowed = ["FULL"]
+        speak.answer = .no
         report.permissions = [show, speak]
         report.capabilities.displayName = "GENERIC"
         report.capabilities.displayWidth = 800

@@ -136,8 +136,8 @@ package struct AppText: Sendable {
     private func permissions(_ report: AppReport) -> [String] {
         guard !report.permissions.isEmpty else { return [] }
         let level = report.hmi.first?.level ?? "NONE"
-        let denied = report.permissions.filter { !$0.allowed.contains(level) }
-        let count = report.permissions.count - denied.count
+        let denied = report.permissions.filter { $0.answer == .no }
+        let count = report.permissions.count { $0.answer == .yes }
         var lines = row(
             "allowed", ["\(count) of \(report.permissions.count) RPCs in \(SafeText.clean(level))"])
         if !denied.isEmpty { lines += row("not now", denied.map(\.rpc), gap: " ") }
