@@ -19,6 +19,8 @@ package enum DropReason: Hashable, Sendable {
     /// An app's frame of a session that is over: it ended it itself, or the head unit did, also
     /// while the frame waited for the link.
     case sessionOver(UInt8)
+    /// An app acknowledged an end of its session that the head unit has not asked for.
+    case endNotAsked(UInt8)
     /// What the head unit still says in a session that is over.
     case lateWords(UInt8)
     /// A message that announces no bytes.
@@ -42,6 +44,8 @@ extension DropReason: CustomStringConvertible {
         case .lateAnswer: "StartService answer that nobody waits for any more"
         case .queueFull: "too many StartServices waiting"
         case .sessionOver(let session): "session \(session) has been ended"
+        case .endNotAsked(let session):
+            "EndServiceACK, but the head unit has not ended session \(session)"
         case .lateWords(let session):
             "the head unit's late words in session \(session), whose former app is gone"
         case .emptyMessage: "first frame of a message of 0 bytes"

@@ -165,8 +165,10 @@ extension SessionRouter {
     mutating func receiveEndAnswer(_ frame: Frame) -> Decision {
         let session = frame.sessionID
         if strayEnds.takeAnswer(of: session, at: now) { return strayEndAnswered(frame) }
-        guard let farewell = farewells[session], farewell.step == .ending else {
-            // Of a session that has ended, whoever has the number now.
+        guard let farewell = farewells[session], farewell.step == .ending, farewell.isEndWritten
+        else {
+            // Of a session that has ended, whoever has the number now; nothing that still waits for
+            // the link has an answer.
             return .drop(.lateWords(session))
         }
         let isRefused = frame.controlType == .endServiceNAK

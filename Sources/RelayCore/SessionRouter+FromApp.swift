@@ -138,6 +138,9 @@ extension SessionRouter {
             adviseOnEnd(frame, from: app)
             endByApp(frame, of: app)
             return .handled
+        case (.open, .endServiceACK, .rpc):
+            // sdl_core looks at the hash alone: this would end the session, here unseen.
+            return .drop(.endNotAsked(session))
         case (.open, .heartbeatACK, .control):
             heartbeats[session] = nil
         case (.open, _, _): break

@@ -43,6 +43,30 @@ struct HeadUnitEndTests: GoodbyeWords {
         #expect(bench.heard().map(\.controlType) == [.endService])
     }
 
+    @Test("an acknowledgement that nobody asked for, which would end its own session, goes nowhere")
+    func unaskedAcknowledgement() {
+        let bench = Bench()
+        bench.open("music", session: 1)
+        let acknowledgement = Frame.control(.endServiceACK, session: 1)
+        #expect(bench.app("music", says: acknowledgement) == .drop(.endNotAsked(1)))
+        #expect(bench.heard() == [])
+        #expect(bench.app("music", says: .rpc(session: 1)) == .toLink)
+    }
+
+    @Test("an answer to an EndService that has not been written is not taken for its own")
+    func answerBeforeTheEnd() {
+        let bench = Bench()
+        bench.open("music", session: 1)
+        bench.holdsRPCs = true
+        bench.router.disconnect("music", at: bench.now)
+        #expect(bench.heard() == [])
+        let late = Frame.control(.endServiceACK, session: 1)
+        #expect(bench.accessory(says: late) == .drop(.lateWords(1)))
+        bench.holdsRPCs = false
+        #expect(bench.heard() == [end(1, message: 1)])
+        #expect(bench.accessory(says: late) == .drop(.farewell(1)))
+    }
+
     @Test("an app may not answer the head unit's EndService while its number may be granted")
     func mayNotAnswer() {
         let bench = Bench()

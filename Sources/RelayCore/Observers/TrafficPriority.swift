@@ -55,8 +55,8 @@ extension DropReason {
         switch self {
         case .farewell, .lateWords: .debug
         case .secondaryTransport, .lateAnswer, .sessionOver: .info
-        case .notItsSession, .noSuchSession, .noLink, .queueFull, .emptyMessage, .messageTooLarge,
-            .frameTooLarge, .leftTooFast:
+        case .notItsSession, .noSuchSession, .noLink, .queueFull, .endNotAsked, .emptyMessage,
+            .messageTooLarge, .frameTooLarge, .leftTooFast:
             .warning
         }
     }

@@ -334,8 +334,9 @@ extension AdviceRules {
                 .messageRefused, entry, cause: "frame",
                 "the app sent a frame larger than the head unit's mtu\(bytes); relayd closed the app",
                 remedy: "split messages into frames of the mtu in the StartServiceACK")
-        case .noSuchSession, .farewell, .noLink, .lateAnswer, .queueFull, .sessionOver, .lateWords,
-            .leftTooFast:
+        case .noSuchSession, .farewell, .noLink, .lateAnswer, .queueFull, .sessionOver,
+            .endNotAsked,
+            .lateWords, .leftTooFast:
             break
         }
     }

@@ -141,6 +141,7 @@ extension DropReason {
         case .lateAnswer: "late_answer"
         case .queueFull: "queue_full"
         case .sessionOver: "session_over"
+        case .endNotAsked: "end_not_asked"
         case .lateWords: "late_words"
         case .emptyMessage: "empty_message"
         case .messageTooLarge: "message_too_large"
