@@ -78,7 +78,7 @@ package struct AppListener: Sendable {
                     : bootstrap
                 channels.append(try await bootstrap.bind(to: place).get())
             } catch {
-                for channel in channels { try? await channel.close() }
+                for channel in channels { await channel.closeListener() }
                 throw ListenError(address: address, cause: error)
             }
         }
@@ -150,22 +150,9 @@ package struct AppListener: Sendable {
         }
     }
 
-    /// Nobody can connect any more, and the ports can be opened again.
     package func close() async {
-        for channel in channels { try? await close(channel).get() }
-    }
-
-    /// A socket listens until the last descriptor of it is closed: a program that is being started has
-    /// a copy, and whoever looks into /proc/PID/fd holds one for a moment. Shut down, it gives up its
-    /// port at once. With systemd's that would end systemd's as well.
-    private func close(_ channel: any Channel) -> EventLoopFuture<Void> {
-        guard isOwn else { return channel.close() }
-        return channel.eventLoop.flatSubmit {
-            try? channel.pipeline.syncOperations.withUnsafeTransportIfAvailable {
-                (descriptor: NIOBSDSocket.Handle) in
-                _ = shutdown(descriptor, CInt(SHUT_RDWR))
-            }
-            return channel.close()
+        for channel in channels {
+            if isOwn { await channel.closeListener() } else { try? await channel.close() }
         }
     }
 }

@@ -64,11 +64,9 @@ package final class ChildProcess: Sendable {
         let errors = try Pipe()
         let pid: Int32
         do {
-            pid = try await ProgramStarts.held {
-                try spawn(
-                    path, arguments, environment: environment, output: output.write,
-                    errors: errors.write)
-            }
+            pid = try spawn(
+                path, arguments, environment: environment, output: output.write,
+                errors: errors.write)
         } catch {
             for end in [output.read, output.write, errors.read, errors.write] { close(end) }
             throw error

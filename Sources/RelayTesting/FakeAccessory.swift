@@ -2,6 +2,7 @@
 
 import NIOCore
 import NIOPosix
+import RelayCore
 package import SDLProtocol
 import Synchronization
 
@@ -33,15 +34,10 @@ package final class FakeAccessory: Sendable {
         do {
             try await body(FakeAccessory(server: server, accepted: accepted))
         } catch {
-            await close(server)
+            await server.closeListener()
             throw error
         }
-        await close(server)
-    }
-
-    /// The next may listen on the same port.
-    private static func close(_ server: any Channel) async {
-        await ProgramStarts.held { try? await server.close() }
+        await server.closeListener()
     }
 
     /// The next connection the relay makes.

@@ -18,9 +18,7 @@ import Testing
             on: MultiThreadedEventLoopGroup.singleton.next(), configuration: RelayConfiguration(),
             accessoryAddress: "sim:", logger: ControlTestServer.quiet)
         // The port is closed and opened again.
-        try await UnusedPort.run { port in
-            try await ProgramStarts.held { try await body(relay, port) }
-        }
+        try await UnusedPort.run { port in try await body(relay, port) }
         await relay.shutDown()
     }
 
@@ -160,7 +158,7 @@ import Testing
 
     /// Another descriptor of the socket of this process that listens on the port.
     private static func copyOfListener(on port: Int) -> CInt? {
-        let found = (0..<CInt(4096)).first { descriptor in
+        let found = (0..<CInt(1 << 16)).first { descriptor in
             var isListening: CInt = 0
             var size = socklen_t(MemoryLayout<CInt>.size)
             guard

@@ -2,6 +2,7 @@
 
 package import NIOCore
 import NIOPosix
+import RelayCore
 import SDLProtocol
 
 /// One core for all connections it accepts, on one event loop.
@@ -54,7 +55,7 @@ package final class SDLCoreServer: Sendable {
 
     /// Closes all connections, as a crash does.
     package func stop() async throws {
-        try await server.close()
+        await server.closeListener()
         try await server.eventLoop.submit { self.core.value.closeAll() }.get()
     }
 }
