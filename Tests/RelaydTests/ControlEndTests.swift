@@ -36,6 +36,9 @@ struct ControlEndTests {
         }
     }
 
+    /// These readers take all they are given as soon as they get a processor.
+    private static let patience = Duration.seconds(30)
+
     // MARK: In one step
 
     enum Question: String, CaseIterable {
@@ -174,7 +177,7 @@ struct ControlEndTests {
                     ask.yield()
                     for await _ in allowed { break }
                     return ReloadReport(summary: long)
-                }))
+                }), endInterval: Self.patience)
         let group = ServiceGroup(services: [server], logger: ControlTestServer.quiet)
         async let running: Void = group.run()
         let client = try await test.connected()
@@ -209,7 +212,8 @@ struct ControlEndTests {
         }
         let test = try ControlTestServer()
         defer { test.cleanUp() }
-        let server = try test.make(messages: MessageHandlers(ring: feed.ring))
+        let server = try test.make(
+            messages: MessageHandlers(ring: feed.ring), endInterval: Self.patience)
         let group = ServiceGroup(services: [server], logger: ControlTestServer.quiet)
         async let running: Void = group.run()
         let client = try await test.connected()

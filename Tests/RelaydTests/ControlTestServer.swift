@@ -48,6 +48,7 @@ struct ControlTestServer {
         limits: (socket: ControlShares.Limits, port: ControlShares.Limits) =
             (.init(Config.Control()), .init(Config.Dashboard())),
         identify: @escaping @Sendable (any Channel) async throws -> ControlPeer? = ControlPeer.of,
+        endInterval: Duration = EndPatience.interval,
         on loops: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
         logger: Logger = Self.quiet,
         status: @escaping @Sendable () async throws -> StatusSnapshot = { Self.snapshot }
@@ -57,7 +58,8 @@ struct ControlTestServer {
             messages: messages, events: eventHandlers ?? EventHandlers(ring: events),
             reports: reports,
             actions: actions, log: log, devices: devices, dashboard: dashboard, crowd: crowd,
-            limits: limits, identify: identify, eventLoopGroup: loops, logger: logger)
+            limits: limits, identify: identify, endInterval: endInterval, eventLoopGroup: loops,
+            logger: logger)
     }
 
     /// Runs a server around `body`, then stops it as the daemon does.

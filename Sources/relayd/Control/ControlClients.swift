@@ -15,11 +15,17 @@ struct ControlClients: Sendable {
     let door: ControlDoor
     let responder: ControlResponder
     let logger: Logger
+    /// How long a client may take nothing of its last answer.
+    private let endInterval: Duration
     private let refusals = RefusalLog()
 
-    init(door: ControlDoor, responder: ControlResponder, logger: Logger) {
+    init(
+        door: ControlDoor, responder: ControlResponder,
+        endInterval: Duration = EndPatience.interval, logger: Logger
+    ) {
         self.door = door
         self.responder = responder
+        self.endInterval = endInterval
         self.logger = logger
     }
 
@@ -84,18 +90,18 @@ struct ControlClients: Sendable {
             }
         } onGracefulShutdown: {
             channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
-            channel.eventLoop.execute { Self.end(channel) }
+            channel.eventLoop.execute { end(channel) }
         }
     }
 
     /// Closes the connection of a client that does not do its part: does not take its last answer, or
     /// does not send the rest of its request. On the channel's loop.
-    private static func end(
+    private func end(
         _ channel: any Channel, _ patience: EndPatience = EndPatience(),
         since before: ClientProgress? = nil
     ) {
         guard let before = before ?? ClientProgress(of: channel) else { return }
-        channel.eventLoop.scheduleTask(in: TimeAmount(EndPatience.interval)) {
+        channel.eventLoop.scheduleTask(in: TimeAmount(endInterval)) {
             guard channel.isActive, let progress = ClientProgress(of: channel) else { return }
             var patience = patience
             guard patience.goesOn(isTaking: progress.goesOn(since: before)) else {

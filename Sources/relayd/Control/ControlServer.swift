@@ -26,6 +26,7 @@ package struct ControlServer: Service {
     private let crowd: ControlCrowd
     private let limits: (socket: ControlShares.Limits, port: ControlShares.Limits)
     private let identify: @Sendable (any Channel) async throws -> ControlPeer?
+    private let endInterval: Duration
     private let eventLoopGroup: any EventLoopGroup
     private let executor: (any TaskExecutor)?
     private let logger: Logger
@@ -45,6 +46,7 @@ package struct ControlServer: Service {
     ///   - dashboard: where browsers may ask as well; nowhere, when not given.
     ///   - crowd: counts how often there was no room for a client.
     ///   - limits: connections and streams of the Unix socket and of the dashboard's port.
+    ///   - endInterval: how often is looked whether a client still takes its last answer at the end.
     ///   - executor: runs what is done for clients; the caller's, when not given.
     ///   - identify: says who is at the other end of a connection to the Unix socket.
     /// - Throws: `ControlListenerError` or `ControlSocketError`, written for people.
@@ -61,6 +63,7 @@ package struct ControlServer: Service {
             (.init(Config.Control()), .init(Config.Dashboard())),
         identify: @escaping @Sendable (any Channel) async throws -> ControlPeer? =
             ControlPeer.of,
+        endInterval: Duration = EndPatience.interval,
         eventLoopGroup: any EventLoopGroup, executor: (any TaskExecutor)? = nil, logger: Logger
     ) throws {
         self.listener =
@@ -73,6 +76,7 @@ package struct ControlServer: Service {
         self.crowd = crowd
         self.limits = limits
         self.identify = identify
+        self.endInterval = endInterval
         self.eventLoopGroup = eventLoopGroup
         self.executor = executor
         self.logger = logger
@@ -127,7 +131,8 @@ package struct ControlServer: Service {
         on descriptor: NIOBSDSocket.Handle, _ door: ControlDoor,
         onShutdown: @escaping @Sendable () -> Void
     ) async throws {
-        let clients = ControlClients(door: door, responder: responder, logger: logger)
+        let clients = ControlClients(
+            door: door, responder: responder, endInterval: endInterval, logger: logger)
         let server = try await accept(on: descriptor, clients)
         try await withGracefulShutdownHandler {
             try await withThrowingDiscardingTaskGroup { group in
