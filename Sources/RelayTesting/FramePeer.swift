@@ -15,7 +15,7 @@ package final class FramePeer: Sendable {
 
     /// Longer than any machine needs, also one with ten times more to do than it can, and short
     /// enough to end a hanging test.
-    package static let patience: TimeAmount = .minutes(2)
+    package static let patience: TimeAmount = .minutes(10)
 
     package let channel: any Channel
     private let mailbox: NIOLoopBound<Mailbox>
