@@ -9,7 +9,7 @@ import Testing
 /// collects bytes, a log that can be read.
 
 /// Far beyond anything needed, for machines on which builds run at the same time.
-let patience: Duration = .seconds(120)
+let patience: Duration = .seconds(600)
 
 struct DeadlinePassed: Error, CustomStringConvertible {
     let description: String

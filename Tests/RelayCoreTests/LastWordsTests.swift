@@ -67,7 +67,7 @@ struct LastWordsTests {
         for _ in 0..<Self.unread { _ = try await app.next() }
     }
 
-    @Test("sent away, with unread bytes in both directions", .timeLimit(.minutes(5)))
+    @Test("sent away, with unread bytes in both directions", .timeLimit(.minutes(15)))
     func sentAway() async throws {
         try await Self.run { bench in
             let app = try await busyApp(bench, on: try await bench.openLink())
@@ -83,7 +83,7 @@ struct LastWordsTests {
         }
     }
 
-    @Test("the link is lost: all that the head unit said, and an end", .timeLimit(.minutes(5)))
+    @Test("the link is lost: all that the head unit said, and an end", .timeLimit(.minutes(15)))
     func linkLost() async throws {
         try await Self.run { bench in
             let headUnit = try await bench.openLink()
@@ -139,7 +139,7 @@ struct LastWordsTests {
         }
     }
 
-    @Test("nor its connection for longer than its patience", .timeLimit(.minutes(5)))
+    @Test("nor its connection for longer than its patience", .timeLimit(.minutes(15)))
     func patience() async throws {
         try await Self.run {
             $0.lingerPatience = .milliseconds(50)

@@ -285,7 +285,7 @@ import relayctl
         reader.out.compactMap { Int($0.dropFirst("{\"n\":".count).prefix { $0.isNumber }) }
     }
 
-    @Test("it goes on with what happens, until nobody reads", .timeLimit(.minutes(5)))
+    @Test("it goes on with what happens, until nobody reads", .timeLimit(.minutes(15)))
     func follows() async throws {
         var feed = TrafficFeed()
         feed.tellStory()
@@ -303,7 +303,7 @@ import relayctl
     }
 
     @Test(
-        "after an interruption it misses nothing that is still kept", .timeLimit(.minutes(5)))
+        "after an interruption it misses nothing that is still kept", .timeLimit(.minutes(15)))
     func resumes() async throws {
         var feed = TrafficFeed()
         feed.tellStory()
@@ -330,7 +330,7 @@ import relayctl
             ])
     }
 
-    @Test("a relayd that hangs up while it starts is waited for", .timeLimit(.minutes(5)))
+    @Test("a relayd that hangs up while it starts is waited for", .timeLimit(.minutes(15)))
     func hangsUp() async throws {
         var feed = TrafficFeed()
         feed.tellStory()
@@ -350,7 +350,7 @@ import relayctl
         #expect(numbers(reader) == [9, 10, 11])
     }
 
-    @Test("what was lost meanwhile is counted", .timeLimit(.minutes(5))) func counts() async throws
+    @Test("what was lost meanwhile is counted", .timeLimit(.minutes(15))) func counts() async throws
     {
         var feed = TrafficFeed(ring: MessageRing(maximumBytes: 3000))
         feed.heartbeat()
@@ -372,7 +372,7 @@ import relayctl
             reader.error.contains { $0.hasPrefix("relayctl: \(first - 2) messages were missed") })
     }
 
-    @Test("a restarted relayd is told from the one before", .timeLimit(.minutes(5)))
+    @Test("a restarted relayd is told from the one before", .timeLimit(.minutes(15)))
     func restarts() async throws {
         var before = TrafficFeed()
         before.tellStory()

@@ -176,7 +176,7 @@ struct LoggingLineWriterTests {
 
     @Test(
         "a reader that takes a little all the time is waited for, though it never has room",
-        .timeLimit(.minutes(5)))
+        .timeLimit(.minutes(15)))
     func steadyReader() async throws {
         let pipe = try Self.makePipe()
         defer { close(pipe.read) }
@@ -205,7 +205,7 @@ struct LoggingLineWriterTests {
     }
 
     @Test(
-        "a journal that takes one entry after the other is waited for", .timeLimit(.minutes(5)))
+        "a journal that takes one entry after the other is waited for", .timeLimit(.minutes(15)))
     func steadyJournal() async throws {
         let (sends, sent) = AsyncStream<String>.makeStream()
         let permits = DispatchSemaphore(value: 0)
@@ -232,7 +232,7 @@ struct LoggingLineWriterTests {
         await loop.shutdownGracefully()
     }
 
-    @Test("a journal that hangs is let go at the first look", .timeLimit(.minutes(5)))
+    @Test("a journal that hangs is let go at the first look", .timeLimit(.minutes(15)))
     func hungJournal() async throws {
         let end = DispatchSemaphore(value: 0)
         let journal = LineWriter(
@@ -252,7 +252,7 @@ struct LoggingLineWriterTests {
 
     @Test(
         "lines are waited for that are late because of this machine, not of their reader",
-        .timeLimit(.minutes(5)))
+        .timeLimit(.minutes(15)))
     func lateLines() async throws {
         // The writer's thread gets no processor time before the first look is over.
         let looked = DispatchSemaphore(value: 0)

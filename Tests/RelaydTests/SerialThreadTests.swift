@@ -25,7 +25,7 @@ struct SerialThreadTests {
         #expect(threads.withLock { $0.count } == 1)
     }
 
-    @Test("it sleeps and wakes again for each job", .timeLimit(.minutes(5)))
+    @Test("it sleeps and wakes again for each job", .timeLimit(.minutes(15)))
     func wakes() async {
         let thread = SerialThread(named: "test")
         for _ in 0..<200 {
@@ -33,7 +33,7 @@ struct SerialThreadTests {
         }
     }
 
-    @Test("what is left when its owner goes is done, then the thread ends", .timeLimit(.minutes(5)))
+    @Test("what is left when its owner goes is done, then the thread ends", .timeLimit(.minutes(15)))
     func owner() async {
         final class Witness: Sendable {
             let gone: @Sendable () -> Void

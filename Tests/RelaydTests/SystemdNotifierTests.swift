@@ -28,7 +28,7 @@ struct SystemdNotifierTests {
         ServiceGroup(configuration: .init(services: [notifier], logger: logger))
     }
 
-    @Test("says ready, each new status once, and stopping", .timeLimit(.minutes(5)))
+    @Test("says ready, each new status once, and stopping", .timeLimit(.minutes(15)))
     func lifecycle() async throws {
         let (inbox, send) = Self.makeInbox()
         let notifier = SystemdNotifier(
@@ -94,7 +94,7 @@ struct SystemdNotifierTests {
         #expect(sent == ["STATUS=a: wrong (and 1 more, see the log)"])
     }
 
-    @Test("feeds the watchdog only while the relay answers", .timeLimit(.minutes(5)))
+    @Test("feeds the watchdog only while the relay answers", .timeLimit(.minutes(15)))
     func watchdog() async throws {
         let (inbox, send) = Self.makeInbox()
         let asked = Collected<Int>()
@@ -119,7 +119,7 @@ struct SystemdNotifierTests {
         try await ended
     }
 
-    @Test("says stopping even while the relay hangs", .timeLimit(.minutes(5)))
+    @Test("says stopping even while the relay hangs", .timeLimit(.minutes(15)))
     func hangingRelay() async throws {
         let (inbox, send) = Self.makeInbox()
         let (release, releaser) = AsyncStream<Void>.makeStream()

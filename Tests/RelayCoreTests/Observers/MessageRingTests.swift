@@ -237,7 +237,7 @@ import Testing
     // MARK: Following
 
     @Test(
-        "readers that follow see or are told of everything, at any speed", .timeLimit(.minutes(5)))
+        "readers that follow see or are told of everything, at any speed", .timeLimit(.minutes(15)))
     func followers() async throws {
         let ring = MessageRing(maximumBytes: 40_000)
         let total = 3000
