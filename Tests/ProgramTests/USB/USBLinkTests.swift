@@ -180,9 +180,15 @@ struct USBLinkTests {
                 }
             }
             defer { flood.cancel() }
+            try await bench.relayd.until("the hub holds the link") { status in
+                status.limitsHit.contains { $0.name == "apps.stall_grace" }
+            }
+            // Nobody announces that the device waits. A machine that gives it no processor for a while
+            // looks the same, so between two looks relayd answers, too.
             var (moved, quietLooks) = (0, 0)
-            while moved < 1 << 20 || quietLooks < 5 {
+            while moved < 1 << 20 || quietLooks < 10 {
                 try await Task.sleep(for: .milliseconds(200))
+                _ = try await bench.relayd.status()
                 let now = try bench.usb.moved().in
                 quietLooks = now == moved ? quietLooks + 1 : 0
                 moved = now
