@@ -1,4 +1,4 @@
-// Who may connect: asked by `Switchboard` for every connection before anything is read from it.
+// Who may connect: asked by `AppGate` for every connection before anything is read from it.
 
 import NIOCore
 

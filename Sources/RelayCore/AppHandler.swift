@@ -75,7 +75,7 @@ final class AppHandler: ChannelInboundHandler {
         stallWatch = StallWatch(timeout: configuration.stallTimeout) {
             $0.unfinishedFrame
         } stalled: {
-            $0.switchboard.stalled($1, app: $0)
+            $0.switchboard.reporter.stalled($1, app: $0)
         }
     }
 

@@ -1,4 +1,4 @@
-// Keeps what strangers cause from filling the log; used by `Switchboard` and the control API.
+// Keeps what strangers cause from filling the log; used by the hub and the control API.
 
 package import NIOCore
 
@@ -27,5 +27,10 @@ package struct LineLimiter: Sendable {
         lines += 1
         defer { withheld = 0 }
         return withheld
+    }
+
+    /// The end of a line that stands for others too.
+    package static func more(_ withheld: Int) -> String {
+        withheld == 0 ? "" : " (and \(withheld) more like this)"
     }
 }

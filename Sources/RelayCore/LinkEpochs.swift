@@ -1,5 +1,5 @@
 // When what was written to the link has left for the head unit, in steps of a tenth of a second; used by
-// `SessionRates`.
+// `SessionPacing`.
 
 import NIOCore
 

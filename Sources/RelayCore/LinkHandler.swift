@@ -172,7 +172,7 @@ final class LinkHandler: ChannelDuplexHandler {
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        if context.channel.isWritable { switchboard.linkDrained() }
+        if context.channel.isWritable { switchboard.output.kernelTookAll() }
         context.fireChannelWritabilityChanged()
     }
 }
@@ -192,7 +192,7 @@ extension LinkHandler {
     }
 
     private func stalled(_ position: StreamPosition) {
-        switchboard.stalled(position, app: nil)
+        switchboard.reporter.stalled(position, app: nil)
         decoder.abandonPartialFrame()
         pumpAgain()
     }

@@ -1,4 +1,4 @@
-// How much may be handed to the link at once; used by `Switchboard` for everything it writes.
+// How much may be handed to the link at once; used by `LinkOutput` for everything it writes.
 
 import NIOCore
 
@@ -7,7 +7,7 @@ import NIOCore
 /// A link with deep buffers takes megabytes at once, and an RPC that comes a moment later waits
 /// until they have gone. So the pacer learns how fast the link drains, from what has been written
 /// and what the kernel says still waits, and lets in about `target` of it. It reads no clock and
-/// asks nobody: the switchboard says what it wrote, looks when `room` has gone, and looks again
+/// asks nobody: `LinkOutput` says what it wrote, looks when `room` has gone, and looks again
 /// after `nextLook`.
 ///
 /// The rate is learnt while frames are held. Before that, what has gone between two looks proves

@@ -1,4 +1,4 @@
-// Which waiting frame goes to the accessory next; used by `Switchboard` while the link is busy.
+// Which waiting frame goes to the accessory next; used by `LinkOutput` while the link is busy.
 //
 // In running order: `enqueue` puts a frame at the end of its lane; `next` chooses a class, the class
 // a lane, and takes the lane's first frame; `place` says where the lane waits from then on.

@@ -1,35 +1,6 @@
-// How fast a session may send: `Switchboard` counts every frame it writes to the link that is no
-// stream, and `AppHandler` asks before it passes one on.
+// How fast an app may send what is not for the link; `AppHandler` asks before it passes a frame on.
 
 import NIOCore
-
-/// Counts the frames of each session number, whoever has it: the head unit counts per session, heartbeats
-/// and the frames of messages included (measured with sdl_core 8.2.0), and an app may have several.
-struct SessionRates {
-    /// What is on its way counts until a second after it has left.
-    var epochs = LinkEpochs()
-    private var counts = ContiguousArray<EpochCount?>(repeating: nil, count: 256)
-
-    /// Whether the session has sent all it may for now.
-    mutating func isFull(_ session: UInt8, limit: Int, at now: NIODeadline) -> Bool {
-        guard limit > 0, let sum = counts[Int(session)]?.sum, sum >= limit else { return false }
-        epochs.advance(to: now)
-        counts[Int(session)]?.forget(upTo: epochs.over)
-        return (counts[Int(session)]?.sum ?? 0) >= limit
-    }
-
-    /// Counts one more frame of the session, which has just been written; true when that was the last it
-    /// may send for now.
-    @inline(__always)
-    mutating func count(_ session: UInt8, limit: Int, at now: NIODeadline) -> Bool {
-        guard limit > 0 else { return false }
-        epochs.advance(to: now)
-        let index = Int(session)
-        if counts[index] == nil { counts[index] = EpochCount() }
-        counts[index]?.add(in: epochs.current, over: epochs.over)
-        return (counts[index]?.sum ?? 0) >= limit
-    }
-}
 
 /// Keeps one session below the rate at which head units end a session.
 ///

@@ -56,19 +56,14 @@ package final class Relay: Sendable {
     /// Makes an accepted connection an app. The channel must be on `loop`.
     package func configureApp(_ channel: any Channel) -> EventLoopFuture<Void> {
         channel.eventLoop.makeCompletedFuture {
-            try switchboard.value.accept(channel)
+            try switchboard.value.gate.accept(channel)
         }
     }
 
     /// Looks after a listening socket. To be called while it is being initialised, on `loop`.
     package func configureListener(_ channel: any Channel) -> EventLoopFuture<Void> {
         channel.eventLoop.makeCompletedFuture {
-            let switchboard = switchboard.value
-            _ = switchboard.spares.take()
-            try channel.pipeline.syncOperations.addHandler(
-                AcceptGuard(spares: switchboard.spares) { [unowned switchboard] error in
-                    switchboard.exhausted(error)
-                })
+            try switchboard.value.gate.guardListener(channel)
         }
     }
 
@@ -84,7 +79,7 @@ package final class Relay: Sendable {
     package func onLimit(
         _ observer: @escaping @Sendable (RelayLimit, LimitHits) -> Void
     ) async throws {
-        try await loop.submit { self.switchboard.value.onLimit = observer }.get()
+        try await loop.submit { self.switchboard.value.reporter.onLimit = observer }.get()
     }
 
     /// Ends the app's sessions politely on both sides and closes its connection.

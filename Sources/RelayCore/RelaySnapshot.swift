@@ -69,21 +69,22 @@ extension Switchboard {
                 isUp: isLinkUp, counters: link.counters, garbageBytes: garbageBytes,
                 recognised: link.recognised, openedCount: link.openedCount, make: link.make,
                 model: link.model, protocolVersion: link.protocolVersion,
-                openSessions: openSessions, farewellSessions: farewellSessions,
-                waitingStarts: waitingStarts, isAwaitingAnswer: isAwaitingAnswer,
-                queuedBytes: linkQueuedBytes, bytesInFlight: linkBytesInFlight,
-                drainRate: pacer.rate.map { Int(min($0, 1e15)) }, isHeld: isLinkHeld),
+                openSessions: router.openSessions, farewellSessions: router.farewellSessions,
+                waitingStarts: router.waitingStarts, isAwaitingAnswer: isAwaitingAnswer,
+                queuedBytes: output.waitingBytes, bytesInFlight: output.bytesInFlight,
+                drainRate: output.drainRate.map { Int(min($0, 1e15)) }, isHeld: isLinkHeld),
             apps: apps.values.sorted { $0.id < $1.id }.map(snapshot),
             departures: departures.map {
                 .init(id: $0.id, peer: $0.peer, closedAt: $0.closedAt, reason: $0.reason)
             },
-            limits: limits, refusedConnections: refusedConnections, missedBatches: missedBatches)
+            limits: reporter.limits, refusedConnections: gate.refused, missedBatches: missedBatches)
     }
 
     private func snapshot(_ app: AppHandler) -> RelaySnapshot.App {
         RelaySnapshot.App(
             id: app.id, peer: app.peer, connectedAt: app.connectedAt,
-            sessions: sessions(of: app), isStarting: isStarting(app), counters: app.counters,
+            sessions: router.sessions(of: app), isStarting: router.isStarting(app),
+            counters: app.counters,
             queuedBytes: app.queuedBytes, refusedFrames: app.refusedFrames,
             lastProblem: app.lastProblem, isPaused: app.isPaused)
     }

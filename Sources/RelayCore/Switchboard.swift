@@ -1,10 +1,9 @@
-// The hub on the event loop: carries out what `SessionRouter`, `LinkScheduler`, `LinkPacer` and
-// `FlowControl` decide.
+// The hub on the event loop: carries out what `SessionRouter` and `FlowControl` decide.
 //
 // Life of a frame, accessory → app: `receiveFromAccessory` asks the router, writes to the app's
 // channel, shows the frame to the tap; `endRead` flushes once per app and hands the tap's batch on.
-// App → accessory: `receive` asks the router, `forward` writes or queues, `drainLink` empties the
-// queue (Switchboard+LinkOutput). All of it runs on the one event loop of the link and its apps.
+// App → accessory: `receive` asks the router, `LinkOutput` writes or queues. All of it runs on the one
+// event loop of the link and its apps.
 
 import Logging
 import NIOCore
@@ -16,52 +15,27 @@ final class Switchboard {
     private(set) var configuration: RelayConfiguration
     /// The moment of the current read.
     var now: NIODeadline
-    var time = WallTime.now()
-    var link: LinkStatus
-    var apps: [AppID: AppHandler] = [:]
-    var departures: [Departure] = []
-    var limits: [RelayLimit: LimitHits] = [:]
-    var refusedConnections: UInt64 = 0
-    var admission: AppAdmission
-    /// Connections that are apps, from accept to the end of their sockets.
-    var admittedConnections = 0
-    /// Connections that are being refused in words.
-    var surplusConnections = 0
-    /// What may be said how often about those who run into a limit.
-    var lines: [RelayLimit: LineLimiter] = [:]
-    let spares = SpareDescriptors()
-
-    var router: SessionRouter<AppHandler>
-    var scheduler = LinkScheduler<AppHandler>()
-    private(set) var flow: FlowControl<AppHandler>
+    private(set) var time = WallTime.now()
     let tap: FrameTap
-    let logger: Logger
+    let reporter: HubReporter
+    /// Which frame may go to the head unit now.
+    private(set) lazy var output = LinkOutput(
+        hub: self, configuration: configuration, logger: logger)
+    /// Who may connect.
+    private(set) lazy var gate = AppGate(hub: self, configuration: configuration, logger: logger)
+    var router: SessionRouter<AppHandler>
+    private var flow: FlowControl<AppHandler>
+    private let logger: Logger
+
     private(set) var accessoryAddress: String
-    var linkHandler: LinkHandler?
-    var unflushed: [AppHandler] = []
-    var isLinkUnflushed = false
-    var isDraining = false
-    var pacer = LinkPacer()
-    /// The kernel has not taken all that was flushed; the channel tells when it has.
-    var isLinkFull = false
-    var linkLook: Scheduled<Void>?
-    var linkWatch: Scheduled<Void>?
-    /// Frames written to the link when it was last found stalled.
-    var writtenWhenStalled: UInt64?
-    var lastAppID: UInt64 = 0
+    private var linkHandler: LinkHandler?
+    var link = LinkStatus()
+    private(set) var apps: [AppID: AppHandler] = [:]
+    private(set) var departures: [Departure] = []
+    private var unflushed: [AppHandler] = []
     var wakeUp: (at: NIODeadline, task: Scheduled<Void>)?
-    var whenGoodbyesAreSaid: [() -> Void] = []
-    /// Sessions of which the router wants to know when none of their frames waits any more.
-    var draining = SessionSet()
     private var isPerforming = false
-    /// Frames written to the link, per session, because the head unit counts per session.
-    var rates = SessionRates()
-    /// Sessions that have sent all they may for now, and the moment they are looked at again.
-    var heldSessions = SessionSet()
-    var holdEnd: Scheduled<Void>?
-    var isShuttingDown = false
-    /// Told of a limit when it is hit for the first time and then at every power of two.
-    var onLimit: (@Sendable (RelayLimit, LimitHits) -> Void)?
+    private var whenGoodbyesAreSaid: [() -> Void] = []
 
     /// What status shows of the link.
     struct LinkStatus {
@@ -100,9 +74,8 @@ final class Switchboard {
         flow = FlowControl(
             grace: configuration.stallGrace, queueLimit: configuration.appQueueBytes,
             whenSlow: configuration.whenSlow)
-        admission = AppAdmission(configuration: configuration)
         tap = FrameTap(queue: tapQueue, loop: loop)
-        link = LinkStatus()
+        reporter = HubReporter(tap: tap, configuration: configuration, logger: logger)
     }
 
     /// Applies from here on. What an app or the link got when it was connected stays: its frame
@@ -118,7 +91,9 @@ final class Switchboard {
         flow.reconfigure(
             grace: configuration.stallGrace, queueLimit: configuration.appQueueBytes,
             whenSlow: configuration.whenSlow)
-        admission.reconfigure(configuration)
+        reporter.reconfigure(configuration)
+        output.reconfigure(configuration)
+        gate.reconfigure(configuration)
     }
 
     // MARK: - Reads
@@ -132,15 +107,14 @@ final class Switchboard {
     /// Everything the read caused is written: flush, then let the observers see it.
     func endRead() {
         flushAll()
-        // What has just come may be more important, or small enough for the room there is.
-        if scheduler.hasReady, !isLinkFull { drainLink(mayLook: false) }
+        output.drainIfReady()
         tap.endRead()
         scheduleWakeUp()
         goodbyesMayBeSaid()
     }
 
-    func flushAll() {
-        flushLink()
+    private func flushAll() {
+        output.flush()
         guard !unflushed.isEmpty else { return }
         // By index, because closing an app may add to the list; a copy would cost an allocation.
         var index = 0
@@ -180,7 +154,7 @@ final class Switchboard {
     }
 
     @inline(__always)
-    func send(_ frame: Frame, to app: AppHandler) {
+    private func send(_ frame: Frame, to app: AppHandler) {
         app.send(frame)
         if !app.needsFlush {
             app.needsFlush = true
@@ -194,7 +168,7 @@ final class Switchboard {
     }
 
     /// A goodbye may also be over because its last word has been written.
-    func goodbyesMayBeSaid() {
+    private func goodbyesMayBeSaid() {
         guard !whenGoodbyesAreSaid.isEmpty, hasSaidAllGoodbyes else { return }
         let waiting = whenGoodbyesAreSaid
         whenGoodbyesAreSaid = []
@@ -202,8 +176,8 @@ final class Switchboard {
     }
 
     /// The head unit has confirmed that the sessions are over, and the apps have hung up.
-    var hasSaidAllGoodbyes: Bool {
-        (linkHandler == nil || router.hasSaidAllGoodbyes) && admittedConnections == 0
+    private var hasSaidAllGoodbyes: Bool {
+        (linkHandler == nil || router.hasSaidAllGoodbyes) && gate.isEmpty
     }
 
     // MARK: - App → accessory
@@ -212,33 +186,20 @@ final class Switchboard {
         switch router.receive(frame, from: app, at: now) {
         case .toLink:
             tap.record(frame, .fromApp, app: app.id, time: time)
-            forward(frame, from: .app(app))
+            output.forward(frame, from: .app(app))
         case .drop(let reason):
             tap.record(frame, .fromApp, app: app.id, time: time, fate: .dropped(reason))
-            refused(frame, of: app, because: reason)
+            reporter.refused(frame, of: app, because: reason, at: time)
         case .toApp, .handled:
             tap.record(frame, .fromApp, app: app.id, time: time)
         }
         if !router.actions.isEmpty { performActions() }
     }
 
-    func refused(_ frame: Frame, of app: AppHandler, because reason: DropReason) {
-        app.refusedFrames += 1
-        app.latestRefusal = reason
-        if reason == .queueFull { hit(.pendingStarts) }
-        // Once, and then at every power of two: a program error repeats itself.
-        guard app.refusedFrames & (app.refusedFrames - 1) == 0 else { return }
-        logger.warning(
-            "frame refused: \(reason)",
-            metadata: [
-                "app": "\(app.id)", "frame": "\(frame)", "refused": "\(app.refusedFrames)",
-            ])
-    }
-
     // MARK: - What the router wants besides
 
     /// Carries out what the router wants, and what it wants because of that, in order.
-    func performActions() {
+    private func performActions() {
         guard !isPerforming else { return }
         isPerforming = true
         defer { isPerforming = false }
@@ -253,7 +214,7 @@ final class Switchboard {
             if origin.isRelay {
                 tap.record(frame, .fromApp, app: nil, time: time, fate: .byRelay)
             }
-            forward(frame, from: origin)
+            output.forward(frame, from: origin)
         case .amended(let frame, let app):
             tap.record(frame, .fromAccessory, app: app.id, time: time, fate: .amended)
             send(frame, to: app)
@@ -263,31 +224,60 @@ final class Switchboard {
         case .close(let app, let reason):
             close(app, reason)
         case .drain(let session):
-            drain(session)
+            output.drain(session)
         case .purge(let session):
-            purge(session)
+            output.purge(session)
         case .event(let event):
-            report(event)
+            if case .sessionOpened(let app, let grant) = event { opened(grant, of: app) }
+            reporter.tell(event, at: now, time)
         }
     }
 
-    func close(_ app: AppHandler, _ reason: CloseReason) {
+    private func close(_ app: AppHandler, _ reason: CloseReason) {
         app.lastProblem = "\(reason)"
         app.close(reason)
     }
 
+    /// What the head unit says of itself and of frames with a grant.
+    private func opened(_ grant: SessionGrant, of app: AppHandler) {
+        if let mtu = grant.mtu, mtu <= Self.largestBelievableMTU {
+            app.allowPayload(bytes: Int(mtu) + Self.payloadSlack)
+            linkHandler?.allowPayload(bytes: Int(mtu) + Self.payloadSlack)
+        }
+        link.make = grant.make ?? link.make
+        link.model = grant.model ?? link.model
+        link.protocolVersion = grant.fullVersion ?? "\(grant.version)"
+    }
+
+    /// Head units announce at most a few hundred KiB; more is an error of theirs.
+    private static let largestBelievableMTU: Int64 = 4 << 20
+    /// Whether an MTU counts the header is not agreed; one header and a little more is allowed.
+    private static let payloadSlack = 28
+
+    /// What the router wants because of what was written between two reads. Only goodbyes make it want
+    /// anything; what was written may have started the time the head unit has to answer one, or was
+    /// the last word.
+    func settle() {
+        if !router.actions.isEmpty {
+            performActions()
+            flushAll()
+            tap.endRead()
+            scheduleWakeUp()
+        } else if router.isEndingSessions {
+            scheduleWakeUp()
+        }
+        goodbyesMayBeSaid()
+    }
+
     /// - Parameter moment: When it happened; without, the time of the current read.
     func hit(_ limit: RelayLimit, at moment: WallTime? = nil) {
-        var hits = limits[limit] ?? LimitHits()
-        hits.hit(at: moment ?? time)
-        limits[limit] = hits
-        if hits.count & (hits.count - 1) == 0 { onLimit?(limit, hits) }
+        reporter.hit(limit, at: moment ?? time)
     }
 
     // MARK: - Time
 
     /// One timer for everything that has a deadline; none when nothing has.
-    func scheduleWakeUp() {
+    private func scheduleWakeUp() {
         guard let next = Self.earlier(router.nextDeadline, flow.nextDeadline) else {
             wakeUp?.task.cancel()
             wakeUp = nil
@@ -304,7 +294,7 @@ final class Switchboard {
         return min(left, right)
     }
 
-    func wokenUp() {
+    private func wokenUp() {
         wakeUp = nil
         beginRead()
         router.advance(to: now)
@@ -319,25 +309,177 @@ final class Switchboard {
 
     /// Whatever changes flow control goes through here, so that a link which need not wait any more
     /// is read again and a hold has its deadline.
-    func changeFlow<Result>(_ change: (inout FlowControl<AppHandler>) -> Result) -> Result {
+    private func changeFlow<Result>(_ change: (inout FlowControl<AppHandler>) -> Result) -> Result {
         let result = change(&flow)
         if !flow.isLinkHeld { linkHandler?.resumeReading() }
         scheduleWakeUp()
         return result
     }
+
+    // MARK: - The link comes and goes
+
+    func linkOpened(_ handler: LinkHandler) {
+        guard linkHandler !== handler else { return }
+        beginRead()
+        output.linkOpened(handler)
+        linkHandler = handler
+        link.openedCount += 1
+        link.recognised = nil
+        tap.record(.linkOpened(address: accessoryAddress, time: time))
+        router.linkOpened(at: now)
+        performActions()
+        endRead()
+    }
+
+    func linkClosed(_ handler: LinkHandler, reason: String) {
+        guard linkHandler === handler else { return }
+        beginRead()
+        linkHandler = nil
+        link.garbageBytes += handler.garbageBytes
+        output.linkClosed()
+        router.linkClosed(reason: reason, at: now)
+        performActions()
+        for app in apps.values { app.resume(.link) }
+        endRead()
+        tap.record(.linkClosed(reason: reason, time: time))
+        sessionsMayHaveChanged()
+    }
+
+    func reopenLink(reason: String) {
+        linkHandler?.close(reason)
+    }
+
+    func linkWillClose(because reason: String) {
+        linkHandler?.willClose(because: reason)
+    }
+
+    /// Bytes from the head unit that are no frames.
+    func garbage(_ report: GarbageReport) {
+        link.recognised = WrongProtocol(firstBytes: report.excerpt) ?? link.recognised
+        reporter.garbage(report, recognised: link.recognised, at: time)
+    }
+
+    // MARK: - Apps come and go
+
+    func appConnected(_ app: AppHandler) {
+        apps[app.id] = app
+        router.connect(app)
+        tap.record(.appConnected(app.id, peer: app.peer, time: .now()))
+        reporter.connected(app)
+    }
+
+    func appDisconnected(_ app: AppHandler, reason: CloseReason) {
+        beginRead()
+        guard apps.removeValue(forKey: app.id) != nil else { return }
+        router.disconnect(app, at: now)
+        changeFlow { $0.drained(app, isAlone: isOneApp, at: now) }
+        performActions()
+        endRead()
+        tap.record(.appClosed(app.id, reason: "\(reason)", time: time))
+        departures.append(
+            Departure(id: app.id, peer: app.peer, closedAt: time, reason: reason))
+        if departures.count > Self.departureCount { departures.removeFirst() }
+        reporter.closed(app, reason)
+        sessionsMayHaveChanged()
+    }
+
+    /// Bytes from an app that are no frame: that app alone is closed.
+    func garbage(_ error: FrameError, at offset: UInt64, bytes: ByteBuffer, from app: AppHandler) {
+        close(app, reporter.garbage(error, at: offset, bytes: bytes, from: app, at: time))
+    }
+
+    /// Connected, and has not sent one frame for as long as it may.
+    func silent(_ app: AppHandler) {
+        hit(.silentTimeout, at: .now())
+        close(app, .silent(configuration.silentTimeout))
+    }
+
+    /// Ends the app's sessions on both sides and closes its connection; false when it is not there.
+    func disconnect(_ id: AppID, because reason: CloseReason) -> Bool {
+        guard let app = apps[id], app.closeReason == nil else { return false }
+        beginRead()
+        router.endSessions(of: app, at: now)
+        performActions()
+        endRead()
+        close(app, reason)
+        return true
+    }
+
+    // MARK: - Apps that read too slowly
+
+    var isLinkHeld: Bool { flow.isLinkHeld }
+
+    /// Nobody else is made to wait by what this app does.
+    private var isOneApp: Bool { apps.count == 1 }
+
+    private func appBlocked(_ app: AppHandler) {
+        let wasHeld = flow.isLinkHeld
+        let verdict = changeFlow { $0.blocked(app, app.sight, isAlone: isOneApp, at: now) }
+        switch verdict {
+        case .go: break
+        case .hold: if !wasHeld { hit(.stallGrace) }
+        case .dropStuck, .dropBehind: drop(app, verdict)
+        }
+    }
+
+    private func drop(_ app: AppHandler, _ verdict: FlowControl<AppHandler>.Verdict) {
+        let isBehind = verdict == .dropBehind
+        close(app, reporter.droppedForSlowness(app, isBehind: isBehind, at: time))
+    }
+
+    func appDrained(_ app: AppHandler) {
+        changeFlow { $0.drained(app, isAlone: isOneApp, at: loop.now) }
+    }
+
+    // MARK: - Apps that send too fast
+
+    /// Whether the head unit would stand one more frame of an app's session now: what has been
+    /// written to the link counts. What is not for the link is counted by the app's own guard.
+    @inline(__always)
+    func allows(_ frame: Frame, of app: AppHandler, or own: inout RateGuard) -> Bool {
+        guard router.isOpen(frame.sessionID, of: app) else { return own.allow(at: now) }
+        return output.allows(frame.sessionID)
+    }
+
+    /// The app is gone, and was too fast for the head unit to hear all it said. There may be as many
+    /// such frames as its socket held, so that they are only counted.
+    func dropLastWord(_ frame: Frame, of app: AppHandler) {
+        tap.record(frame, .fromApp, app: app.id, time: time, fate: .dropped(.leftTooFast))
+        app.refusedFrames += 1
+        app.unsaid.count(frame.wire.readableBytes)
+    }
+
+    /// The app has sent all it may for now; it goes on at `deadline`.
+    func paced(_ app: AppHandler, until deadline: NIODeadline) {
+        reporter.paced(app, at: now, time)
+        loop.assumeIsolated().scheduleTask(deadline: deadline) { app.resume(.rate) }
+    }
+
+    // MARK: - The end
+
+    /// Ends all sessions and closes the apps; `done` is called when the head unit has confirmed and
+    /// the apps have hung up.
+    func shutDown(done: @escaping () -> Void) {
+        gate.close()
+        beginRead()
+        router.endAllSessions(at: now)
+        performActions()
+        endRead()
+        for app in apps.values { close(app, .shutdown) }
+        guard !hasSaidAllGoodbyes else { return done() }
+        whenGoodbyesAreSaid.append(done)
+    }
+
+    /// Shows the observers what they have not seen yet.
+    func emptyTap() {
+        tap.emit()
+    }
 }
 
-// MARK: - For the log and status
+// MARK: - For status
 
 extension Switchboard {
     var garbageBytes: UInt64 { link.garbageBytes + (linkHandler?.garbageBytes ?? 0) }
     var isLinkUp: Bool { linkHandler != nil }
-    var openSessions: Int { router.openSessions }
-    var farewellSessions: Int { router.farewellSessions }
-    var waitingStarts: Int { router.waitingStarts }
     var isAwaitingAnswer: Bool { router.isAwaitingAnswer }
-    var linkQueuedBytes: Int { scheduler.waitingBytes }
-
-    func sessions(of app: AppHandler) -> [SessionGrant] { router.sessions(of: app) }
-    func isStarting(_ app: AppHandler) -> Bool { router.isStarting(app) }
 }

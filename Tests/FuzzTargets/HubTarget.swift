@@ -89,7 +89,7 @@ private final class HubWorld {
     private func connect(_ app: Int) throws {
         guard peers[app]?.channel.isActive != true else { return }
         let channel = EmbeddedChannel(loop: loop)
-        try switchboard.accept(channel)
+        try switchboard.gate.accept(channel)
         peers[app] = try Peer(channel)
     }
 

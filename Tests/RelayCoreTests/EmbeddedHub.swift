@@ -74,7 +74,7 @@ final class EmbeddedHub {
 
     func app() throws -> EmbeddedChannel {
         let channel = EmbeddedChannel(loop: loop)
-        try switchboard.accept(channel)
+        try switchboard.gate.accept(channel)
         try connect(channel)
         return channel
     }

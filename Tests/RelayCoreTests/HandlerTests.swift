@@ -225,7 +225,7 @@ struct HandlerTests {
         try newcomer.says(.startService())
         #expect(try next.hears() == .startService())
         #expect(try next.hears() == nil)
-        #expect(bench.switchboard.linkQueuedBytes == 0)
+        #expect(bench.switchboard.output.waitingBytes == 0)
     }
 
     @Test("an app closed in the middle of a read is not decoded any further")

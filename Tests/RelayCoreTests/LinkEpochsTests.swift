@@ -7,21 +7,22 @@ import Testing
 struct LinkEpochsTests {
     private let start = NIODeadline.uptimeNanoseconds(5_000_000_000)
 
-    /// The rates of session 1, with a limit of 10 and frames of 100 bytes.
+    /// The pace of session 1, with a limit of 10 and frames of 100 bytes.
     private struct Bench {
-        var rates = SessionRates()
+        var pacing = SessionPacing(limit: 10)
         var bytes: UInt64 = 0
 
         mutating func writes(_ frames: Int, at now: NIODeadline) {
             for _ in 0..<frames {
                 bytes += 100
-                rates.epochs.wrote(upTo: bytes, at: now)
-                _ = rates.count(1, limit: 10, at: now)
+                pacing.epochs.wrote(upTo: bytes, at: now)
+                _ = pacing.wrote(1, at: now)
             }
         }
 
         mutating func isFull(at now: NIODeadline) -> Bool {
-            rates.isFull(1, limit: 10, at: now)
+            _ = pacing.release(at: now)
+            return pacing.isFull(1, at: now)
         }
     }
 
@@ -39,10 +40,10 @@ struct LinkEpochsTests {
         var bench = Bench()
         bench.writes(10, at: at(0))
         for look in 1...50 as ClosedRange<Int64> {
-            bench.rates.epochs.look(left: 0, at: at(look * 100))
+            bench.pacing.epochs.look(left: 0, at: at(look * 100))
         }
         let before = bench.isFull(at: at(5050))
-        bench.rates.epochs.look(left: bench.bytes, at: at(5100))
+        bench.pacing.epochs.look(left: bench.bytes, at: at(5100))
         let verdicts = [5150, 6150, 6200].map { bench.isFull(at: at($0)) }
         #expect(before && verdicts == [true, true, false])
     }
@@ -53,7 +54,7 @@ struct LinkEpochsTests {
         let left = bench.bytes
         bench.writes(1, at: at(250))
         for look in 3...20 as ClosedRange<Int64> {
-            bench.rates.epochs.look(left: left, at: at(look * 100))
+            bench.pacing.epochs.look(left: left, at: at(look * 100))
         }
         let isFull = bench.isFull(at: at(2050))
         bench.writes(8, at: at(2050))
@@ -65,23 +66,23 @@ struct LinkEpochsTests {
 
     @Test("a kernel that is full keeps what is written until it takes all") func full() {
         var bench = Bench()
-        bench.rates.epochs.linkIsFull()
+        bench.pacing.epochs.linkIsFull()
         bench.writes(10, at: at(0))
         let during = bench.isFull(at: at(3000))
-        bench.rates.epochs.linkTookAll(at: at(3000))
+        bench.pacing.epochs.linkTookAll(at: at(3000))
         let verdicts = [3050, 4050, 4150].map { bench.isFull(at: at($0)) }
         #expect(during && verdicts == [true, true, false])
     }
 
     @Test("more slots than are told apart go on as one, and no frame is forgotten") func many() {
         var bench = Bench()
-        bench.rates.epochs.look(left: 0, at: at(0))
+        bench.pacing.epochs.look(left: 0, at: at(0))
         for slot in 0..<40 as Range<Int64> {
-            bench.rates.epochs.look(left: 0, at: at(slot * 100))
+            bench.pacing.epochs.look(left: 0, at: at(slot * 100))
             bench.writes(1, at: at(slot * 100))
         }
         let isFull = bench.isFull(at: at(9000))
-        bench.rates.epochs.look(left: bench.bytes, at: at(9000))
+        bench.pacing.epochs.look(left: bench.bytes, at: at(9000))
         let verdicts = [9000, 10_099, 10_100].map { bench.isFull(at: at($0)) }
         #expect(isFull && verdicts == [true, true, false])
     }
@@ -89,8 +90,8 @@ struct LinkEpochsTests {
     @Test("the next link begins with nothing on its way") func closed() {
         var bench = Bench()
         bench.writes(10, at: at(0))
-        bench.rates.epochs.look(left: 0, at: at(100))
-        bench.rates.epochs.linkClosed(at: at(200))
+        bench.pacing.epochs.look(left: 0, at: at(100))
+        bench.pacing.epochs.linkClosed(at: at(200))
         let verdicts = [250, 1250, 1300].map { bench.isFull(at: at($0)) }
         #expect(verdicts == [true, true, false])
     }

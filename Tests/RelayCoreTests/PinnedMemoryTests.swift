@@ -80,10 +80,10 @@ struct PinnedMemoryTests {
                     Frame.data(session: 1, message: message, bytes: 100),
                     among: Frame.data(session: 9, bytes: 8000)))
         }
-        let counted = hub.switchboard.linkQueuedBytes
+        let counted = hub.switchboard.output.waitingBytes
         #expect(counted == 200 * 112)
         var storage = Storage()
-        for entry in hub.switchboard.scheduler.removeAll() { storage.add(entry.frame.wire) }
+        for frame in hub.switchboard.output.allWaiting { storage.add(frame.wire) }
         #expect(
             storage.bytes <= Frame.mostStoragePerByte * counted,
             "\(storage.bytes) B of storage for \(counted) B")

@@ -254,12 +254,12 @@ struct SharedLinkGuardTests {
 
     @Test("the rate is a session's: two sessions of an app have each their own, data and control")
     func ratePerSession() {
-        var rates = SessionRates()
+        var pacing = SessionPacing(limit: 950)
         let now = NIODeadline.uptimeNanoseconds(1)
         func passed(_ session: UInt8) -> Int {
             (0..<2000).count { _ in
-                guard !rates.isFull(session, limit: 950, at: now) else { return false }
-                _ = rates.count(session, limit: 950, at: now)
+                guard !pacing.isFull(session, at: now) else { return false }
+                _ = pacing.wrote(session, at: now)
                 return true
             }
         }
@@ -267,9 +267,12 @@ struct SharedLinkGuardTests {
         #expect(passed(2) == 950)
         #expect(passed(1) == 0)
         // The next owner of a number is in the same second of the head unit's count.
-        let isFull = rates.isFull(1, limit: 950, at: now + .milliseconds(900))
-        #expect(isFull)
-        let isFullWithoutLimit = rates.isFull(1, limit: 0, at: now)
+        let released = pacing.release(at: now + .milliseconds(900))
+        let isFull = pacing.isFull(1, at: now + .milliseconds(900))
+        #expect(released == [] && isFull)
+        pacing.limit = 0
+        #expect(pacing.release(at: now) == [1, 2])
+        let isFullWithoutLimit = pacing.isFull(1, at: now)
         #expect(!isFullWithoutLimit)
     }
 }

@@ -46,7 +46,7 @@ extension HubWorld {
         let timeout = setting.configuration.farewellTimeout
         let isPrompt =
             setting.passBytes == nil && stalledUntil <= loop.now && link != nil
-            && switchboard.linkQueuedBytes == 0 && !setting.isLossy && !core.isStopping
+            && switchboard.output.waitingBytes == 0 && !setting.isLossy && !core.isStopping
         var stop = HubModel.Stop(
             waitsUntil: loop.now + .nanoseconds(timeout.nanoseconds / 2),
             lastLife: core.running.map(\.life).max() ?? 0)
@@ -85,9 +85,9 @@ extension HubWorld {
         closeLink()
         pass(.seconds(10))
         let left = [
-            ("apps", switchboard.apps.count), ("sessions", switchboard.openSessions),
-            ("farewells", switchboard.farewellSessions),
-            ("bytes for the link", switchboard.linkQueuedBytes),
+            ("apps", switchboard.apps.count), ("sessions", switchboard.router.openSessions),
+            ("farewells", switchboard.router.farewellSessions),
+            ("bytes for the link", switchboard.output.waitingBytes),
             ("grants", switchboard.router.grants.count),
         ]
         for (name, count) in left where count > 0 {

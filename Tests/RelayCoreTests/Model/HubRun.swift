@@ -113,16 +113,16 @@ extension HubWorld {
             model.fail(.ghost, "session \(session.id) of the head unit\(app) has no app any more")
         }
         let left = [
-            ("apps", switchboard.apps.count), ("sessions", switchboard.openSessions),
-            ("farewells", switchboard.farewellSessions), ("starts", switchboard.waitingStarts),
-            ("bytes for the link", switchboard.linkQueuedBytes),
+            ("apps", switchboard.apps.count), ("sessions", switchboard.router.openSessions),
+            ("farewells", switchboard.router.farewellSessions),
+            ("starts", switchboard.router.waitingStarts),
+            ("bytes for the link", switchboard.output.waitingBytes),
             ("grants", switchboard.router.grants.count),
             ("apps of the router", switchboard.router.apps.count),
             ("half messages", switchboard.router.halves.isEmpty ? 0 : 1),
             (
                 "timers",
-                switchboard.wakeUp == nil && switchboard.linkLook == nil
-                    && switchboard.holdEnd == nil ? 0 : 1
+                switchboard.wakeUp == nil && switchboard.output.isTimeless ? 0 : 1
             ),
         ]
         for (name, count) in left where count > 0 {

@@ -62,8 +62,9 @@ extension HubWorld {
             let kind = HubWait.Kind.goodbye(session: session, farewell.step)
             found.append((HubWait(kind: kind, deadline: farewell.deadline), patience))
         }
-        if !switchboard.heldSessions.isEmpty {
-            for session in UInt8.min...UInt8.max where switchboard.heldSessions.contains(session) {
+        if !switchboard.output.heldSessions.isEmpty {
+            for session in UInt8.min...UInt8.max
+            where switchboard.output.heldSessions.contains(session) {
                 let kind = HubWait.Kind.held(session: session, sent: model.sent[session] ?? 0)
                 found.append((HubWait(kind: kind), heldTime))
             }
@@ -124,17 +125,17 @@ extension HubWorld {
     private var heldTime: TimeAmount {
         let standstill = setting.mayStall ? Self.rateSlot : .zero
         guard let passBytes = setting.passBytes else { return Self.rateWindow + standstill }
-        let turns = Int64(switchboard.linkBytesInFlight / passBytes + 1)
+        let turns = Int64(switchboard.output.bytesInFlight / passBytes + 1)
         return Self.rateWindow + standstill + .milliseconds(5 * turns)
     }
 
     /// How long what waits for the link now may take: as slowly as the pacer goes at the slowest, and
     /// as if all frames were of one session.
     private var queueTime: TimeAmount {
-        guard !switchboard.scheduler.isEmpty else { return .zero }
-        let bytes = switchboard.linkQueuedBytes + switchboard.linkBytesInFlight
+        guard switchboard.output.waitingFrames > 0 else { return .zero }
+        let bytes = switchboard.output.waitingBytes + switchboard.output.bytesInFlight
         let looks = Int64(bytes / LinkPacer.leastBytes + 1)
-        let seconds = switchboard.scheduler.frames.count / setting.configuration.framesPerSecond + 1
+        let seconds = switchboard.output.waitingFrames / setting.configuration.framesPerSecond + 1
         return .nanoseconds(
             looks * LinkPacer.longestLook.nanoseconds
                 + Int64(seconds) * Self.rateWindow.nanoseconds)

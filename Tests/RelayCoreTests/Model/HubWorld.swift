@@ -203,7 +203,7 @@ final class HubWorld {
             // A slow line goes on all the time.
             if setting.passBytes != nil, link?.isIdle == false {
                 next = min(next, loop.now + .milliseconds(5))
-            } else if switchboard.linkQueuedBytes > 0 || apps.contains(where: \.hasMore) {
+            } else if switchboard.output.waitingBytes > 0 || apps.contains(where: \.hasMore) {
                 next = min(next, loop.now + .milliseconds(100))
             }
             if stalledUntil > loop.now { next = min(next, stalledUntil) }

@@ -41,7 +41,7 @@ final class WorldApp {
         let channel = EmbeddedChannel(loop: world.loop)
         self.channel = channel
         try channel.pipeline.syncOperations.addHandler(outlet)
-        try switchboard.accept(channel)
+        try switchboard.gate.accept(channel)
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 2776)).wait()
         channel.closeFuture.assumeIsolated().whenComplete { [weak self] _ in
             guard let self else { return }
