@@ -114,6 +114,24 @@ struct Relayd {
         return latest
     }
 
+    /// Asks until so many messages have been decoded.
+    func untilSeen(messages count: Int) async throws {
+        let route = Routes.path(Routes.message, "\(count)")
+        let deadline = NIODeadline.now() + FramePeer.patience
+        var latest = ""
+        repeat {
+            latest = try await ControlRequest.get(route, at: controlSocket).statusLine
+            if latest.contains(" 200 ") { return }
+            try await Task.sleep(for: .milliseconds(5))
+        } while NIODeadline.now() < deadline
+        throw NeverSeen(messages: count, answer: latest)
+    }
+
+    struct NeverSeen: Error {
+        let messages: Int
+        let answer: String
+    }
+
     struct NeverSo: Error, CustomStringConvertible {
         let what: String
         let latest: StatusSnapshot
