@@ -33,7 +33,8 @@ struct SerialThreadTests {
         }
     }
 
-    @Test("what is left when its owner goes is done, then the thread ends", .timeLimit(.minutes(15)))
+    @Test(
+        "what is left when its owner goes is done, then the thread ends", .timeLimit(.minutes(15)))
     func owner() async {
         final class Witness: Sendable {
             let gone: @Sendable () -> Void
