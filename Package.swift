@@ -61,7 +61,8 @@ let package = Package(
         .target(name: "HostNames", dependencies: [nioCore, nioPosix], swiftSettings: settings),
         // What the bytes mean. Values only: no sockets, clocks or logs.
         .target(
-            name: "SDLProtocol", dependencies: ["DidYouMean", nioCore], swiftSettings: settings),
+            name: "SDLProtocol", dependencies: ["DidYouMean", nioCore],
+            exclude: ["Catalogue/generate-catalogue"], swiftSettings: settings),
         // A head unit made of code; the `sim:` link and the tests share it.
         .target(
             name: "SimulatedAccessory", dependencies: ["SDLProtocol", nioCore],
@@ -80,17 +81,27 @@ let package = Package(
         // Who gets which frame.
         .target(
             name: "RelayCore",
-            dependencies: ["SDLProtocol", "DidYouMean", "HostNames", nioCore, nioPosix, logging],
+            dependencies: ["SDLProtocol", "HostNames", nioCore, nioPosix, logging],
+            swiftSettings: settings),
+        // What each code of advice means and what to do about it: pages for people. By itself, because
+        // `relayctl explain` shows them without relayd, and so without the hub.
+        .target(name: "SDLAdvice", swiftSettings: settings),
+        // What passed the hub, decoded once: log, kept messages, facts, statistics, advice. The hub
+        // knows nothing of it.
+        .target(
+            name: "SDLTraffic",
+            dependencies: ["RelayCore", "SDLAdvice", "SDLProtocol", "DidYouMean", nioCore],
             swiftSettings: settings),
         // What the tool may ask the daemon: routes and their JSON.
         .target(
-            name: "ControlAPI", dependencies: ["CVersion"], exclude: ["API.md"],
+            name: "ControlAPI", dependencies: ["CVersion"],
+            exclude: ["API.md", "generate-openapi"],
             swiftSettings: settings),
         .executableTarget(
             name: "relayd",
             dependencies: [
-                "RelayCore", "AccessoryLinks", "ControlAPI", "SDLProtocol", "DidYouMean", "CShims",
-                "CSystemd", "CYAMLShape",
+                "RelayCore", "SDLTraffic", "SDLAdvice", "AccessoryLinks", "ControlAPI",
+                "SDLProtocol", "DidYouMean", "CShims", "CSystemd", "CYAMLShape",
                 nioCore, nioPosix, nioHTTP1, logging, lifecycle, unixSignals, arguments,
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "Yams", package: "Yams"),
@@ -102,8 +113,8 @@ let package = Package(
             name: "relayctl",
             dependencies: [
                 // AccessoryLinks, so that `relayctl usb` judges addresses with relayd's own eyes.
-                "AccessoryLinks", "ControlAPI", "SampleApp", "SDLProtocol", "DidYouMean",
-                nioCore, nioPosix, nioHTTP1, arguments,
+                "AccessoryLinks", "ControlAPI", "SampleApp", "SDLAdvice", "SDLProtocol",
+                "DidYouMean", nioCore, nioPosix, nioHTTP1, arguments,
             ],
             swiftSettings: settings),
         // Which commit a build is of.
@@ -119,12 +130,12 @@ let package = Package(
             name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .systemLibrary(
             name: "CLibUSB", pkgConfig: "libusb-1.0", providers: [.apt(["libusb-1.0-0-dev"])]),
-        // FakeAccessory, FakeApp, PseudoTerminal, ManualClock: for tests and benchmarks.
+        // FakeAccessory, FramePeer, PseudoTerminal, ChildProcess: for tests and benchmarks.
         .target(
             name: "RelayTesting",
             dependencies: [
-                "RelayCore", "ControlAPI", "SDLProtocol", "SimulatedAccessory", "CShims", nioCore,
-                nioPosix, logging,
+                "RelayCore", "SDLTraffic", "ControlAPI", "SDLProtocol", "SimulatedAccessory",
+                "CShims", nioCore, nioPosix, logging,
             ],
             swiftSettings: settings),
         // What untrusted bytes can reach, each as one function from bytes to promises kept or broken,
@@ -132,9 +143,10 @@ let package = Package(
         .testTarget(
             name: "FuzzTargets",
             dependencies: [
-                "relayd", "relayctl", "RelayCore", "AccessoryLinks", "ControlAPI", "SDLProtocol",
-                "SampleApp", "SimulatedAccessory", "RelayTesting", nioCore, nioPosix, nioEmbedded,
-                logging, .product(name: "HummingbirdCore", package: "hummingbird"),
+                "relayd", "relayctl", "RelayCore", "SDLTraffic", "AccessoryLinks", "ControlAPI",
+                "SDLProtocol", "SampleApp", "SimulatedAccessory", "RelayTesting", nioCore, nioPosix,
+                nioEmbedded, logging,
+                .product(name: "HummingbirdCore", package: "hummingbird"),
             ],
             swiftSettings: daemonSettings),
         .testTarget(name: "DidYouMeanTests", dependencies: ["DidYouMean"], swiftSettings: settings),
@@ -166,19 +178,26 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
+            name: "SDLTrafficTests",
+            dependencies: [
+                "SDLTraffic", "SDLAdvice", "RelayCore", "SDLProtocol", "RelayTesting", nioCore,
+            ],
+            swiftSettings: settings),
+        .testTarget(
             name: "ControlAPITests", dependencies: ["ControlAPI"], swiftSettings: settings),
         .testTarget(
             name: "RelaydTests",
             dependencies: [
-                "relayd", "ControlAPI", "AccessoryLinks", "RelayCore", "RelayTesting",
-                "SDLProtocol", nioCore, nioPosix, nioEmbedded, logging, lifecycle, arguments,
+                "relayd", "ControlAPI", "AccessoryLinks", "RelayCore", "SDLTraffic",
+                "RelayTesting", "SDLProtocol", nioCore, nioPosix, nioEmbedded, logging, lifecycle,
+                arguments,
             ],
             swiftSettings: daemonSettings),
         .testTarget(
             name: "RelayctlTests",
             dependencies: [
-                "relayctl", "relayd", "AccessoryLinks", "ControlAPI", "RelayCore", "RelayTesting",
-                "SDLProtocol",
+                "relayctl", "relayd", "AccessoryLinks", "ControlAPI", "RelayCore", "SDLTraffic",
+                "RelayTesting", "SDLProtocol",
                 nioCore, nioPosix, nioHTTP1, nioEmbedded, logging, lifecycle, arguments,
             ],
             swiftSettings: settings),
@@ -201,7 +220,7 @@ if Context.environment["RELAY_BENCHMARKS"] != nil {
         .executableTarget(
             name: "RelayBenchmarks",
             dependencies: [
-                "RelayCore", "SDLProtocol", "ControlAPI", "RelayTesting", "CShims",
+                "RelayCore", "SDLTraffic", "SDLProtocol", "ControlAPI", "RelayTesting", "CShims",
                 "CMallocCounter",
                 nioCore, nioPosix, logging, arguments,
             ],
@@ -213,8 +232,8 @@ if Context.environment["RELAY_BENCHMARKS"] != nil {
 // it needs is built, optimised, and with its insides open to it as they are to the tests.
 if Context.environment["RELAY_MODEL"] != nil {
     let needed = [
-        "DidYouMean", "HostNames", "SDLProtocol", "SimulatedAccessory", "RelayCore", "CShims",
-        "RelayTesting", "ControlAPI", "CVersion",
+        "DidYouMean", "HostNames", "SDLProtocol", "SimulatedAccessory", "RelayCore", "SDLAdvice",
+        "SDLTraffic", "CShims", "RelayTesting", "ControlAPI", "CVersion",
     ]
     let open: [SwiftSetting] = [.unsafeFlags(["-enable-testing"])]
     package.products = [.executable(name: "RelayModel", targets: ["RelayModel"])]

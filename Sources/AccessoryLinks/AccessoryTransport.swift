@@ -43,6 +43,14 @@ package protocol AccessoryTransport: Sendable {
     func open(
         on loop: any EventLoop, configure: @escaping ChannelSetup
     ) async throws(LinkProblem) -> any Channel
+
+    /// The same for a transport that the accessory connects to. It calls `listening` with the place, in
+    /// words, once it can be reached, then waits as long as it takes, and throws when its task is
+    /// cancelled. A transport that connects by itself never calls `listening`.
+    func open(
+        on loop: any EventLoop, configure: @escaping ChannelSetup,
+        listening: @escaping @Sendable (String) -> Void
+    ) async throws(LinkProblem) -> any Channel
 }
 
 /// Whether the device is there to be opened. `LinkSupervisor` has one while the link is down; it
@@ -65,6 +73,13 @@ extension AccessoryTransport {
     package var details: LinkDetails? { nil }
 
     package func pace(after problem: LinkProblem) -> ReconnectPolicy.Pace { .standard }
+
+    package func open(
+        on loop: any EventLoop, configure: @escaping ChannelSetup,
+        listening: @escaping @Sendable (String) -> Void
+    ) async throws(LinkProblem) -> any Channel {
+        try await open(on: loop, configure: configure)
+    }
 
     package func watch(
         on loop: any EventLoop, onChange: @escaping @Sendable () -> Void

@@ -82,6 +82,18 @@ package final class Relay: Sendable {
         try await loop.submit { self.switchboard.value.reporter.onLimit = observer }.get()
     }
 
+    /// Adds a sink to the tap. It is first told of the link and the connected apps, with the times at
+    /// which they came, then sees all traffic from now on. Of sessions that are open already it is told
+    /// nothing. When its queue is full it alone misses frames, and the queue counts them.
+    package func attach(_ queue: TapQueue, _ policy: TapPolicy) async throws {
+        try await loop.submit { self.switchboard.value.attach(queue, policy) }.get()
+    }
+
+    /// Removes the sink; its queue ends after what it has been given.
+    package func detach(_ queue: TapQueue) async throws {
+        try await loop.submit { self.switchboard.value.tap.detach(queue) }.get()
+    }
+
     /// Ends the app's sessions politely on both sides and closes its connection.
     ///
     /// - Returns: False when there is no such app, or it is closing already.
@@ -133,7 +145,8 @@ package final class Relay: Sendable {
             }
         }
         try? await done.futureResult.get()
-        try? await loop.submit { self.switchboard.value.emptyTap() }.get()
+        try? await loop.submit { self.switchboard.value.tap.finish() }.get()
+        // Also when the loop did not take it.
         tapQueue.finish()
     }
 }

@@ -46,6 +46,7 @@ package struct RelaySnapshot: Sendable {
         package var isPaused: Bool
     }
 
+    /// An app that was here, and why it is not any more.
     package struct Departure: Sendable {
         package var id: AppID
         package var peer: String
@@ -74,10 +75,8 @@ extension Switchboard {
                 queuedBytes: output.waitingBytes, bytesInFlight: output.bytesInFlight,
                 drainRate: output.drainRate.map { Int(min($0, 1e15)) }, isHeld: isLinkHeld),
             apps: apps.values.sorted { $0.id < $1.id }.map(snapshot),
-            departures: departures.map {
-                .init(id: $0.id, peer: $0.peer, closedAt: $0.closedAt, reason: $0.reason)
-            },
-            limits: reporter.limits, refusedConnections: gate.refused, missedBatches: missedBatches)
+            departures: departures, limits: reporter.limits, refusedConnections: gate.refused,
+            missedBatches: missedBatches)
     }
 
     private func snapshot(_ app: AppHandler) -> RelaySnapshot.App {

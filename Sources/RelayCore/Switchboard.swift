@@ -1,4 +1,4 @@
-// The hub on the event loop: carries out what `SessionRouter` and `FlowControl` decide.
+// The hub on the event loop: carries out what `SessionRouter` decides.
 //
 // Life of a frame, accessory → app: `receiveFromAccessory` asks the router, writes to the app's
 // channel, shows the frame to the tap; `endRead` flushes once per app and hands the tap's batch on.
@@ -23,40 +23,20 @@ final class Switchboard {
         hub: self, configuration: configuration, logger: logger)
     /// Who may connect.
     private(set) lazy var gate = AppGate(hub: self, configuration: configuration, logger: logger)
+    private let appOutput = AppOutput()
+    /// Whether the link has to wait for an app that reads too slowly.
+    private lazy var backPressure = BackPressure(hub: self, configuration: configuration)
     var router: SessionRouter<AppHandler>
-    private var flow: FlowControl<AppHandler>
     private let logger: Logger
 
     private(set) var accessoryAddress: String
     private var linkHandler: LinkHandler?
-    var link = LinkStatus()
+    var link = LinkRecord()
     private(set) var apps: [AppID: AppHandler] = [:]
-    private(set) var departures: [Departure] = []
-    private var unflushed: [AppHandler] = []
+    private(set) var departures: [RelaySnapshot.Departure] = []
     var wakeUp: (at: NIODeadline, task: Scheduled<Void>)?
     private var isPerforming = false
     private var whenGoodbyesAreSaid: [() -> Void] = []
-
-    /// What status shows of the link.
-    struct LinkStatus {
-        var counters = TrafficCounters()
-        var garbageBytes: UInt64 = 0
-        /// What the other side seems to speak if it is not SDL.
-        var recognised: WrongProtocol?
-        var openedCount = 0
-        /// From the latest grant.
-        var make: String?
-        var model: String?
-        var protocolVersion: String?
-    }
-
-    /// An app that was here, and why it is not any more.
-    struct Departure {
-        var id: AppID
-        var peer: String
-        var closedAt: WallTime
-        var reason: CloseReason
-    }
 
     /// Departures remembered for status.
     static let departureCount = 8
@@ -71,9 +51,6 @@ final class Switchboard {
         self.configuration = configuration
         self.logger = logger
         router = SessionRouter(configuration: configuration)
-        flow = FlowControl(
-            grace: configuration.stallGrace, queueLimit: configuration.appQueueBytes,
-            whenSlow: configuration.whenSlow)
         tap = FrameTap(queue: tapQueue, loop: loop)
         reporter = HubReporter(tap: tap, configuration: configuration, logger: logger)
     }
@@ -88,9 +65,7 @@ final class Switchboard {
         }
         self.accessoryAddress = accessoryAddress
         router.configuration = configuration
-        flow.reconfigure(
-            grace: configuration.stallGrace, queueLimit: configuration.appQueueBytes,
-            whenSlow: configuration.whenSlow)
+        backPressure.reconfigure(configuration)
         reporter.reconfigure(configuration)
         output.reconfigure(configuration)
         gate.reconfigure(configuration)
@@ -115,18 +90,7 @@ final class Switchboard {
 
     private func flushAll() {
         output.flush()
-        guard !unflushed.isEmpty else { return }
-        // By index, because closing an app may add to the list; a copy would cost an allocation.
-        var index = 0
-        while index < unflushed.count {
-            let app = unflushed[index]
-            index += 1
-            guard app.needsFlush else { continue }
-            app.needsFlush = false
-            app.flush()
-            if app.isBlocked { appBlocked(app) }
-        }
-        unflushed.removeAll(keepingCapacity: true)
+        appOutput.flush { backPressure.blocked($0) }
     }
 
     // MARK: - Accessory → app
@@ -139,8 +103,9 @@ final class Switchboard {
         link.counters.framesIn &+= 1
         switch router.receiveFromAccessory(frame, at: now) {
         case .toApp(let app):
-            tap.record(frame, .fromAccessory, app: app.id, time: time)
-            send(frame, to: app)
+            tap.record(
+                frame, .fromAccessory, app: app.id, time: time, grant: meaning(of: frame))
+            appOutput.send(frame, to: app)
         case .drop(let reason):
             tap.record(frame, .fromAccessory, app: nil, time: time, fate: .dropped(reason))
         case .handled:
@@ -153,13 +118,11 @@ final class Switchboard {
         if frame.type == .control { sessionsMayHaveChanged() }
     }
 
+    /// What the router took the frame for, if it is a grant.
     @inline(__always)
-    private func send(_ frame: Frame, to app: AppHandler) {
-        app.send(frame)
-        if !app.needsFlush {
-            app.needsFlush = true
-            unflushed.append(app)
-        }
+    private func meaning(of frame: Frame) -> GrantMeaning? {
+        guard frame.controlType == .startServiceACK, frame.service == .rpc else { return nil }
+        return router.grantMeaning
     }
 
     func sessionsMayHaveChanged() {
@@ -216,11 +179,13 @@ final class Switchboard {
             }
             output.forward(frame, from: origin)
         case .amended(let frame, let app):
-            tap.record(frame, .fromAccessory, app: app.id, time: time, fate: .amended)
-            send(frame, to: app)
+            tap.record(
+                frame, .fromAccessory, app: app.id, time: time, fate: .amended,
+                grant: meaning(of: frame))
+            appOutput.send(frame, to: app)
         case .toApp(let frame, let app):
             tap.record(frame, .fromAccessory, app: app.id, time: time, fate: .byRelay)
-            send(frame, to: app)
+            appOutput.send(frame, to: app)
         case .close(let app, let reason):
             close(app, reason)
         case .drain(let session):
@@ -233,7 +198,7 @@ final class Switchboard {
         }
     }
 
-    private func close(_ app: AppHandler, _ reason: CloseReason) {
+    func close(_ app: AppHandler, _ reason: CloseReason) {
         app.lastProblem = "\(reason)"
         app.close(reason)
     }
@@ -278,7 +243,7 @@ final class Switchboard {
 
     /// One timer for everything that has a deadline; none when nothing has.
     private func scheduleWakeUp() {
-        guard let next = Self.earlier(router.nextDeadline, flow.nextDeadline) else {
+        guard let next = Self.earlier(router.nextDeadline, backPressure.nextDeadline) else {
             wakeUp?.task.cancel()
             wakeUp = nil
             return
@@ -300,20 +265,14 @@ final class Switchboard {
         router.advance(to: now)
         performActions()
         sessionsMayHaveChanged()
-        let late = changeFlow {
-            $0.isLinkHeld ? $0.advance(to: now, isAlone: isOneApp, look: { $0.sight }) : []
-        }
-        for (app, verdict) in late { drop(app, verdict) }
+        backPressure.advance(to: now)
         endRead()
     }
 
-    /// Whatever changes flow control goes through here, so that a link which need not wait any more
-    /// is read again and a hold has its deadline.
-    private func changeFlow<Result>(_ change: (inout FlowControl<AppHandler>) -> Result) -> Result {
-        let result = change(&flow)
-        if !flow.isLinkHeld { linkHandler?.resumeReading() }
+    /// A link which need not wait any more is read again, and a hold has its deadline.
+    func backPressureChanged() {
+        if !backPressure.isLinkHeld { linkHandler?.resumeReading() }
         scheduleWakeUp()
-        return result
     }
 
     // MARK: - The link comes and goes
@@ -324,6 +283,7 @@ final class Switchboard {
         output.linkOpened(handler)
         linkHandler = handler
         link.openedCount += 1
+        link.openedAt = time
         link.recognised = nil
         tap.record(.linkOpened(address: accessoryAddress, time: time))
         router.linkOpened(at: now)
@@ -372,15 +332,20 @@ final class Switchboard {
         beginRead()
         guard apps.removeValue(forKey: app.id) != nil else { return }
         router.disconnect(app, at: now)
-        changeFlow { $0.drained(app, isAlone: isOneApp, at: now) }
+        backPressure.drained(app, at: now)
         performActions()
         endRead()
         tap.record(.appClosed(app.id, reason: "\(reason)", time: time))
         departures.append(
-            Departure(id: app.id, peer: app.peer, closedAt: time, reason: reason))
+            .init(id: app.id, peer: app.peer, closedAt: time, reason: reason))
         if departures.count > Self.departureCount { departures.removeFirst() }
         reporter.closed(app, reason)
         sessionsMayHaveChanged()
+    }
+
+    /// Its socket takes bytes again, or nobody waits for it to.
+    func appDrained(_ app: AppHandler) {
+        backPressure.drained(app, at: loop.now)
     }
 
     /// Bytes from an app that are no frame: that app alone is closed.
@@ -405,32 +370,6 @@ final class Switchboard {
         return true
     }
 
-    // MARK: - Apps that read too slowly
-
-    var isLinkHeld: Bool { flow.isLinkHeld }
-
-    /// Nobody else is made to wait by what this app does.
-    private var isOneApp: Bool { apps.count == 1 }
-
-    private func appBlocked(_ app: AppHandler) {
-        let wasHeld = flow.isLinkHeld
-        let verdict = changeFlow { $0.blocked(app, app.sight, isAlone: isOneApp, at: now) }
-        switch verdict {
-        case .go: break
-        case .hold: if !wasHeld { hit(.stallGrace) }
-        case .dropStuck, .dropBehind: drop(app, verdict)
-        }
-    }
-
-    private func drop(_ app: AppHandler, _ verdict: FlowControl<AppHandler>.Verdict) {
-        let isBehind = verdict == .dropBehind
-        close(app, reporter.droppedForSlowness(app, isBehind: isBehind, at: time))
-    }
-
-    func appDrained(_ app: AppHandler) {
-        changeFlow { $0.drained(app, isAlone: isOneApp, at: loop.now) }
-    }
-
     // MARK: - Apps that send too fast
 
     /// Whether the head unit would stand one more frame of an app's session now: what has been
@@ -452,7 +391,10 @@ final class Switchboard {
     /// The app has sent all it may for now; it goes on at `deadline`.
     func paced(_ app: AppHandler, until deadline: NIODeadline) {
         reporter.paced(app, at: now, time)
-        loop.assumeIsolated().scheduleTask(deadline: deadline) { app.resume(.rate) }
+        // An app whose connection has ended may be all that is left.
+        loop.assumeIsolated().scheduleTask(deadline: deadline) { [self] in
+            withExtendedLifetime(self) { app.resume(.rate) }
+        }
     }
 
     // MARK: - The end
@@ -470,9 +412,15 @@ final class Switchboard {
         whenGoodbyesAreSaid.append(done)
     }
 
-    /// Shows the observers what they have not seen yet.
-    func emptyTap() {
-        tap.emit()
+    // MARK: - Sinks of the tap
+
+    /// Adds a sink, and tells it first who is there.
+    func attach(_ queue: TapQueue, _ policy: TapPolicy) {
+        var news: [TapItem] = []
+        if isLinkUp { news.append(.linkOpened(address: accessoryAddress, time: link.openedAt)) }
+        news += apps.values.sorted { $0.id < $1.id }
+            .map { .appConnected($0.id, peer: $0.peer, time: $0.connectedAt) }
+        tap.attach(queue, policy, news: news)
     }
 }
 
@@ -481,5 +429,6 @@ final class Switchboard {
 extension Switchboard {
     var garbageBytes: UInt64 { link.garbageBytes + (linkHandler?.garbageBytes ?? 0) }
     var isLinkUp: Bool { linkHandler != nil }
+    var isLinkHeld: Bool { backPressure.isLinkHeld }
     var isAwaitingAnswer: Bool { router.isAwaitingAnswer }
 }

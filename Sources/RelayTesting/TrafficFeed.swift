@@ -3,6 +3,7 @@
 package import NIOCore
 package import RelayCore
 package import SDLProtocol
+package import SDLTraffic
 
 /// Makes frames, lets a decoder read them, and puts what it finds into a ring.
 package struct TrafficFeed {
@@ -28,7 +29,7 @@ package struct TrafficFeed {
         var new: [TrafficEntry] = []
         decoder.receive(item, into: &new)
         entries += new
-        ring.keep(new)
+        ring.consume(new)
     }
 
     package mutating func rpc(

@@ -3,7 +3,7 @@
 
 package import ControlAPI
 import Glibc
-import SDLProtocol
+import SDLAdvice
 
 /// What was checked, in order, up to the first thing that is broken.
 package struct Diagnosis: Codable, Sendable, Equatable {

@@ -9,6 +9,7 @@ import NIOCore
 import NIOPosix
 import RelayCore
 import SDLProtocol
+import SDLTraffic
 import ServiceLifecycle
 import UnixSignals
 
@@ -92,7 +93,7 @@ struct Daemon {
                 address, transport in
                 LinkSupervisor(
                     transport: transport, address: address,
-                    loop: loop, logger: Logger(label: "link"),
+                    loop: loop, executor: LoopExecutor.shared, logger: Logger(label: "link"),
                     configure: { channel in
                         relay.configureLink(
                             channel, kernelBytes: LinkOutputQueue.gauge(of: channel))

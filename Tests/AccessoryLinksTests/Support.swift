@@ -139,11 +139,15 @@ final class SupervisedLink: Sendable {
     let log = Watched<[String]>([])
     let supervisor: LinkSupervisor
 
-    init(_ text: String) throws {
+    convenience init(_ text: String) throws {
         let address = try AccessoryAddress(text)
+        try self.init(TransportCatalog.transport(for: address), at: address)
+    }
+
+    init(_ transport: any AccessoryTransport, at address: AccessoryAddress) {
         let logger = Logger(label: "test") { [log] _ in CollectingLog(lines: log) }
         supervisor = LinkSupervisor(
-            transport: try TransportCatalog.transport(for: address), address: address,
+            transport: transport, address: address,
             loop: MultiThreadedEventLoopGroup.singleton.next(), logger: logger,
             configure: probe.setup,
             onStateChange: { [states] state in states.update { $0.append(state) } })

@@ -54,6 +54,13 @@ import Testing
                 "waiting for the head unit (sim:: no such device → plug it in), "))
     }
 
+    @Test("a head unit that has not called yet is not connected, and nothing is wrong")
+    func listening() {
+        let result = verdict(Samples.accessory(.listening))
+        #expect(result.health == .notConnected)
+        #expect(result.summary.hasPrefix("waiting for the head unit to connect (sim:), "))
+    }
+
     @Test("a server that cannot listen is not connected, whatever the head unit does")
     func deafServer() {
         let server = ServerStatus(state: .failed, reason: "127.0.0.1:2776: address already in use")

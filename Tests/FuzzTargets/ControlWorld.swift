@@ -8,6 +8,7 @@ import NIOEmbedded
 import RelayCore
 import RelayTesting
 import SDLProtocol
+import SDLTraffic
 
 @testable import relayd
 
@@ -168,7 +169,7 @@ extension ControlWorld {
                     TappedFrame(
                         frame: $0, direction: .fromApp, app: AppID(rawValue: 1), time: time)
                 }), into: &entries)
-        ring.keep(entries)
+        ring.consume(entries)
         return ring
     }()
 }

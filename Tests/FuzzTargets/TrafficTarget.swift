@@ -4,6 +4,7 @@ import ControlAPI
 import NIOCore
 import RelayCore
 import SDLProtocol
+import SDLTraffic
 
 @testable import relayd
 
@@ -214,9 +215,7 @@ private struct TrafficWorld {
     ) {
         now.nanoseconds &+= 1_000_000
         see(
-            .frames([
-                TappedFrame(frame: frame, direction: direction, app: app, time: now, fate: fate)
-            ]))
+            .frames([.seen(frame, direction, app: app, time: now, fate: fate)]))
     }
 
     private mutating func see(_ item: TapItem) {
@@ -226,9 +225,9 @@ private struct TrafficWorld {
     private mutating func show() throws {
         guard !entries.isEmpty else { return }
         defer { entries.removeAll(keepingCapacity: true) }
-        advisor.look(at: entries)
-        statistics.count(entries)
-        ring.keep(entries)
+        advisor.consume(entries)
+        statistics.consume(entries)
+        ring.consume(entries)
         for line in text.lines(entries) {
             try Self.checkText(line.text, mayHaveColours: false)
             for (key, value) in line.journalFields {

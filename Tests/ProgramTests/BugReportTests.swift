@@ -162,4 +162,24 @@ struct BugReportTests {
             }
         }
     }
+
+    @Test("of an instance the journal of its own unit is asked for")
+    func instance() async throws {
+        try await TemporaryDirectory.run { directory in
+            // Says what it was asked for, as the real one would say what it found.
+            let journalctl = try directory.write(
+                "#!/bin/sh\necho \"asked: $*\"\n", to: "journalctl")
+            chmod(journalctl, 0o755)
+            var environment = Program.environment()
+            environment["PATH"] = "\(directory.path):\(environment["PATH"] ?? "/usr/bin:/bin")"
+            let file = directory.file("report.tar.gz")
+            let report = try await ChildProcess.run(
+                Program.relayctl.path(),
+                ["bugreport", "--file", file, "--socket", "/run/relayd-nobodys/relayd.sock"],
+                environment: environment)
+            #expect(report.ending == .exited(2))
+            let text = try await Self.unpacked(file)
+            #expect(text.contains("asked: -u relayd@nobodys.service "), "\(text)")
+        }
+    }
 }

@@ -1,4 +1,4 @@
-// The man pages against the programs they describe: Scripts/write-man makes them of what the programs
+// The man pages against the programs they describe: Documentation/write-man makes them of what the programs
 // tell about themselves, and these tests hold them to what --help says.
 
 import Foundation
@@ -14,7 +14,7 @@ import Testing
             "/bin/sh",
             [
                 "-c", "\"$1\" --experimental-dump-help | python3 \"$2\" \"$3\"", "sh",
-                try program.path(), "\(root)/Scripts/write-man", "\(section)",
+                try program.path(), "\(root)/Documentation/write-man", "\(section)",
             ], environment: Program.environment())
         #expect(made.ending == .exited(0), "\(made.errors)")
         return made.output

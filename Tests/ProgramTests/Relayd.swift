@@ -97,49 +97,44 @@ struct Relayd {
         return try APICoding.decode(StatusSnapshot.self, from: answer.body)
     }
 
-    /// Asks until the status is as described; tests wait this way only for what leaves no trace on
-    /// a wire and no line in a log.
+    /// Asks until the status is as described.
     @discardableResult
     func until(
         _ what: String, _ isSo: (StatusSnapshot) -> Bool
     ) async throws -> StatusSnapshot {
-        let deadline = NIODeadline.now() + FramePeer.patience
-        var latest = try await status()
-        while !isSo(latest) {
-            guard NIODeadline.now() < deadline else { throw NeverSo(what: what, latest: latest) }
-            // Leaves the processor to relayd.
-            try await Task.sleep(for: .milliseconds(5))
-            latest = try await status()
-        }
-        return latest
+        try await until(what, ask: status, isSo)
     }
 
     /// Asks until so many messages have been decoded.
     func untilSeen(messages count: Int) async throws {
         let route = Routes.path(Routes.message, "\(count)")
-        let deadline = NIODeadline.now() + FramePeer.patience
-        var latest = ""
-        repeat {
-            latest = try await ControlRequest.get(route, at: controlSocket).statusLine
-            if latest.contains(" 200 ") { return }
-            try await Task.sleep(for: .milliseconds(5))
-        } while NIODeadline.now() < deadline
-        throw NeverSeen(messages: count, answer: latest)
+        let ask = { try await ControlRequest.get(route, at: self.controlSocket).statusLine }
+        try await until("\(count) messages have been decoded", ask: ask) { $0.contains(" 200 ") }
     }
 
-    struct NeverSeen: Error {
-        let messages: Int
-        let answer: String
+    /// Tests wait this way only for what leaves no trace on a wire and no line in a log.
+    @discardableResult
+    private func until<Answer>(
+        _ what: String, ask: () async throws -> Answer, _ isSo: (Answer) -> Bool
+    ) async throws -> Answer {
+        let deadline = NIODeadline.now() + FramePeer.patience
+        var latest = try await ask()
+        while !isSo(latest) {
+            guard NIODeadline.now() < deadline else {
+                throw NeverSo(what: what, latest: "\(latest)")
+            }
+            // Leaves the processor to relayd.
+            try await Task.sleep(for: .milliseconds(5))
+            latest = try await ask()
+        }
+        return latest
     }
 
     struct NeverSo: Error, CustomStringConvertible {
         let what: String
-        let latest: StatusSnapshot
+        let latest: String
 
-        var description: String {
-            let json = (try? APICoding.encode(latest)) ?? []
-            return "never so: \(what); the latest status:\n\(String(decoding: json, as: UTF8.self))"
-        }
+        var description: String { "never so: \(what); the latest answer:\n\(latest)" }
     }
 
     /// Runs the built relayctl against this relayd.

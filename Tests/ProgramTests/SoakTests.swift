@@ -1,5 +1,5 @@
 // The built relayd between apps that come and die at random and a head unit that is unplugged: the
-// short form of Scripts/soak.
+// short form of Scripts/bench soak.
 
 import ControlAPI
 import Glibc

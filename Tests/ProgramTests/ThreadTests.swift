@@ -16,10 +16,26 @@ struct ThreadTests {
             let own = try #require(threads["relayd"]?.first, "as nice as it was started")
             #expect(threads["tasks"] == [own])
             #expect(threads["relay"] == [min(own + 5, 19)])
-            for name in ["observers", "log"] {
+            for name in ["observers", "control", "log"] {
                 let found = try #require(threads[name], "\(threads.keys)")
                 #expect(found.allSatisfy { $0 == min(own + 10, 19) }, "\(name): \(found)")
             }
+        }
+    }
+
+    @Test("the control API is answered by a thread of its own, not by the one that decodes")
+    func control() async throws {
+        try await Relayd.run(accessory: "sim:") { relayd in
+            try await relayd.until("the link is open") { $0.accessory.state == .open }
+            let before = try Self.ticks(of: relayd.process.pid)
+            var spent: [String: Int] = [:]
+            // A quarter of a second of their time, whatever the machine.
+            while spent["control", default: 0] + spent["observers", default: 0] < 25 {
+                for _ in 0..<20 { _ = try await relayd.status() }
+                spent = try Self.ticks(of: relayd.process.pid)
+                    .merging(before) { now, earlier in now - earlier }
+            }
+            #expect(spent["control", default: 0] >= 20, "\(spent)")
         }
     }
 
@@ -64,22 +80,39 @@ struct ThreadTests {
         }
     }
 
-    /// Niceness of each thread, by the first word of its name.
+    /// How nice the threads of each name are.
     private static func threads(of process: Int32) throws -> [String: [CInt]] {
-        let directory = "/proc/\(process)/task"
-        var found: [String: [CInt]] = [:]
-        for thread in try FileManager.default.contentsOfDirectory(atPath: directory) {
-            let stat = try String(contentsOfFile: "\(directory)/\(thread)/stat", encoding: .utf8)
-            // proc(5): "pid (comm) state ...", the name may hold anything; nice is field 19.
-            guard let open = stat.firstIndex(of: "("), let close = stat.lastIndex(of: ")") else {
-                continue
-            }
-            let name = stat[stat.index(after: open)..<close]
-            let fields = stat[close...].split(separator: " ").dropFirst()
-            guard let nice = fields.dropFirst(16).first.flatMap({ CInt($0) }) else { continue }
-            let words = name.split(separator: "-").prefix(2)
-            found[words.joined(separator: "-"), default: []].append(nice)
+        // proc(5): field 19.
+        try stats(of: process).reduce(into: [:]) { found, thread in
+            guard let nice = thread.fields.dropFirst(16).first.flatMap({ CInt($0) }) else { return }
+            found[thread.name, default: []].append(nice)
         }
-        return found
+    }
+
+    /// Processor time of the threads of each name, in hundredths of a second.
+    private static func ticks(of process: Int32) throws -> [String: Int] {
+        // proc(5): fields 14 and 15, user and system.
+        try stats(of: process).reduce(into: [:]) { found, thread in
+            found[thread.name, default: 0] += thread.fields.dropFirst(11).prefix(2)
+                .reduce(0) { $0 + (Int($1) ?? 0) }
+        }
+    }
+
+    /// Of each thread its name's first two words, and what stands behind the name from field 3 on.
+    private static func stats(
+        of process: Int32
+    ) throws -> [(name: String, fields: [Substring])] {
+        let directory = "/proc/\(process)/task"
+        return try FileManager.default.contentsOfDirectory(atPath: directory).compactMap { thread in
+            // "pid (comm) state ...", and the name may hold anything; a thread may have ended by now.
+            guard
+                let stat = try? String(
+                    contentsOfFile: "\(directory)/\(thread)/stat", encoding: .utf8),
+                let open = stat.firstIndex(of: "("), let close = stat.lastIndex(of: ")")
+            else { return nil }
+            let words = stat[stat.index(after: open)..<close].split(separator: "-").prefix(2)
+            let fields = stat[close...].split(separator: " ").dropFirst()
+            return (words.joined(separator: "-"), Array(fields))
+        }
     }
 }

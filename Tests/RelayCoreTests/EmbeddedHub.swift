@@ -32,7 +32,7 @@ final class EmbeddedHub {
             logger: Logger(label: "test") { [log] _ in log })
         link = EmbeddedChannel(
             handlers: [
-                linkReads,
+                linkReads, FrameCutter(),
                 LinkHandler(switchboard: switchboard, kernelBytes: { [kernel] in kernel.count }),
             ], loop: loop)
         try connect(link)
@@ -41,7 +41,7 @@ final class EmbeddedHub {
     /// The head unit is back.
     func nextLink() throws -> EmbeddedChannel {
         let channel = EmbeddedChannel(
-            handler: LinkHandler(switchboard: switchboard), loop: loop)
+            handlers: [FrameCutter(), LinkHandler(switchboard: switchboard)], loop: loop)
         try connect(channel)
         return channel
     }
@@ -51,7 +51,7 @@ final class EmbeddedHub {
 
     /// The same with the app it is about; nil for the head unit.
     func noticed() -> [(RelayNotice, AppID?)] {
-        switchboard.emptyTap()
+        switchboard.tap.emit()
         return tapQueue.takeAll().compactMap {
             if case .noticed(let notice, let app, _) = $0 { (notice, app) } else { nil }
         }
@@ -73,7 +73,7 @@ final class EmbeddedHub {
     }
 
     func app() throws -> EmbeddedChannel {
-        let channel = EmbeddedChannel(loop: loop)
+        let channel = EmbeddedChannel(handler: FrameCutter(), loop: loop)
         try switchboard.gate.accept(channel)
         try connect(channel)
         return channel
@@ -107,6 +107,21 @@ final class ReadCounter: ChannelOutboundHandler {
     func read(context: ChannelHandlerContext) {
         count += 1
         context.read()
+    }
+}
+
+/// Cuts what the hub writes into frames, so that `hears` has one at a time.
+final class FrameCutter: ChannelOutboundHandler {
+    typealias OutboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        var decoder = FrameDecoder(rules: .fromAccessory(), recovery: .fail)
+        decoder.append(unwrapOutboundIn(data))
+        while let frame = try? decoder.next() {
+            context.write(wrapOutboundOut(frame.wire), promise: nil)
+        }
+        #expect(!decoder.isInsideFrame, "the hub writes whole frames")
     }
 }
 

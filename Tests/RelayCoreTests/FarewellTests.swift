@@ -158,9 +158,14 @@ struct FarewellTests: GoodbyeWords {
     func upgrade() {
         let bench = Bench()
         bench.open("music", session: 1)
+        #expect(bench.router.grantMeaning == .opens)
         let start = Frame.control(.startService, session: 1)
         #expect(bench.app("music", says: start) == .toLink)
         #expect(bench.accessory(says: .startServiceACK(session: 1, hashID: 0)) == .toApp("music"))
+        #expect(bench.router.grantMeaning == .protects)
+        // Nobody has asked for this one.
+        #expect(bench.accessory(says: .startServiceACK(session: 1, hashID: 0)) == .toApp("music"))
+        #expect(bench.router.grantMeaning == .nothing)
         _ = bench.heard()
         bench.router.disconnect("music", at: bench.now)
         #expect(bench.heard() == [end(1, message: 1)])

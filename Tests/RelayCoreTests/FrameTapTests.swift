@@ -38,7 +38,7 @@ struct FrameTapTests {
         let tap = tap(queue)
         let sent = (1...3).map { Frame.rpc(session: 1, message: $0) }
         for frame in sent { record([frame], on: tap) }
-        loop.advanceTime(by: FrameTap.batchDelay)
+        loop.advanceTime(by: TapPolicy.observers.delay)
         record([.rpc(session: 2)], on: tap)
         let items = await rest(of: queue)
         #expect(items.count == 1, "the last frame still waits")
@@ -50,9 +50,9 @@ struct FrameTapTests {
         let queue = TapQueue(maximumBytes: 1 << 20)
         let tap = tap(queue)
         record([.rpc(session: 1)], on: tap)
-        loop.advanceTime(by: FrameTap.batchDelay)
+        loop.advanceTime(by: TapPolicy.observers.delay)
         record([.rpc(session: 2)], on: tap)
-        loop.advanceTime(by: FrameTap.batchDelay)
+        loop.advanceTime(by: TapPolicy.observers.delay)
         let items = await rest(of: queue)
         #expect(items.map { frames($0).map(\.sessionID) } == [[1], [2]])
     }
@@ -63,15 +63,15 @@ struct FrameTapTests {
         let tap = tap(queue)
         let video = Frame.data(session: 1, service: .video, bytes: 1_000)
         record([video], on: tap)
-        loop.advanceTime(by: FrameTap.batchDelay)
+        loop.advanceTime(by: TapPolicy.observers.delay)
         record([video], on: tap)
         // 100 ms after the first.
-        loop.advanceTime(by: FrameTap.streamDelay - FrameTap.batchDelay)
+        loop.advanceTime(by: TapPolicy.observers.streamDelay - TapPolicy.observers.delay)
         record([video], on: tap)
         record([.rpc(session: 2)], on: tap)
         record([video], on: tap)
         // 10 ms after the RPC.
-        loop.advanceTime(by: FrameTap.batchDelay)
+        loop.advanceTime(by: TapPolicy.observers.delay)
         let items = await rest(of: queue)
         #expect(items.map { frames($0).map(\.sessionID) } == [[1, 1], [1, 2, 1]])
     }
@@ -80,7 +80,7 @@ struct FrameTapTests {
     func large() async {
         let queue = TapQueue(maximumBytes: 8 << 20)
         let sent = (1...3).map {
-            Frame.data(session: 1, message: $0, bytes: FrameTap.batchBytes / 3)
+            Frame.data(session: 1, message: $0, bytes: TapSink.batchBytes / 3)
         }
         record(sent, on: tap(queue))
         #expect(frames(await rest(of: queue).first) == sent)
@@ -221,5 +221,13 @@ struct FrameTapTests {
             Issue.record("the gap is not shown: \(items)")
             return
         }
+    }
+
+    @Test("a wait with patience ends by itself, one without does not")
+    func patience() async {
+        let queue = TapQueue(maximumBytes: 1000)
+        #expect(await queue.nextBatch(within: .milliseconds(1))?.isEmpty == true)
+        queue.finish()
+        #expect(await queue.nextBatch() == nil)
     }
 }

@@ -193,7 +193,7 @@ struct SessionLifeTests: GoodbyeWords {
         }
         try bench.link.says(.control(.endService, session: 1))
         bench.loop.advanceTime(by: .seconds(1))
-        bench.switchboard.emptyTap()
+        bench.switchboard.tap.emit()
         var dropped = 0
         for case .frames(let frames) in bench.tapQueue.takeAll() {
             dropped += frames.count { $0.fate == .dropped(.sessionOver(1)) }

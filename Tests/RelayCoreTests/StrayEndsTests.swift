@@ -1,5 +1,5 @@
 // EndServices that may end another session than their own, as values; what the router makes of them is
-// in `FarewellTests`.
+// in `HeadUnitEndTests`.
 
 import NIOCore
 import Testing

@@ -3,8 +3,8 @@ import Glibc
 import Logging
 import NIOCore
 import NIOPosix
-import RelayCore
 import RelayTesting
+import SDLTraffic
 import ServiceLifecycle
 import Testing
 import relayctl

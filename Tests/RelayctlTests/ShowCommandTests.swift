@@ -1,8 +1,8 @@
 import ControlAPI
 import NIOCore
-import RelayCore
 import RelayTesting
 import SDLProtocol
+import SDLTraffic
 import Testing
 import relayctl
 

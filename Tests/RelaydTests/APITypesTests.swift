@@ -8,6 +8,7 @@ import Logging
 import RelayCore
 import RelayTesting
 import SDLProtocol
+import SDLTraffic
 import Testing
 import relayd
 
@@ -96,7 +97,7 @@ struct APITypesTests {
         let source = try String(
             contentsOf: URL(filePath: #filePath).deletingLastPathComponent()
                 .deletingLastPathComponent().deletingLastPathComponent()
-                .appending(path: "Sources/RelayCore/Observers/TrafficJSONFormat.swift"),
+                .appending(path: "Sources/SDLTraffic/Log/TrafficJSONFormat.swift"),
             encoding: .utf8)
         let helper = source.matches(of: #/key: "([a-z_]+)"/#).map { String($0.1) }
         let literal = source.matches(of: #/\\"([a-z_]+)\\":/#).map { String($0.1) }
@@ -112,7 +113,7 @@ struct APITypesTests {
     @Test("lists of words are complete") func words() throws {
         let document = try Self.document.get()
         let expected: [(String, [String])] = [
-            ("AccessoryReasonCode", LinkProblem.Code.allCases.map(\.rawValue)),
+            ("AccessoryReasonCode", LinkProblem.Code.allCases.map(\.rawValue) + ["listening"]),
             ("LimitName", RelayLimit.allCases.map(\.rawValue) + ControlCrowd.Limit.names),
             ("LogLevel", Config.Log.levels.map(\.rawValue)),
             ("MessageKind", MessageFilter.allKinds),

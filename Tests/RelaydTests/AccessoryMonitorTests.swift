@@ -32,6 +32,7 @@ import Testing
             (true, .open, .waiting, .open), (true, .open, .open, .open),
             (false, .waiting, .open, .waiting), (false, .open, .waiting, .waiting),
             (false, .opening, .waiting, .waiting), (false, .open, .open, .opening),
+            (true, .listening, .listening, .open), (false, .listening, .open, .listening),
         ] as [(Bool, AccessoryState, AccessoryState, AccessoryState)])
     func coherent(
         isUp: Bool, earlier: AccessoryState, later: AccessoryState, expected: AccessoryState
@@ -39,5 +40,15 @@ import Testing
         let state = AccessoryMonitor.state(
             isUp: isUp, (earlier, .now, nil, 0), (later, .now, nil, 0))
         #expect(state.state == expected)
+    }
+
+    @Test("listening is a state of its own, which says where, and that nothing is wrong")
+    func listening() {
+        let monitor = AccessoryMonitor(kind: "rfcomm", address: "rfcomm:listen")
+        monitor.changed(to: .listening(at: "hci0", since: .now))
+        let now = monitor.current
+        #expect(now.state == .listening && now.attempts == 0)
+        #expect(now.reason?.code == "listening")
+        #expect(now.reason?.message == "relayd listens at hci0")
     }
 }

@@ -5,6 +5,7 @@ import NIOPosix
 import RelayCore
 import RelayTesting
 import SDLProtocol
+import SDLTraffic
 import ServiceLifecycle
 import Testing
 
@@ -19,7 +20,7 @@ import Testing
     ) async throws {
         let facts = SessionFacts()
         let advisor = TrafficAdvisor(facts: facts)
-        await advisor.consume(Self.traffic())
+        advisor.consume(Self.traffic())
         let apps = names.enumerated().map { index, name in
             AppStatus(
                 id: index + 1, peer: "127.0.0.1:\(40_000 + index)",
@@ -62,9 +63,7 @@ import Testing
         let app = AppID(rawValue: 1)
         func frame(_ direction: Direction, _ frame: Frame) {
             decoder.receive(
-                .frames([
-                    TappedFrame(frame: frame, direction: direction, app: app, time: start)
-                ]), into: &entries)
+                .frames([.seen(frame, direction, app: app, time: start)]), into: &entries)
         }
         func rpc(
             _ direction: Direction, _ type: RPCType, _ function: FunctionID, _ id: Int32,
@@ -214,12 +213,12 @@ import Testing
     }
 
     @Test("advice is logged as a warning with its code as a journal field of its own")
-    func logged() async throws {
+    func logged() throws {
         let lines = LoggedLines()
         let logger = Logger(label: "advice") { _ in lines }
         let facts = SessionFacts()
         let advisor = TrafficAdvisor(facts: facts, sink: { logger.log($0) })
-        await advisor.consume(Self.traffic())
+        advisor.consume(Self.traffic())
         let record = try #require(lines.records.first)
         #expect(lines.records.count == 1)
         #expect(record.level == .warning)

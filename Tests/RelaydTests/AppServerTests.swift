@@ -246,4 +246,23 @@ import Testing
             await server.stop()
         }
     }
+
+    @Test("systemd's sockets go on listening when relayd stops, and serve the one that comes next")
+    func inheritedGoOn() async throws {
+        try await Self.run { relay, _ in
+            let systemds = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            try #require(systemds >= 0 && listen(systemds, 8) == 0)
+            defer { close(systemds) }
+            for _ in 1...2 {
+                let server = AppServer(
+                    [ListenAddress(host: "127.0.0.1", port: 1)],
+                    descriptors: [fcntl(systemds, F_DUPFD_CLOEXEC, 0)], relay: relay,
+                    report: { _ in })
+                let port = try #require(try await server.start().first?.port)
+                try await FramePeer.connect(port: port).close()
+                await server.stop()
+                try await FramePeer.connect(port: port).close()
+            }
+        }
+    }
 }

@@ -4,7 +4,7 @@ import SDLProtocol
 import relayd
 
 // The JSON Schema of relayd.yaml, made of what the reader accepts and of the shipped file's comments.
-// `Scripts/generate-config-schema` writes it; `ConfigJSONSchemaTests` compare it with both.
+// `ConfigJSONSchemaTests` compare it with both, and write it when they are told to.
 
 /// `config/relayd.schema.json`.
 enum ConfigJSONSchema {

@@ -79,7 +79,10 @@ struct ConfigJSONSchemaTests {
             try text.write(to: ConfigJSONSchema.file, atomically: true, encoding: .utf8)
         }
         let committed = try String(contentsOf: ConfigJSONSchema.file, encoding: .utf8)
-        #expect(committed == text, "run Scripts/generate-config-schema")
+        #expect(
+            committed == text,
+            "to write it: RELAY_WRITE_CONFIG_SCHEMA=1 swift test --filter ConfigJSONSchemaTests/isCurrent"
+        )
     }
 
     @Test("it has every option the reader has, and no other; each is described and has its default")

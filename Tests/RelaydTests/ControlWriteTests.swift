@@ -1,8 +1,8 @@
 import ControlAPI
 import Glibc
 import Logging
-import RelayCore
 import RelayTesting
+import SDLTraffic
 import Synchronization
 import Testing
 import relayd

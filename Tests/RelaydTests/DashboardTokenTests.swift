@@ -15,6 +15,11 @@ struct DashboardTokenTests {
         #expect(Set(texts).count == texts.count)
     }
 
+    @Test("looking needs it, unless somebody has said otherwise")
+    func isNeeded() {
+        #expect(Config().dashboard.tokenToRead)
+    }
+
     @Test("only itself, whole, is itself")
     func comparison() {
         let token = DashboardToken()

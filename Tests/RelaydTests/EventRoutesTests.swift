@@ -26,14 +26,14 @@ import relayd
     }
 
     @Test("traffic becomes events: apps that come, register and leave, links that break")
-    func traffic() async {
+    func traffic() {
         var feed = TrafficFeed()
         feed.receive(.linkOpened(address: "sim:", time: feed.time))
         feed.receive(.appConnected(feed.app, peer: "127.0.0.1:4711", time: feed.time))
         feed.tellStory()
         feed.receive(.missed(frames: 3, bytes: 30))
         let ring = EventRing(instance: "i")
-        await ring.consume(feed.entries)
+        ring.consume(feed.entries)
         let events = ring.newest(100).events
         #expect(
             events.map(\.event)

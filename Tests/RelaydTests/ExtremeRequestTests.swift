@@ -1,6 +1,6 @@
 import ControlAPI
-import RelayCore
 import RelayTesting
+import SDLTraffic
 import Testing
 import relayd
 

@@ -1,9 +1,9 @@
 import ControlAPI
 import Logging
 import NIOCore
-import RelayCore
 import RelayTesting
 import SDLProtocol
+import SDLTraffic
 import Synchronization
 import Testing
 import relayd

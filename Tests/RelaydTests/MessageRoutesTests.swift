@@ -6,6 +6,7 @@ import NIOPosix
 import RelayCore
 import RelayTesting
 import SDLProtocol
+import SDLTraffic
 import ServiceLifecycle
 import Testing
 import relayd
@@ -357,7 +358,7 @@ import relayd
         try await ControlTestServer.with(messages: MessageHandlers(ring: ring)) { test in
             let slow = try Listener(test, "?after=0")
             defer { slow.close() }
-            for entry in feed.entries { ring.keep([entry]) }
+            for entry in feed.entries { ring.consume([entry]) }
             let answer = try await slow.until("\"n\":\(total),")
             let seen = Self.messages(answer)
             #expect(Self.missed(answer) > 0)

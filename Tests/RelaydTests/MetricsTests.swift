@@ -4,6 +4,7 @@ import NIOCore
 import RelayCore
 import RelayTesting
 import SDLProtocol
+import SDLTraffic
 import Testing
 import relayd
 
@@ -21,9 +22,9 @@ import relayd
                     fate: .dropped(.noSuchSession(9)))
             ]))
         let statistics = TrafficStatistics()
-        statistics.count(feed.entries)
+        statistics.consume(feed.entries)
         let advisor = TrafficAdvisor(facts: SessionFacts())
-        await advisor.consume(feed.entries)
+        advisor.consume(feed.entries)
         let known = ControlTestServer.snapshot
         let status = StatusSnapshot(
             relayd: known.relayd, accessory: known.accessory, link: known.link,
@@ -97,7 +98,7 @@ import relayd
         #expect(page.contains(#"app="Quote\" Back\\ é""#))
     }
 
-    /// Where `Scripts/promtool` puts it, or wherever it is installed.
+    /// Where `Tests/Prometheus/fetch-promtool` puts it, or wherever it is installed.
     private static var promtool: String? {
         let root = URL(filePath: #filePath).deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
@@ -110,7 +111,7 @@ import relayd
 
     @Test(
         "promtool has nothing against them",
-        .enabled(if: promtool != nil, "promtool is not here; Scripts/promtool fetches it"))
+        .enabled(if: promtool != nil, "promtool is not here; fetch-promtool gets it"))
     func accepted() async throws {
         let tool = try #require(Self.promtool)
         let page = try await Self.page()
@@ -152,7 +153,7 @@ import relayd
 
     @Test(
         "the alerts come when they should and not when all is well, says promtool",
-        .enabled(if: promtool != nil, "promtool is not here; Scripts/promtool fetches it"))
+        .enabled(if: promtool != nil, "promtool is not here; fetch-promtool gets it"))
     func alerts() async throws {
         let tool = try #require(Self.promtool)
         func check(_ arguments: String...) async throws {

@@ -5,7 +5,7 @@ import Testing
 import relayd
 
 // What GET /v1/openapi.json says, against the table of routes and the words of queries. That it is
-// what API.md says is checked by Scripts/generate-openapi --check; that it is true, by the tests of
+// what API.md says is checked by generate-openapi --check; that it is true, by the tests of
 // API.md and by schemathesis.
 
 @Suite("The OpenAPI document")

@@ -81,7 +81,7 @@ struct EverydayTraffic {
 
     private static func beginning(at time: WallTime) -> [TapItem] {
         func tapped(_ frame: Frame, _ direction: Direction) -> TappedFrame {
-            TappedFrame(frame: frame, direction: direction, app: app, time: time)
+            .seen(frame, direction, app: app, time: time)
         }
         return [
             .linkOpened(address: "benchmark", time: time),

@@ -7,6 +7,7 @@ import NIOCore
 import NIOPosix
 import RelayCore
 import SDLProtocol
+import SDLTraffic
 import Synchronization
 
 /// A relay whose link and app are socketpairs, and the numbers of its event-loop thread.

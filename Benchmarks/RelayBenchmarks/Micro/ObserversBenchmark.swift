@@ -3,6 +3,7 @@
 import NIOCore
 import RelayCore
 import SDLProtocol
+import SDLTraffic
 
 /// What one message costs its observers: decoded, compared with the specification, formatted, and
 /// with facts, advice and the ring of recent messages on top.
@@ -79,8 +80,8 @@ enum ObserversBenchmark: Benchmark {
         private mutating func observe(_ item: TapItem) -> Int {
             var entries: [TrafficEntry] = []
             decoder.receive(item, into: &entries)
-            advisor?.look(at: entries)
-            ring?.keep(entries)
+            advisor?.consume(entries)
+            ring?.consume(entries)
             return formatter?.lines(entries).count ?? 0
         }
     }

@@ -3,6 +3,7 @@
 import NIOCore
 import RelayCore
 import SDLProtocol
+import SDLTraffic
 
 /// Lines made of requests and their responses.
 enum TrafficLogBenchmark: Benchmark {

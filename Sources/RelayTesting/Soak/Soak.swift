@@ -1,5 +1,5 @@
 // Many apps that come and die at random for as long as wanted, and a head unit that is unplugged now
-// and then, around any relay; `ProgramTests` and `Scripts/soak` run it against the built relayd.
+// and then, around any relay; `ProgramTests` and `Scripts/bench soak` run it against the built relayd.
 
 package import NIOCore
 import NIOPosix

@@ -1,4 +1,4 @@
-// Reads the built-in catalogue from its table; `Scripts/generate-catalogue` writes the table and
+// Reads the built-in catalogue from its table; `generate-catalogue` writes the table and
 // explains its rows.
 
 extension RPCCatalogue {

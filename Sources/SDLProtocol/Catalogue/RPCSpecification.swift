@@ -1,5 +1,5 @@
 // Reads a user's RPC specification, an XML file like MOBILE_API.xml, into a catalogue; called by the
-// daemon at start. `Scripts/generate-catalogue` treats every construct the same way.
+// daemon at start. `generate-catalogue` treats every construct the same way.
 
 import DidYouMean
 

@@ -102,7 +102,12 @@ package struct FrameDecoder: Sendable {
             return nil
         }
         let bytes = try rules.frameBytes(in: current, at: current.readerIndex)
-        if let bytes, let wire = current.readSlice(length: bytes) {
+        if let bytes, bytes <= current.readableBytes {
+            // The whole read with its indices moved, not a slice, so that neighbours can be joined
+            // again when they are written.
+            var wire = current
+            wire.moveWriterIndex(to: current.readerIndex + bytes)
+            current.moveReaderIndex(forwardBy: bytes)
             offset += UInt64(bytes)
             return Frame(checked: wire)
         }

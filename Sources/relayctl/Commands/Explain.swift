@@ -1,7 +1,7 @@
 package import ArgumentParser
 import ControlAPI
 import DidYouMean
-import SDLProtocol
+import SDLAdvice
 
 /// `relayctl explain`: the pages behind the codes of relayd's advice.
 package struct ExplainCommand: ParsableCommand {

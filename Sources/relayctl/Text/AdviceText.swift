@@ -1,5 +1,5 @@
 package import ControlAPI
-package import SDLProtocol
+package import SDLAdvice
 
 /// Advice and its pages as text. `Commands/Explain.swift` and `Commands/Advice.swift` print it,
 /// `AppText` ends with it.

@@ -62,7 +62,7 @@ package struct StatusText: Sendable {
         let look: Style.Look =
             switch accessory.state {
             case .open: .green
-            case .opening, .waiting: .yellow
+            case .opening, .listening, .waiting: .yellow
             default: .red
             }
         var lines = line(

@@ -1,5 +1,6 @@
 package import Logging
 package import RelayCore
+import SDLTraffic
 
 // Everything a user can decide about relayd, with the built-in defaults. `Daemon` reads it and
 // hands each part the few values it needs; nobody else reads files or the environment.

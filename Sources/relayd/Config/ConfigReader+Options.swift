@@ -1,4 +1,5 @@
 import RelayCore
+import SDLTraffic
 
 // Readers of the values only one option has: addresses, paths, modes. Used by `ConfigSchema`.
 

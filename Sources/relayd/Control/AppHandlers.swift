@@ -4,8 +4,9 @@ package import ControlAPI
 import DidYouMean
 import HTTPTypes
 import HummingbirdCore
-package import RelayCore
+import RelayCore
 import SDLProtocol
+package import SDLTraffic
 
 /// The part of the control API that reads facts and advice.
 package struct AppHandlers: Sendable {

@@ -3,7 +3,9 @@
 
 import ControlAPI
 import RelayCore
+import SDLAdvice
 import SDLProtocol
+import SDLTraffic
 
 extension AppReport {
     init(app: AppStatus, facts: AppFacts, now: WallTime, advice: [Advice]) {
@@ -181,7 +183,7 @@ extension PendingReport {
     fileprivate init(_ request: OpenRequest, entry: UInt64) {
         self.init(
             rpc: request.function, correlationID: request.correlationID.map { Int($0) },
-            from: request.direction == .fromApp ? "app" : "accessory",
+            from: request.direction.sender,
             at: Timestamp(request.time), entry: Int(entry))
     }
 }

@@ -6,6 +6,7 @@ package import NIOCore
 import NIOHTTP1
 import NIOPosix
 import RelayCore
+import SDLTraffic
 import ServiceLifecycle
 import Synchronization
 

@@ -5,7 +5,7 @@ import HTTPTypes
 import HummingbirdCore
 package import NIOCore
 import NIOPosix
-import RelayCore
+import SDLTraffic
 import ServiceLifecycle
 
 /// The part of the control API that reads `EventRing`.

@@ -4,7 +4,9 @@
 package import ControlAPI
 import NIOCore
 package import RelayCore
+import SDLAdvice
 import SDLProtocol
+package import SDLTraffic
 import Synchronization
 
 /// Keeps the latest events; the oldest make room for the newest. Nobody waits for readers: one that
@@ -48,7 +50,7 @@ package final class EventRing: TrafficConsumer {
         for waiter in waiters.values { waiter.wake() }
     }
 
-    package func consume(_ entries: [TrafficEntry]) async {
+    package func consume(_ entries: [TrafficEntry]) {
         for entry in entries { consume(entry) }
     }
 

@@ -6,8 +6,8 @@ import HTTPTypes
 import HummingbirdCore
 package import NIOCore
 import NIOPosix
-package import RelayCore
 import SDLProtocol
+package import SDLTraffic
 
 /// The part of the control API that reads `MessageRing`.
 package struct MessageHandlers: Sendable {

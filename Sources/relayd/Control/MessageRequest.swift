@@ -5,6 +5,7 @@ import DidYouMean
 import HummingbirdCore
 import RelayCore
 import SDLProtocol
+import SDLTraffic
 
 /// What a client wants to know about the kept messages.
 struct MessageRequest: Sendable {

@@ -4,7 +4,7 @@
 import ControlAPI
 import HummingbirdCore
 import NIOCore
-import RelayCore
+import SDLTraffic
 
 // What takes Hummingbird's writer is `@concurrent`, as the writer's own methods are.
 

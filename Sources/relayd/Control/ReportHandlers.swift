@@ -5,8 +5,9 @@ package import ControlAPI
 import HTTPTypes
 import HummingbirdCore
 import NIOCore
-package import RelayCore
+import RelayCore
 import SDLProtocol
+package import SDLTraffic
 
 /// The part of the control API that reads counters and settings.
 package struct ReportHandlers: Sendable {
@@ -55,7 +56,7 @@ package struct ReportHandlers: Sendable {
 }
 
 extension StatsReport {
-    init(_ statistics: Statistics, since: WallTime, at: WallTime) {
+    init(_ statistics: TrafficStatistics.Counts, since: WallTime, at: WallTime) {
         let lanes = statistics.lanes.sorted { $0.key.sortKey < $1.key.sortKey }
         let functions = statistics.functions.map { FunctionReport($0.key, $0.value) }
         self.init(
@@ -75,7 +76,7 @@ extension StatsReport {
 extension FunctionReport {
     fileprivate var total: Int { requests + notifications }
 
-    fileprivate init(_ name: String, _ counts: Statistics.Function) {
+    fileprivate init(_ name: String, _ counts: TrafficStatistics.Counts.Function) {
         self.init(
             function: name, requests: Int(clamping: counts.requests),
             responses: Int(clamping: counts.responses),

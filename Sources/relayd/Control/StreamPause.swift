@@ -1,7 +1,7 @@
 // Waiting between two looks of a stream; used by `MessageStream` and `EventStream`.
 
 import NIOCore
-import RelayCore
+import SDLTraffic
 import ServiceLifecycle
 
 /// How long a stream waits, and what for.

@@ -3,7 +3,8 @@
 
 import Logging
 import RelayCore
-import SDLProtocol
+import SDLAdvice
+import SDLTraffic
 
 extension Logger {
     /// Writes a piece of advice as one warning, or, when nothing is broken, as information.

@@ -1,6 +1,6 @@
 // Decoded traffic on its way out: the traffic log's lines, written by a `LineWriter`.
 
-import RelayCore
+import SDLTraffic
 
 extension LineWriter {
     /// Queues a batch of finished lines. Never blocks.

@@ -1,6 +1,8 @@
 internal import Glibc
 package import NIOCore
 internal import NIOPosix
+internal import RelayCore
+internal import SDLTraffic
 internal import Synchronization
 
 // Where log lines leave the process. Anyone may write, on any thread and at any rate: lines queue
@@ -114,7 +116,7 @@ package final class LineWriter: Sendable {
     }
 
     package static let jsonNotice: @Sendable (Int) -> String = { count in
-        #"{"time":"\#(LogTime.now().rfc3339)","level":"warning","logger":"log","message":"lines missed: the reader of this log is too slow","metadata":{"count":"\#(count)"}}"#
+        #"{"time":"\#(WallTime.now().rfc3339)","level":"warning","logger":"log","message":"lines missed: the reader of this log is too slow","metadata":{"count":"\#(count)"}}"#
     }
 
     /// Without this, a closed `relayd | head` would end the process.

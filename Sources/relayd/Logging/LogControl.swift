@@ -4,8 +4,8 @@
 package import ControlAPI
 import DidYouMean
 import Logging
-package import RelayCore
 import SDLProtocol
+package import SDLTraffic
 import Synchronization
 
 /// The log's level, and the traffic log with its switch and filters.

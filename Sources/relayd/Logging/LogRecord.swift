@@ -1,11 +1,13 @@
 package import Logging
+package import RelayCore
+import SDLTraffic
 
 // One of relayd's own messages, and its three spellings: a line for people, a line of JSON, fields
 // for journald. Pure functions; `WriterLogHandler` calls them.
 
 /// A log message with everything that belongs to it.
 package struct LogRecord: Sendable {
-    package var time: LogTime
+    package var time: WallTime
     package var level: Logger.Level
     /// The part of relayd that speaks: the logger's label.
     package var label: String
@@ -19,7 +21,7 @@ package struct LogRecord: Sendable {
     static let adviceCode = "ADVICE_CODE"
 
     package init(
-        time: LogTime, level: Logger.Level, label: String, message: String,
+        time: WallTime, level: Logger.Level, label: String, message: String,
         metadata: Logger.Metadata = [:]
     ) {
         self.time = time

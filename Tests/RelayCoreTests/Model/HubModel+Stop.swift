@@ -45,7 +45,7 @@ extension HubWorld {
         tell("the hub stops")
         let timeout = setting.configuration.farewellTimeout
         let isPrompt =
-            setting.passBytes == nil && stalledUntil <= loop.now && link != nil
+            setting.passBytes == nil && stalledUntil <= loop.now && link?.isBroken == false
             && switchboard.output.waitingBytes == 0 && !setting.isLossy && !core.isStopping
         var stop = HubModel.Stop(
             waitsUntil: loop.now + .nanoseconds(timeout.nanoseconds / 2),

@@ -1,6 +1,7 @@
 // What becomes of the model's account when time passes, and when the link goes and comes.
 
 import NIOCore
+import RelayTesting
 import SDLProtocol
 
 @testable import RelayCore
@@ -21,6 +22,7 @@ extension HubModel {
             starts[place].isOnLink = false
             starts[place].until = patience(behind: place)
         }
+        saidBeforeLoss = said.map(\.sent.frame)
         said.removeAll()
         lives = [Int?](repeating: nil, count: 256)
         for number in apps.keys {

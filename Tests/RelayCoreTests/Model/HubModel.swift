@@ -80,6 +80,9 @@ struct HubModel {
     /// Those of apps that have left.
     var abandoned: [Start] = []
     var said = CircularBuffer<Said>()
+    /// What had come when the hub found in the middle of a read that the link is gone. The apps get it
+    /// before they are told.
+    var saidBeforeLoss: [Frame] = []
     /// Lives whose grant an app was shown.
     var ownerOfLife: [Int: AppNumber] = [:]
     /// The life the hub knows each number by.
@@ -88,6 +91,9 @@ struct HubModel {
     var ended: Set<Int> = []
     /// Of them, those that the head unit has ended by itself: it hears no more of them.
     var endedByHeadUnit: Set<Int> = []
+    /// Numbers of sessions that an EndService of an earlier life has ended. What they left half stays with
+    /// the head unit, and is ended when the number is granted next.
+    var endedByStray: Set<UInt8> = []
     /// Lives whose app has said EndService and has not heard the answer.
     var ending: Set<Int> = []
     /// Lives whose app unregisters itself.
@@ -117,7 +123,7 @@ struct HubModel {
     private static let mostStarts = configuration.maximumPendingStartsPerApp
 
     /// A session that the head unit has ended is ended by the hub as well before the next StartService.
-    private static let answerToEnd =
+    static let answerToEnd =
         configuration.endAnswerTimeout + configuration.messageEndTimeout
         + configuration.unregisterTimeout + longestStandstill
 
@@ -156,6 +162,11 @@ struct HubModel {
         }
         let session = frame.sessionID
         guard let life = lives[Int(session)], ownerOfLife[life] == number else {
+            apps[number]?.foreign.insert(frame)
+            return
+        }
+        if frame.controlType == .endServiceACK, frame.service == .rpc, !ended.contains(life) {
+            // Nobody asked: it is dropped, or it answers for a former life of the number.
             apps[number]?.foreign.insert(frame)
             return
         }
@@ -284,156 +295,5 @@ struct HubModel {
         // If it was that one, the app's own still waits for its turn.
         starts[place].isDoubtful = true
         abandoned[other].until = max(abandoned[other].until, starts[place].until)
-    }
-
-    // MARK: - What the head unit says
-
-    /// The last byte of a frame of the head unit has come to the hub.
-    mutating func headUnitSays(_ sent: SDLCoreModel.Sent) {
-        var entry = Said(sent: sent)
-        if sent.frame.controlType == .startServiceACK {
-            entry.waiting = starts.filter {
-                $0.isOnLink && !$0.isDoubtful && $0.frame.asksForV5 == (sent.frame.version >= 5)
-            }.map(\.number)
-        }
-        if sent.frame.controlType == .endService, sent.frame.service == .rpc {
-            for place in starts.indices {
-                starts[place].until = starts[place].until + Self.answerToEnd
-            }
-        }
-        if sent.frame.isUnregistered(ofSuccess: false) { stop?.unanswered.remove(sent.cause) }
-        said.append(entry)
-    }
-
-    /// The hub has written a frame to an app.
-    mutating func writtenToApp(_ frame: Frame, _ number: AppNumber) {
-        // Earlier frames that are not this one were dropped, rightly or not.
-        // On a lossy line an earlier one that looks the same may have been lost.
-        let place =
-            isLossy
-            ? lastBeforeGrant(frame) ?? said.lastIndex { $0.sent.frame == frame }
-            : said.firstIndex { $0.sent.frame == frame }
-        // What is written to one that has gone reaches nobody.
-        let number = apps[number]?.isConnected == true ? number : nil
-        if let place {
-            let index = said.distance(from: said.startIndex, to: place)
-            for _ in 0..<index { pass(said.removeFirst(), to: nil) }
-            return pass(said.removeFirst(), to: number)
-        }
-        guard let number else { return }
-        switch frame.controlType {
-        case .startServiceNAK where frame.sessionID == 0: answered(number)
-        case .endService where apps[number]?.mayBeClosed == true: break
-        case .registerSecondaryTransportNAK: break
-        case _ where isLossy: break
-        default: fail(.unasked, "app \(number) got \(frame), which the head unit did not say")
-        }
-    }
-
-    /// Nothing more can come of what the hub has been given.
-    mutating func settled() {
-        // On a lossy line whole frames may be held back until more is known.
-        guard !isLossy else { return }
-        while !said.isEmpty { pass(said.removeFirst(), to: nil) }
-    }
-
-    /// - Parameter number: Who got it; nil when nobody did.
-    private mutating func pass(_ entry: Said, to number: AppNumber?) {
-        let sent = entry.sent
-        let frame = sent.frame
-        switch (frame.controlType, frame.service) {
-        case (.startServiceACK, .rpc) where sent.life.map { ownerOfLife[$0] == nil } ?? false:
-            return grant(entry, to: number)
-        case (.startServiceNAK, .rpc) where frame.sessionID == 0:
-            if let number { answered(number) }
-            return
-        default: break
-        }
-        guard let life = sent.life else {
-            // Late: for a life that is over. Whoever has the number may see it.
-            if let number, let now = lives[Int(frame.sessionID)], now != sent.cause {
-                stray(sent, number)
-            }
-            return
-        }
-        let owner = ownerOfLife[life]
-        let isEnd =
-            (frame.controlType == .endService || frame.controlType == .endServiceACK)
-            && frame.service == .rpc
-        defer {
-            if isEnd {
-                ended.insert(life)
-                endedByHeadUnit.insert(life)
-            }
-            if number != nil, frame.controlType == .endServiceNAK, frame.service == .rpc {
-                ending.remove(life)
-            }
-        }
-        guard let number else {
-            guard let owner, let app = apps[owner], app.isConnected, !app.mayBeClosed,
-                !ended.contains(life), !isLossy, lives[Int(frame.sessionID)] == life,
-                // Answers to whoever was there before are better swallowed.
-                sent.cause == life, !sent.isAboutHalf
-            else { return }
-            return fail(.lostDown, "app \(owner) did not get \(frame)")
-        }
-        guard number == owner else {
-            return fail(
-                .wrongApp,
-                "app \(number) got \(frame) of life \(life), which is app \(owner ?? 0)'s")
-        }
-        if sent.cause != life { stray(sent, number) }
-        // Not when the app has said since that it registers again.
-        if sent.cause == life, frame.isUnregistered(ofSuccess: true), unregistering.contains(life) {
-            unregistered.insert(life)
-        }
-    }
-
-    private mutating func grant(_ entry: Said, to number: AppNumber?) {
-        let sent = entry.sent
-        guard let life = sent.life else { return }
-        let session = Int(sent.frame.sessionID)
-        lives[session] = life
-        let isV5 = sent.frame.version >= 5
-        guard let number else {
-            // One that came with it may have been given to whoever waited.
-            let waiting = starts.first { start in
-                entry.waiting.contains(start.number) && apps[start.app]?.mayBeClosed == false
-            }
-            if let waiting, !isLossy {
-                fail(.grantLost, "\(sent.frame) did not reach app \(waiting.app), who waits")
-            }
-            return
-        }
-        // Nothing tells a v4 grant for a request that was given up from an old head unit's answer to one
-        // for v5: whoever gets it can use it.
-        if !starts.contains(where: { $0.app == number && ($0.frame.asksForV5 == isV5 || !isV5) }) {
-            fail(.grantWrong, "app \(number) got \(sent.frame), and did not ask for it")
-        }
-        ownerOfLife[life] = number
-        let isExact = starts.contains { $0.app == number && $0.frame.asksForV5 == isV5 }
-        answered(number, isV5: isExact ? isV5 : nil)
-    }
-
-    /// - Parameter isV5: What was granted; nil for a refusal.
-    private mutating func answered(_ number: AppNumber, isV5: Bool? = nil) {
-        let own = starts.indices.filter {
-            starts[$0].app == number && (isV5 == nil || starts[$0].frame.asksForV5 == isV5)
-        }
-        let surplus = own.first { starts[$0].isSurplus && isV5 == nil }
-        // A v5 grant that is late may be taken for the answer to the app's own request for v4.
-        let others = starts.indices.filter { starts[$0].app == number && isV5 != nil }
-        guard
-            let place = surplus ?? own.first(where: { starts[$0].isOnLink })
-                ?? others.first(where: { starts[$0].isOnLink }) ?? own.first
-        else {
-            return fail(.twoAnswers, "app \(number) got an answer to no StartService")
-        }
-        let start = starts.remove(at: place)
-        // It was its own that went out, and not an equal one of another app.
-        guard !start.isOnLink,
-            let other = starts.firstIndex(where: { $0.frame == start.frame && $0.isOnLink })
-        else { return }
-        starts[other].isOnLink = false
     }
 }

@@ -83,7 +83,11 @@ extension HubWorld {
         if setting.endsByStop { return stop() }
         core.habits.unansweredStartChance = 0
         core.habits.lateStartChance = 0
-        for app in apps { app.setSlow(false) }
+        link?.isBroken = false
+        for app in apps {
+            app.isBroken = false
+            app.setSlow(false)
+        }
         if core.isStopping { pass(setting.habits.slowEnd) }
         try openLink()
         flow()
@@ -106,6 +110,13 @@ extension HubWorld {
         try checkNewcomer()
     }
 
+    /// But for those that nothing can end before the number is granted again.
+    private var halfMessages: Int {
+        let halves = switchboard.router.halves
+        return (UInt8.min...UInt8.max).filter { !model.endedByStray.contains($0) }
+            .reduce(0) { $0 + halves.count(of: $1) }
+    }
+
     private func checkNothingIsLeft() {
         guard !setting.isLossy else { return }
         for session in core.running {
@@ -119,7 +130,7 @@ extension HubWorld {
             ("bytes for the link", switchboard.output.waitingBytes),
             ("grants", switchboard.router.grants.count),
             ("apps of the router", switchboard.router.apps.count),
-            ("half messages", switchboard.router.halves.isEmpty ? 0 : 1),
+            ("half messages", halfMessages),
             (
                 "timers",
                 switchboard.wakeUp == nil && switchboard.output.isTimeless ? 0 : 1

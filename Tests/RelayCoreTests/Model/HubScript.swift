@@ -18,6 +18,9 @@ struct HubStep: Hashable {
         // The link
         case noise, linkLost, linkBack, stall
         case pass, wait, longWait, disconnect
+        // Found out by a write, in the middle of what the hub does
+        case linkBreaks, appBreaks
+        case reload
     }
 
     var kind: Kind
@@ -44,6 +47,10 @@ struct HubSetting {
     var endsByStop = false
     /// The head unit may be told to end, and is started again when the link comes back.
     var mayCoreStop = false
+    /// Writes may fail.
+    var mayBreak = false
+    /// Options may change.
+    var mayReload = false
 
     /// The link may stand still for a while. Only where its kernel holds little: what a kernel or a
     /// head unit has taken and not read comes in one burst afterwards, and nobody can promise that
@@ -95,6 +102,8 @@ struct HubSetting {
         mayCoreStop = Int.random(in: 0..<4, using: &random) == 0
         // 6.6 s in a recording, 47 s seen.
         habits.slowEnd = .milliseconds(Int64.random(in: 6600...47_000, using: &random))
+        mayBreak = Int.random(in: 0..<4, using: &random) == 0
+        mayReload = Int.random(in: 0..<4, using: &random) == 0
     }
 }
 
@@ -128,7 +137,8 @@ struct HubScript {
             (.noise, setting.isLossy ? 3 : 0),
             (.linkLost, 1), (.linkBack, 2), (.stall, setting.mayStall ? 4 : 0), (.pass, 10),
             (.wait, 12), (.longWait, 2),
-            (.disconnect, 1),
+            (.disconnect, 1), (.linkBreaks, setting.mayBreak ? 2 : 0),
+            (.appBreaks, setting.mayBreak ? 3 : 0), (.reload, setting.mayReload ? 4 : 0),
         ]
         return weights.flatMap { [HubStep.Kind](repeating: $0.0, count: $0.1) }
     }

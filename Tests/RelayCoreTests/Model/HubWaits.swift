@@ -44,7 +44,8 @@ extension HubWorld {
         for (wait, patience) in waitsNow() {
             let bound = loop.now + patience
             let until = waits[wait] ?? wait.deadline.map { min($0, bound) } ?? bound
-            if until < loop.now {
+            // A look may fall on the bound itself.
+            if until + .microseconds(1) < loop.now {
                 model.fail(
                     .wait, "\(wait.kind) goes on \((loop.now - until).seconds) s beyond its bound")
             }
@@ -135,7 +136,8 @@ extension HubWorld {
         guard switchboard.output.waitingFrames > 0 else { return .zero }
         let bytes = switchboard.output.waitingBytes + switchboard.output.bytesInFlight
         let looks = Int64(bytes / LinkPacer.leastBytes + 1)
-        let seconds = switchboard.output.waitingFrames / setting.configuration.framesPerSecond + 1
+        let frames = switchboard.configuration.framesPerSecond
+        let seconds = switchboard.output.waitingFrames / frames + 1
         return .nanoseconds(
             looks * LinkPacer.longestLook.nanoseconds
                 + Int64(seconds) * Self.rateWindow.nanoseconds)

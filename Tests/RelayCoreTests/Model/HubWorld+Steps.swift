@@ -23,6 +23,10 @@ extension HubWorld {
         case .linkBack:
             didSomething = link == nil
             try openLink()
+        case .linkBreaks:
+            didSomething = link != nil
+            link?.isBroken = true
+        case .reload: reload(step)
         case .stall:
             stalledUntil = loop.now + .milliseconds(Int64(step.amount % 3000))
             // It may be over before anybody looks.
@@ -40,6 +44,22 @@ extension HubWorld {
         }
         if didSomething { steps += 1 }
         if setting.passBytes == nil { self.step() }
+    }
+
+    /// The limit of frames stays below the head unit's.
+    private func reload(_ step: HubStep) {
+        var configuration = switchboard.configuration
+        switch step.which % 5 {
+        case 0: configuration.framesPerSecond = [100, 60, 20][step.amount % 3]
+        case 1: configuration.linkQueueBytes = [8 << 10, 1 << 10, 64 << 10][step.amount % 3]
+        case 2: configuration.whenSlow = step.amount % 2 == 0 ? .drop : .hold
+        case 3: configuration.foreignFrames = step.amount % 2 == 0 ? .drop : .close
+        default: configuration.whenLinkLost = step.amount % 2 == 0 ? .close : .keep
+        }
+        tell("option \(step.which % 5) is changed")
+        switchboard.reconfigure(configuration, accessoryAddress: "model:")
+        // By the new limits they may be longer.
+        waits = [:]
     }
 
     private func coreDoes(_ step: HubStep) {
@@ -103,7 +123,7 @@ extension HubWorld {
                 return
             }
             app.say(.request(session, .show, app.nextRequest(), message: 1))
-            if setting.configuration.foreignFrames == .close {
+            if switchboard.configuration.foreignFrames == .close {
                 model.apps[app.number]?.mayBeClosed = true
             }
         case .garbage:
@@ -113,6 +133,7 @@ extension HubWorld {
         case .slow, .fast:
             tell("app \(app.number) reads \(step.kind == .slow ? "nothing" : "again")")
             app.setSlow(step.kind == .slow)
+        case .appBreaks: app.isBroken = true
         case .leave:
             app.push(.max)
             tell("app \(app.number) leaves")

@@ -86,13 +86,25 @@ final class HubWorld {
         self.link = nil
         core.disconnected(link.id, at: loop.now)
         settle()
-        model.now = loop.now
-        model.linkClosed()
-        if setting.configuration.whenLinkLost == .close {
-            for app in apps { model.apps[app.number]?.mayBeClosed = true }
-        }
+        noteLinkClosed()
         link.close()
         settle()
+    }
+
+    /// A write to the link has failed: the hub is in the middle of something.
+    func linkBroke() {
+        guard let link else { return }
+        tell("a write finds that the link is lost")
+        self.link = nil
+        core.disconnected(link.id, at: loop.now)
+        noteLinkClosed()
+    }
+
+    private func noteLinkClosed() {
+        model.now = loop.now
+        model.linkClosed()
+        guard switchboard.configuration.whenLinkLost == .close else { return }
+        for app in apps { model.apps[app.number]?.mayBeClosed = true }
     }
 
     /// Takes what the head unit has to say onto the line, and lets some of it arrive.
@@ -263,7 +275,7 @@ final class HubWorld {
         tell("app \(number) is gone: \(reason.map { "\($0)" } ?? "no reason")")
         switch reason {
         case .silent, .noAccessory: return
-        case .foreignFrame where setting.configuration.foreignFrames == .close: return
+        case .foreignFrame where switchboard.configuration.foreignFrames == .close: return
         default: model.fail(.closed, "app \(number) was closed: \(String(describing: reason))")
         }
     }

@@ -26,6 +26,8 @@ final class WorldApp {
     /// Does not read.
     private var isSlow = false
     private var waiting = 0
+    /// The next write fails.
+    var isBroken = false
 
     init(number: Int, world: HubWorld) {
         self.number = number
@@ -34,6 +36,7 @@ final class WorldApp {
 
     func open(_ switchboard: Switchboard) throws {
         outlet.onWrite = { [unowned self] in hear($0) }
+        outlet.onFlush = { [unowned self] in if isBroken { breakDown() } }
         outlet.onEnd = { [unowned self] in
             world.model.now = world.loop.now
             world.model.disconnected(number)
@@ -56,6 +59,17 @@ final class WorldApp {
         self.channel = nil
         channel.close(promise: nil)
         world.loop.run()
+    }
+
+    /// As NIO does it where a write fails: what has come is read, then the channel is closed.
+    private func breakDown() {
+        isBroken = false
+        if world.chance(2) { push(.max) }
+        guard let channel else { return }
+        world.tell("a write finds that app \(number) is gone")
+        hasLeft = true
+        self.channel = nil
+        channel.close(promise: nil)
     }
 
     /// A number for the next request: it tells whose it is, to the head unit and to the model.

@@ -20,6 +20,8 @@ final class WorldLink {
     /// Said by the head unit and not arrived.
     private var inbound = ByteBuffer()
     private var inboundFrames = CircularBuffer<(sent: SDLCoreModel.Sent, left: Int)>()
+    /// The next write fails.
+    var isBroken = false
 
     init(world: HubWorld, id: SDLCoreModel.ConnectionID) {
         self.world = world
@@ -28,7 +30,7 @@ final class WorldLink {
 
     func open(_ switchboard: Switchboard) throws {
         outlet.onWrite = { [unowned self] in write($0) }
-        outlet.onFlush = { [unowned self] in flush() }
+        outlet.onFlush = { [unowned self] in if isBroken { breakDown() } else { flush() } }
         let handler = LinkHandler(
             switchboard: switchboard,
             kernelBytes: { [unowned self] in self.kernel.readableBytes })
@@ -42,6 +44,16 @@ final class WorldLink {
         self.channel = nil
         channel?.close(promise: nil)
         world.loop.run()
+    }
+
+    /// As NIO does it where a write fails: what has come is read, then the channel is closed.
+    private func breakDown() {
+        isBroken = false
+        if world.chance(2) { arrive(upTo: .max) }
+        guard let channel else { return }
+        world.linkBroke()
+        self.channel = nil
+        channel.close(promise: nil)
     }
 
     var isIdle: Bool {

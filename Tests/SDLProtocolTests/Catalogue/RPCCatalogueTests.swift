@@ -169,7 +169,8 @@ import Testing
     @Test("the generator writes the table that the specification's XML is read as")
     func generator() async throws {
         let file = Fixtures.folder.appending(path: "sample-spec.xml")
-        let script = Fixtures.folder.appending(path: "../../Scripts/generate-catalogue")
+        let script = Fixtures.folder.appending(
+            path: "../../Sources/SDLProtocol/Catalogue/generate-catalogue")
         let generated = try await ChildProcess.run(
             "/usr/bin/python3", [script.path, "--print", file.path], environment: [:])
         #expect(generated.ending == .exited(0), "\(generated.errors)")

@@ -2,18 +2,19 @@
 // each request by `ReportHandlers`.
 //
 // How many series there are does not depend on what peers send: names of apps, functions and result
-// codes are bounded by `Statistics`, and there is no label for a connection or a session. Latency is
-// a histogram per kind of request; one per function would be 1,400 series that are mostly empty,
-// so mean and maximum of each function stand in `GET /v1/stats` instead.
+// codes are bounded by `TrafficStatistics`, and there is no label for a connection or a session.
+// Latency is a histogram per kind of request; one per function would be 1,400 series that are mostly
+// empty, so mean and maximum of each function stand in `GET /v1/stats` instead.
 
 import ControlAPI
-import RelayCore
+import SDLAdvice
 import SDLProtocol
+import SDLTraffic
 
 /// Everything at one moment.
 struct Metrics {
     let status: StatusSnapshot
-    let statistics: Statistics
+    let statistics: TrafficStatistics.Counts
     let advice: [AdviceCode: Int]
     let ring: (entries: Int, bytes: Int)
     let usage: ProcessUsage
@@ -54,7 +55,7 @@ struct Metrics {
 
     private func addLink(to page: inout PrometheusText) {
         let accessory = status.accessory
-        let states: [AccessoryState] = [.open, .opening, .waiting, .closed]
+        let states: [AccessoryState] = [.open, .opening, .listening, .waiting, .closed]
         page.family(
             "relayd_link_state", .gauge, "1 for the state the link to the head unit is in.",
             states.map { Sample(accessory.state == $0 ? 1 : 0, ("state", $0.rawValue)) })
@@ -198,15 +199,10 @@ struct Metrics {
     }
 }
 
-extension Direction {
-    /// Who sends, as label and in reports.
-    var sender: String { self == .fromApp ? "app" : "accessory" }
-}
-
-extension Statistics.Lane {
+extension TrafficStatistics.Counts.Lane {
     var sortKey: (String, UInt8, String) { (app, service.rawValue, direction.sender) }
 }
 
-extension Statistics.LatencyKind {
+extension TrafficStatistics.Counts.LatencyKind {
     fileprivate var sortKey: (String, Int) { (requester.sender, waitsForPeople ? 1 : 0) }
 }

@@ -51,6 +51,7 @@ function upTime(status) {
 const UNIT = {
   open: ['ok', 'open'],
   opening: ['waiting', 'opening …'],
+  listening: ['waiting', 'listening'],
   waiting: ['broken', 'not there'],
   closed: ['off', 'closed'],
 };

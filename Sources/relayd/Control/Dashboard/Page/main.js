@@ -226,7 +226,9 @@ function drawIssues(status, isLost) {
   const issues = [];
   const add = (level, text, remedy) => issues.push({ level, text, remedy });
   if (!isLost) {
-    if (accessory.state !== 'open' && accessory.reason) add('broken', accessory.reason.message, accessory.reason.remedy);
+    if (accessory.state !== 'open' && accessory.reason) {
+      add(accessory.state === 'listening' ? 'waiting' : 'broken', accessory.reason.message, accessory.reason.remedy);
+    }
     if (accessory.hint) add('broken', accessory.hint, 'check the address and what is at its other end');
     if (server.state !== 'listening' && server.reason) add('broken', server.reason);
     if (link.paused) add('waiting', 'The head unit takes bytes too slowly; apps are held back');

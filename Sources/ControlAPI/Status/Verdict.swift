@@ -1,0 +1,63 @@
+/// Whether all is well, in one word.
+package struct Health: OpenValue {
+    package let rawValue: String
+    package init(rawValue: String) { self.rawValue = rawValue }
+
+    /// The accessory is open and apps can connect. Says nothing about the apps themselves: an idle
+    /// bench is well.
+    package static let ok = Health(rawValue: "ok")
+    /// The accessory is not open, the head unit said that it is off, or no app can connect.
+    package static let notConnected = Health(rawValue: "not_connected")
+}
+
+/// The one place that judges a status, so that systemd's status line, `GET /v1/health`, relayctl's
+/// exit code and people reading the JSON are all told the same.
+package struct Verdict: Sendable, Equatable {
+    package let health: Health
+    /// One sentence without line breaks: head unit, apps, server.
+    package let summary: String
+
+    package init(accessory: AccessoryStatus, server: ServerStatus, apps: [AppStatus]) {
+        let isThere = accessory.state == .open && accessory.saidOff == nil
+        health = isThere && server.state == .listening ? .ok : .notConnected
+        summary = [Self.headUnit(accessory), Self.apps(apps), Self.server(server)]
+            .joined(separator: ", ")
+            .split(whereSeparator: \.isNewline).joined(separator: " ")
+    }
+
+    private static func headUnit(_ accessory: AccessoryStatus) -> String {
+        switch accessory.state {
+        case .open:
+            guard let off = accessory.saidOff else {
+                return "head unit open (\(accessory.address))"
+            }
+            return "the head unit said \(off) (\(accessory.address))"
+        case .opening: return "opening the head unit (\(accessory.address))"
+        case .listening: return "waiting for the head unit to connect (\(accessory.address))"
+        case .closed: return "head unit closed (\(accessory.address))"
+        case .waiting:
+            let why = accessory.reason.map { ": \($0.message) → \($0.remedy)" } ?? ""
+            return "waiting for the head unit (\(accessory.address)\(why))"
+        default: return "head unit \(accessory.state) (\(accessory.address))"
+        }
+    }
+
+    private static func apps(_ apps: [AppStatus]) -> String {
+        let registered = apps.count(where: { $0.state == .registered })
+        let word = apps.count == 1 ? "app" : "apps"
+        if apps.isEmpty { return "no app connected" }
+        if registered == apps.count { return "\(apps.count) \(word) registered" }
+        if registered == 0 { return "\(apps.count) \(word) connected" }
+        return "\(registered) of \(apps.count) \(word) registered"
+    }
+
+    private static func server(_ server: ServerStatus) -> String {
+        guard server.state == .listening else {
+            return "not listening for apps" + (server.reason.map { ": \($0)" } ?? "")
+        }
+        guard let first = server.endpoints.first else { return "listening" }
+        let others = server.endpoints.count - 1
+        let more = others == 0 ? "" : " and \(others) other address\(others == 1 ? "" : "es")"
+        return "listening on \(first)\(more)"
+    }
+}

@@ -1,0 +1,46 @@
+// What goes to apps: in the order in which the link brought it, and flushed once a read.
+
+import SDLProtocol
+
+/// Sends to apps what a read of the link brought. Everything here is called on the hub's loop.
+final class AppOutput {
+    private var unflushed: [AppHandler] = []
+    /// The app that was sent to last. What goes to another one is written behind it.
+    private var receiver: AppHandler?
+    private var receiverID: ObjectIdentifier?
+
+    @inline(__always)
+    func send(_ frame: Frame, to app: AppHandler) {
+        if receiverID != ObjectIdentifier(app) { change(receiver: app) }
+        app.send(frame)
+        if !app.needsFlush {
+            app.needsFlush = true
+            unflushed.append(app)
+        }
+    }
+
+    @inline(never)
+    private func change(receiver app: AppHandler?) {
+        receiver?.writeRun()
+        receiver = app
+        receiverID = app.map { ObjectIdentifier($0) }
+    }
+
+    /// - Parameter blocked: Called with each app whose socket did not take all of it.
+    func flush(blocked: (AppHandler) -> Void) {
+        guard !unflushed.isEmpty else { return }
+        // By index, because closing an app may add to the list, or flush all of it; a copy would cost an
+        // allocation.
+        var index = 0
+        while index < unflushed.count {
+            let app = unflushed[index]
+            index += 1
+            guard app.needsFlush else { continue }
+            app.needsFlush = false
+            app.flush()
+            if app.isBlocked { blocked(app) }
+        }
+        unflushed.removeAll(keepingCapacity: true)
+        change(receiver: nil)
+    }
+}

@@ -1,0 +1,65 @@
+// Apps that read too slowly: carries out what `FlowControl` decides about them.
+
+import NIOCore
+
+/// Answers "does the link have to wait". Everything here is called on the hub's loop.
+final class BackPressure {
+    private unowned let hub: Switchboard
+    private var flow: FlowControl<AppHandler>
+
+    init(hub: Switchboard, configuration: RelayConfiguration) {
+        self.hub = hub
+        flow = FlowControl(
+            grace: configuration.stallGrace, queueLimit: configuration.appQueueBytes,
+            whenSlow: configuration.whenSlow)
+    }
+
+    func reconfigure(_ configuration: RelayConfiguration) {
+        flow.reconfigure(
+            grace: configuration.stallGrace, queueLimit: configuration.appQueueBytes,
+            whenSlow: configuration.whenSlow)
+    }
+
+    var isLinkHeld: Bool { flow.isLinkHeld }
+
+    /// When to call `advance`; nil while the link is not held.
+    var nextDeadline: NIODeadline? { flow.nextDeadline }
+
+    /// The app's socket takes no more although all has been flushed.
+    func blocked(_ app: AppHandler) {
+        let wasHeld = flow.isLinkHeld
+        let verdict = change { $0.blocked(app, app.sight, isAlone: isOneApp, at: hub.now) }
+        switch verdict {
+        case .go: break
+        case .hold: if !wasHeld { hub.hit(.stallGrace) }
+        case .dropStuck, .dropBehind: drop(app, verdict)
+        }
+    }
+
+    /// Its socket takes bytes again, or it is gone.
+    func drained(_ app: AppHandler, at now: NIODeadline) {
+        change { $0.drained(app, isAlone: isOneApp, at: now) }
+    }
+
+    /// Looks again at the apps that the link is held for.
+    func advance(to now: NIODeadline) {
+        let late = change {
+            $0.isLinkHeld ? $0.advance(to: now, isAlone: isOneApp, look: { $0.sight }) : []
+        }
+        for (app, verdict) in late { drop(app, verdict) }
+    }
+
+    /// Nobody else is made to wait by what this app does.
+    private var isOneApp: Bool { hub.apps.count == 1 }
+
+    private func change<Result>(_ change: (inout FlowControl<AppHandler>) -> Result) -> Result {
+        let result = change(&flow)
+        hub.backPressureChanged()
+        return result
+    }
+
+    private func drop(_ app: AppHandler, _ verdict: FlowControl<AppHandler>.Verdict) {
+        let isBehind = verdict == .dropBehind
+        hub.close(app, hub.reporter.droppedForSlowness(app, isBehind: isBehind, at: hub.time))
+    }
+}

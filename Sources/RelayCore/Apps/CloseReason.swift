@@ -1,0 +1,111 @@
+// Why an app's connection ended, in words for the log, the status and the app's developer.
+
+package import NIOCore
+package import SDLProtocol
+
+/// Why an app's connection ended; shown in log and status.
+package enum CloseReason: Hashable, Sendable {
+    case byApp
+    case connectionError(String)
+    /// Bytes that are no frame: where, why, what they look like.
+    case garbage(GarbageFromApp)
+    /// Did not read while so many bytes waited.
+    case tooSlow(queuedBytes: Int)
+    /// Read, but fewer bytes than came, although the link was slowed for it.
+    case fellBehind(queuedBytes: Int)
+    /// Sent no whole frame.
+    case silent(TimeAmount)
+    case linkLost(String)
+    /// No head unit; `waited` is nil when the app was refused at once.
+    case noAccessory(waited: TimeAmount?)
+    case foreignFrame(session: UInt8)
+    /// Began a message of 0 bytes, after which sdl_core never reads the link again.
+    case emptyMessage
+    /// Began a message of more bytes than one may have.
+    case messageTooLarge(bytes: Int, limit: Int)
+    /// Sent a frame that the head unit would count as malformed.
+    case frameTooLarge(bytes: Int, limit: Int)
+    /// The same with a control frame, which is passed on only up to a size that all need at most.
+    case controlFrameTooLarge(bytes: Int, limit: Int)
+    case shutdown
+    /// Somebody with the right to do so wanted it; with what they gave as reason.
+    case byOperator(String?)
+    /// Nobody may connect at the moment: the server was switched off.
+    case serverOff
+
+    package struct GarbageFromApp: Hashable, Sendable {
+        /// Stream position of the first bad byte, counted from 0.
+        package var offset: UInt64
+        package var error: FrameError
+        package var excerpt: ByteBuffer
+        package var recognised: WrongProtocol?
+    }
+}
+
+extension CloseReason: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .byApp: "the app closed the connection"
+        case .connectionError(let error): "connection broke: \(error)"
+        case .garbage(let garbage):
+            (garbage.recognised.map { $0.adviceOnAppPort + "; " } ?? "")
+                + "not an SDL frame at byte \(garbage.offset): \(garbage.error)"
+        case .tooSlow(let bytes):
+            "the app did not read while \(bytes) bytes waited for it (apps.queue_limit)"
+        case .fellBehind(let bytes):
+            "the app reads more slowly than the head unit sends: \(bytes) bytes waited for it "
+                + "although the link was slowed down (apps.queue_limit, apps.when_slow)"
+        case .silent(let timeout):
+            "sent no SDL frame within \(timeout.seconds) s (apps.silent_timeout)"
+        case .linkLost(let reason): "the head unit is gone (\(reason))"
+        case .noAccessory(nil): "no head unit is connected"
+        case .noAccessory(.some(let waited)):
+            "no head unit came within \(waited.seconds) s"
+        case .foreignFrame(let session): "used session \(session), which is not its own"
+        case .emptyMessage:
+            "began a message of 0 bytes: a head unit may never read its link again after one, so "
+                + "it was not passed on"
+        case .messageTooLarge(let bytes, let limit):
+            "began a message of \(bytes) bytes, at most \(limit) are passed on "
+                + "(apps.message_limit)"
+        case .frameTooLarge(let bytes, let limit):
+            "sent a frame of \(bytes) payload bytes, the head unit takes \(limit) (mtu): it counts "
+                + "larger ones as malformed and closes the link for all apps after ten"
+        case .controlFrameTooLarge(let bytes, let limit):
+            "sent a control frame of \(bytes) payload bytes, at most \(limit) are passed on: a head "
+                + "unit that does not take it reads its payload as frames of any session"
+        case .shutdown: "relayd stops"
+        case .byOperator(nil): "disconnected through the control API"
+        case .byOperator(.some(let reason)): "disconnected through the control API: \(reason)"
+        case .serverOff: "the server was switched off (relayctl server on switches it on)"
+        }
+    }
+}
+
+extension CloseReason {
+    /// Nothing is wrong, or the advice warns of it.
+    var isToldElsewhere: Bool {
+        switch self {
+        case .byApp, .shutdown, .garbage: true
+        default: false
+        }
+    }
+
+    /// Whether the app may still read what waits for it. One whose queue is too long would keep it for
+    /// nothing; with a broken connection there is nobody.
+    var leavesTimeForLastWords: Bool {
+        switch self {
+        case .tooSlow, .fellBehind, .connectionError: false
+        default: true
+        }
+    }
+
+    /// The offending bytes, for the log.
+    var excerpt: String {
+        if case .garbage(let garbage) = self {
+            "; bytes \(garbage.excerpt.hexExcerpt())"
+        } else {
+            ""
+        }
+    }
+}

@@ -1,0 +1,45 @@
+// What goes out on a connection between two flushes, in as few writes as possible.
+
+import NIOCore
+import SDLProtocol
+
+/// Frames on their way to a channel. Those that lie one behind the other in what was read leave as one
+/// write: for a small frame a write costs more than all the rest of its way.
+struct FrameRun {
+    private var bytes: ByteBuffer?
+
+    /// Bytes added and not taken yet.
+    var count: Int { bytes?.readableBytes ?? 0 }
+
+    /// Adds a frame.
+    ///
+    /// - Returns: What has to be written now, because the frame does not lie behind it.
+    @inline(__always)
+    mutating func add(_ frame: Frame) -> ByteBuffer? {
+        if bytes?.grow(over: frame.wire) == true { return nil }
+        let before = bytes
+        bytes = frame.wire
+        return before
+    }
+
+    /// What is left to write, at a flush.
+    mutating func take() -> ByteBuffer? { bytes.take() }
+}
+
+extension ByteBuffer {
+    /// Adds what lies right behind in the same storage, without a copy.
+    ///
+    /// - Returns: Whether it does.
+    @inline(__always)
+    fileprivate mutating func grow(over next: ByteBuffer) -> Bool {
+        guard writerIndex == next.readerIndex, next.writerIndex <= capacity, place == next.place
+        else { return false }
+        moveWriterIndex(to: next.writerIndex)
+        return true
+    }
+
+    /// Where its index 0 is in memory. Two buffers that are alive have the same only if they share it.
+    private var place: UnsafeRawPointer? {
+        withVeryUnsafeBytes { $0.baseAddress }
+    }
+}

@@ -1,0 +1,401 @@
+// What goes to the head unit: at once while the link takes all, else in the scheduler's order, no more at
+// a time than the pacer allows, and no more of a session than the head unit stands.
+
+import Logging
+import NIOCore
+import SDLProtocol
+
+/// Answers "may this frame go now", and writes those that may. One for all links of the hub, one after
+/// the other; everything here is called on the hub's loop.
+///
+/// In running order: the link comes and goes, a frame is forwarded, the kernel is asked what is still on
+/// its way, what waits is written, sessions are held back for their rate, and sessions end.
+final class LinkOutput {
+    /// Unchecked: the check costs every frame two atomic operations. The hub owns this object, and pending
+    /// timers keep the hub alive.
+    private unowned(unsafe) let hub: Switchboard
+    private let logger: Logger
+    private var link: LinkHandler?
+    private var scheduler = LinkScheduler<AppHandler>()
+    private var pacer = LinkPacer()
+    private var pacing: SessionPacing
+    private var isUnflushed = false
+    private var isDraining = false
+    /// The kernel has not taken all that was flushed; the channel tells when it has.
+    private var isFull = false
+    /// Sessions of which the router wants to know when none of their frames waits any more.
+    private var draining = SessionSet()
+    /// The next time that the kernel is asked how much is on its way, while frames wait for it.
+    private var lookTimer: Scheduled<Void>?
+    /// The next time that what has left is looked at, while sessions are held or frames wait.
+    private var slotTimer: Scheduled<Void>?
+    private var stallTimer: Scheduled<Void>?
+    /// Frames written when the link was last found stalled.
+    private var writtenWhenStalled: UInt64?
+
+    init(hub: Switchboard, configuration: RelayConfiguration, logger: Logger) {
+        self.hub = hub
+        self.logger = logger
+        pacing = SessionPacing(limit: configuration.framesPerSecond)
+    }
+
+    func reconfigure(_ configuration: RelayConfiguration) {
+        pacing.limit = configuration.framesPerSecond
+    }
+
+    // MARK: - The link comes and goes
+
+    func linkOpened(_ link: LinkHandler) {
+        forget()
+        self.link = link
+    }
+
+    /// What waits is lost with the link; its sessions are over.
+    func linkClosed() {
+        link = nil
+        stallTimer?.cancel()
+        stallTimer = nil
+        forget()
+        for entry in scheduler.removeAll() { entry.app?.linkQueuedBytes = 0 }
+        draining = SessionSet()
+    }
+
+    /// The next link is to be learnt anew.
+    private func forget() {
+        lookTimer?.cancel()
+        lookTimer = nil
+        pacing.linkClosed(at: hub.now)
+        isFull = false
+        isUnflushed = false
+        pacer = LinkPacer()
+    }
+
+    // MARK: - A frame
+
+    /// Writes to the link, or queues while it is busy.
+    func forward(_ frame: Frame, from origin: Origin<AppHandler>) {
+        guard let link else { return }
+        let bytes = frame.wire.readableBytes
+        if !isUnflushed {
+            noteWhetherFull(link)
+            if pacer.isLookWelcome, !isFull { look() }
+        }
+        if !scheduler.hasReady, !isFull, mayGo(frame, from: origin) {
+            if bytes > pacer.room { makeRoom() }
+            if !isFull, bytes <= pacer.room, self.link === link {
+                return write(frame, from: origin, to: link)
+            }
+        }
+        // Making room flushes, and flushing may show that the link is gone: what would be queued now
+        // would go to the next one, which has never heard of its session.
+        guard self.link === link else { return }
+        queue(frame, from: origin)
+    }
+
+    /// Whether the session's rate lets the frame go at once.
+    ///
+    /// The end of a session and relayd's own words, a few at most, go beyond the limit unless something
+    /// waits before them.
+    @inline(__always)
+    private func mayGo(_ frame: Frame, from origin: Origin<AppHandler>) -> Bool {
+        if !pacing.isHeld(frame.sessionID) { return true }
+        if frame.service.isStream { return true }
+        return (origin.isRelay || frame.controlType == .endService)
+            && !scheduler.isWaiting(frame.sessionID)
+    }
+
+    private func queue(_ frame: Frame, from origin: Origin<AppHandler>) {
+        scheduler.enqueue(frame.keptCheaply, from: origin, at: hub.now)
+        // Of what is held back for its session's rate the link is not the cause.
+        if scheduler.hasReady {
+            pacer.held(at: hub.now)
+            watchForStall()
+            scheduleLook()
+            watchWhatLeaves()
+        }
+        guard let app = origin.app else { return }
+        app.linkQueuedBytes += frame.wire.readableBytes
+        if app.linkQueuedBytes >= hub.configuration.linkQueueBytes {
+            app.pause(.link)
+            hub.hit(.linkQueue)
+        }
+    }
+
+    /// Every frame to the head unit passes here, in the order it gets them.
+    @inline(__always)
+    private func write(_ frame: Frame, from origin: Origin<AppHandler>, to link: LinkHandler) {
+        while let end = hub.router.endOfExpiring(
+            before: frame, at: hub.now, arrivingIn: pacing.epochs.delay)
+        {
+            writeBetween(end, to: link)
+        }
+        let last = hub.link.counters.bytesOut &+ UInt64(frame.wire.readableBytes)
+        if let end = hub.router.willWrite(frame, from: origin, upTo: last, at: hub.now) {
+            writeBetween(end, to: link)
+        }
+        put(frame, to: link)
+        if origin.isRelay || frame.type == .control { hub.router.wrote(frame, at: hub.now) }
+        if !frame.service.isStream { count(frame.sessionID) }
+    }
+
+    @inline(__always)
+    private func put(_ frame: Frame, to link: LinkHandler) {
+        let bytes = frame.wire.readableBytes
+        hub.link.counters.sent(bytes)
+        pacing.epochs.wrote(upTo: hub.link.counters.bytesOut, at: hub.now)
+        pacer.wrote(bytes)
+        link.write(frame)
+        isUnflushed = true
+    }
+
+    /// The end of a half message goes right before the frame that would continue or expire it.
+    @inline(never)
+    private func writeBetween(_ end: Frame, to link: LinkHandler) {
+        hub.tap.record(end, .fromApp, app: nil, time: hub.time, fate: .byRelay)
+        put(end, to: link)
+        count(end.sessionID)
+    }
+
+    func flush() {
+        guard isUnflushed, let link else { return }
+        isUnflushed = false
+        link.flush()
+        noteWhetherFull(link)
+    }
+
+    @inline(__always)
+    private func noteWhetherFull(_ link: LinkHandler) {
+        isFull = !link.isWritable
+        if isFull {
+            pacing.epochs.linkIsFull()
+        } else {
+            pacing.epochs.linkTookAll(at: hub.loop.now)
+        }
+    }
+
+    // MARK: - Looking what is on its way
+
+    /// More may have gone than is known.
+    private func makeRoom() {
+        flush()
+        if !isFull { look() }
+    }
+
+    /// - Parameter wasFull: The kernel took no more until just now.
+    private func look(wasFull: Bool = false) {
+        guard let link else { return }
+        pacer.looked(waiting: link.bytesInKernel, isFull: wasFull, at: hub.loop.now)
+    }
+
+    /// A timer runs only while frames wait for bytes in the kernel.
+    private func scheduleLook() {
+        guard lookTimer == nil, !isFull else { return }
+        lookTimer = schedule(at: hub.loop.now + pacer.nextLook) {
+            self.lookTimer = nil
+            guard !self.isFull else { return }
+            self.look()
+            self.drain(mayLook: true)
+        }
+    }
+
+    // MARK: - Writing what waits
+
+    /// The kernel has taken what was flushed.
+    func kernelTookAll() {
+        isFull = false
+        pacing.epochs.linkTookAll(at: hub.loop.now)
+        guard !isDraining, scheduler.hasReady else { return }
+        look(wasFull: true)
+        drain(mayLook: true)
+    }
+
+    /// At the end of a read: what has just come may be more important than what waits, or small enough
+    /// for the room there is.
+    @inline(__always)
+    func drainIfReady() {
+        if scheduler.hasReady, !isFull { drain(mayLook: false) }
+    }
+
+    /// Writes what waits, the scheduler's choice first, as far as there is room.
+    ///
+    /// - Parameter mayLook: Ask the kernel when there is no room as far as is known. Else it is asked
+    ///   only when so much has been written that it is time to.
+    private func drain(mayLook: Bool) {
+        guard !isDraining, let link, scheduler.hasReady else { return }
+        isDraining = true
+        hub.now = hub.loop.now
+        var resumable: [AppHandler] = []
+        var hasLooked = !mayLook
+        while !isFull, scheduler.hasReady {
+            let bytes = writeBatch(to: link, &resumable)
+            if bytes > 0 {
+                hasLooked = !mayLook
+                flush()
+            } else {
+                guard !hasLooked || pacer.isLookDue else { break }
+                hasLooked = true
+                look()
+            }
+        }
+        isDraining = false
+        if scheduler.hasReady {
+            scheduleLook()
+        } else {
+            stopLooking()
+        }
+        for app in resumable { app.resume(.link) }
+        hub.settle()
+    }
+
+    private func stopLooking() {
+        pacer.released()
+        lookTimer?.cancel()
+        lookTimer = nil
+    }
+
+    /// - Returns: Bytes written.
+    private func writeBatch(to link: LinkHandler, _ resumable: inout [AppHandler]) -> Int {
+        var bytes = 0
+        while bytes < pacer.batchBytes, let entry = scheduler.next(at: hub.now, upTo: pacer.room) {
+            write(entry.frame, from: entry.origin, to: link)
+            let size = entry.frame.wire.readableBytes
+            bytes += size
+            if !draining.isEmpty { tellIfDrained(entry.frame.sessionID) }
+            guard let app = entry.app else { continue }
+            app.linkQueuedBytes -= size
+            if app.isPaused, app.linkQueuedBytes <= hub.configuration.linkQueueBytes / 2 {
+                resumable.append(app)
+            }
+        }
+        return bytes
+    }
+
+    // MARK: - The rate of a session
+
+    /// Whether the head unit would stand one more frame of the session now.
+    @inline(__always)
+    func allows(_ session: UInt8) -> Bool { !pacing.isFull(session, at: hub.now) }
+
+    @inline(__always)
+    private func count(_ session: UInt8) {
+        if pacing.wrote(session, at: hub.now) { hold(session) }
+    }
+
+    @inline(never)
+    private func hold(_ session: UInt8) {
+        scheduler.hold(session)
+        watchWhatLeaves()
+    }
+
+    /// While sessions are held or frames wait, the link is looked at in every slot of the rates.
+    private func watchWhatLeaves() {
+        guard slotTimer == nil else { return }
+        slotTimer = schedule(at: RateGuard.nextSlot(after: hub.now)) {
+            self.slotTimer = nil
+            self.slotIsOver()
+        }
+    }
+
+    private func slotIsOver() {
+        hub.beginRead()
+        let left = hub.link.counters.bytesOut &- UInt64(clamping: bytesInFlight)
+        pacing.epochs.look(left: left, at: hub.now)
+        hub.router.linkLooked(left: left, at: hub.now)
+        for session in pacing.release(at: hub.now) { scheduler.release(session) }
+        if pacing.held.isEmpty, !scheduler.hasReady {
+            pacing.epochs.stopWatching(at: hub.now)
+            hub.router.linkUnwatched()
+        } else {
+            watchWhatLeaves()
+        }
+        drain(mayLook: true)
+        hub.endRead()
+    }
+
+    // MARK: - Ends of sessions
+
+    /// Tells the router when what waits of the session has gone.
+    func drain(_ session: UInt8) {
+        draining.insert(session)
+        tellIfDrained(session)
+    }
+
+    private func tellIfDrained(_ session: UInt8) {
+        guard draining.contains(session), !scheduler.isWaiting(session) else { return }
+        draining.remove(session)
+        hub.router.drained(session, at: hub.now)
+    }
+
+    /// The session is over: its frames that wait are dropped, counted and shown. The next app with
+    /// its number must not be taken for their sender.
+    func purge(_ session: UInt8) {
+        let removed = scheduler.remove(session)
+        for entry in removed {
+            hub.tap.record(
+                entry.frame, .fromApp, app: entry.app?.id, time: hub.time,
+                fate: .dropped(.sessionOver(session)))
+            guard let app = entry.app else { continue }
+            app.linkQueuedBytes -= entry.frame.wire.readableBytes
+            app.refusedFrames += 1
+        }
+        if !scheduler.hasReady { pacer.released() }
+        // Whoever waited for them knows; the next one with the number has not asked yet.
+        draining.remove(session)
+        guard let app = removed.lazy.compactMap(\.app).first else { return }
+        app.lastProblem =
+            "\(removed.count) frames dropped: session \(session) ended while they waited for the link"
+        logger.info(
+            "frames dropped: their session ended while they waited for the link",
+            metadata: [
+                "app": "\(app.id)", "session": "\(session)", "frames": "\(removed.count)",
+            ])
+        app.resume(.link)
+    }
+
+    // MARK: - A head unit that takes nothing
+
+    /// Notices a head unit that takes nothing while frames wait for it, once until it takes some.
+    private func watchForStall() {
+        let frames = hub.link.counters.framesOut
+        guard stallTimer == nil, writtenWhenStalled != frames else { return }
+        stallTimer = schedule(at: hub.loop.now + hub.configuration.stallTimeout) {
+            self.stallTimer = nil
+            guard !self.scheduler.isEmpty, self.link != nil else { return }
+            guard self.hub.link.counters.framesOut == frames else {
+                return self.watchForStall()
+            }
+            self.writtenWhenStalled = frames
+            self.hub.reporter.linkStalled(queuedBytes: self.scheduler.waitingBytes)
+        }
+    }
+}
+
+// MARK: - Time
+
+extension LinkOutput {
+    /// The hub lives until then, if the timer is not cancelled.
+    private func schedule(
+        at deadline: NIODeadline, _ body: @escaping () -> Void
+    ) -> Scheduled<Void> {
+        hub.loop.assumeIsolated().scheduleTask(deadline: deadline) { [hub] in
+            withExtendedLifetime(hub) { body() }
+        }
+    }
+}
+
+// MARK: - For status and tests
+
+extension LinkOutput {
+    /// Bytes that wait for the link.
+    var waitingBytes: Int { scheduler.waitingBytes }
+    var waitingFrames: Int { scheduler.frames.count }
+    /// Frames that wait, held only by what waits here.
+    var allWaiting: [Frame] { scheduler.frames.entries.map(\.frame) }
+    /// Bytes written that have not left for the head unit, as far as the kernel can tell.
+    var bytesInFlight: Int { link.map { $0.bytesInChannel + $0.bytesInKernel } ?? 0 }
+    /// How fast the link takes bytes, per second; nil until frames had to wait for it.
+    var drainRate: Double? { pacer.rate }
+    var heldSessions: SessionSet { pacing.held }
+    /// Nothing here waits for a time.
+    var isTimeless: Bool { lookTimer == nil && slotTimer == nil }
+}

@@ -1,0 +1,25 @@
+// What the router noticed; told to people by `HubReporter`.
+
+package import SDLProtocol
+
+/// Something worth telling that happened to a session.
+package enum RouterEvent<App: Hashable>: Hashable {
+    case sessionOpened(App, SessionGrant)
+    /// Goodbye was said for an app that left.
+    case farewell(session: UInt8)
+    /// The head unit granted an ID that another app still held.
+    case sessionReassigned(from: App, session: UInt8)
+    case startServiceUnanswered(App)
+    /// The head unit refused a session while so many were in use.
+    case sessionRefused(App, inUse: Int)
+    /// The app ends its session with a hash the head unit did not give; 0 is none at all.
+    case wrongHash(App, session: UInt8, sent: UInt32)
+    /// The head unit invites the app to connect around the relay; taken out, or passed on.
+    case secondaryTransportOffered(session: UInt8, isPassedOn: Bool)
+    /// relayd ended a message that the app, which may have left, had sent only a part of.
+    case messageEnded(App?, EndedMessage)
+    /// The app announced a larger message than it may.
+    case messageTooLarge(App, bytes: Int)
+    /// The app did not answer the head unit's heartbeat in time; relayd did.
+    case heartbeatAnswered(App, session: UInt8)
+}

@@ -1,0 +1,185 @@
+// What the router decides about frames of the head unit: grants, refusals, ends, and all the rest
+// by session.
+
+package import NIOCore
+package import SDLProtocol
+
+extension SessionRouter {
+    /// Decides about a frame that the head unit sent.
+    package mutating func receiveFromAccessory(_ frame: Frame, at now: NIODeadline) -> Decision {
+        if frame.type == .control {
+            self.now = now
+            return receiveControlFromAccessory(frame)
+        }
+        if routes[frame.sessionID].isWatched, let decision = inspect(frame, at: now) {
+            return decision
+        }
+        return deliver(frame)
+    }
+
+    private func deliver(_ frame: Frame) -> Decision {
+        let session = Int(frame.sessionID)
+        if let owner = routes[session].owner { return .toApp(owner) }
+        return .drop(
+            routes[session].phase == .farewell
+                ? .farewell(frame.sessionID) : .noSuchSession(frame.sessionID))
+    }
+
+    /// The RPCs the router looks into, and only where an answer to relayd itself is due or the
+    /// session's number had another owner a moment ago.
+    @inline(never)
+    private mutating func inspect(_ frame: Frame, at now: NIODeadline) -> Decision? {
+        self.now = now
+        let session = frame.sessionID
+        if let request = ownRequests.answered(by: frame, at: now) {
+            answered(request)
+            return .drop(.farewell(session))
+        }
+        if let half = halves.noteRefusal(frame, at: now), isSwallowed(half) {
+            return .drop(.farewell(session))
+        }
+        if let correlationID = routes[session].ownUnregister,
+            frame.answersUnregister(correlationID)
+        {
+            routes[session].ownUnregister = nil
+            if frame.tellsSuccess {
+                routes[session].isUnregistered = true
+                // The next registration must not be missed.
+                routes[session].examinedPayload = .max
+            }
+        }
+        guard isRecentlyEnded(session) else {
+            routes[session].formerEnd = nil
+            routes[session].isWatched =
+                ownRequests.owes(session) || routes[session].ownUnregister != nil
+                || halves.awaitsAnswer(session)
+            return nil
+        }
+        if routes[session].phase == .free { return .drop(.lateWords(session)) }
+        // sdl_core numbers the messages of a session from 1 and sends with 0 what it still has to
+        // say in one that is over. Of messages in several frames it cuts the number to 8 bits.
+        guard frame.type == .single, frame.messageID == 0 else { return nil }
+        return .drop(.lateWords(session))
+    }
+
+    /// The number's former session may still be spoken of.
+    private func isRecentlyEnded(_ session: UInt8) -> Bool {
+        routes[session].formerEnd.map { now - $0 < configuration.lateWordsWindow } ?? false
+    }
+
+    private mutating func receiveControlFromAccessory(_ frame: Frame) -> Decision {
+        let session = frame.sessionID
+        grantMeaning = .nothing
+        switch (frame.controlType, frame.service) {
+        case (.startServiceACK, .rpc):
+            return receiveGrant(frame)
+        case (.startServiceNAK, .rpc):
+            return receiveRefusal(frame)
+        case (.startServiceACK, _):
+            learnPayload(frame)
+            return deliver(frame)
+        case (.endService, .rpc):
+            let decision = deliver(frame)
+            endByAccessory(session)
+            return decision
+        case (.endServiceACK, .rpc), (.endServiceNAK, .rpc):
+            return receiveEndAnswer(frame)
+        case (.heartbeat, .control):
+            return receiveHeartbeat(frame)
+        case (.transportEventUpdate, _):
+            let isPassedOn = configuration.secondaryTransports == .pass
+            actions.append(
+                .event(.secondaryTransportOffered(session: session, isPassedOn: isPassedOn)))
+            return isPassedOn ? deliver(frame) : .drop(.secondaryTransport)
+        default:
+            return deliver(frame)
+        }
+    }
+
+    /// Protection of a running service was answered: its ACK carries hash 0, the first one stays
+    /// valid.
+    private mutating func isUpgradeAnswer(_ frame: Frame) -> Bool {
+        let session = frame.sessionID
+        guard routes[session].isUpgradePending, routes[session].phase == .open else { return false }
+        let isGrant = !frame.isEncrypted && (ControlPayload(frame).hashID ?? 0) != 0
+        return !(isGrant && starts.isAwaitingAnswer)
+    }
+
+    private mutating func receiveGrant(_ frame: Frame) -> Decision {
+        let session = frame.sessionID
+        if let owner = routes[session].owner, isUpgradeAnswer(frame) {
+            routes[session].isUpgradePending = false
+            grantMeaning = .protects
+            return .toApp(owner)
+        }
+        guard session != 0 else { return .drop(.noSuchSession(0)) }
+        let (app, isDue) = starts.takeAnswer(frame, at: now)
+        defer {
+            takeTurns()
+            sendNextStart(at: now)
+        }
+        // Nobody asked: of a session that goes on it changes nothing, as a late answer to a request
+        // for protection. Behind a session's end it is a new one, of which nobody knows.
+        if !isDue, let owner = routes[session].owner, routes[session].phase == .open {
+            return .toApp(owner)
+        }
+        let former = takeOver(session, grant: SessionGrant(frame), isClaimed: app != nil)
+        guard let app else {
+            routes[session].phase = .farewell
+            beginFarewell(session, Farewell(step: .draining, app: former, isUnclaimed: true))
+            return .drop(.lateAnswer)
+        }
+        grantMeaning = .opens
+        routes[session].owner = app
+        routes[session].phase = .open
+        apps[app]?.sessions.append(session)
+        learnPayload(frame)
+        actions.append(.event(.sessionOpened(app, SessionGrant(frame))))
+        guard let amended = frame.withoutSecondaryTransportOffers() else { return .toApp(app) }
+        let isPassedOn = configuration.secondaryTransports == .pass
+        actions.append(
+            .event(.secondaryTransportOffered(session: session, isPassedOn: isPassedOn)))
+        if isPassedOn { return .toApp(app) }
+        actions.append(.amended(amended, to: app))
+        return .handled
+    }
+
+    /// The largest frame a service of the session may have. What `mtu` counts is not agreed; no
+    /// reading allows a larger payload, and sdl_core counts it as malformed. An mtu that leaves no
+    /// room for any frame counts as none: the advice tells of it, and no app is closed for it.
+    private mutating func learnPayload(_ ack: Frame) {
+        let session = ack.sessionID
+        if ack.version >= 5, let mtu = ControlPayload(ack).mtu {
+            routes[session].payloads[ack.service] = UInt32(clamping: mtu)
+        } else if ack.service == .rpc {
+            let configured = configuration.maximumPayloadBytes
+            routes[session].payloads[.rpc] =
+                configured > FrameRules.defaultMaximumPayloadBytes
+                ? UInt32(clamping: configured) : Self.largestPayload
+        }
+    }
+
+    /// Of v3 and later, when the head unit names none (SDL protocol spec, "MTU").
+    private static var largestPayload: UInt32 { 131_072 }
+
+    private mutating func receiveRefusal(_ frame: Frame) -> Decision {
+        let session = frame.sessionID
+        // A refused new session has no number (SDL protocol spec, "Sessions").
+        if session != 0, let owner = routes[session].owner {
+            routes[session].isUpgradePending = false
+            return .toApp(owner)
+        }
+        if session != 0, routes[session].phase == .farewell { return .drop(.farewell(session)) }
+        // Some head units refuse with a number; but not with one whose app asked for protection a
+        // moment ago and left.
+        if session != 0, isRecentlyEnded(session) { return .drop(.lateWords(session)) }
+        let (app, _) = starts.takeAnswer(frame, at: now)
+        defer {
+            takeTurns()
+            sendNextStart(at: now)
+        }
+        guard let app else { return .drop(.lateAnswer) }
+        actions.append(.event(.sessionRefused(app, inUse: grants.count)))
+        return .toApp(app)
+    }
+}

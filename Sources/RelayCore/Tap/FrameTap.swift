@@ -1,0 +1,85 @@
+// The one way off the hot path: shows what passes to every sink.
+
+import NIOCore
+import SDLProtocol
+
+/// Shows frames and events to every sink. Lives on the event loop.
+///
+/// Each sink has its own queue, bound, policy and count of missed frames, so a slow sink never costs the
+/// others a frame.
+final class FrameTap {
+    private let loop: any EventLoop
+    /// The sink of the observers. Not among the others, because going through an array costs every frame
+    /// atomic operations.
+    private let observers: TapSink
+    private var others: [TapSink] = []
+    private var isFinished = false
+
+    init(queue: TapQueue, _ policy: TapPolicy = .observers, loop: any EventLoop) {
+        self.loop = loop
+        observers = TapSink(queue, policy, loop: loop)
+    }
+
+    /// Adds a sink, which sees everything from now on.
+    ///
+    /// - Parameter news: Events that bring it up to date.
+    func attach(_ queue: TapQueue, _ policy: TapPolicy, news: [TapItem]) {
+        guard !isFinished else { return queue.finish() }
+        let sink = TapSink(queue, policy, loop: loop)
+        for event in news { sink.record(event) }
+        others.append(sink)
+    }
+
+    /// Removes the sink with this queue. The queue ends after what it has been given.
+    func detach(_ queue: TapQueue) {
+        guard let index = others.firstIndex(where: { $0.queue === queue }) else { return }
+        others.remove(at: index).finish()
+    }
+
+    @inline(__always)
+    func record(
+        _ frame: Frame, _ direction: Direction, app: AppID?, time: WallTime,
+        fate: FrameFate = .forwarded, grant: GrantMeaning? = nil
+    ) {
+        observers.record(frame, direction, app: app, time: time, fate: fate, grant: grant)
+        guard !others.isEmpty else { return }
+        recordForOthers(frame, direction, app: app, time: time, fate: fate, grant: grant)
+    }
+
+    @inline(never)
+    private func recordForOthers(
+        _ frame: Frame, _ direction: Direction, app: AppID?, time: WallTime, fate: FrameFate,
+        grant: GrantMeaning?
+    ) {
+        for sink in others {
+            sink.record(frame, direction, app: app, time: time, fate: fate, grant: grant)
+        }
+    }
+
+    /// Events are rare and go at once, with the frames before them.
+    func record(_ event: TapItem) {
+        observers.record(event)
+        for sink in others { sink.record(event) }
+    }
+
+    /// The frames of a read are recorded: hands them over now or soon.
+    func endRead() {
+        observers.endRead()
+        guard !others.isEmpty else { return }
+        for sink in others { sink.endRead() }
+    }
+
+    /// Hands over what there is.
+    func emit() {
+        observers.emit()
+        for sink in others { sink.emit() }
+    }
+
+    /// Ends all queues; what they hold can still be taken.
+    func finish() {
+        isFinished = true
+        observers.finish()
+        for sink in others { sink.finish() }
+        others = []
+    }
+}

@@ -1,0 +1,53 @@
+// What has to be told although the queue was full; used by `TapQueue`.
+
+/// Who is connected and whether there is a link, as far as it has not been told.
+///
+/// Bounded without a limit of its own: it keeps one event per connected app, one per app that is
+/// known, and two of the link. An app that came and went meanwhile leaves nothing.
+struct OwedEvents {
+    private var connected: [AppID: TapItem] = [:]
+    private var closed: [TapItem] = []
+    private var linkClosed: TapItem?
+    private var linkOpened: TapItem?
+
+    var isEmpty: Bool {
+        connected.isEmpty && closed.isEmpty && linkClosed == nil && linkOpened == nil
+    }
+
+    /// Frames and what the hub noticed are not owed.
+    mutating func note(_ event: TapItem) {
+        switch event {
+        case .appConnected(let app, _, _): connected[app] = event
+        case .appClosed(let app, _, _):
+            if connected.removeValue(forKey: app) == nil { closed.append(event) }
+        case .linkClosed:
+            linkClosed = event
+            linkOpened = nil
+        case .linkOpened: linkOpened = event
+        case .frames, .missed, .noticed: break
+        }
+    }
+
+    /// All of it, in the order in which it makes sense.
+    mutating func take() -> [TapItem] {
+        guard !isEmpty else { return [] }
+        defer { self = Self() }
+        let arrivals = connected.sorted { $0.key < $1.key }.map(\.value)
+        return closed + [linkClosed, linkOpened].compactMap(\.self) + arrivals
+    }
+}
+
+extension TapItem {
+    /// What an event occupies in the queue.
+    var eventBytes: Int {
+        let text =
+            switch self {
+            case .appConnected(_, let text, _), .appClosed(_, let text, _),
+                .linkOpened(let text, _), .linkClosed(let text, _):
+                text.utf8.count
+            case .noticed(.garbage(let garbage), _, _): garbage.excerpt.utf8.count
+            case .noticed, .missed, .frames: 0
+            }
+        return TapSink.overheadBytes + text
+    }
+}

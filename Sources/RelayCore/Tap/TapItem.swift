@@ -1,0 +1,76 @@
+// What leaves the hot path: frames and events in the order they happened, made by `Switchboard`,
+// carried by `TapQueue`, read by the sinks' owners.
+
+package import SDLProtocol
+
+/// Who sent a frame.
+package enum Direction: Hashable, Sendable {
+    case fromApp
+    case fromAccessory
+}
+
+/// What became of a frame.
+package enum FrameFate: Hashable, Sendable {
+    /// Passed on untouched.
+    case forwarded
+    /// Passed on without its secondary transport offers; the frame shown is the one passed on.
+    case amended
+    /// The head unit's frame as it came, which was not passed on: the amended one follows.
+    case replaced
+    /// Not sent by a peer but by relayd itself, `direction` telling on whose behalf:
+    /// a farewell to the head unit counts as `fromApp`, a refusal to an app as `fromAccessory`.
+    case byRelay
+    /// Not passed on.
+    case dropped(DropReason)
+}
+
+/// One frame on its way past the tap.
+package struct TappedFrame: Sendable {
+    package var frame: Frame
+    package var direction: Direction
+    /// The app that sent it or owns its session; nil when nobody does.
+    package var app: AppID?
+    /// When the read that brought it was made; frames of one read share it.
+    package var time: WallTime
+    package var fate: FrameFate
+    /// Of an RPC StartServiceACK that an app gets; nil for every other frame.
+    package var grant: GrantMeaning?
+
+    package init(
+        frame: Frame, direction: Direction, app: AppID?, time: WallTime,
+        fate: FrameFate = .forwarded, grant: GrantMeaning? = nil
+    ) {
+        self.frame = frame
+        self.direction = direction
+        self.app = app
+        self.time = time
+        self.fate = fate
+        self.grant = grant
+    }
+}
+
+/// Frames and events, in order.
+package enum TapItem: Sendable {
+    /// Frames in the order they passed.
+    case frames([TappedFrame])
+    case appConnected(AppID, peer: String, time: WallTime)
+    /// All that is known of the app may be forgotten.
+    case appClosed(AppID, reason: String, time: WallTime)
+    case linkOpened(address: String, time: WallTime)
+    /// All sessions are gone; unfinished messages and unanswered requests will stay so.
+    case linkClosed(reason: String, time: WallTime)
+    /// The reader was too slow: this much was forwarded without being shown to it.
+    case missed(frames: Int, bytes: Int)
+    /// The hub noticed something about an app, or with nil about the head unit.
+    case noticed(RelayNotice, AppID?, time: WallTime)
+}
+
+/// Looks at what passes the tap, off the event loop.
+package protocol FrameObserver: Sendable {
+    /// Items arrive in order; the next batch waits until this one is done. No items mean that
+    /// only time has passed.
+    ///
+    /// - Returns: After how long to call again even if nothing comes; nil while nothing is due.
+    @discardableResult
+    func observe(_ items: [TapItem]) async -> Duration?
+}

@@ -1,0 +1,42 @@
+// The policy of a sink.
+
+package import NIOCore
+
+/// What a sink gets of each frame; its header in any case.
+package enum TapPayload: Sendable {
+    /// Headers only, for sinks that count.
+    case headers
+    /// All but the payload of audio and video frames. The control frames of these services are whole.
+    case exceptStreams
+    /// All of it. Each sink copies for itself, on the relay's loop: with video that is a copy of nearly
+    /// every byte.
+    case everything
+
+    func includes(_ isStream: Bool) -> Bool {
+        switch self {
+        case .headers: false
+        case .exceptStreams: !isStream
+        case .everything: true
+        }
+    }
+}
+
+/// How much of each frame a sink gets, and how long frames may wait for it.
+package struct TapPolicy: Sendable {
+    package var payload: TapPayload
+    /// How long a frame may wait until its batch is handed over.
+    package var delay: TimeAmount
+    /// The same for a frame of audio or video.
+    package var streamDelay: TimeAmount
+
+    package init(payload: TapPayload, delay: TimeAmount, streamDelay: TimeAmount) {
+        self.payload = payload
+        self.delay = delay
+        self.streamDelay = streamDelay
+    }
+
+    /// For the observers. Nobody reads a log any faster, and audio and video are only summed up, once a
+    /// second.
+    package static let observers = Self(
+        payload: .exceptStreams, delay: .milliseconds(10), streamDelay: .milliseconds(100))
+}

@@ -1,0 +1,205 @@
+// Carries items off the event loop: filled by `TapSink`, emptied by one reader.
+
+package import NIOCore
+import NIOPosix
+import Synchronization
+
+/// A queue with one reader, bounded by bytes.
+package final class TapQueue: Sendable {
+    fileprivate enum Item {
+        case batch(TapBatch)
+        case event(TapItem)
+    }
+
+    fileprivate struct State {
+        var items: [Item] = []
+        /// What did not fit and must be told all the same.
+        var owed = OwedEvents()
+        /// What `items` occupy.
+        var queuedBytes = 0
+        /// Bytes the reader took last and has not finished with.
+        var takenBytes = 0
+        var missedFrames = 0
+        var missedBytes = 0
+        var missedBatches = 0
+        var isFinished = false
+        var waiter: CheckedContinuation<Void, Never>?
+        /// When the wait is to end although nothing has come.
+        var alarm: (at: NIODeadline, task: Scheduled<Void>)?
+        var hasRung = false
+    }
+
+    private let state = Mutex(State())
+    let maximumBytes: Int
+    private let timers: any EventLoop
+
+    /// - Parameter timers: Keeps the time while `nextBatch` waits.
+    package init(
+        maximumBytes: Int,
+        timers: any EventLoop = MultiThreadedEventLoopGroup.singleton.next()
+    ) {
+        self.maximumBytes = maximumBytes
+        self.timers = timers
+    }
+
+    /// How often the queue was full since it was made.
+    package var missedBatches: Int { state.withLock { $0.missedBatches } }
+
+    /// Bytes that count against the limit.
+    var occupiedBytes: Int { state.withLock { $0.queuedBytes + $0.takenBytes } }
+
+    /// - Returns: Whether it fitted.
+    func push(_ batch: TapBatch) -> Bool {
+        let (fits, waiter) = state.withLock {
+            state -> (Bool, CheckedContinuation<Void, Never>?) in
+            guard state.queuedBytes + state.takenBytes + batch.bytes <= maximumBytes else {
+                state.missedFrames += batch.count
+                state.missedBatches += 1
+                state.missedBytes += batch.wireBytes
+                return (false, nil)
+            }
+            state.queuedBytes += batch.bytes
+            return (true, state.append(.batch(batch)))
+        }
+        waiter?.resume()
+        return fits
+    }
+
+    /// Notes frames that were not even collected.
+    ///
+    /// - Returns: Whether half of the queue is empty, so that it is worth while to collect again.
+    func miss(_ missed: FrameSum) -> Bool {
+        state.withLock { state in
+            state.missedFrames += missed.frames
+            state.missedBytes += missed.bytes
+            return state.queuedBytes + state.takenBytes <= maximumBytes / 2
+        }
+    }
+
+    /// An event that does not fit is counted like a batch. Who is connected and whether there is a link
+    /// is told later; what the hub noticed is lost.
+    func push(_ event: TapItem) {
+        let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            let bytes = event.eventBytes
+            guard state.queuedBytes + state.takenBytes + bytes <= maximumBytes else {
+                state.missedBatches += 1
+                state.owed.note(event)
+                return nil
+            }
+            state.queuedBytes += bytes
+            return state.append(.event(event))
+        }
+        waiter?.resume()
+    }
+
+    /// No more items will come; what is queued can still be taken.
+    package func finish() {
+        let waiter = state.withLock { state in
+            state.isFinished = true
+            state.alarm?.task.cancel()
+            return state.waiter.take()
+        }
+        waiter?.resume()
+    }
+
+    /// Everything queued, waiting for something if there is nothing; nil at the end.
+    ///
+    /// The frames of a batch share one buffer. Whoever keeps one of them beyond the next call copies
+    /// it, or keeps all of them, and the queue no longer counts them.
+    ///
+    /// - Parameter patience: How long to wait; an empty batch says that it is over. It may come
+    ///   early, when an earlier call had less patience.
+    package func nextBatch(within patience: Duration? = nil) async -> [TapItem]? {
+        if let patience { setAlarm(.now() + TimeAmount(patience)) }
+        while true {
+            let (items, isFinished) = state.withLock { $0.take() }
+            if let items { return items.map(Self.item) }
+            if isFinished { return nil }
+            await withCheckedContinuation { continuation in
+                let mayWait = state.withLock { state in
+                    guard state.items.isEmpty, state.missedFrames == 0, state.owed.isEmpty,
+                        !state.isFinished, !state.hasRung
+                    else { return false }
+                    state.waiter = continuation
+                    return true
+                }
+                if !mayWait { continuation.resume() }
+            }
+        }
+    }
+
+    /// Everything queued, without waiting.
+    func takeAll() -> [TapItem] {
+        (state.withLock { $0.take() }.items ?? []).map(Self.item)
+    }
+
+    private static func item(_ item: Item) -> TapItem {
+        switch item {
+        case .batch(let batch): .frames(batch.frames)
+        case .event(let event): event
+        }
+    }
+
+    /// An alarm is left standing when its reason is gone, because requests are answered a thousand
+    /// times before one is not; so an idle queue rings once more and then never again.
+    private func setAlarm(_ moment: NIODeadline) {
+        state.withLock { state in
+            if let alarm = state.alarm {
+                guard moment < alarm.at else { return }
+                alarm.task.cancel()
+            }
+            let task = timers.scheduleTask(deadline: moment) { [weak self] in
+                _ = self?.ring(moment)
+            }
+            state.alarm = (moment, task)
+        }
+    }
+
+    private func ring(_ moment: NIODeadline) {
+        let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            guard state.alarm?.at == moment else { return nil }
+            state.alarm = nil
+            state.hasRung = true
+            return state.waiter.take()
+        }
+        waiter?.resume()
+    }
+}
+
+extension TapQueue.State {
+    fileprivate mutating func append(_ item: TapQueue.Item) -> CheckedContinuation<Void, Never>? {
+        tellMissed()
+        items.append(item)
+        return waiter.take()
+    }
+
+    private mutating func tellMissed() {
+        if missedFrames > 0 {
+            items.append(.event(.missed(frames: missedFrames, bytes: missedBytes)))
+            missedFrames = 0
+            missedBytes = 0
+        }
+        for event in owed.take() {
+            queuedBytes += event.eventBytes
+            items.append(.event(event))
+        }
+    }
+
+    fileprivate mutating func take() -> (items: [TapQueue.Item]?, isFinished: Bool) {
+        takenBytes = 0
+        // Not only when something comes behind it, which may take long after a flood.
+        tellMissed()
+        guard !items.isEmpty else {
+            guard hasRung else { return (nil, isFinished) }
+            hasRung = false
+            return ([], isFinished)
+        }
+        hasRung = false
+        defer {
+            items = []
+            takenBytes = queuedBytes
+            queuedBytes = 0
+        }
+        return (items, isFinished)
+    }
+}

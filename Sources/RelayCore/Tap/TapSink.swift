@@ -1,0 +1,100 @@
+// One sink of the tap, on the event loop.
+
+import NIOCore
+import SDLProtocol
+
+/// Collects what reads bring and hands it over in batches.
+///
+/// Lives on the event loop. A batch leaves when it is large enough or has waited as long as the policy
+/// says: waking its reader costs more than forwarding a frame. The queue behind it is
+/// bounded by bytes; when that is full, frames go by unseen and are counted, until half of the queue is
+/// empty again. Control frames are few and tell which sessions exist, so they are told as long as they
+/// fit. Forwarding never waits for a sink, and a frame it will not see costs nothing.
+final class TapSink {
+    /// What a frame or an event occupies besides its bytes, in a table that grows by doubling.
+    static let overheadBytes = 256
+    /// Bytes of a batch that is handed over at once, however young; less with a small queue. A
+    /// quarter of it would wake the observers for every read of a link at full speed.
+    static let batchBytes = 1 << 20
+
+    let queue: TapQueue
+    private let policy: TapPolicy
+    private let loop: any EventLoop
+    private let batchBytes: Int
+    private var batch: TapBatch
+    private var isDueSoon = false
+    private var isDueLater = false
+    /// The queue was full: until there is room, frames are only counted.
+    private var isShedding = false
+    private var missed = FrameSum()
+
+    init(_ queue: TapQueue, _ policy: TapPolicy, loop: any EventLoop) {
+        self.queue = queue
+        self.policy = policy
+        self.loop = loop
+        batch = TapBatch(policy.payload)
+        // Some batches must fit, or nothing would be seen of a busy link.
+        batchBytes = min(Self.batchBytes, queue.maximumBytes / 4)
+    }
+
+    @inline(__always)
+    func record(
+        _ frame: Frame, _ direction: Direction, app: AppID?, time: WallTime, fate: FrameFate,
+        grant: GrantMeaning?
+    ) {
+        guard !isShedding || frame.type == .control else {
+            missed.count(frame.wire.readableBytes)
+            return
+        }
+        batch.append(
+            TappedFrame(
+                frame: frame, direction: direction, app: app, time: time, fate: fate,
+                grant: grant))
+    }
+
+    /// Events are rare and go at once, with the frames before them.
+    func record(_ event: TapItem) {
+        emit()
+        if isShedding { tellMissed() }
+        queue.push(event)
+    }
+
+    /// The frames of a read are recorded: hands them over now or soon.
+    func endRead() {
+        if isShedding { tellMissed() }
+        guard !batch.isEmpty else { return }
+        if batch.bytes >= batchBytes {
+            emit()
+        } else if batch.hasMoreThanStreams, !isDueSoon {
+            isDueSoon = true
+            loop.assumeIsolated().scheduleTask(in: policy.delay) {
+                self.isDueSoon = false
+                self.emit()
+            }
+        } else if !isDueSoon, !isDueLater {
+            isDueLater = true
+            loop.assumeIsolated().scheduleTask(in: policy.streamDelay) {
+                self.isDueLater = false
+                self.emit()
+            }
+        }
+    }
+
+    /// Hands over what there is.
+    func emit() {
+        guard !batch.isEmpty else { return }
+        if !queue.push(batch.take()) { isShedding = true }
+    }
+
+    /// Hands over what there is; the queue ends behind it.
+    func finish() {
+        emit()
+        if isShedding { tellMissed() }
+        queue.finish()
+    }
+
+    private func tellMissed() {
+        if queue.miss(missed) { isShedding = false }
+        missed = FrameSum()
+    }
+}

@@ -1,0 +1,126 @@
+// The connection doctor as a consumer of traffic: runs the rules, keeps what they find, passes it on.
+
+package import RelayCore
+package import SDLAdvice
+import Synchronization
+
+/// Looks at decoded traffic and says what is probably wrong.
+///
+/// It also feeds the `SessionFacts` it is given, entry by entry, because each rule has to know what
+/// was known at that moment; so either the advisor or the facts are a consumer, not both.
+package final class TrafficAdvisor: TrafficConsumer {
+    /// Pieces kept per app and of all together, the oldest given up.
+    package static let keptPerApp = 20
+    package static let keptTogether = 100
+
+    fileprivate struct State {
+        var rules = AdviceRules()
+        var kept: [AppID: [Advice]] = [:]
+        var recent: [Advice] = []
+        var counts: [AdviceCode: Int] = [:]
+    }
+
+    private let facts: SessionFacts
+    private let sink: @Sendable (Advice) -> Void
+    private let state = Mutex(State())
+
+    /// - Parameters:
+    ///   - facts: Fed by this advisor.
+    ///   - sink: Gets each piece of advice when it is new, and again while it goes on, ever more
+    ///     rarely (`AdviceLimiter`).
+    package init(
+        facts: SessionFacts, sink: @escaping @Sendable (Advice) -> Void = { _ in }
+    ) {
+        self.facts = facts
+        self.sink = sink
+    }
+
+    package func consume(_ entries: [TrafficEntry]) {
+        let news = state.withLock { state in
+            var news: [Advice] = []
+            facts.consume(entries) { entry, table in
+                state.rules.consider(entry, table)
+                for finding in state.rules.take() {
+                    switch finding {
+                    case .new(let advice): news.append(state.keep(advice))
+                    case .again(let key, let time): state.count(key, at: time)
+                    case .withdrawn(let key): state.withdraw(key)
+                    }
+                }
+                if case .event(.appClosed) = entry.content, let app = entry.app {
+                    state.forget(app)
+                }
+            }
+            return news
+        }
+        for advice in news { sink(advice) }
+    }
+
+    /// Advice about a connected app; what was seen last comes last.
+    package func advice(about app: AppID) -> [Advice] {
+        state.withLock { $0.kept[app] ?? [] }
+    }
+
+    /// The latest advice about anybody, also about apps that left; what was seen last comes last.
+    package func recent() -> [Advice] {
+        state.withLock { $0.recent }
+    }
+
+    /// How often each code was seen, repetitions included.
+    package func counts() -> [AdviceCode: Int] {
+        state.withLock { $0.counts }
+    }
+}
+
+extension TrafficAdvisor.State {
+    /// Returns it with what was seen of it before.
+    fileprivate mutating func keep(_ advice: Advice) -> Advice {
+        counts[advice.code, default: 0] += 1
+        if let app = advice.app {
+            _ = Self.keep(advice, in: &kept[app, default: []], limit: TrafficAdvisor.keptPerApp)
+        }
+        return Self.keep(advice, in: &recent, limit: TrafficAdvisor.keptTogether)
+    }
+
+    fileprivate mutating func count(_ key: AdviceKey, at time: WallTime) {
+        counts[key.code, default: 0] += 1
+        if let app = key.app { Self.countAgain(key, at: time, in: &kept[app, default: []]) }
+        Self.countAgain(key, at: time, in: &recent)
+    }
+
+    fileprivate mutating func withdraw(_ key: AdviceKey) {
+        if let app = key.app { kept[app]?.removeAll { $0.isAbout(key) } }
+        recent.removeAll { $0.isAbout(key) }
+    }
+
+    /// The connection is closed; `recent` still tells of it.
+    fileprivate mutating func forget(_ app: AppID) {
+        kept[app] = nil
+        rules.forget(app)
+    }
+
+    private static func countAgain(
+        _ key: AdviceKey, at time: WallTime, in list: inout [Advice]
+    ) {
+        guard let index = list.lastIndex(where: { $0.isAbout(key) }) else { return }
+        list[index].count += 1
+        list[index].lastTime = time
+        if index < list.endIndex - 1 { list.append(list.remove(at: index)) }
+    }
+
+    /// One piece per key: the words are those of the latest that was told.
+    private static func keep(
+        _ advice: Advice, in list: inout [Advice], limit: Int
+    ) -> Advice {
+        var advice = advice
+        if let index = list.lastIndex(where: { $0.isAbout(advice.key) }) {
+            let before = list.remove(at: index)
+            advice.count += before.count
+            advice.time = before.time
+        } else if list.count == limit {
+            list.removeFirst()
+        }
+        list.append(advice)
+        return advice
+    }
+}

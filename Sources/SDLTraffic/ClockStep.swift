@@ -1,0 +1,74 @@
+// Notices when somebody sets the machine's clock; used by `TrafficObserver`.
+
+import NIOCore
+import RelayCore
+
+/// Compares the wall clock with one that nobody can set.
+///
+/// Frames are stamped with wall-clock time, because people read it beside other logs. Benches often
+/// have no battery behind their clock: it jumps by years when the network has told the time, and
+/// all requests that were waiting would seem to have waited for years.
+struct ClockStep {
+    /// Smaller differences are no step: clocks that are slewed drift, and this thread may lose the
+    /// processor between two looks. An NTP client steps what is larger than 0.128 s, and a latency
+    /// that is wrong once by less than a second looks like a hiccup of the machine.
+    static let minimum: Int64 = 1_000_000_000
+
+    private var difference: Int64?
+
+    /// By how many nanoseconds the clock was set forward since the last call, or with a minus
+    /// back; nil when it was not.
+    mutating func take(wall: WallTime, steady: NIODeadline) -> Int64? {
+        // Wraps around only with a clock that is set to nonsense.
+        let now = wall.nanoseconds &- Int64(clamping: steady.uptimeNanoseconds)
+        guard let before = difference else {
+            difference = now
+            return nil
+        }
+        let step = now &- before
+        guard step.magnitude >= Self.minimum.magnitude else { return nil }
+        difference = now
+        return step
+    }
+}
+
+extension WallTime {
+    /// The same moment by a clock that was set forward by so many nanoseconds.
+    func shifted(by step: Int64) -> WallTime {
+        WallTime(nanoseconds: nanoseconds &+ step)
+    }
+}
+
+extension TapItem {
+    /// The item with its moments by the present clock, after a step. What was stamped before the
+    /// step is told from the rest by being nearer to now when shifted.
+    func shifted(by step: Int64, now: WallTime) -> TapItem {
+        func shifted(_ time: WallTime) -> WallTime {
+            let moved = time.shifted(by: step)
+            let distance = now.nanoseconds.subtractingReportingOverflow(time.nanoseconds)
+            let movedDistance = now.nanoseconds.subtractingReportingOverflow(moved.nanoseconds)
+            return movedDistance.partialValue.magnitude < distance.partialValue.magnitude
+                ? moved : time
+        }
+        switch self {
+        case .frames(let frames):
+            return .frames(
+                frames.map { frame in
+                    var frame = frame
+                    frame.time = shifted(frame.time)
+                    return frame
+                })
+        case .appConnected(let app, let peer, let time):
+            return .appConnected(app, peer: peer, time: shifted(time))
+        case .appClosed(let app, let reason, let time):
+            return .appClosed(app, reason: reason, time: shifted(time))
+        case .linkOpened(let address, let time):
+            return .linkOpened(address: address, time: shifted(time))
+        case .linkClosed(let reason, let time):
+            return .linkClosed(reason: reason, time: shifted(time))
+        case .missed: return self
+        case .noticed(let notice, let app, let time):
+            return .noticed(notice, app, time: shifted(time))
+        }
+    }
+}

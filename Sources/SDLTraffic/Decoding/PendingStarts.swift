@@ -1,0 +1,130 @@
+// StartServices that wait for ACK or NAK; kept by `TrafficDecoder`, to tell when one is overdue.
+
+import RelayCore
+import SDLAdvice
+import SDLProtocol
+
+/// Nothing in an answer names the asker, so they are counted by app and service, in order.
+struct PendingStarts: Sendable {
+    /// Per app and service; the relay itself lets fewer wait.
+    static let maximum = 16
+
+    struct Key: Hashable, Sendable, Comparable {
+        var app: AppID
+        var service: ServiceType
+
+        static func < (left: Self, right: Self) -> Bool {
+            (left.app, left.service.rawValue) < (right.app, right.service.rawValue)
+        }
+    }
+
+    struct Start: Hashable, Sendable {
+        var sessionID: UInt8
+        /// When it was sent, or when there was somebody to answer it.
+        var time: WallTime
+        var isReported = false
+        /// relayd dropped something of the head unit meanwhile that may have been the answer.
+        var mayBeLost = false
+    }
+
+    private var waiting: [Key: [Start]] = [:]
+    /// StartServices that relayd did not pass on, until its own refusal of them is seen.
+    private var refused: [Key: DropReason] = [:]
+    /// Without a head unit nobody is late; the relay holds or refuses the app itself.
+    private var isLinkUp = false
+
+    mutating func linkOpened(at time: WallTime) {
+        isLinkUp = true
+        for key in waiting.keys {
+            waiting[key] = waiting[key]?.map { Start(sessionID: $0.sessionID, time: time) }
+        }
+    }
+
+    mutating func linkClosed() {
+        isLinkUp = false
+    }
+
+    mutating func add(_ frame: TappedFrame) {
+        guard let app = frame.app else { return }
+        var starts = waiting[Key(app: app, service: frame.frame.service)] ?? []
+        guard starts.count < Self.maximum else { return }
+        starts.append(Start(sessionID: frame.frame.sessionID, time: frame.time))
+        waiting[Key(app: app, service: frame.frame.service)] = starts
+    }
+
+    /// relayd did not pass it on; its refusal follows.
+    mutating func drop(_ frame: TappedFrame, because reason: DropReason) {
+        guard let app = frame.app else { return }
+        refused[Key(app: app, service: frame.frame.service)] = reason
+    }
+
+    /// An ACK or NAK answers the oldest.
+    ///
+    /// - Returns: When relayd itself refuses it, whose doing that is.
+    mutating func answer(_ frame: TappedFrame) -> FaultSide? {
+        guard let app = frame.app else { return nil }
+        let key = Key(app: app, service: frame.frame.service)
+        if frame.fate == .byRelay, let reason = refused.removeValue(forKey: key) {
+            // Too many at once, or nothing there that could answer.
+            return reason == .queueFull ? .app : .headUnit
+        }
+        guard var starts = waiting[key] else { return frame.fate == .byRelay ? .relayd : nil }
+        let start = starts.removeFirst()
+        waiting[key] = starts.isEmpty ? nil : starts
+        return frame.fate == .byRelay ? fault(start, at: frame.time) : nil
+    }
+
+    /// The head unit said something that reached nobody: it may have been the answer to any of them.
+    mutating func mayHaveLostAnswer() {
+        for key in waiting.keys {
+            for index in (waiting[key] ?? []).indices { waiting[key]?[index].mayBeLost = true }
+        }
+    }
+
+    /// Whose doing it is that `start` got no answer until `now`.
+    func fault(_ start: Start, at now: WallTime) -> FaultSide {
+        if start.mayBeLost { return .relayd }
+        guard isLinkUp else { return .headUnit }
+        return now.nanoseconds >= Self.deadline(start) ? .headUnit : .relayd
+    }
+
+    mutating func forget(_ app: AppID) {
+        for key in waiting.keys where key.app == app { waiting[key] = nil }
+        for key in refused.keys where key.app == app { refused[key] = nil }
+    }
+
+    /// The clock was set forward by so many nanoseconds.
+    mutating func shift(by step: Int64) {
+        for key in waiting.keys {
+            waiting[key] = waiting[key]?.map { start in
+                var start = start
+                start.time = start.time.shifted(by: step)
+                return start
+            }
+        }
+    }
+
+    /// The next moment at which one is late.
+    var nextDeadline: Int64? {
+        guard isLinkUp, !waiting.isEmpty else { return nil }
+        return waiting.values.joined().filter { !$0.isReported }.map(Self.deadline).min()
+    }
+
+    /// Those that became late, each once.
+    mutating func takeLate(at now: Int64) -> [(Key, Start)] {
+        guard let nextDeadline, now >= nextDeadline else { return [] }
+        var late: [(Key, Start)] = []
+        for key in waiting.keys.sorted() {
+            for (index, start) in (waiting[key] ?? []).enumerated()
+            where !start.isReported && now >= Self.deadline(start) {
+                waiting[key]?[index].isReported = true
+                late.append((key, start))
+            }
+        }
+        return late
+    }
+
+    private static func deadline(_ start: Start) -> Int64 {
+        start.time.nanoseconds &+ RequestPatience.startService
+    }
+}

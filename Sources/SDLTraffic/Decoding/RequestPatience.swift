@@ -1,0 +1,61 @@
+// How long an answer may take before its absence is worth a warning, and which answers wait for a
+// person; asked by `TrafficDecoder`, the text log and the statistics.
+
+import SDLProtocol
+
+/// Waiting times of requests, in nanoseconds.
+enum RequestPatience {
+    /// sdl_core answers for an HMI that does not within its `DefaultTimeout`, 10 s; an app library
+    /// waits as long.
+    static let usual: Int64 = 10_000_000_000
+    /// Speech and people have no time of their own in the request: a minute is long for both.
+    static let people: Int64 = 60_000_000_000
+    /// App libraries give a StartService up after 10 s or more; real units took 14 s.
+    static let startService: Int64 = 10_000_000_000
+    private static let millisecond: Int64 = 1_000_000
+    /// The longest time the RPC specification lets a request name, 1000 s (PerformAudioPassThru),
+    /// so that a wrong number cannot silence the warning.
+    private static let longest = 1_000_000
+
+    /// Time of its own that a request names, and what counts when it does not, in milliseconds
+    /// (MOBILE_API, parameter `defvalue`).
+    private static let named: [FunctionID: (parameter: String, milliseconds: Int)] = [
+        .alert: ("duration", 5000),
+        .subtleAlert: ("duration", 5000),
+        .scrollableMessage: ("timeout", 30_000),
+        .slider: ("timeout", 10_000),
+        .performInteraction: ("timeout", 10_000),
+        .performAudioPassThru: ("maxDuration", longest),
+    ]
+
+    /// Answered when something was said, or when a person has decided.
+    private static let unbounded: Set<FunctionID> = [
+        .speak, .alertManeuver, .dialNumber, .getInteriorVehicleDataConsent,
+        .performAppServiceInteraction,
+    ]
+
+    static func of(_ request: RPCMessage) -> Int64 {
+        if let named = named[request.functionID] {
+            var time = request.parameters.integer(named.parameter) ?? named.milliseconds
+            time = min(max(0, time), longest)
+            // First asked by voice, then shown as a list, each for the whole time.
+            let isBoth = request.parameters.string("interactionMode") == "BOTH"
+            // What is said before it is shown takes its time as well.
+            let speaks = request.parameters.value("ttsChunks") != nil
+            return usual + Int64(time) * millisecond * (isBoth ? 2 : 1) + (speaks ? people : 0)
+        }
+        return unbounded.contains(request.functionID) ? usual + people : usual
+    }
+
+    /// Whether the answer waits for a person to read, say or choose something.
+    static func dependsOnPeople(_ function: FunctionID) -> Bool {
+        named[function] != nil || unbounded.contains(function)
+    }
+}
+
+extension RPCEntry {
+    /// Of a response: whether it came when a person had read, said or chosen something.
+    var waitsForPeople: Bool {
+        RequestPatience.dependsOnPeople(request?.functionID ?? message.functionID)
+    }
+}

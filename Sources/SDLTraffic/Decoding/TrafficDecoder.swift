@@ -1,0 +1,196 @@
+// Turns what passed the tap into entries for people; run by `TrafficObserver`, off the event loop.
+
+import NIOCore
+package import RelayCore
+import SDLAdvice
+package import SDLProtocol
+
+/// Decodes items in the order they happened:
+///
+/// 1. a dropped frame is shown or counted, and takes part in nothing below;
+/// 2. control frames are read, and tell which sessions exist;
+/// 3. audio and video are counted;
+/// 4. other frames are assembled to messages, one assembler per direction;
+/// 5. messages are read as RPCs, responses paired with their requests, and both compared with the
+///    specification.
+///
+/// Bounded whatever peers send: at most 256 sessions, `PendingRequests.maximum` requests each, and
+/// what `MessageAssembler.Limits` allows.
+package struct TrafficDecoder: Sendable {
+    var sessions = SessionDirectory()
+    var validation: TrafficValidation?
+    var fromApp: MessageAssembler
+    var fromAccessory: MessageAssembler
+    var streams: [StreamKey: StreamCounter] = [:]
+    var starts = PendingStarts()
+    /// Waiting for the entry that they belong to.
+    var largeFrames: [StreamKey: LargeFrame] = [:]
+    var drops = DropCounter()
+    /// Over TCP no bytes get lost: what relayd skipped there may have been good.
+    private var isLinkReliable = false
+    /// Until then answers may belong to requests that went by unseen.
+    var blindnessEnds = Int64.min
+    var lastNumber: UInt64 = 0
+    var now = WallTime(nanoseconds: 0)
+
+    /// - Parameter validator: Judges each RPC by its specification; nil = nobody does.
+    package init(
+        limits: MessageAssembler.Limits = MessageAssembler.Limits(),
+        validator: RPCValidator? = .builtIn
+    ) {
+        validation = validator.map(TrafficValidation.init)
+        fromApp = MessageAssembler(limits: limits)
+        fromAccessory = MessageAssembler(limits: limits)
+    }
+
+    /// Appends what `item` amounts to.
+    package mutating func receive(_ item: TapItem, into entries: inout [TrafficEntry]) {
+        switch item {
+        case .frames(let frames):
+            for frame in frames {
+                now = frame.time
+                receive(frame, into: &entries)
+            }
+            sweep(into: &entries)
+        case .appConnected(let app, let peer, let time):
+            now = time
+            entries.append(event(.appConnected(peer: PrintableText.string(peer)), app: app))
+        case .appClosed(let app, let reason, let time):
+            now = time
+            for session in sessions.sessions(of: app) { end(session, into: &entries) }
+            entries.append(event(.appClosed(reason: PrintableText.string(reason)), app: app))
+            sessions.forget(app)
+            starts.forget(app)
+        case .linkOpened(let address, let time):
+            now = time
+            starts.linkOpened(at: time)
+            isLinkReliable = address.hasPrefix("tcp:") || address.hasPrefix("sim:")
+            entries.append(event(.linkOpened(address: PrintableText.string(address))))
+        case .linkClosed(let reason, let time):
+            now = time
+            end(nil, into: &entries)
+            sessions.forgetSessions()
+            starts.linkClosed()
+            entries.append(event(.linkClosed(reason: PrintableText.string(reason))))
+        case .missed(let frames, let bytes):
+            fromApp.skipGap(at: now.nanoseconds)
+            fromAccessory.skipGap(at: now.nanoseconds)
+            // Requests and answers were among them.
+            sessions.pending = [:]
+            blindnessEnds = now.nanoseconds &+ RequestPatience.people
+            entries.append(event(.missed(frames: frames, bytes: bytes)))
+        case .noticed(let notice, let app, let time):
+            now = time
+            if case .garbage = notice, app == nil, isLinkReliable { starts.mayHaveLostAnswer() }
+            entries.append(event(.noticed(notice), app: app))
+        }
+    }
+
+    // MARK: Time
+
+    /// The next moment at which `advance` has something to tell; nil while nothing is unfinished.
+    package var nextDeadline: WallTime? {
+        var next = starts.nextDeadline ?? .max
+        for pending in sessions.pending.values { next = min(next, pending.nextDeadline ?? .max) }
+        for assembler in [fromApp, fromAccessory] {
+            next = min(next, assembler.nextExpiry ?? .max)
+        }
+        for counter in streams.values { next = min(next, counter.due?.nanoseconds ?? .max) }
+        next = min(next, drops.nextDeadline ?? .max)
+        return next == .max ? nil : WallTime(nanoseconds: next)
+    }
+
+    /// Nothing has come until `time`: tells what that means.
+    package mutating func advance(to time: WallTime, into entries: inout [TrafficEntry]) {
+        now = time
+        sweep(into: &entries)
+    }
+
+    /// Somebody set the clock forward by so many nanoseconds: nothing has waited longer for it.
+    package mutating func clockWasSet(by step: Int64) {
+        now = now.shifted(by: step)
+        for session in sessions.pending.keys { sessions.pending[session]?.shift(by: step) }
+        starts.shift(by: step)
+        for key in streams.keys { streams[key]?.shift(by: step) }
+        fromApp.shift(by: step)
+        fromAccessory.shift(by: step)
+        drops.shift(by: step)
+        if blindnessEnds != .min { blindnessEnds &+= step }
+    }
+
+    private mutating func receive(_ frame: TappedFrame, into entries: inout [TrafficEntry]) {
+        if case .dropped(let reason) = frame.fate {
+            noteDroppedStart(frame, reason)
+            if drops.count(frame, reason: reason) {
+                entries.append(dropped(frame, reason: reason))
+            }
+            return
+        }
+        if frame.fate == .replaced {
+            // Only shown: what counts is the frame that the app gets.
+            if let type = frame.frame.controlType { entries.append(entry(type, frame)) }
+            return
+        }
+        if frame.frame.type != .control,
+            frame.frame.payloadBytes > sessions.unquestionedPayloadBytes,
+            let large = sessions.judge(frame)
+        {
+            let key = StreamKey(
+                sessionID: frame.frame.sessionID, service: frame.frame.service,
+                direction: frame.direction)
+            largeFrames[key] = large
+        }
+        if frame.frame.type == .control {
+            control(frame, into: &entries)
+        } else if frame.frame.service.isStream {
+            count(frame, into: &entries)
+        } else {
+            assemble(frame, into: &entries)
+        }
+    }
+
+    private mutating func noteDroppedStart(_ tapped: TappedFrame, _ reason: DropReason) {
+        switch (tapped.frame.controlType, tapped.direction) {
+        case (.startService, .fromApp): starts.drop(tapped, because: reason)
+        case (.startServiceACK, .fromAccessory), (.startServiceNAK, .fromAccessory):
+            starts.mayHaveLostAnswer()
+        default: break
+        }
+    }
+
+    // MARK: Control frames
+
+    private mutating func control(_ tapped: TappedFrame, into entries: inout [TrafficEntry]) {
+        let frame = tapped.frame
+        guard let type = frame.controlType else { return }
+        if tapped.grant == .opens {
+            end(frame.sessionID, into: &entries)
+            sessions.begin(tapped)
+        }
+        let payload = ControlPayload(frame)
+        var fault: FaultSide?
+        switch type {
+        case .startService where tapped.fate != .byRelay: starts.add(tapped)
+        case .startServiceACK:
+            _ = starts.answer(tapped)
+            sessions.limit(tapped)
+        case .startServiceNAK:
+            let rejects = payload.document?.array(ControlKey.rejectedParams)?.isEmpty == false
+            fault =
+                starts.answer(tapped)
+                ?? sessions.fault(frame.service, of: frame.sessionID, rejects: rejects)
+        default: break
+        }
+        let isEnd = type == .endServiceACK || type == .startServiceNAK
+        if isEnd, frame.service.isStream {
+            end(frame.sessionID, frame.service, into: &entries)
+        }
+        let content = ControlEntry(
+            type: type, version: frame.version, isProtected: frame.isEncrypted, payload: payload,
+            grant: tapped.grant)
+        var entry = entry(.control(content), tapped, bytes: frame.payloadBytes, frames: 1)
+        entry.startFault = fault
+        entries.append(entry)
+        if type == .endServiceACK, frame.service == .rpc { end(frame.sessionID, into: &entries) }
+    }
+}

@@ -1,0 +1,76 @@
+// Learnt from each StartServiceACK and registration of any app; kept by `FactsTable`.
+
+package import RelayCore
+import SDLProtocol
+
+/// What the head unit tells about itself.
+package struct HeadUnitFacts: Hashable, Sendable {
+    package var make: String?
+    package var model: String?
+    package var modelYear: String?
+    package var trim: String?
+    package var softwareVersion: String?
+    package var hardwareVersion: String?
+    /// Of its SDL implementation, from a registration: "SmartDeviceLink_Core_Version_8.2.0".
+    package var sdlVersion: String?
+    /// Highest full protocol version it granted.
+    package var protocolVersion: String?
+    /// It told an app that it is switched off, and has answered nothing since.
+    package var saidOff: SaidOff?
+    /// When it sent last what is no SDL frame.
+    package var garbageAt: WallTime?
+
+    /// OnAppInterfaceUnregistered with a reason that is about the head unit itself.
+    package struct SaidOff: Hashable, Sendable {
+        package var reason: String
+        package var time: WallTime
+    }
+
+    /// MOBILE_API, "AppInterfaceUnregisteredReason".
+    private static let offReasons: Set<String> = [
+        "IGNITION_OFF", "MASTER_RESET", "FACTORY_DEFAULTS",
+    ]
+
+    package init() {}
+
+    /// From OnAppInterfaceUnregistered.
+    mutating func learn(unregistered reason: String?, at time: WallTime) {
+        guard let reason, Self.offReasons.contains(reason) else { return }
+        // Every app is told; since when counts.
+        saidOff = saidOff ?? SaidOff(reason: reason, time: time)
+    }
+
+    /// It granted a session, or answered what was asked since.
+    mutating func answered(requestedAt: WallTime?) {
+        guard let saidOff else { return }
+        if requestedAt.map({ $0 > saidOff.time }) ?? true { self.saidOff = nil }
+    }
+
+    /// From a StartServiceACK of protocol 5.4 or later.
+    mutating func learn(from document: BSONDocument?, version: String?) {
+        protocolVersion = version ?? protocolVersion
+        guard let document else { return }
+        make = FactLimits.text(document.string(ControlKey.make)) ?? make
+        model = FactLimits.text(document.string(ControlKey.model)) ?? model
+        modelYear = FactLimits.text(document.string("modelYear")) ?? modelYear
+        trim = FactLimits.text(document.string("trim")) ?? trim
+        softwareVersion =
+            FactLimits.text(document.string("systemSoftwareVersion")) ?? softwareVersion
+        hardwareVersion =
+            FactLimits.text(document.string("systemHardwareVersion")) ?? hardwareVersion
+    }
+
+    /// From the response to a RegisterAppInterface.
+    mutating func learn(from parameters: JSONObject) {
+        softwareVersion =
+            FactLimits.text(parameters.string("systemSoftwareVersion")) ?? softwareVersion
+        hardwareVersion =
+            FactLimits.text(parameters.string("systemHardwareVersion")) ?? hardwareVersion
+        sdlVersion = FactLimits.text(parameters.string("sdlVersion")) ?? sdlVersion
+        guard let vehicle = parameters.object("vehicleType") else { return }
+        make = FactLimits.text(vehicle.string("make")) ?? make
+        model = FactLimits.text(vehicle.string("model")) ?? model
+        modelYear = FactLimits.text(vehicle.string("modelYear")) ?? modelYear
+        trim = FactLimits.text(vehicle.string("trim")) ?? trim
+    }
+}

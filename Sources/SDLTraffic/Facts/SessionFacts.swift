@@ -1,0 +1,45 @@
+// What the traffic tells about apps and head unit, for status and control API; fed by
+// `TrafficAdvisor`.
+
+package import RelayCore
+import SDLProtocol
+import Synchronization
+
+/// Keeps facts from decoded traffic; readable from anywhere at the price of a lock and a copy.
+package final class SessionFacts: TrafficConsumer {
+    private let state = Mutex(FactsTable())
+
+    package init() {}
+
+    /// An app that left not long ago.
+    package func departed(_ app: AppID) -> DepartedApp? {
+        state.withLock { table in table.departed.first { $0.app == app }?.facts }
+    }
+
+    /// Connected apps that said anything so far.
+    package func facts() -> [AppID: AppFacts] {
+        state.withLock { $0.apps }
+    }
+
+    package func facts(of app: AppID) -> AppFacts? {
+        state.withLock { $0.apps[app] }
+    }
+
+    package func headUnit() -> HeadUnitFacts {
+        state.withLock { $0.headUnit }
+    }
+
+    package func consume(_ entries: [TrafficEntry]) {
+        consume(entries) { _, _ in }
+    }
+
+    /// Takes entries over, showing each to `look` with the facts as they were before it.
+    func consume(_ entries: [TrafficEntry], _ look: (TrafficEntry, FactsTable) -> Void) {
+        state.withLock { table in
+            for entry in entries {
+                look(entry, table)
+                table.apply(entry)
+            }
+        }
+    }
+}

@@ -1,0 +1,185 @@
+// Writes a line of log byte by byte into a buffer that is used again; both formats build on it.
+
+import SDLProtocol
+
+/// A line in the making. Appending numbers and text costs no allocation once the buffer has grown.
+struct LineBuilder: Sendable {
+    private(set) var bytes: [UInt8] = []
+    /// Where the column began, as an index of `bytes`.
+    private var columnStart = 0
+    let hasColours: Bool
+
+    init(hasColours: Bool = false) {
+        self.hasColours = hasColours
+        bytes.reserveCapacity(1024)
+    }
+
+    mutating func clear() {
+        bytes.removeAll(keepingCapacity: true)
+    }
+
+    // MARK: Text
+
+    @inline(__always)
+    mutating func append(_ text: StaticString) {
+        bytes.append(
+            contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    @inline(__always)
+    mutating func append(ascii: Unicode.Scalar) {
+        bytes.append(UInt8(ascii: ascii))
+    }
+
+    /// Text of our own: names of functions, services, reasons.
+    mutating func append(_ text: String) {
+        bytes.append(contentsOf: text.utf8)
+    }
+
+    /// Text of a peer.
+    mutating func append(printable text: String, limit: Int = .max) {
+        PrintableText.append(text, to: &bytes, limit: limit)
+    }
+
+    mutating func append(
+        printable token: JSONToken, of object: JSONObject, limit: Int = .max
+    ) {
+        PrintableText.append(token, of: object.bytes, to: &bytes, limit: limit)
+    }
+
+    mutating func append(jsonString text: String) {
+        PrintableText.appendJSONString(text, to: &bytes)
+    }
+
+    mutating func append(compacted object: JSONObject) {
+        object.appendCompacted(to: &bytes)
+    }
+
+    // MARK: Numbers
+
+    mutating func append(_ number: some FixedWidthInteger) {
+        if number < 0 { append(ascii: "-") }
+        append(UInt64(number.magnitude), digits: 1)
+    }
+
+    /// At least `digits` digits, filled up with zeros.
+    mutating func append(_ number: UInt64, digits: Int) {
+        var reversed: (UInt64, UInt64, UInt64) = (0, 0, 0)
+        withUnsafeMutableBytes(of: &reversed) { buffer in
+            var rest = number
+            var count = 0
+            repeat {
+                buffer[count] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+                rest /= 10
+                count += 1
+            } while rest > 0 || count < min(digits, buffer.count)
+            while count > 0 {
+                count -= 1
+                bytes.append(buffer[count])
+            }
+        }
+    }
+
+    /// One decimal, rounded down: 12.3.
+    mutating func append(tenths: UInt64) {
+        append(tenths / 10, digits: 1)
+        append(ascii: ".")
+        append(tenths % 10, digits: 1)
+    }
+
+    mutating func append(hexByte byte: UInt8) {
+        for digit in [byte >> 4, byte & 0xF] {
+            bytes.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
+        }
+    }
+
+    /// Bytes for people: 266 B, 9.4 KiB, 1.2 MiB.
+    mutating func append(size: Int) {
+        switch size {
+        case ..<1024:
+            append(size)
+            append(" B")
+        case ..<(1 << 20):
+            append(tenths: Self.tenths(of: size, unit: 1024))
+            append(" KiB")
+        default:
+            append(tenths: Self.tenths(of: size, unit: 1 << 20))
+            append(" MiB")
+        }
+    }
+
+    /// Rounded down. Divides before it multiplies: a peer may name any size, and the tenths of
+    /// `Int.max` bytes fit no integer.
+    private static func tenths(of size: Int, unit: UInt64) -> UInt64 {
+        let (whole, rest) = size.magnitude.quotientAndRemainder(dividingBy: UInt(unit))
+        return UInt64(whole) * 10 + UInt64(rest) * 10 / unit
+    }
+
+    /// Nanoseconds for people: 0.3 ms, 8 ms, 12.3 s.
+    mutating func append(latency: Int64) {
+        let microseconds = UInt64(max(0, latency)) / 1000
+        switch microseconds {
+        case ..<1000:
+            append(tenths: microseconds / 100)
+            append(" ms")
+        case ..<10_000_000:
+            append(microseconds / 1000, digits: 1)
+            append(" ms")
+        default:
+            append(tenths: microseconds / 100_000)
+            append(" s")
+        }
+    }
+
+    // MARK: Columns
+
+    mutating func beginColumn() {
+        columnStart = bytes.count
+    }
+
+    /// Fills the column up with spaces; text that is wider moves the rest of the line.
+    mutating func endColumn(width: Int) {
+        var columns = 0
+        var isEscape = false
+        for byte in bytes[columnStart...] {
+            if byte == 0x1B {
+                isEscape = true
+            } else if isEscape {
+                isEscape = byte != UInt8(ascii: "m")
+            } else if byte & 0xC0 != 0x80 {
+                columns += 1
+            }
+        }
+        while columns < width {
+            bytes.append(UInt8(ascii: " "))
+            columns += 1
+        }
+    }
+
+    /// Takes away what a last column was filled up with.
+    mutating func trimEnd() {
+        while bytes.last == UInt8(ascii: " ") { bytes.removeLast() }
+    }
+
+    /// Two spaces between the parts of a line.
+    @inline(__always)
+    mutating func gap() {
+        append("  ")
+    }
+
+    // MARK: Colours
+
+    mutating func begin(_ colour: LineColour) {
+        if hasColours { append(colour.code) }
+    }
+
+    mutating func endColour() {
+        if hasColours { append("\u{1B}[0m") }
+    }
+
+    mutating func append(_ text: String, _ colour: LineColour) {
+        begin(colour)
+        append(text)
+        endColour()
+    }
+}

@@ -1,0 +1,90 @@
+// Writes decoded traffic down: chooses entries, formats lines, hands them on in batches.
+
+import SDLProtocol
+
+/// How lines look.
+package enum TrafficFormat: String, Hashable, Sendable, CaseIterable {
+    case text
+    case json
+}
+
+/// One finished line, and for the journal what is in it.
+package struct TrafficLine: Sendable {
+    /// UTF-8 without a line end. The only control characters in it are the colours asked for.
+    package var text: [UInt8]
+    package var priority: TrafficPriority
+    /// What the line tells; `journalFields` reads from it.
+    package var entry: TrafficEntry
+}
+
+/// Formats entries and hands each batch of lines to whoever writes them.
+package actor TrafficLog: TrafficConsumer {
+    package struct Configuration: Hashable, Sendable {
+        package var format: TrafficFormat
+        /// ANSI colours in text lines, for terminals.
+        package var hasColours: Bool
+        package var filter: TrafficFilter
+        package var timeZone: LogTimeZone
+
+        package init(
+            format: TrafficFormat = .text, hasColours: Bool = false,
+            filter: TrafficFilter = .everything, timeZone: LogTimeZone = .local
+        ) {
+            self.format = format
+            self.hasColours = hasColours
+            self.filter = filter
+            self.timeZone = timeZone
+        }
+    }
+
+    /// Writes lines somewhere; the next batch waits until it returns.
+    package typealias Sink = @Sendable ([TrafficLine]) async -> Void
+
+    private let sink: Sink
+    private var formatter: TrafficFormatter
+
+    package init(configuration: Configuration = Configuration(), sink: @escaping Sink) {
+        self.sink = sink
+        formatter = TrafficFormatter(configuration)
+    }
+
+    /// Applies from the next batch on.
+    package func reconfigure(_ configuration: Configuration) {
+        formatter = TrafficFormatter(configuration)
+    }
+
+    package func consume(_ entries: [TrafficEntry]) async {
+        let lines = formatter.lines(entries)
+        guard !lines.isEmpty else { return }
+        await sink(lines)
+    }
+}
+
+/// Filter and format in one: entries in, lines out. `TrafficLog` without the waiting.
+package struct TrafficFormatter: Sendable {
+    private let configuration: TrafficLog.Configuration
+    private var text: TrafficTextFormat
+    private var json = TrafficJSONFormat(time: .microseconds)
+    private var line: LineBuilder
+
+    package init(_ configuration: TrafficLog.Configuration) {
+        self.configuration = configuration
+        text = TrafficTextFormat(zone: configuration.timeZone)
+        line = LineBuilder(hasColours: configuration.hasColours && configuration.format == .text)
+    }
+
+    package mutating func lines(_ entries: [TrafficEntry]) -> [TrafficLine] {
+        var lines: [TrafficLine] = []
+        lines.reserveCapacity(entries.count)
+        for entry in entries where configuration.filter.accepts(entry) {
+            line.clear()
+            switch configuration.format {
+            case .text: text.append(entry, to: &line)
+            case .json: json.append(entry, to: &line)
+            }
+            lines.append(
+                TrafficLine(text: Array(line.bytes), priority: entry.priority, entry: entry))
+        }
+        return lines
+    }
+}

@@ -1,0 +1,287 @@
+// The latest messages, for those who come later: fed by `TrafficObserver`, read by the control API.
+
+import NIOCore
+import RelayCore
+import Synchronization
+
+/// Keeps the latest entries, bounded by bytes; the oldest make room for the newest.
+///
+/// Entries are kept as they were decoded, in storage of their own, and made into text only when
+/// somebody reads: keeping one costs less than formatting it, and most are never read. Nothing is
+/// allocated before there is something to keep.
+///
+/// A reader holds a cursor, the number of the last entry it has seen. Nobody waits for readers: one
+/// that is overtaken is told how many entries it missed.
+package final class MessageRing: TrafficConsumer {
+    /// Tells the numbers of this run of relayd from those of another: 16 hex digits, random.
+    package let instance: String
+    /// Bytes kept at most; 0 keeps nothing.
+    package let maximumBytes: Int
+
+    /// Some thousand messages of a normal bench: the last minutes of a busy one.
+    package static let defaultMaximumBytes = 16 << 20
+
+    private let state = Mutex(State())
+    /// Used by the one who keeps.
+    private let recent = Mutex(RecentDocuments())
+    /// Parameters of one message that are kept.
+    private let maximumMessageBytes: Int
+    /// What is kept and given up together.
+    private let segmentBytes: Int
+
+    /// Entries of a segment at most: so many are given up at once.
+    private static let segmentEntries = 64
+    /// Segments looked at while the lock is held.
+    static let segmentsPerLook = 256
+
+    package init(maximumBytes: Int = defaultMaximumBytes) {
+        self.maximumBytes = max(0, maximumBytes)
+        let digits = String(UInt64.random(in: .min ... .max), radix: 16)
+        instance = String(repeating: "0", count: 16 - digits.count) + digits
+        // One huge message must not push everything else out.
+        maximumMessageBytes = self.maximumBytes / 4
+        segmentBytes = max(1, self.maximumBytes / 64)
+    }
+
+    package var isOff: Bool { maximumBytes == 0 }
+
+    /// Entries of a batch, kept and given up as a whole.
+    struct Segment: Sendable {
+        var entries: [TrafficEntry] = []
+        var bytes = 0
+
+        var last: UInt64 { entries.last?.number ?? 0 }
+    }
+
+    fileprivate struct State {
+        var segments = CircularBuffer<Segment>()
+        var bytes = 0
+        /// Number of the latest entry ever seen; 0 before the first.
+        var latest: UInt64 = 0
+        /// Number of the latest entry given up.
+        var evicted: UInt64 = 0
+        var waiters: [ObjectIdentifier: MessageWaiter] = [:]
+    }
+
+    // MARK: Keeping
+
+    /// Keeps the entries; some hundred nanoseconds for each.
+    package func consume(_ entries: [TrafficEntry]) {
+        guard !isOff, let latest = entries.last?.number else { return }
+        let segments = recent.withLock { recent in self.segments(of: entries, sharing: &recent) }
+        let (given, waiters) = state.withLock { state in
+            for segment in segments {
+                state.segments.append(segment)
+                state.bytes += segment.bytes
+            }
+            state.latest = latest
+            var given: [Segment] = []
+            while state.bytes > maximumBytes, let oldest = state.segments.popFirst() {
+                state.bytes -= oldest.bytes
+                state.evicted = oldest.last
+                given.append(oldest)
+            }
+            defer { state.waiters = [:] }
+            return (given, state.waiters)
+        }
+        for waiter in waiters.values { waiter.wake() }
+        // What was given up is freed here, not under the lock.
+        withExtendedLifetime(given) {}
+    }
+
+    private func segments(
+        of entries: [TrafficEntry], sharing recent: inout RecentDocuments
+    ) -> [Segment] {
+        var segments: [Segment] = []
+        var segment = Segment()
+        segment.entries.reserveCapacity(min(entries.count, Self.segmentEntries))
+        for entry in entries {
+            let kept = entry.detached(maximumBytes: maximumMessageBytes, sharing: &recent)
+            segment.entries.append(kept)
+            segment.bytes += kept.footprint
+            if segment.entries.count == Self.segmentEntries || segment.bytes >= segmentBytes {
+                segments.append(segment)
+                segment = Segment()
+            }
+        }
+        if !segment.entries.isEmpty { segments.append(segment) }
+        return segments
+    }
+
+    // MARK: Reading
+
+    /// Numbers of the entries that are kept; nil when there are none.
+    package var range: ClosedRange<UInt64>? {
+        state.withLock { state in
+            guard let first = state.segments.first?.entries.first?.number else { return nil }
+            return first...state.latest
+        }
+    }
+
+    /// Number of the latest entry, kept or not; 0 before the first.
+    package var latest: UInt64 { state.withLock { $0.latest } }
+
+    /// Readers that wait for the next entry.
+    package var waitingReaders: Int { state.withLock { $0.waiters.count } }
+
+    /// What is kept right now.
+    package var usage: (entries: Int, bytes: Int) {
+        state.withLock { state in
+            (state.segments.reduce(0) { $0 + $1.entries.count }, state.bytes)
+        }
+    }
+
+    /// A piece of what is kept, and where to go on.
+    package struct Reading: Sendable {
+        /// In order.
+        package var entries: [TrafficEntry]
+        /// The cursor to go on from: number of the last entry looked at, shown or not.
+        package var next: UInt64
+        /// Entries between the cursor and the first one that is still kept, whatever they were.
+        package var missed: Int
+    }
+
+    /// The oldest `limit` entries after `cursor` that the filter accepts.
+    ///
+    /// A cursor beyond the latest entry comes from another run of relayd: reading begins at the
+    /// oldest entry then.
+    package func messages(
+        after cursor: UInt64, matching filter: MessageFilter = .everything, limit: Int
+    ) -> Reading {
+        var reading = Reading(entries: [], next: cursor, missed: 0)
+        while true {
+            let segments = segments(after: &reading)
+            guard !segments.isEmpty else { return reading }
+            for segment in segments {
+                for entry in segment.entries where entry.number > reading.next {
+                    if filter.accepts(entry) {
+                        guard reading.entries.count < limit else { return reading }
+                        reading.entries.append(entry)
+                    }
+                    reading.next = entry.number
+                }
+            }
+        }
+    }
+
+    /// Some segments that hold entries after `reading.next`, which moves on when they are gone.
+    private func segments(after reading: inout Reading) -> [Segment] {
+        let (segments, evicted, latest) = state.withLock { state in
+            let cursor = reading.next > state.latest ? 0 : reading.next
+            let index = state.index(after: cursor)
+            let segments = Array(state.segments[index...].prefix(Self.segmentsPerLook))
+            return (segments, state.evicted, state.latest)
+        }
+        if reading.next > latest { reading.next = 0 }
+        if reading.next < evicted {
+            reading.missed += Int(evicted - reading.next)
+            reading.next = evicted
+        }
+        return segments
+    }
+
+    /// The newest `limit` entries that the filter accepts, in order.
+    package func newest(_ limit: Int, matching filter: MessageFilter = .everything) -> Reading {
+        var found: [TrafficEntry] = []
+        let latest = lookBack(limit, matching: filter) { found.append($0) }
+        return Reading(entries: found.reversed(), next: latest, missed: 0)
+    }
+
+    /// The cursor after which the newest `limit` entries come that the filter accepts: what to go on
+    /// from for a reader that takes them piece by piece.
+    package func cursor(beforeNewest limit: Int, matching filter: MessageFilter) -> UInt64 {
+        var oldest: UInt64?
+        let latest = lookBack(limit, matching: filter) { oldest = $0.number }
+        return oldest.map { $0 - 1 } ?? latest
+    }
+
+    /// Looks at entries from the newest to the oldest until `limit` of them were accepted.
+    ///
+    /// - Returns: The number of the latest entry when the look began.
+    private func lookBack(
+        _ limit: Int, matching filter: MessageFilter, _ take: (TrafficEntry) -> Void
+    ) -> UInt64 {
+        var look = segments(before: .max)
+        let latest = look.latest
+        var count = 0
+        while let first = look.segments.first?.entries.first?.number {
+            for segment in look.segments.reversed() {
+                for entry in segment.entries.reversed() {
+                    guard count < limit else { return latest }
+                    if let since = filter.since, entry.time < since { continue }
+                    guard filter.accepts(entry) else { continue }
+                    take(entry)
+                    count += 1
+                }
+            }
+            look = segments(before: first)
+        }
+        return latest
+    }
+
+    /// The last segments whose entries have numbers below `end`, so few that those who keep do not
+    /// wait long for the lock.
+    func segments(before end: UInt64) -> (segments: [Segment], latest: UInt64) {
+        state.withLock { state in
+            let index = end > 0 ? state.index(after: end - 1) : state.segments.startIndex
+            let older = state.segments[..<index]
+            return (Array(older.suffix(Self.segmentsPerLook)), state.latest)
+        }
+    }
+
+    /// The entry with this number, if it is still kept.
+    package func message(_ number: UInt64) -> TrafficEntry? {
+        guard number > 0 else { return nil }
+        let segment = state.withLock { state -> Segment? in
+            let index = state.index(after: number - 1)
+            return index < state.segments.endIndex ? state.segments[index] : nil
+        }
+        return segment?.entries.first { $0.number == number }
+    }
+
+    /// The response to the request with this number, if it came and is still kept.
+    package func response(to request: UInt64) -> TrafficEntry? {
+        var cursor = request
+        while true {
+            var reading = Reading(entries: [], next: cursor, missed: 0)
+            let segments = segments(after: &reading)
+            guard let last = segments.last?.last, last > cursor else { return nil }
+            for segment in segments {
+                for entry in segment.entries where entry.number > request {
+                    guard case .rpc(let rpc) = entry.content, rpc.request?.number == request else {
+                        continue
+                    }
+                    return entry
+                }
+            }
+            cursor = last
+        }
+    }
+
+    // MARK: Following
+
+    /// Returns when there is an entry after `cursor`, the waiter is woken, or the task is cancelled.
+    package func wait(_ waiter: MessageWaiter, after cursor: UInt64) async {
+        let id = ObjectIdentifier(waiter)
+        let mayWait = state.withLock { state in
+            guard state.latest <= cursor else { return false }
+            state.waiters[id] = waiter
+            return true
+        }
+        guard mayWait else { return }
+        await waiter.wait()
+        state.withLock { $0.waiters[id] = nil }
+    }
+}
+
+extension MessageRing.State {
+    /// Index of the first segment that holds an entry with a number greater than `cursor`.
+    fileprivate func index(after cursor: UInt64) -> CircularBuffer<MessageRing.Segment>.Index {
+        var (low, high) = (0, segments.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if segments[offset: middle].last > cursor { high = middle } else { low = middle + 1 }
+        }
+        return segments.index(segments.startIndex, offsetBy: low)
+    }
+}

@@ -1,0 +1,125 @@
+// Which entries are shown; made from the configuration or a request to the control API, asked by
+// `TrafficLog` and `MessageFilter`.
+
+import DidYouMean
+import RelayCore
+package import SDLProtocol
+
+/// Chooses entries by app, function, service and priority; everything empty lets all pass.
+///
+/// A log also shows entries that have no app, service or function to choose by: link events pass
+/// every filter but the priority, because the rest makes no sense without them. When functions are
+/// chosen by name, only RPCs and events are shown. A look back shows what was asked for and nothing
+/// else (`isStrict`).
+package struct TrafficFilter: Hashable, Sendable {
+    /// App names, app IDs, or connections as "#1" or "1"; case does not matter.
+    package private(set) var apps: Set<String>
+    /// The connections among them.
+    private var connections: Set<AppID>
+    /// Whether an entry that has no app, service or function fails a choice of those. An entry about
+    /// missed frames always passes: nobody knows what they were.
+    package var isStrict = false
+    package var services: Set<ServiceType>
+    package var minimumPriority: TrafficPriority
+    private var shownFunctions: Set<FunctionID> = []
+    private var hiddenFunctions: Set<FunctionID> = []
+
+    /// - Parameter functions: Names of the RPC specification, case does not matter; with "!" in
+    ///   front those are left out.
+    package init(
+        apps: [String] = [], functions: [String] = [], services: Set<ServiceType> = [],
+        minimumPriority: TrafficPriority = .debug
+    ) throws(TrafficFilterError) {
+        self.apps = Set(apps.map { $0.lowercased() })
+        connections = Set(
+            apps.compactMap { UInt64($0.hasPrefix("#") ? $0.dropFirst() : $0[...]) }
+                .map(AppID.init))
+        self.services = services
+        self.minimumPriority = minimumPriority
+        for text in functions {
+            let isHidden = text.hasPrefix("!")
+            let name = String(isHidden ? text.dropFirst() : text[...])
+            guard let function = FunctionID(anyCase: name) else {
+                throw TrafficFilterError(
+                    unknownFunction: name,
+                    didYouMean: Spelling.nearest(name, in: FunctionID.all.map(\.name)))
+            }
+            if isHidden {
+                hiddenFunctions.insert(function)
+            } else {
+                shownFunctions.insert(function)
+            }
+        }
+    }
+
+    /// Lets everything pass.
+    package static let everything = TrafficFilter()
+
+    private init() {
+        apps = []
+        connections = []
+        services = []
+        minimumPriority = .debug
+    }
+
+    package func accepts(_ entry: TrafficEntry) -> Bool {
+        guard entry.priority >= minimumPriority else { return false }
+        if case .event(.missed) = entry.content { return true }
+        guard services.isEmpty || entry.service.map(services.contains) ?? !isStrict else {
+            return false
+        }
+        return acceptsApp(of: entry) && acceptsFunction(of: entry)
+    }
+
+    private func acceptsApp(of entry: TrafficEntry) -> Bool {
+        guard !apps.isEmpty else { return true }
+        guard let app = entry.app else { return !isStrict }
+        return connections.contains(app)
+            || entry.appName.map { apps.contains($0.lowercased()) } ?? false
+            || entry.registeredAppID.map { apps.contains($0.lowercased()) } ?? false
+    }
+
+    private func acceptsFunction(of entry: TrafficEntry) -> Bool {
+        guard !shownFunctions.isEmpty || !hiddenFunctions.isEmpty else { return true }
+        let functions: [FunctionID]
+        switch entry.content {
+        case .rpc(let rpc):
+            functions = [rpc.message.functionID, rpc.request?.functionID ?? rpc.message.functionID]
+        case .undecodable(let undecodable):
+            guard let header = undecodable.header else { return shownFunctions.isEmpty }
+            functions = [FunctionID(rawValue: header.functionID)]
+        case .dropped(let dropped):
+            guard let rpc = dropped.rpc else { return shownFunctions.isEmpty }
+            functions = [rpc.functionID]
+        case .event(.unanswered(let request, _)): functions = [request.functionID]
+        case .event: return !isStrict || shownFunctions.isEmpty
+        case .control, .stream, .security, .encrypted: return shownFunctions.isEmpty
+        }
+        return functions.allSatisfy { !hiddenFunctions.contains($0) }
+            && (shownFunctions.isEmpty || functions.contains(where: shownFunctions.contains))
+    }
+}
+
+/// A filter names a function that does not exist.
+package struct TrafficFilterError: Error, Hashable, Sendable, CustomStringConvertible {
+    package var unknownFunction: String
+    package var didYouMean: String?
+
+    package var description: String {
+        let hint = didYouMean.map { "; did you mean '\($0)'?" } ?? ""
+        let shown = PrintableText.string(unknownFunction, limit: 100)
+        return "unknown RPC function '\(shown)', expected a name of the RPC "
+            + "specification such as Show or OnHMIStatus\(hint)"
+    }
+}
+
+extension FunctionID {
+    /// The function of that name, whatever its upper and lower case.
+    fileprivate init?(anyCase name: String) {
+        let wanted = name.lowercased()
+        guard let found = Self.all.first(where: { $0.name.lowercased() == wanted }) else {
+            return nil
+        }
+        self = found.id
+    }
+}

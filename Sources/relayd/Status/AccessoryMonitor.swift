@@ -1,0 +1,101 @@
+// Remembers how the accessory's link stands: told by the link supervisor, asked by the status.
+
+import AccessoryLinks
+import ControlAPI
+import Synchronization
+
+/// The latest state of the link, in the words of the status.
+final class AccessoryMonitor: Sendable {
+    private struct State {
+        var link = AccessoryLinks.LinkState.opening
+        var since = Timestamp.now
+        var kind: String
+        var address: String
+        /// What the transport knows of its links.
+        var details: LinkDetails?
+    }
+
+    private let state: Mutex<State>
+
+    init(kind: String, address: String, details: LinkDetails? = nil) {
+        state = Mutex(State(kind: kind, address: address, details: details))
+    }
+
+    var kind: String { state.withLock(\.kind) }
+    var address: String { state.withLock(\.address) }
+
+    /// Another accessory from here on; what was lost on the way to an earlier one was its own.
+    func moved(toKind kind: String, address: String, details: LinkDetails?) {
+        state.withLock { $0 = State(kind: kind, address: address, details: details) }
+    }
+
+    /// The open device in words, and the bytes lost in flight each way; nil where the transport
+    /// cannot know.
+    var details: (device: String?, lostBytesIn: Int?, lostBytesOut: Int?) {
+        guard let values = state.withLock({ $0.details })?.values else { return (nil, nil, nil) }
+        return (values.device, values.lostBytesIn, values.lostBytesOut)
+    }
+
+    /// System calls that hang in a device's driver; nil when none does.
+    var hanging: [String]? {
+        let calls = DeviceCalls.shared.hanging.map { "\($0.call) \($0.path)" }
+        return calls.isEmpty ? nil : calls
+    }
+
+    /// The state that goes with what the hub said in between: it knows of a link's begin and end a
+    /// moment before the link supervisor tells of them, and an open link is one that it has counted. Of
+    /// one that has just ended nobody has said why yet; the next thing is that it is opened again.
+    static func state(isUp: Bool, _ earlier: Current, _ later: Current) -> Current {
+        switch (isUp, earlier.state, later.state) {
+        case (true, _, .open): later
+        case (true, .open, _): earlier
+        case (true, _, _): (.open, .now, nil, 0)
+        case (false, .open, .open): (.opening, .now, nil, 0)
+        case (false, _, .open): earlier
+        case (false, _, _): later
+        }
+    }
+
+    func changed(to link: AccessoryLinks.LinkState) {
+        state.withLock { state in
+            // A further failed attempt is no new state.
+            if !link.isSameKind(as: state.link) { state.since = .now }
+            state.link = link
+        }
+    }
+
+    /// How the link stands; attempts count while it waits.
+    typealias Current = (
+        state: AccessoryState, since: Timestamp, reason: AccessoryReason?, attempts: Int
+    )
+
+    var current: Current {
+        let (link, since) = state.withLock { ($0.link, $0.since) }
+        switch link {
+        case .opening: return (.opening, since, nil, 0)
+        case .listening(let place, _):
+            let reason = AccessoryReason(
+                code: "listening", message: "relayd listens at \(place)",
+                remedy: "let the head unit connect; relayd waits for as long as it takes")
+            return (.listening, since, reason, 0)
+        case .open: return (.open, since, nil, 0)
+        case .closed: return (.closed, since, nil, 0)
+        case .waiting(let problem, _, let attempts):
+            let reason = AccessoryReason(
+                code: problem.code.rawValue, message: problem.message,
+                remedy: problem.remedy ?? "relayd tries again by itself")
+            return (.waiting, since, reason, attempts)
+        }
+    }
+}
+
+extension AccessoryLinks.LinkState {
+    fileprivate func isSameKind(as other: Self) -> Bool {
+        switch (self, other) {
+        case (.opening, .opening), (.listening, .listening), (.open, .open), (.waiting, .waiting),
+            (.closed, .closed):
+            true
+        default: false
+        }
+    }
+}

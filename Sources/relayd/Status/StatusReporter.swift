@@ -1,0 +1,216 @@
+// Puts the status together: what the hub counts, the link's state, what the observers learnt.
+
+import ControlAPI
+import Glibc
+import NIOCore
+import RelayCore
+import SDLProtocol
+import SDLTraffic
+import Synchronization
+
+/// Makes a `StatusSnapshot` when somebody asks.
+final class StatusReporter: Sendable {
+    private let relay: Relay
+    private let accessory: AccessoryMonitor
+    private let facts: SessionFacts
+    private let advisor: TrafficAdvisor
+    private let outputs: LogOutputs
+    private let effective: Mutex<EffectiveConfig>
+    private let specification: SpecificationReport?
+    private let crowd: ControlCrowd
+    private let startedAt = Timestamp.now
+    private let started = ContinuousClock.now
+    private let refusedConfiguration = Mutex<String?>(nil)
+    private let server = Mutex(ServerCondition.listening([], isInherited: false))
+
+    init(
+        relay: Relay, accessory: AccessoryMonitor, facts: SessionFacts, advisor: TrafficAdvisor,
+        outputs: LogOutputs, effective: EffectiveConfig, specification: SpecificationReport?,
+        crowd: ControlCrowd
+    ) {
+        self.advisor = advisor
+        self.relay = relay
+        self.accessory = accessory
+        self.facts = facts
+        self.outputs = outputs
+        self.effective = Mutex(effective)
+        self.specification = specification
+        self.crowd = crowd
+    }
+
+    func changed(to condition: ServerCondition) {
+        server.withLock { $0 = condition }
+    }
+
+    func reconfigure(_ effective: EffectiveConfig) {
+        self.effective.withLock { $0 = effective }
+    }
+
+    /// How long the head unit has to confirm the end of its sessions.
+    var farewellTimeout: Duration { effective.withLock { $0.config.sessions.farewellTimeout } }
+
+    /// Why the latest reload was refused; nil once one is accepted.
+    func refused(_ reason: String?) {
+        refusedConfiguration.withLock { $0 = reason }
+    }
+
+    /// Every option in force, and where its value is from.
+    var configuration: ConfigReport {
+        var report = effective.withLock { $0 }.report
+        report.specification = specification
+        return report
+    }
+
+    func snapshot() async throws -> StatusSnapshot {
+        let earlier = accessory.current
+        let hub = try await relay.snapshot()
+        let state = AccessoryMonitor.state(isUp: hub.link.isUp, earlier, accessory.current)
+        let known = facts.facts()
+        let uptime = Int(started.duration(to: .now).components.seconds)
+        return StatusSnapshot(
+            relayd: RelaydStatus(
+                pid: Int(getpid()), startedAt: startedAt, uptimeSeconds: uptime,
+                unit: SystemdUnit.ofThisProcess?.name,
+                refusedConfiguration: refusedConfiguration.withLock { $0 }),
+            accessory: accessoryStatus(state, hub.link),
+            link: linkStatus(hub),
+            server: serverStatus(hub),
+            apps: hub.apps.map { app in appStatus(app, known[app.id], hub.link) },
+            recentDepartures: hub.departures.reversed().map { departure in
+                let known = facts.departed(departure.id)
+                return AppDeparture(
+                    id: Int(departure.id.rawValue), peer: departure.peer, appName: known?.name,
+                    closedAt: Timestamp(departure.closedAt), reason: "\(departure.reason)",
+                    lastProblem: known?.lastFailure)
+            },
+            log: LogStatus(
+                droppedBatches: hub.missedBatches, droppedLines: outputs.missedLines),
+            limitsHit: limits(hub) + crowd.hits)
+    }
+
+    private func accessoryStatus(
+        _ now: AccessoryMonitor.Current, _ link: RelaySnapshot.Link
+    ) -> AccessoryStatus {
+        let headUnit = facts.headUnit()
+        let name = [headUnit.make ?? link.make, headUnit.model ?? link.model]
+            .compactMap { $0 }.joined(separator: " ")
+        var status = AccessoryStatus(
+            kind: accessory.kind, address: accessory.address, state: now.state, since: now.since,
+            reason: now.reason, attempts: now.attempts, openedCount: link.openedCount,
+            name: name.isEmpty ? nil : name, framesIn: Int(link.counters.framesIn),
+            bytesIn: Int(link.counters.bytesIn), framesOut: Int(link.counters.framesOut),
+            bytesOut: Int(link.counters.bytesOut), garbageBytes: Int(link.garbageBytes),
+            hint: link.recognised?.adviceOnLink)
+        status.garbageAt = headUnit.garbageAt.map { Timestamp($0) }
+        if now.state == .open, let off = headUnit.saidOff {
+            (status.saidOff, status.saidOffAt) = (off.reason, Timestamp(off.time))
+        }
+        (status.device, status.lostBytesIn, status.lostBytesOut) = accessory.details
+        status.hanging = accessory.hanging
+        return status
+    }
+
+    private func linkStatus(_ hub: RelaySnapshot) -> LinkStatus {
+        let link = hub.link
+        let state: LinkState =
+            if !link.isUp {
+                .noAccessory
+            } else if link.openSessions + link.farewellSessions > 0 {
+                .sessions
+            } else if link.isAwaitingAnswer {
+                .startingSession
+            } else {
+                .idle
+            }
+        var status = LinkStatus(
+            state: state, sessions: link.openSessions + link.farewellSessions,
+            sessionsInFarewell: link.farewellSessions, startServiceQueue: link.waitingStarts,
+            protocolVersion: link.isUp ? link.protocolVersion : nil,
+            paused: hub.apps.contains(where: \.isPaused), queueBytes: link.queuedBytes)
+        status.drainBytesPerSecond = link.drainRate
+        status.bytesInFlight = link.isUp ? link.bytesInFlight : nil
+        return status
+    }
+
+    private func serverStatus(_ hub: RelaySnapshot) -> ServerStatus {
+        let condition = server.withLock { $0 }
+        let (state, addresses, reason): (ServerState, [ListenAddress], String?) =
+            switch condition {
+            case .listening(let addresses, _): (.listening, addresses, nil)
+            case .off: (.off, [], "switched off; relayctl server on switches it on")
+            case .failed(let reason): (.failed, [], reason)
+            }
+        return ServerStatus(
+            state: state,
+            endpoints: ReachableAddresses.ofThisMachine.of(addresses).map(\.description),
+            connections: hub.apps.count, refusedCount: Int(hub.refusedConnections), reason: reason,
+            inherited: condition.isInherited ? true : nil)
+    }
+
+    private func appStatus(
+        _ app: RelaySnapshot.App, _ known: AppFacts?, _ link: RelaySnapshot.Link
+    ) -> AppStatus {
+        let version =
+            known?.protocolVersion
+            ?? app.sessions.first.map {
+                $0.fullVersion ?? "\($0.version)"
+            }
+        return AppStatus(
+            id: Int(app.id.rawValue), peer: app.peer, connectedAt: Timestamp(app.connectedAt),
+            state: state(of: app, known, link), appName: known?.name, appID: known?.appID,
+            sessions: app.sessions.map { Int($0.sessionID) },
+            protocolVersion: version, hmiLevel: known?.hmiLevel?.rawValue,
+            framesFromApp: Int(app.counters.framesIn), bytesFromApp: Int(app.counters.bytesIn),
+            framesToApp: Int(app.counters.framesOut), bytesToApp: Int(app.counters.bytesOut),
+            queueBytes: app.queuedBytes, refusedFrames: Int(app.refusedFrames),
+            lastProblem: app.lastProblem ?? known?.lastFailure,
+            advice: advisor.advice(about: app.id).reversed().map(AdviceReport.init)
+                .first { $0.isCurrentWarning(at: .now) })
+    }
+
+    private func state(
+        of app: RelaySnapshot.App, _ known: AppFacts?, _ link: RelaySnapshot.Link
+    ) -> AppState {
+        if !app.sessions.isEmpty {
+            return known?.isRegistered == true ? .registered : .sessionOpen
+        }
+        if app.isStarting { return link.isUp ? .startingSession : .waitingForHeadUnit }
+        return .connected
+    }
+
+    private func limits(_ hub: RelaySnapshot) -> [ControlAPI.LimitHit] {
+        let config = effective.withLock { $0.config }
+        return RelayLimit.allCases.compactMap { limit in
+            guard let hits = hub.limits[limit], hits.count > 0, let last = hits.lastAt else {
+                return nil
+            }
+            return LimitHit(
+                name: limit.rawValue, limit: Self.value(of: limit, config), count: Int(hits.count),
+                lastAt: Timestamp(last))
+        }
+    }
+
+    private static func value(of limit: RelayLimit, _ config: Config) -> Int {
+        switch limit {
+        case .maximumApps: config.apps.maximum
+        case .allow: config.apps.allow.count
+        case .connectionsPerSecond: config.apps.connectionsPerSecond
+        case .silentTimeout: Int(config.apps.silentTimeout.components.seconds)
+        case .stallGrace: Int(TimeAmount(config.apps.stallGrace).nanoseconds / 1_000_000)
+        case .sessions: RelayLimit.sessionsOfALink
+        case .descriptors: OpenFiles.limit
+        case .appQueue: config.apps.queueLimit
+        case .framesPerSecond: config.apps.framesPerSecond
+        case .messageBytes: config.apps.messageLimit
+        case .linkQueue: config.limits.linkQueue
+        case .tapQueue: config.limits.tapQueue
+        case .pendingStarts: RelayConfiguration().maximumPendingStartsPerApp
+        }
+    }
+}
+
+extension Timestamp {
+    init(_ time: WallTime) {
+        self.init(millisecondsSince1970: time.nanoseconds / 1_000_000)
+    }
+}

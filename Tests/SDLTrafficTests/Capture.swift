@@ -1,0 +1,121 @@
+// Reads recorded sessions from Tests/Fixtures/captures, as items the tap would have delivered.
+
+import Foundation
+import NIOCore
+import RelayCore
+import SDLProtocol
+import SDLTraffic
+
+/// A recorded session: two byte streams and an index of the chunks they arrived in.
+struct Capture {
+    struct Chunk: Decodable {
+        /// Seconds since the app's connection was accepted.
+        var t: Double
+        var dir: String
+        var off: Int
+        var len: Int
+    }
+
+    private struct Index: Decodable {
+        var started: Double
+        var chunks: [Chunk]
+    }
+
+    static let folder = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent()
+        .appending(path: "Fixtures/captures")
+
+    /// As the tap would have delivered it: the app connects, chunks arrive, the app is closed.
+    static func items(_ name: String) throws -> [TapItem] {
+        let index = try JSONDecoder().decode(
+            Index.self, from: Data(contentsOf: folder.appending(path: "\(name).json")))
+        let up = try Data(contentsOf: folder.appending(path: "\(name).up.bin"))
+        let down = try Data(contentsOf: folder.appending(path: "\(name).down.bin"))
+        var decoders: [Direction: FrameDecoder] = [
+            .fromApp: FrameDecoder(rules: .fromApp(), recovery: .fail),
+            .fromAccessory: FrameDecoder(rules: .fromAccessory(), recovery: .fail),
+        ]
+        let app = AppID(rawValue: 1)
+        var reader = GrantReader(app)
+        func time(_ seconds: Double) -> WallTime {
+            WallTime(nanoseconds: Int64((index.started * 1e6 + seconds * 1e6).rounded()) * 1000)
+        }
+        var items: [TapItem] = [
+            .linkOpened(address: "tcp:127.0.0.1:12345", time: time(0)),
+            .appConnected(app, peer: "127.0.0.1:40000", time: time(0)),
+        ]
+        for chunk in index.chunks {
+            let direction: Direction = chunk.dir == "up" ? .fromApp : .fromAccessory
+            let bytes = (direction == .fromApp ? up : down)[chunk.off..<chunk.off + chunk.len]
+            var frames: [TappedFrame] = []
+            decoders[direction]?.append(ByteBuffer(bytes: bytes))
+            while let frame = try decoders[direction]?.next() {
+                var tapped = TappedFrame(
+                    frame: frame, direction: direction, app: app, time: time(chunk.t))
+                tapped.grant = reader.read(tapped)
+                frames.append(tapped)
+            }
+            if !frames.isEmpty { items.append(.frames(frames)) }
+        }
+        items.append(
+            .appClosed(
+                app, reason: "the app closed the connection",
+                time: time(index.chunks.last?.t ?? 0)))
+        return items
+    }
+
+    /// - Parameter runs: The same session so many times, one after another on one link.
+    static func entries(_ name: String, runs: Int = 1) throws -> [TrafficEntry] {
+        var decoder = TrafficDecoder()
+        var entries: [TrafficEntry] = []
+        for run in 0..<runs {
+            for item in try items(name) {
+                if run > 0, case .linkOpened = item { continue }
+                decoder.receive(item, into: &entries)
+            }
+        }
+        return entries
+    }
+
+    static func lines(
+        _ name: String, _ configuration: TrafficLog.Configuration
+    ) throws -> [String] {
+        var formatter = TrafficFormatter(configuration)
+        return try formatter.lines(entries(name)).map { String(decoding: $0.text, as: UTF8.self) }
+    }
+}
+
+/// Has the hub's own router say what each grant of a recording means.
+private struct GrantReader {
+    private var router = SessionRouter<AppID>(configuration: RelayConfiguration())
+    private var now = NIODeadline.uptimeNanoseconds(0)
+    private let app: AppID
+
+    init(_ app: AppID) {
+        self.app = app
+        router.linkOpened(at: now)
+        router.connect(app)
+    }
+
+    mutating func read(_ tapped: TappedFrame) -> GrantMeaning? {
+        now = now + .milliseconds(1)
+        defer { write() }
+        guard tapped.direction == .fromAccessory else {
+            _ = router.receive(tapped.frame, from: app, at: now)
+            return nil
+        }
+        let decision = router.receiveFromAccessory(tapped.frame, at: now)
+        guard tapped.frame.controlType == .startServiceACK, tapped.frame.service == .rpc,
+            decision == .toApp(app) || decision == .handled
+        else { return nil }
+        return router.grantMeaning
+    }
+
+    /// The link takes everything at once.
+    private mutating func write() {
+        for action in router.takeActions() {
+            guard case .toLink(let frame, _) = action else { continue }
+            router.wrote(frame, at: now)
+        }
+    }
+}
