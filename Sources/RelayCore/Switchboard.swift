@@ -285,7 +285,9 @@ final class Switchboard {
         link.openedCount += 1
         link.openedAt = time
         link.recognised = nil
-        tap.record(.linkOpened(address: accessoryAddress, time: time))
+        tap.record(
+            .linkOpened(
+                number: link.openedCount, address: accessoryAddress, time: time))
         router.linkOpened(at: now)
         performActions()
         endRead()
@@ -417,7 +419,11 @@ final class Switchboard {
     /// Adds a sink, and tells it first who is there.
     func attach(_ queue: TapQueue, _ policy: TapPolicy) {
         var news: [TapItem] = []
-        if isLinkUp { news.append(.linkOpened(address: accessoryAddress, time: link.openedAt)) }
+        if isLinkUp {
+            news.append(
+                .linkOpened(
+                    number: link.openedCount, address: accessoryAddress, time: link.openedAt))
+        }
         news += apps.values.sorted { $0.id < $1.id }
             .map { .appConnected($0.id, peer: $0.peer, time: $0.connectedAt) }
         tap.attach(queue, policy, news: news)

@@ -62,8 +62,8 @@ extension TapItem {
             return .appConnected(app, peer: peer, time: shifted(time))
         case .appClosed(let app, let reason, let time):
             return .appClosed(app, reason: reason, time: shifted(time))
-        case .linkOpened(let address, let time):
-            return .linkOpened(address: address, time: shifted(time))
+        case .linkOpened(let number, let address, let time):
+            return .linkOpened(number: number, address: address, time: shifted(time))
         case .linkClosed(let reason, let time):
             return .linkClosed(reason: reason, time: shifted(time))
         case .missed: return self

@@ -183,7 +183,8 @@ package struct DroppedEntry: Sendable {
 package enum EventEntry: Hashable, Sendable {
     case appConnected(peer: String)
     case appClosed(reason: String)
-    case linkOpened(address: String)
+    /// `number` counts the links since relayd started, from 1.
+    case linkOpened(number: Int, address: String)
     case linkClosed(reason: String)
     /// Observers were too slow; so much was forwarded without being seen.
     case missed(frames: Int, bytes: Int)

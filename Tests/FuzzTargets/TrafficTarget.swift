@@ -171,7 +171,7 @@ private struct TrafficWorld {
         switch what % 6 {
         case 0: see(.appConnected(app, peer: bytes.text(), time: now))
         case 1: see(.appClosed(app, reason: bytes.text(), time: now))
-        case 2: see(.linkOpened(address: bytes.text(), time: now))
+        case 2: see(.linkOpened(number: 1, address: bytes.text(), time: now))
         case 3: see(.linkClosed(reason: bytes.text(), time: now))
         case 4: see(.missed(frames: Int(bytes.number()), bytes: Int(bytes.number())))
         default: link.expected.sessions.insert(bytes.byte())

@@ -162,7 +162,7 @@ struct FrameTapTests {
         record([.data(session: 1, bytes: 488), .data(session: 1, bytes: 488)], on: tap)
         tap.emit()
         #expect(queue.missedBatches == 1)
-        tap.record(.linkOpened(address: "sim:", time: time))
+        tap.record(.linkOpened(number: 1, address: "sim:", time: time))
         let items = await rest(of: queue)
         guard case .missed(frames: 2, bytes: 1000) = items.first else {
             Issue.record("the gap is not shown: \(items)")

@@ -162,7 +162,7 @@ struct PinnedMemoryTests {
         for number in 2...50_000 as ClosedRange<UInt64> {
             queue.push(.appConnected(AppID(rawValue: number), peer: "passing", time: time))
             queue.push(.linkClosed(reason: "\(number)", time: time))
-            queue.push(.linkOpened(address: "\(number)", time: time))
+            queue.push(.linkOpened(number: 1, address: "\(number)", time: time))
             queue.push(.appClosed(AppID(rawValue: number), reason: "passing", time: time))
         }
         queue.push(.appConnected(stays, peer: "stays", time: time))

@@ -28,7 +28,7 @@ import relayd
     @Test("traffic becomes events: apps that come, register and leave, links that break")
     func traffic() {
         var feed = TrafficFeed()
-        feed.receive(.linkOpened(address: "sim:", time: feed.time))
+        feed.receive(.linkOpened(number: 1, address: "sim:", time: feed.time))
         feed.receive(.appConnected(feed.app, peer: "127.0.0.1:4711", time: feed.time))
         feed.tellStory()
         feed.receive(.missed(frames: 3, bytes: 30))

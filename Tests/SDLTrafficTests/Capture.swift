@@ -41,7 +41,7 @@ struct Capture {
             WallTime(nanoseconds: Int64((index.started * 1e6 + seconds * 1e6).rounded()) * 1000)
         }
         var items: [TapItem] = [
-            .linkOpened(address: "tcp:127.0.0.1:12345", time: time(0)),
+            .linkOpened(number: 1, address: "tcp:127.0.0.1:12345", time: time(0)),
             .appConnected(app, peer: "127.0.0.1:40000", time: time(0)),
         ]
         for chunk in index.chunks {

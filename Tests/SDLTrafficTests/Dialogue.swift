@@ -117,7 +117,7 @@ struct Dialogue {
 
     /// App connected, session granted.
     mutating func opens() {
-        receive(.linkOpened(address: "sim:", time: time))
+        receive(.linkOpened(number: 1, address: "sim:", time: time))
         if let app { receive(.appConnected(app, peer: "127.0.0.1:5000", time: time)) }
         control(.fromApp, .startService, session: 0)
         let grant: BSONDocument = [

@@ -161,7 +161,7 @@ import Testing
             }
         }
         for text in texts {
-            talk.receive(.linkOpened(address: text, time: talk.time))
+            talk.receive(.linkOpened(number: 1, address: text, time: talk.time))
             talk.receive(.appConnected(AppID(rawValue: 2), peer: text, time: talk.time))
             talk.receive(.appClosed(AppID(rawValue: 2), reason: text, time: talk.time))
         }

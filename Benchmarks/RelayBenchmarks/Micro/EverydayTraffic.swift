@@ -84,7 +84,7 @@ struct EverydayTraffic {
             .seen(frame, direction, app: app, time: time)
         }
         return [
-            .linkOpened(address: "benchmark", time: time),
+            .linkOpened(number: 1, address: "benchmark", time: time),
             .appConnected(app, peer: "benchmark", time: time),
             .frames([
                 tapped(.startService(), .fromApp),

@@ -43,7 +43,7 @@ extension TapItem {
         let text =
             switch self {
             case .appConnected(_, let text, _), .appClosed(_, let text, _),
-                .linkOpened(let text, _), .linkClosed(let text, _):
+                .linkOpened(_, let text, _), .linkClosed(let text, _):
                 text.utf8.count
             case .noticed(.garbage(let garbage), _, _): garbage.excerpt.utf8.count
             case .noticed, .missed, .frames: 0

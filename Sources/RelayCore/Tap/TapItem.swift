@@ -56,7 +56,8 @@ package enum TapItem: Sendable {
     case appConnected(AppID, peer: String, time: WallTime)
     /// All that is known of the app may be forgotten.
     case appClosed(AppID, reason: String, time: WallTime)
-    case linkOpened(address: String, time: WallTime)
+    /// `number` counts the links since relayd started, from 1.
+    case linkOpened(number: Int, address: String, time: WallTime)
     /// All sessions are gone; unfinished messages and unanswered requests will stay so.
     case linkClosed(reason: String, time: WallTime)
     /// The reader was too slow: this much was forwarded without being shown to it.

@@ -149,7 +149,7 @@ struct AdviceRules: Sendable {
     ) {
         switch event {
         case .appConnected: break
-        case .linkOpened(let address):
+        case .linkOpened(_, let address):
             linkKind = address.prefix { $0 != ":" }.lowercased()
         case .appClosed:
             sessions = sessions.filter { $0.value.app != entry.app }

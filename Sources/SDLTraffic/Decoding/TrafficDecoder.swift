@@ -61,11 +61,12 @@ package struct TrafficDecoder: Sendable {
             entries.append(event(.appClosed(reason: PrintableText.string(reason)), app: app))
             sessions.forget(app)
             starts.forget(app)
-        case .linkOpened(let address, let time):
+        case .linkOpened(let number, let address, let time):
             now = time
             starts.linkOpened(at: time)
             isLinkReliable = address.hasPrefix("tcp:") || address.hasPrefix("sim:")
-            entries.append(event(.linkOpened(address: PrintableText.string(address))))
+            entries.append(
+                event(.linkOpened(number: number, address: PrintableText.string(address))))
         case .linkClosed(let reason, let time):
             now = time
             end(nil, into: &entries)

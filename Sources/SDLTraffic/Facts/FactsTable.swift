@@ -45,7 +45,7 @@ package struct FactsTable: Sendable {
                         name: left.name, lastFailure: left.isRegistered ? nil : left.lastFailure)
                 ))
             if departed.count > Self.departedCount { departed.removeFirst() }
-        case .linkOpened: headUnit = HeadUnitFacts()
+        case .linkOpened(let number, _): headUnit = HeadUnitFacts(link: number)
         case .linkClosed:
             headUnit = HeadUnitFacts()
             for app in apps.keys { apps[app]?.endAllSessions() }

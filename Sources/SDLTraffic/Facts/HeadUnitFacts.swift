@@ -5,6 +5,8 @@ import SDLProtocol
 
 /// What the head unit tells about itself.
 package struct HeadUnitFacts: Hashable, Sendable {
+    /// The link it was learnt on, counted since relayd started; nil while there is none.
+    package var link: Int?
     package var make: String?
     package var model: String?
     package var modelYear: String?
@@ -31,7 +33,7 @@ package struct HeadUnitFacts: Hashable, Sendable {
         "IGNITION_OFF", "MASTER_RESET", "FACTORY_DEFAULTS",
     ]
 
-    package init() {}
+    package init(link: Int? = nil) { self.link = link }
 
     /// From OnAppInterfaceUnregistered.
     mutating func learn(unregistered reason: String?, at time: WallTime) {

@@ -29,6 +29,13 @@ package final class SessionFacts: TrafficConsumer {
         state.withLock { $0.headUnit }
     }
 
+    /// What is known on the link with this number; nil: there is none. Traffic is decoded behind the
+    /// relay, so that for a moment what is known may still be an earlier head unit's.
+    package func headUnit(onLink number: Int?) -> HeadUnitFacts {
+        let latest = headUnit()
+        return number != nil && latest.link == number ? latest : HeadUnitFacts()
+    }
+
     package func consume(_ entries: [TrafficEntry]) {
         consume(entries) { _, _ in }
     }

@@ -207,7 +207,7 @@ struct TrafficJSONFormat: Sendable {
         case .appClosed(let reason):
             line.append(",\"event\":\"app_left\"")
             line.append(key: "reason", string: reason)
-        case .linkOpened(let address):
+        case .linkOpened(_, let address):
             line.append(",\"event\":\"link_opened\"")
             line.append(key: "address", string: address)
         case .linkClosed(let reason):

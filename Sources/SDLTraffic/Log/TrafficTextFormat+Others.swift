@@ -217,7 +217,7 @@ extension TrafficTextFormat {
         case .appClosed(let reason):
             line.append("app closed: ")
             line.append(reason)
-        case .linkOpened(let address):
+        case .linkOpened(_, let address):
             line.append("link opened: ")
             line.append(address)
         case .linkClosed(let reason):

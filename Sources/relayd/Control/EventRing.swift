@@ -61,7 +61,7 @@ package final class EventRing: TrafficConsumer {
                 kind, text, at: entry.time, app: entry.app, appName: entry.appName, count: count)
         }
         switch entry.content {
-        case .event(.linkOpened(let address)): add(.linkOpened, "the link to \(address) is open")
+        case .event(.linkOpened(_, let address)): add(.linkOpened, "the link to \(address) is open")
         case .event(.linkClosed(let reason)): add(.linkClosed, "the link is closed: \(reason)")
         case .event(.appConnected(let peer)): add(.appConnected, "\(who) connected from \(peer)")
         case .event(.appClosed(let reason)): add(.appLeft, "\(who) left: \(reason)")

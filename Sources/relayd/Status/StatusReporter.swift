@@ -91,7 +91,7 @@ final class StatusReporter: Sendable {
     private func accessoryStatus(
         _ now: AccessoryMonitor.Current, _ link: RelaySnapshot.Link
     ) -> AccessoryStatus {
-        let headUnit = facts.headUnit()
+        let headUnit = facts.headUnit(onLink: link.isUp ? link.openedCount : nil)
         let name = [headUnit.make ?? link.make, headUnit.model ?? link.model]
             .compactMap { $0 }.joined(separator: " ")
         var status = AccessoryStatus(

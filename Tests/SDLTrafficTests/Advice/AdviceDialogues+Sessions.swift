@@ -11,7 +11,7 @@ let adviceOnSessions: [AdviceCode: AdviceExample] = [
     .startUnanswered: AdviceExample(
         says: ["StartService rpc", "10 s"],
         dialogue: {
-            $0.receive(.linkOpened(address: "sim:", time: $0.time))
+            $0.receive(.linkOpened(number: 1, address: "sim:", time: $0.time))
             $0.receive(.appConnected(AppID(rawValue: 1), peer: "p", time: $0.time))
             $0.control(.fromApp, .startService, session: 0)
             $0.silence(10_000)

@@ -68,7 +68,7 @@ extension Dialogue {
 
     /// App connected, StartService sent and answered with `payload`.
     mutating func grants(_ payload: ByteBuffer, fate: FrameFate = .forwarded) {
-        receive(.linkOpened(address: "sim:", time: time))
+        receive(.linkOpened(number: 1, address: "sim:", time: time))
         if let app { receive(.appConnected(app, peer: "127.0.0.1:5000", time: time)) }
         control(.fromApp, .startService, session: 0)
         control(.fromAccessory, .startServiceACK, payload: payload, fate: fate)

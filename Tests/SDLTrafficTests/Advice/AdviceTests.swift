@@ -229,7 +229,7 @@ import Testing
         for (address, word) in [("tcp:127.0.0.1:12345", "own log"), ("serial:/dev/ttyS0", "cable")]
         {
             let found = advice { talk in
-                talk.receive(.linkOpened(address: address, time: talk.time))
+                talk.receive(.linkOpened(number: 1, address: address, time: talk.time))
                 talk.notices(.stoppedSending(bytes: 30, seconds: 10), app: nil)
             }
             #expect(found.first?.remedy.contains(word) == true)

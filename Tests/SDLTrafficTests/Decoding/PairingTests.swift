@@ -203,7 +203,7 @@ import Testing
         #expect(talk.due == nil)
         talk.silence(60_000)
         #expect(starts(talk).isEmpty)
-        talk.receive(.linkOpened(address: "sim:", time: talk.time))
+        talk.receive(.linkOpened(number: 1, address: "sim:", time: talk.time))
         #expect(talk.due == 10_000)
         talk.silence(10_000)
         #expect(starts(talk) == [.rpc])

@@ -13,7 +13,7 @@ import Testing
 
     private func connected(_ address: String = "tcp:127.0.0.1:12345") -> Dialogue {
         var talk = Dialogue()
-        talk.receive(.linkOpened(address: address, time: talk.time))
+        talk.receive(.linkOpened(number: 1, address: address, time: talk.time))
         talk.receive(.appConnected(app, peer: "p", time: talk.time))
         return talk
     }

@@ -73,7 +73,7 @@ import Testing
     @Test("an app that left before it was registered leaves what had gone wrong")
     func departed() {
         var talk = Dialogue()
-        talk.receive(.linkOpened(address: "sim:", time: talk.time))
+        talk.receive(.linkOpened(number: 1, address: "sim:", time: talk.time))
         talk.receive(.appConnected(app, peer: "p", time: talk.time))
         talk.control(.fromApp, .startService, session: 0)
         let nak: BSONDocument = ["reason": .string("no answer for 20 s")]

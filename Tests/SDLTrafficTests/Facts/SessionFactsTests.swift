@@ -55,6 +55,16 @@ import Testing
         #expect(facts(talk).facts()[first]?.isRegistered == false)
     }
 
+    @Test("what is known of a head unit is told of no other link")
+    func otherLink() {
+        var talk = Dialogue()
+        talk.opens()
+        #expect(facts(talk).headUnit(onLink: 1).make == "Bench")
+        // The next link is open, and that is not decoded yet.
+        #expect(facts(talk).headUnit(onLink: 2) == HeadUnitFacts())
+        #expect(facts(talk).headUnit(onLink: nil) == HeadUnitFacts())
+    }
+
     @Test(
         "a StartServiceACK that came and was amended is shown twice, and what counts is the second")
     func amended() {

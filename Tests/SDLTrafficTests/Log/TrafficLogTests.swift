@@ -214,7 +214,7 @@ import Testing
         var decoder = TrafficDecoder()
         var entries: [TrafficEntry] = []
         decoder.receive(
-            .linkOpened(address: "sim:", time: WallTime(nanoseconds: nanoseconds)),
+            .linkOpened(number: 1, address: "sim:", time: WallTime(nanoseconds: nanoseconds)),
             into: &entries)
         var formatter = TrafficFormatter(TrafficLog.Configuration(format: .json))
         let line = formatter.lines(entries).first.map { String(decoding: $0.text, as: UTF8.self) }
