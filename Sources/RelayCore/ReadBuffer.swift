@@ -1,6 +1,6 @@
-// How much one read takes at most; set by `AppListener` on apps and by `LinkHandler` on the link.
+// How much one read takes at most; set by `AppListener` on apps and by `LinkConnection` on the link.
 
-import NIOCore
+package import NIOCore
 import SDLProtocol
 
 /// The buffer a channel reads into. It grows and shrinks with what reads bring.
@@ -24,20 +24,24 @@ enum ReadBuffer {
     }
 }
 
-extension Frame {
-    /// This frame for somebody who keeps it: in storage of its own unless it takes a good part of the
-    /// storage that it shares. A frame of 100 B would keep a read buffer of 256 KiB alive, and limits
+extension ByteBuffer {
+    /// These bytes for somebody who keeps them: in storage of their own unless they take a good part of the
+    /// storage that they share. A frame of 100 B would keep a read buffer of 256 KiB alive, and limits
     /// count the bytes of frames.
     @inline(never)
-    var keptCheaply: Frame {
-        let bytes = wire.readableBytes
-        guard bytes * Self.mostStoragePerByte < wire.storageCapacity else { return self }
+    package var keptCheaply: ByteBuffer {
+        guard readableBytes * Self.mostStoragePerByte < storageCapacity else { return self }
         var copy = ByteBuffer()
-        copy.reserveCapacity(bytes)
-        copy.writeImmutableBuffer(wire)
-        return Frame(checked: copy)
+        copy.reserveCapacity(readableBytes)
+        copy.writeImmutableBuffer(self)
+        return copy
     }
 
-    /// Bytes of storage that each byte of a kept frame may occupy.
+    /// Bytes of storage that each byte of what is kept may occupy.
     static var mostStoragePerByte: Int { 4 }
+}
+
+extension Frame {
+    /// This frame for somebody who keeps it.
+    var keptCheaply: Frame { Frame(checked: wire.keptCheaply) }
 }

@@ -13,26 +13,28 @@ package final class Relay: Sendable {
     package let tapQueue: TapQueue
     private let switchboard: NIOLoopBound<Switchboard>
 
+    /// - Parameter language: Makes what the accessory speaks; SDL unless told otherwise.
     package static func start(
         on loop: any EventLoop, configuration: RelayConfiguration, accessoryAddress: String,
-        logger: Logger
+        logger: Logger,
+        language: @escaping @Sendable (Switchboard) -> any AccessoryLanguage = { SDLLanguage($0) }
     ) async throws -> Relay {
         try await loop.submit {
             Relay(
                 loop: loop, configuration: configuration, accessoryAddress: accessoryAddress,
-                logger: logger)
+                logger: logger, language: language)
         }.get()
     }
 
     private init(
         loop: any EventLoop, configuration: RelayConfiguration, accessoryAddress: String,
-        logger: Logger
+        logger: Logger, language: @escaping (Switchboard) -> any AccessoryLanguage
     ) {
         self.loop = loop
         tapQueue = TapQueue(maximumBytes: configuration.tapQueueBytes)
         let switchboard = Switchboard(
             loop: loop, configuration: configuration, accessoryAddress: accessoryAddress,
-            tapQueue: tapQueue, logger: logger)
+            tapQueue: tapQueue, logger: logger, language: language)
         self.switchboard = NIOLoopBound(switchboard, eventLoop: loop)
     }
 
@@ -46,9 +48,8 @@ package final class Relay: Sendable {
     ) -> EventLoopFuture<Void> {
         channel.eventLoop.makeCompletedFuture {
             try channel.syncOptions?.setOption(
-                .writeBufferWaterMark, value: LinkHandler.waterMark)
-            let handler = LinkHandler(
-                switchboard: switchboard.value, kernelBytes: kernelBytes)
+                .writeBufferWaterMark, value: LinkConnection.waterMark)
+            let handler = LinkConnection(hub: switchboard.value, kernelBytes: kernelBytes)
             try channel.pipeline.syncOperations.addHandler(handler)
         }
     }

@@ -8,7 +8,7 @@ package struct RelaySnapshot: Sendable {
         package var isUp: Bool
         package var counters: TrafficCounters
         /// Bytes dropped because they were no frames.
-        package var garbageBytes: UInt64
+        package var garbageBytes: UInt64 = 0
         /// What the other side seems to speak if it is not SDL.
         package var recognised: WrongProtocol?
         /// How often the link has been opened.
@@ -16,15 +16,15 @@ package struct RelaySnapshot: Sendable {
         package var make: String?
         package var model: String?
         package var protocolVersion: String?
-        package var openSessions: Int
+        package var openSessions = 0
         /// Sessions whose goodbye the head unit has not confirmed.
-        package var farewellSessions: Int
-        package var waitingStarts: Int
-        package var isAwaitingAnswer: Bool
+        package var farewellSessions = 0
+        package var waitingStarts = 0
+        package var isAwaitingAnswer = false
         /// Bytes waiting for the link.
-        package var queuedBytes: Int
+        package var queuedBytes = 0
         /// Bytes written that have not left this computer, as far as the kernel can tell.
-        package var bytesInFlight: Int
+        package var bytesInFlight = 0
         /// How fast the link takes bytes, per second; nil until frames had to wait for it.
         package var drainRate: Int?
         /// Not read at the moment because an app does not take what it brings.
@@ -35,9 +35,9 @@ package struct RelaySnapshot: Sendable {
         package var id: AppID
         package var peer: String
         package var connectedAt: WallTime
-        package var sessions: [SessionGrant]
+        package var sessions: [SessionGrant] = []
         /// Waits for an answer to StartService.
-        package var isStarting: Bool
+        package var isStarting = false
         package var counters: TrafficCounters
         /// Bytes waiting for this app.
         package var queuedBytes: Int
@@ -65,26 +65,24 @@ package struct RelaySnapshot: Sendable {
 
 extension Switchboard {
     func snapshot(missedBatches: Int) -> RelaySnapshot {
-        RelaySnapshot(
-            link: .init(
-                isUp: isLinkUp, counters: link.counters, garbageBytes: garbageBytes,
-                recognised: link.recognised, openedCount: link.openedCount, make: link.make,
-                model: link.model, protocolVersion: link.protocolVersion,
-                openSessions: router.openSessions, farewellSessions: router.farewellSessions,
-                waitingStarts: router.waitingStarts, isAwaitingAnswer: isAwaitingAnswer,
-                queuedBytes: output.waitingBytes, bytesInFlight: output.bytesInFlight,
-                drainRate: output.drainRate.map { Int(min($0, 1e15)) }, isHeld: isLinkHeld),
-            apps: apps.values.sorted { $0.id < $1.id }.map(snapshot),
+        var link = RelaySnapshot.Link(
+            isUp: isLinkUp, counters: link.counters, recognised: link.recognised,
+            openedCount: link.openedCount, make: link.make, model: link.model,
+            protocolVersion: link.protocolVersion, isHeld: isLinkHeld)
+        language.describe(&link)
+        return RelaySnapshot(
+            link: link, apps: apps.values.sorted { $0.id < $1.id }.map(snapshot),
             departures: departures, limits: reporter.limits, refusedConnections: gate.refused,
             missedBatches: missedBatches)
     }
 
-    private func snapshot(_ app: AppHandler) -> RelaySnapshot.App {
-        RelaySnapshot.App(
-            id: app.id, peer: app.peer, connectedAt: app.connectedAt,
-            sessions: router.sessions(of: app), isStarting: router.isStarting(app),
-            counters: app.counters,
-            queuedBytes: app.queuedBytes, refusedFrames: app.refusedFrames,
-            lastProblem: app.lastProblem, isPaused: app.isPaused)
+    private func snapshot(_ connection: AppConnection) -> RelaySnapshot.App {
+        var app = RelaySnapshot.App(
+            id: connection.id, peer: connection.peer, connectedAt: connection.connectedAt,
+            counters: connection.counters, queuedBytes: connection.queuedBytes,
+            refusedFrames: connection.refusals, lastProblem: connection.lastProblem,
+            isPaused: connection.isPaused)
+        language.describe(&app)
+        return app
     }
 }

@@ -83,7 +83,7 @@ private final class HubWorld {
     private func openLink() throws {
         guard link?.channel.isActive != true else { return }
         link = try Peer(
-            EmbeddedChannel(handler: LinkHandler(switchboard: switchboard), loop: loop))
+            EmbeddedChannel(handler: LinkConnection(hub: switchboard), loop: loop))
     }
 
     private func connect(_ app: Int) throws {

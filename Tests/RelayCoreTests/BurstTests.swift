@@ -124,7 +124,7 @@ struct BurstTests {
         #expect(gate.arrived.count { $0.frame.sessionID == 1 } == 150)
         #expect(gate.arrived.count { $0.frame.sessionID == 2 } == (others ? 1 : 0))
         #expect(gate.most(of: 1) <= 100)
-        #expect(gate.hub.switchboard.output.isTimeless)
+        #expect(gate.hub.switchboard.sdl.output.isTimeless)
     }
 
     @Test("a message that is begun when the link stands still goes on whole behind the standstill")
@@ -219,7 +219,7 @@ struct BurstTests {
         #expect(try hub.heard().count == 20)
         var held = 0
         // Every other look finds a frame on its way that the kernel has had for 5 ms.
-        while held < 3000, hub.switchboard.output.heldSessions.contains(1) {
+        while held < 3000, hub.switchboard.sdl.output.heldSessions.contains(1) {
             hub.loop.advanceTime(by: .milliseconds(45))
             let frame = Frame.rpc(session: 2, message: UInt32(held + 1))
             try other.says(frame)
@@ -245,7 +245,7 @@ struct BurstTests {
         var underWay: [Frame] = []
         for millisecond in 0..<seconds * 1000 {
             try step(hub, millisecond)
-            if hub.switchboard.output.waitingBytes < 50_000 {
+            if hub.switchboard.sdl.output.waitingBytes < 50_000 {
                 let message = UInt32(millisecond + 1)
                 try busy.says(
                     .data(session: 2, service: .video, message: message, bytes: 4000))
@@ -274,7 +274,7 @@ struct BurstTests {
             said += 1
             try quiet?.says(.rpc(session: 1, message: said))
             // 20 would be held back if time stood still for them.
-            #expect(!hub.switchboard.output.heldSessions.contains(1), "at \(millisecond) ms")
+            #expect(!hub.switchboard.sdl.output.heldSessions.contains(1), "at \(millisecond) ms")
         }
         #expect(arrived.count { $0.frame.sessionID == 1 } >= said - 3)
     }
@@ -317,8 +317,8 @@ struct BurstTests {
         try stall.pass(4000)
         #expect(stall.most(of: 1) == 950)
         #expect(stall.written.map(\.frame.messageID) == (1...message).map { $0 })
-        #expect(stall.hub.switchboard.output.waitingBytes == 0)
-        #expect(stall.hub.switchboard.output.isTimeless)
+        #expect(stall.hub.switchboard.sdl.output.waitingBytes == 0)
+        #expect(stall.hub.switchboard.sdl.output.isTimeless)
     }
 
     @Test(

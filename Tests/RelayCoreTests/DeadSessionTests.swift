@@ -60,7 +60,7 @@ struct DeadSessionTests {
         let answer = try #require(granted.first)
         #expect(granted.count == 1)
         #expect(answer.controlType == .startServiceACK && answer.sessionID != 0)
-        #expect(hub.switchboard.garbageBytes == 0)
+        #expect(hub.switchboard.sdl.garbageBytes == 0)
         let notices = hub.notices()
         #expect(notices.isEmpty)
     }
@@ -77,7 +77,7 @@ struct DeadSessionTests {
         try hub.link.writeInbound(ByteBuffer(bytes: garbage))
         try hub.link.says(.startServiceACK(session: 1))
         #expect(try app.hears() == .startServiceACK(session: 1))
-        #expect(hub.switchboard.garbageBytes == UInt64(garbage.count))
+        #expect(hub.switchboard.sdl.garbageBytes == UInt64(garbage.count))
     }
 
     @Test("garbage, then the refusal") func loneRefusal() throws {
@@ -97,11 +97,11 @@ struct DeadSessionTests {
         var read = ByteBuffer(bytes: [0xFF])
         read.writeImmutableBuffer(Frame.rpc(session: 9, .notification).wire)
         try hub.link.writeInbound(read)
-        hub.loop.advanceTime(by: LinkHandler.silence - .nanoseconds(1))
+        hub.loop.advanceTime(by: SDLLink.silence - .nanoseconds(1))
         #expect(hub.switchboard.link.counters.framesIn == 1)
         hub.loop.advanceTime(by: .nanoseconds(1))
         #expect(hub.switchboard.link.counters.framesIn == 2)
-        #expect(hub.switchboard.garbageBytes == 1)
+        #expect(hub.switchboard.sdl.garbageBytes == 1)
         let notices = hub.notices()
         #expect(notices.count == 1, "the garbage")
     }
@@ -114,11 +114,11 @@ struct DeadSessionTests {
         try hub.link.says(.rpc(session: 9, .notification))
         let next = Frame.rpc(session: 9, .notification).wire
         for byte in next.readableBytesView.prefix(11) {
-            hub.loop.advanceTime(by: LinkHandler.silence - .milliseconds(1))
+            hub.loop.advanceTime(by: SDLLink.silence - .milliseconds(1))
             #expect(hub.switchboard.link.counters.framesIn == 1)
             try hub.link.writeInbound(ByteBuffer(bytes: [byte]))
         }
-        hub.loop.advanceTime(by: 2 * LinkHandler.silence)
+        hub.loop.advanceTime(by: 2 * SDLLink.silence)
         #expect(hub.switchboard.link.counters.framesIn == 2)
     }
 

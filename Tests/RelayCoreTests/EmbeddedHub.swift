@@ -33,7 +33,7 @@ final class EmbeddedHub {
         link = EmbeddedChannel(
             handlers: [
                 linkReads, FrameCutter(),
-                LinkHandler(switchboard: switchboard, kernelBytes: { [kernel] in kernel.count }),
+                LinkConnection(hub: switchboard, kernelBytes: { [kernel] in kernel.count }),
             ], loop: loop)
         try connect(link)
     }
@@ -41,7 +41,7 @@ final class EmbeddedHub {
     /// The head unit is back.
     func nextLink() throws -> EmbeddedChannel {
         let channel = EmbeddedChannel(
-            handlers: [FrameCutter(), LinkHandler(switchboard: switchboard)], loop: loop)
+            handlers: [FrameCutter(), LinkConnection(hub: switchboard)], loop: loop)
         try connect(channel)
         return channel
     }
@@ -91,6 +91,14 @@ final class EmbeddedHub {
 
     private func connect(_ channel: EmbeddedChannel) throws {
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 2776)).wait()
+    }
+}
+
+extension Switchboard {
+    /// What speaks SDL here, in tests that look into it.
+    var sdl: SDLLanguage {
+        guard let sdl = language as? SDLLanguage else { preconditionFailure("not SDL") }
+        return sdl
     }
 }
 

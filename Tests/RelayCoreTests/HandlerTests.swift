@@ -38,7 +38,7 @@ struct HandlerTests {
         bench.loop.advanceTime(by: .seconds(10))
         #expect(try app.hears() == notice)
         #expect(try app.hears() == notice)
-        #expect(bench.switchboard.garbageBytes == 12)
+        #expect(bench.switchboard.sdl.garbageBytes == 12)
     }
 
     @Test("an app that stops in the middle of a frame is told about, and stays")
@@ -220,7 +220,7 @@ struct HandlerTests {
         try newcomer.says(.startService())
         #expect(try next.hears() == .startService())
         #expect(try next.hears() == nil)
-        #expect(bench.switchboard.output.waitingBytes == 0)
+        #expect(bench.switchboard.sdl.output.waitingBytes == 0)
     }
 
     @Test("a link that breaks while it is read leaves no session behind that nobody can end")
@@ -240,8 +240,8 @@ struct HandlerTests {
         #expect(!bench.link.isActive)
 
         _ = try bench.nextLink()
-        #expect(bench.switchboard.router.grants.keys.sorted() == [])
-        #expect(bench.switchboard.router.farewells.count == 0)
+        #expect(bench.switchboard.sdl.router.grants.keys.sorted() == [])
+        #expect(bench.switchboard.sdl.router.farewells.count == 0)
     }
 
     @Test("an app closed in the middle of a read is not decoded any further")

@@ -52,7 +52,7 @@ struct HeldLinkTests {
         #expect(bench.hub.linkReads.count == before + 1)
         try bench.hub.link.writeInbound(bench.rest)
         #expect(try bench.goesOn() == [bench.frame])
-        #expect(bench.hub.switchboard.garbageBytes == 0)
+        #expect(bench.hub.switchboard.sdl.garbageBytes == 0)
         let notices = bench.hub.notices()
         #expect(notices.isEmpty, "nobody says that the head unit stopped")
     }
@@ -88,7 +88,7 @@ struct HeldLinkTests {
         hub.loop.advanceTime(by: .seconds(9))
         let notices = hub.notices().filter { $0 != .stoppedReading(queuedBytes: 0, seconds: nil) }
         #expect(notices.isEmpty)
-        #expect(hub.switchboard.garbageBytes == 0)
+        #expect(hub.switchboard.sdl.garbageBytes == 0)
     }
 
     @Test("in the default mode: a lone app that drains slowly for a minute, seen every 1.5 s")
@@ -104,7 +104,7 @@ struct HeldLinkTests {
         _ = try bench.goesOn()
         try bench.hub.link.writeInbound(bench.rest)
         #expect(try bench.goesOn() == [bench.frame])
-        #expect(bench.hub.switchboard.garbageBytes == 0)
+        #expect(bench.hub.switchboard.sdl.garbageBytes == 0)
     }
 
     @Test("an app's pause does not count as its silence either")

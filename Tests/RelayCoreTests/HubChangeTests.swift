@@ -65,7 +65,7 @@ struct HubChangeTests {
         try hub.link.close().wait()
         let reads = ReadCounter()
         let next = EmbeddedChannel(
-            handlers: [reads, LinkHandler(switchboard: hub.switchboard)], loop: hub.loop)
+            handlers: [reads, LinkConnection(hub: hub.switchboard)], loop: hub.loop)
         try next.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 2776)).wait()
         next.read()
         #expect(reads.count == 0, "it is held")

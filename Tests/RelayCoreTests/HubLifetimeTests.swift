@@ -38,7 +38,7 @@ struct HubLifetimeTests {
         try link.close().wait()
         bench = nil
         #expect(hub?.apps.count == 1)
-        link.embeddedEventLoop.advanceTime(by: AppHandler.lastWordsPatience + .seconds(1))
+        link.embeddedEventLoop.advanceTime(by: SDLApp.lastWordsPatience + .seconds(1))
         #expect(hub == nil)
     }
 }

@@ -23,7 +23,7 @@ struct LimitTests {
             #expect(answer.controlType == .startServiceNAK)
             #expect(
                 ControlPayload(answer).document?.string(ControlKey.reason)
-                    == "relayd: 1 apps are connected already (apps.maximum)")
+                    == "relayd: 1 app is connected already (apps.maximum)")
             // Its end comes after the answer, without a reset.
             try await second.closed()
             let request = Frame.rpc(session: 1)

@@ -61,7 +61,7 @@ struct PinnedMemoryTests {
         for buffer in buffers { storage.add(buffer) }
         let counted = buffers.reduce(0) { $0 + $1.readableBytes }
         // The read in which it fell behind, and the next power of two of each frame.
-        let most = Frame.mostStoragePerByte * counted + ReadBuffer.maximumBytes
+        let most = ByteBuffer.mostStoragePerByte * counted + ReadBuffer.maximumBytes
         #expect(storage.bytes <= most, "\(storage.bytes) B of storage for \(counted) B")
     }
 
@@ -80,12 +80,12 @@ struct PinnedMemoryTests {
                     Frame.data(session: 1, message: message, bytes: 100),
                     among: Frame.data(session: 9, bytes: 8000)))
         }
-        let counted = hub.switchboard.output.waitingBytes
+        let counted = hub.switchboard.sdl.output.waitingBytes
         #expect(counted == 200 * 112)
         var storage = Storage()
-        for frame in hub.switchboard.output.allWaiting { storage.add(frame.wire) }
+        for frame in hub.switchboard.sdl.output.allWaiting { storage.add(frame.wire) }
         #expect(
-            storage.bytes <= Frame.mostStoragePerByte * counted,
+            storage.bytes <= ByteBuffer.mostStoragePerByte * counted,
             "\(storage.bytes) B of storage for \(counted) B")
     }
 
@@ -97,10 +97,10 @@ struct PinnedMemoryTests {
             try app.writeInbound(read(.startService(), among: .data(session: 9, bytes: 8000)))
         }
         var storage = Storage()
-        for frame in hub.switchboard.router.starts.waitingFrames { storage.add(frame.wire) }
+        for frame in hub.switchboard.sdl.router.starts.waitingFrames { storage.add(frame.wire) }
         let counted = 7 * Frame.startService().wire.readableBytes
-        #expect(hub.switchboard.router.starts.waitingFrames.count == 7)
-        #expect(storage.bytes <= Frame.mostStoragePerByte * counted)
+        #expect(hub.switchboard.sdl.router.starts.waitingFrames.count == 7)
+        #expect(storage.bytes <= ByteBuffer.mostStoragePerByte * counted)
     }
 
     @Test("frames of large reads that wait for the observers", arguments: [200, 3000, 100_000])

@@ -17,6 +17,7 @@ struct RelayBench {
 
     static func run(
         _ change: (inout RelayConfiguration) -> Void = { _ in },
+        language: @escaping @Sendable (Switchboard) -> any AccessoryLanguage = { SDLLanguage($0) },
         _ body: (RelayBench) async throws -> Void
     ) async throws {
         var configuration = RelayConfiguration()
@@ -28,7 +29,7 @@ struct RelayBench {
             let relay = try await Relay.start(
                 on: MultiThreadedEventLoopGroup.singleton.next(), configuration: settings,
                 accessoryAddress: "tcp:127.0.0.1:\(accessory.port)",
-                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, language: language)
             let listener = try await AppListener.open(
                 [ListenAddress(host: "127.0.0.1", port: 0)], for: relay)
             let bench = RelayBench(

@@ -58,7 +58,7 @@ struct SessionLifeTests: GoodbyeWords {
         try bench.link.says(.rpc(session: 1, .response, .putFile, correlation: 7))
         #expect(try bench.heard() == [end(1)])
         try bench.link.says(.control(.endServiceACK, session: 1))
-        #expect(bench.switchboard.router.farewellSessions == 0)
+        #expect(bench.switchboard.sdl.router.farewellSessions == 0)
     }
 
     @Test("an app's acknowledgement that waits for the link goes before the next StartService")
@@ -84,10 +84,10 @@ struct SessionLifeTests: GoodbyeWords {
         for message in UInt32(1)...20 {
             try first.says(.data(session: 1, message: message, bytes: 8000))
         }
-        let waiting = bench.switchboard.output.waitingBytes
+        let waiting = bench.switchboard.sdl.output.waitingBytes
         #expect(waiting > 100_000)
         try bench.link.says(.control(.endService, session: 1))
-        #expect(bench.switchboard.output.waitingBytes == 0)
+        #expect(bench.switchboard.sdl.output.waitingBytes == 0)
         let second = try bench.app()
         try second.says(.startService())
         bench.setBusy(false)
@@ -117,7 +117,7 @@ struct SessionLifeTests: GoodbyeWords {
         try second.says(.rpc(session: 1, message: 500))
         bench.setBusy(false)
         #expect(try bench.heard() == [.rpc(session: 1, message: 500)])
-        #expect(bench.switchboard.output.waitingBytes == 0)
+        #expect(bench.switchboard.sdl.output.waitingBytes == 0)
     }
 
     @Test("an app sends on after its own EndService: not a byte of it reaches the head unit")

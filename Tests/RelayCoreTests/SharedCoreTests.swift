@@ -29,7 +29,7 @@ struct SharedCoreTests {
                 tapQueue: TapQueue(maximumBytes: 1 << 20),
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
             core = SDLCoreModel(habits: habits, seed: seed)
-            link = EmbeddedChannel(handler: LinkHandler(switchboard: switchboard), loop: loop)
+            link = EmbeddedChannel(handler: LinkConnection(hub: switchboard), loop: loop)
             connection = core.connect(at: loop.now)
             try Self.connect(link)
         }
@@ -128,7 +128,7 @@ extension SharedCoreTests {
             try bench.pass(.milliseconds(1))
             try first.channel.close().wait()
             try bench.pass(.milliseconds(700))
-            #expect(bench.switchboard.router.farewellSessions == 0)
+            #expect(bench.switchboard.sdl.router.farewellSessions == 0)
 
             let next = try bench.connect()
             #expect(try bench.register(next, "app") == "SUCCESS", "a ghost is left")
@@ -187,7 +187,7 @@ extension SharedCoreTests {
             #expect(refusals.map(\.resultCode) == ["INVALID_DATA"])
             try first.channel.close().wait()
             try bench.pass(.milliseconds(20))
-            #expect(bench.switchboard.router.farewellSessions == 0)
+            #expect(bench.switchboard.sdl.router.farewellSessions == 0)
 
             let next = try bench.connect()
             #expect(try bench.register(next, "next") == "SUCCESS")
@@ -247,7 +247,7 @@ extension SharedCoreTests {
         bench.core.habits.lostEndChance = 1
         try app.channel.close().wait()
         try bench.pass(.milliseconds(10_500))
-        #expect(bench.switchboard.router.farewellSessions == 0)
+        #expect(bench.switchboard.sdl.router.farewellSessions == 0)
         #expect(bench.core.running.count == 1)
         try bench.pass(.seconds(4))
         #expect(bench.core.running.isEmpty)
@@ -339,7 +339,7 @@ extension SharedCoreTests {
         }
         for app in apps { try app.app.channel.close().wait() }
         try bench.pass(.seconds(3))
-        #expect(bench.switchboard.router.farewellSessions == 0)
+        #expect(bench.switchboard.sdl.router.farewellSessions == 0)
         #expect(bench.core.running.isEmpty)
         #expect(bench.core.counters.malformed == 0)
         for file in bench.core.stored {

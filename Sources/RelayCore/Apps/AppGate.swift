@@ -63,20 +63,20 @@ final class AppGate {
 
     private func admit(_ channel: any Channel) throws {
         lastID += 1
-        let app = AppHandler(
+        let app = AppConnection(
             id: AppID(rawValue: lastID), peer: Self.peerName(channel), connectedAt: .now(),
-            switchboard: hub)
+            hub: hub)
         try channel.pipeline.syncOperations.addHandler(app)
         admitted += 1
         // The hub lives as long as its apps.
         channel.closeFuture.assumeIsolated().whenComplete { [hub] _ in
             self.admitted -= 1
-            hub.sessionsMayHaveChanged()
+            hub.allMayBeSaid()
         }
     }
 
     private func refuse(_ channel: any Channel) throws {
-        let handler = SurplusHandler(reason: "relayd: \(tooManyApps)")
+        let handler = hub.language.refusal("relayd: \(tooManyApps)")
         try channel.pipeline.syncOperations.addHandler(handler)
         surplus += 1
         channel.closeFuture.assumeIsolated().whenComplete { _ in self.surplus -= 1 }
@@ -85,7 +85,9 @@ final class AppGate {
     // MARK: - Words
 
     private var tooManyApps: String {
-        "\(hub.configuration.maximumApps) apps are connected already (apps.maximum)"
+        let maximum = hub.configuration.maximumApps
+        let apps = maximum == 1 ? "1 app is" : "\(maximum) apps are"
+        return "\(apps) connected already (apps.maximum)"
     }
 
     private func describe(_ refusal: AppAdmission.Refusal) -> (RelayLimit, String) {

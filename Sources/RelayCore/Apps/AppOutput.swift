@@ -1,18 +1,18 @@
 // What goes to apps: in the order in which the link brought it, and flushed once a read.
 
-import SDLProtocol
+import NIOCore
 
 /// Sends to apps what a read of the link brought. Everything here is called on the hub's loop.
 final class AppOutput {
-    private var unflushed: [AppHandler] = []
+    private var unflushed: [AppConnection] = []
     /// The app that was sent to last. What goes to another one is written behind it.
-    private var receiver: AppHandler?
+    private var receiver: AppConnection?
     private var receiverID: ObjectIdentifier?
 
     @inline(__always)
-    func send(_ frame: Frame, to app: AppHandler) {
+    func send(_ unit: ByteBuffer, to app: AppConnection) {
         if receiverID != ObjectIdentifier(app) { change(receiver: app) }
-        app.send(frame)
+        app.send(unit)
         if !app.needsFlush {
             app.needsFlush = true
             unflushed.append(app)
@@ -20,14 +20,14 @@ final class AppOutput {
     }
 
     @inline(never)
-    private func change(receiver app: AppHandler?) {
+    private func change(receiver app: AppConnection?) {
         receiver?.writeRun()
         receiver = app
         receiverID = app.map { ObjectIdentifier($0) }
     }
 
     /// - Parameter blocked: Called with each app whose socket did not take all of it.
-    func flush(blocked: (AppHandler) -> Void) {
+    func flush(blocked: (AppConnection) -> Void) {
         guard !unflushed.isEmpty else { return }
         // By index, because closing an app may add to the list, or flush all of it; a copy would cost an
         // allocation.

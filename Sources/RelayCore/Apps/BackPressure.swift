@@ -5,10 +5,11 @@ import NIOCore
 /// Answers "does the link have to wait". Everything here is called on the hub's loop.
 final class BackPressure {
     private unowned let hub: Switchboard
-    private var flow: FlowControl<AppHandler>
+    private var flow: FlowControl<AppConnection>
 
-    init(hub: Switchboard, configuration: RelayConfiguration) {
+    init(hub: Switchboard) {
         self.hub = hub
+        let configuration = hub.configuration
         flow = FlowControl(
             grace: configuration.stallGrace, queueLimit: configuration.appQueueBytes,
             whenSlow: configuration.whenSlow)
@@ -26,7 +27,7 @@ final class BackPressure {
     var nextDeadline: NIODeadline? { flow.nextDeadline }
 
     /// The app's socket takes no more although all has been flushed.
-    func blocked(_ app: AppHandler) {
+    func blocked(_ app: AppConnection) {
         let wasHeld = flow.isLinkHeld
         let verdict = change { $0.blocked(app, app.sight, isAlone: isOneApp, at: hub.now) }
         switch verdict {
@@ -37,7 +38,7 @@ final class BackPressure {
     }
 
     /// Its socket takes bytes again, or it is gone.
-    func drained(_ app: AppHandler, at now: NIODeadline) {
+    func drained(_ app: AppConnection, at now: NIODeadline) {
         change { $0.drained(app, isAlone: isOneApp, at: now) }
     }
 
@@ -52,13 +53,13 @@ final class BackPressure {
     /// Nobody else is made to wait by what this app does.
     private var isOneApp: Bool { hub.apps.count == 1 }
 
-    private func change<Result>(_ change: (inout FlowControl<AppHandler>) -> Result) -> Result {
+    private func change<Result>(_ change: (inout FlowControl<AppConnection>) -> Result) -> Result {
         let result = change(&flow)
-        hub.backPressureChanged()
+        hub.linkHoldChanged()
         return result
     }
 
-    private func drop(_ app: AppHandler, _ verdict: FlowControl<AppHandler>.Verdict) {
+    private func drop(_ app: AppConnection, _ verdict: FlowControl<AppConnection>.Verdict) {
         let isBehind = verdict == .dropBehind
         hub.close(app, hub.reporter.droppedForSlowness(app, isBehind: isBehind, at: hub.time))
     }

@@ -1,13 +1,13 @@
 // The one way off the hot path: shows what passes to every sink.
 
 import NIOCore
-import SDLProtocol
+package import SDLProtocol
 
 /// Shows frames and events to every sink. Lives on the event loop.
 ///
 /// Each sink has its own queue, bound, policy and count of missed frames, so a slow sink never costs the
 /// others a frame.
-final class FrameTap {
+package final class FrameTap {
     private let loop: any EventLoop
     /// The sink of the observers. Not among the others, because going through an array costs every frame
     /// atomic operations.
@@ -37,7 +37,7 @@ final class FrameTap {
     }
 
     @inline(__always)
-    func record(
+    package func record(
         _ frame: Frame, _ direction: Direction, app: AppID?, time: WallTime,
         fate: FrameFate = .forwarded, grant: GrantMeaning? = nil
     ) {
@@ -57,7 +57,7 @@ final class FrameTap {
     }
 
     /// Events are rare and go at once, with the frames before them.
-    func record(_ event: TapItem) {
+    package func record(_ event: TapItem) {
         observers.record(event)
         for sink in others { sink.record(event) }
     }

@@ -51,7 +51,7 @@ extension HubModel {
         // Who is closed by others loses what it was held back with.
         guard !app.mayBeClosed, !endedByHeadUnit.contains(lane.life), !isLossy else { return }
         // The last words of one that left are dropped when they take too long for the rate.
-        if let leftAt = app.leftAt, leftAt + AppHandler.lastWordsPatience <= now { return }
+        if let leftAt = app.leftAt, leftAt + SDLApp.lastWordsPatience <= now { return }
         // The hub may have heard already that the head unit has ended it.
         guard !hasHeardEnd(of: lane.life) else { return }
         for (other, frames) in app.lanes where other.life == lane.life {

@@ -46,7 +46,7 @@ extension HubWorld {
         let timeout = setting.configuration.farewellTimeout
         let isPrompt =
             setting.passBytes == nil && stalledUntil <= loop.now && link?.isBroken == false
-            && switchboard.output.waitingBytes == 0 && !setting.isLossy && !core.isStopping
+            && switchboard.sdl.output.waitingBytes == 0 && !setting.isLossy && !core.isStopping
         var stop = HubModel.Stop(
             waitsUntil: loop.now + .nanoseconds(timeout.nanoseconds / 2),
             lastLife: core.running.map(\.life).max() ?? 0)
@@ -54,7 +54,7 @@ extension HubWorld {
             let end = frames.first { $0.controlType == .endService && $0.service == .rpc }
             if let end { stop.ownEnds[lane.life] = end }
         }
-        for (session, farewell) in switchboard.router.farewells where farewell.step == .ending {
+        for (session, farewell) in switchboard.sdl.router.farewells where farewell.step == .ending {
             if let life = model.lives[Int(session)] { stop.saidEnds.insert(life) }
         }
         for session in core.running where session.app != nil && !session.isEndedByCore {
@@ -85,10 +85,10 @@ extension HubWorld {
         closeLink()
         pass(.seconds(10))
         let left = [
-            ("apps", switchboard.apps.count), ("sessions", switchboard.router.openSessions),
-            ("farewells", switchboard.router.farewellSessions),
-            ("bytes for the link", switchboard.output.waitingBytes),
-            ("grants", switchboard.router.grants.count),
+            ("apps", switchboard.apps.count), ("sessions", switchboard.sdl.router.openSessions),
+            ("farewells", switchboard.sdl.router.farewellSessions),
+            ("bytes for the link", switchboard.sdl.output.waitingBytes),
+            ("grants", switchboard.sdl.router.grants.count),
         ]
         for (name, count) in left where count > 0 {
             model.fail(.left, "\(count) \(name) after the stop")

@@ -194,7 +194,7 @@ struct HubModel {
         apps[number]?.leftAt = now
         abandoned += starts.filter { $0.app == number && mayStillGo($0) }.map {
             var start = $0
-            start.until = now + AppHandler.lastWordsPatience + Self.longestStandstill
+            start.until = now + SDLApp.lastWordsPatience + Self.longestStandstill
             return start
         }
         let left = starts.filter { $0.app == number && !$0.isOnLink }.map(\.frame)

@@ -112,7 +112,7 @@ extension HubWorld {
 
     /// But for those that nothing can end before the number is granted again.
     private var halfMessages: Int {
-        let halves = switchboard.router.halves
+        let halves = switchboard.sdl.router.halves
         return (UInt8.min...UInt8.max).filter { !model.endedByStray.contains($0) }
             .reduce(0) { $0 + halves.count(of: $1) }
     }
@@ -124,24 +124,24 @@ extension HubWorld {
             model.fail(.ghost, "session \(session.id) of the head unit\(app) has no app any more")
         }
         let left = [
-            ("apps", switchboard.apps.count), ("sessions", switchboard.router.openSessions),
-            ("farewells", switchboard.router.farewellSessions),
-            ("starts", switchboard.router.waitingStarts),
-            ("bytes for the link", switchboard.output.waitingBytes),
-            ("grants", switchboard.router.grants.count),
-            ("apps of the router", switchboard.router.apps.count),
+            ("apps", switchboard.apps.count), ("sessions", switchboard.sdl.router.openSessions),
+            ("farewells", switchboard.sdl.router.farewellSessions),
+            ("starts", switchboard.sdl.router.waitingStarts),
+            ("bytes for the link", switchboard.sdl.output.waitingBytes),
+            ("grants", switchboard.sdl.router.grants.count),
+            ("apps of the router", switchboard.sdl.router.apps.count),
             ("half messages", halfMessages),
             (
                 "timers",
-                switchboard.wakeUp == nil && switchboard.output.isTimeless ? 0 : 1
+                switchboard.wakeUp == nil && switchboard.sdl.output.isTimeless ? 0 : 1
             ),
         ]
         for (name, count) in left where count > 0 {
             model.fail(.left, "\(count) \(name) when all apps have gone")
         }
-        if switchboard.garbageBytes > 0 {
+        if switchboard.sdl.garbageBytes > 0 {
             model.fail(
-                .lostDown, "the hub took \(switchboard.garbageBytes) bytes for no frames")
+                .lostDown, "the hub took \(switchboard.sdl.garbageBytes) bytes for no frames")
         }
         if core.counters.malformed > 0 {
             model.fail(.malformed, "the head unit counted \(core.counters.malformed) frames")

@@ -11,7 +11,7 @@ import SDLProtocol
 struct HubWait: Hashable {
     enum Kind: Hashable {
         /// The goodbye of a session is at this step.
-        case goodbye(session: UInt8, Farewell<AppHandler>.Step)
+        case goodbye(session: UInt8, Farewell<SDLApp>.Step)
         /// A session has sent all it may for now; so many of its apps' frames have gone out. When more
         /// of them wait, it may be let go and held again in the same moment.
         case held(session: UInt8, sent: Int)
@@ -56,16 +56,16 @@ extension HubWorld {
 
     /// What waits, and how long it may from its beginning on.
     private func waitsNow() -> [(HubWait, TimeAmount)] {
-        let router = switchboard.router
+        let router = switchboard.sdl.router
         var found: [(HubWait, TimeAmount)] = []
         for (session, farewell) in router.farewells {
             guard let patience = patience(farewell, of: session) else { continue }
             let kind = HubWait.Kind.goodbye(session: session, farewell.step)
             found.append((HubWait(kind: kind, deadline: farewell.deadline), patience))
         }
-        if !switchboard.output.heldSessions.isEmpty {
+        if !switchboard.sdl.output.heldSessions.isEmpty {
             for session in UInt8.min...UInt8.max
-            where switchboard.output.heldSessions.contains(session) {
+            where switchboard.sdl.output.heldSessions.contains(session) {
                 let kind = HubWait.Kind.held(session: session, sent: model.sent[session] ?? 0)
                 found.append((HubWait(kind: kind), heldTime))
             }
@@ -76,7 +76,7 @@ extension HubWorld {
                 found.append((HubWait(kind: kind), heldTime + queueTime))
             }
             if model.apps[Int(id.rawValue)]?.isConnected == false {
-                let patience = AppHandler.lastWordsPatience + Self.rateSlot
+                let patience = SDLApp.lastWordsPatience + Self.rateSlot
                 found.append((HubWait(kind: .lastWords(id)), patience))
             }
         }
@@ -93,7 +93,7 @@ extension HubWorld {
 
     /// Nil where the app that said EndService waits by itself, for as long as it likes.
     private func patience(
-        _ farewell: Farewell<AppHandler>, of session: UInt8
+        _ farewell: Farewell<SDLApp>, of session: UInt8
     ) -> TimeAmount? {
         let configuration = setting.configuration
         switch farewell.step {
@@ -109,7 +109,7 @@ extension HubWorld {
             return farewell.answersHeadUnit ? configuration.startServiceTimeout : .zero
         case .ending:
             let isAppsOwn =
-                farewell.ownEnd != nil && switchboard.router.routes[session].owner != nil
+                farewell.ownEnd != nil && switchboard.sdl.router.routes[session].owner != nil
             return isAppsOwn ? nil : configuration.endServiceTimeout + queueTime
         }
     }
@@ -126,18 +126,18 @@ extension HubWorld {
     private var heldTime: TimeAmount {
         let standstill = setting.mayStall ? Self.rateSlot : .zero
         guard let passBytes = setting.passBytes else { return Self.rateWindow + standstill }
-        let turns = Int64(switchboard.output.bytesInFlight / passBytes + 1)
+        let turns = Int64(switchboard.sdl.output.bytesInFlight / passBytes + 1)
         return Self.rateWindow + standstill + .milliseconds(5 * turns)
     }
 
     /// How long what waits for the link now may take: as slowly as the pacer goes at the slowest, and
     /// as if all frames were of one session.
     private var queueTime: TimeAmount {
-        guard switchboard.output.waitingFrames > 0 else { return .zero }
-        let bytes = switchboard.output.waitingBytes + switchboard.output.bytesInFlight
+        guard switchboard.sdl.output.waitingFrames > 0 else { return .zero }
+        let bytes = switchboard.sdl.output.waitingBytes + switchboard.sdl.output.bytesInFlight
         let looks = Int64(bytes / LinkPacer.leastBytes + 1)
         let frames = switchboard.configuration.framesPerSecond
-        let seconds = switchboard.output.waitingFrames / frames + 1
+        let seconds = switchboard.sdl.output.waitingFrames / frames + 1
         return .nanoseconds(
             looks * LinkPacer.longestLook.nanoseconds
                 + Int64(seconds) * Self.rateWindow.nanoseconds)

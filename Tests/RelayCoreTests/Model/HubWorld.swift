@@ -138,12 +138,12 @@ final class HubWorld {
     private func checkCounted() {
         for (number, app) in model.apps where app.dropped > 0 && app.isConnected {
             guard let handler = switchboard.apps[AppID(rawValue: UInt64(number))],
-                handler.refusedFrames < app.dropped
+                handler.refusals < app.dropped
             else { continue }
             model.fail(
                 .lostUp,
                 "\(app.dropped) frames of app \(number) were dropped, and "
-                    + "\(handler.refusedFrames) counted")
+                    + "\(handler.refusals) counted")
         }
     }
 
@@ -215,7 +215,7 @@ final class HubWorld {
             // A slow line goes on all the time.
             if setting.passBytes != nil, link?.isIdle == false {
                 next = min(next, loop.now + .milliseconds(5))
-            } else if switchboard.output.waitingBytes > 0 || apps.contains(where: \.hasMore) {
+            } else if switchboard.sdl.output.waitingBytes > 0 || apps.contains(where: \.hasMore) {
                 next = min(next, loop.now + .milliseconds(100))
             }
             if stalledUntil > loop.now { next = min(next, stalledUntil) }

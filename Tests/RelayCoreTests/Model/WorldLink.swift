@@ -31,8 +31,8 @@ final class WorldLink {
     func open(_ switchboard: Switchboard) throws {
         outlet.onWrite = { [unowned self] in write($0) }
         outlet.onFlush = { [unowned self] in if isBroken { breakDown() } else { flush() } }
-        let handler = LinkHandler(
-            switchboard: switchboard,
+        let handler = LinkConnection(
+            hub: switchboard,
             kernelBytes: { [unowned self] in self.kernel.readableBytes })
         let channel = EmbeddedChannel(handlers: [outlet, handler], loop: world.loop)
         self.channel = channel
@@ -88,7 +88,7 @@ final class WorldLink {
         if pending.readableBytes == 0 { pending.clear() }
         world.attend()
         // Between the marks nothing changes.
-        if pending.readableBytes > LinkHandler.waterMark.high { channel?.isWritable = false }
+        if pending.readableBytes > LinkConnection.waterMark.high { channel?.isWritable = false }
     }
 
     /// Something is written that the head unit has not taken.

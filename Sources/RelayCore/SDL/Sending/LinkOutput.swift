@@ -14,9 +14,11 @@ final class LinkOutput {
     /// Unchecked: the check costs every frame two atomic operations. The hub owns this object, and pending
     /// timers keep the hub alive.
     private unowned(unsafe) let hub: Switchboard
+    /// As unchecked: it is the hub's, and has this object.
+    private unowned(unsafe) let language: SDLLanguage
     private let logger: Logger
-    private var link: LinkHandler?
-    private var scheduler = LinkScheduler<AppHandler>()
+    private var link: LinkConnection?
+    private var scheduler = LinkScheduler<SDLApp>()
     private var pacer = LinkPacer()
     private var pacing: SessionPacing
     private var isUnflushed = false
@@ -33,10 +35,11 @@ final class LinkOutput {
     /// Frames written when the link was last found stalled.
     private var writtenWhenStalled: UInt64?
 
-    init(hub: Switchboard, configuration: RelayConfiguration, logger: Logger) {
-        self.hub = hub
-        self.logger = logger
-        pacing = SessionPacing(limit: configuration.framesPerSecond)
+    init(_ language: SDLLanguage) {
+        self.language = language
+        hub = language.hub
+        logger = hub.logger
+        pacing = SessionPacing(limit: hub.configuration.framesPerSecond)
     }
 
     func reconfigure(_ configuration: RelayConfiguration) {
@@ -45,7 +48,7 @@ final class LinkOutput {
 
     // MARK: - The link comes and goes
 
-    func linkOpened(_ link: LinkHandler) {
+    func linkOpened(_ link: LinkConnection) {
         forget()
         self.link = link
     }
@@ -73,7 +76,7 @@ final class LinkOutput {
     // MARK: - A frame
 
     /// Writes to the link, or queues while it is busy.
-    func forward(_ frame: Frame, from origin: Origin<AppHandler>) {
+    func forward(_ frame: Frame, from origin: Origin<SDLApp>) {
         guard let link else { return }
         let bytes = frame.wire.readableBytes
         if !isUnflushed {
@@ -97,14 +100,14 @@ final class LinkOutput {
     /// The end of a session and relayd's own words, a few at most, go beyond the limit unless something
     /// waits before them.
     @inline(__always)
-    private func mayGo(_ frame: Frame, from origin: Origin<AppHandler>) -> Bool {
+    private func mayGo(_ frame: Frame, from origin: Origin<SDLApp>) -> Bool {
         if !pacing.isHeld(frame.sessionID) { return true }
         if frame.service.isStream { return true }
         return (origin.isRelay || frame.controlType == .endService)
             && !scheduler.isWaiting(frame.sessionID)
     }
 
-    private func queue(_ frame: Frame, from origin: Origin<AppHandler>) {
+    private func queue(_ frame: Frame, from origin: Origin<SDLApp>) {
         scheduler.enqueue(frame.keptCheaply, from: origin, at: hub.now)
         // Of what is held back for its session's rate the link is not the cause.
         if scheduler.hasReady {
@@ -116,41 +119,41 @@ final class LinkOutput {
         guard let app = origin.app else { return }
         app.linkQueuedBytes += frame.wire.readableBytes
         if app.linkQueuedBytes >= hub.configuration.linkQueueBytes {
-            app.pause(.link)
+            app.connection.pause(.link)
             hub.hit(.linkQueue)
         }
     }
 
     /// Every frame to the head unit passes here, in the order it gets them.
     @inline(__always)
-    private func write(_ frame: Frame, from origin: Origin<AppHandler>, to link: LinkHandler) {
-        while let end = hub.router.endOfExpiring(
+    private func write(_ frame: Frame, from origin: Origin<SDLApp>, to link: LinkConnection) {
+        while let end = language.router.endOfExpiring(
             before: frame, at: hub.now, arrivingIn: pacing.epochs.delay)
         {
             writeBetween(end, to: link)
         }
         let last = hub.link.counters.bytesOut &+ UInt64(frame.wire.readableBytes)
-        if let end = hub.router.willWrite(frame, from: origin, upTo: last, at: hub.now) {
+        if let end = language.router.willWrite(frame, from: origin, upTo: last, at: hub.now) {
             writeBetween(end, to: link)
         }
         put(frame, to: link)
-        if origin.isRelay || frame.type == .control { hub.router.wrote(frame, at: hub.now) }
+        if origin.isRelay || frame.type == .control { language.router.wrote(frame, at: hub.now) }
         if !frame.service.isStream { count(frame.sessionID) }
     }
 
     @inline(__always)
-    private func put(_ frame: Frame, to link: LinkHandler) {
+    private func put(_ frame: Frame, to link: LinkConnection) {
         let bytes = frame.wire.readableBytes
         hub.link.counters.sent(bytes)
         pacing.epochs.wrote(upTo: hub.link.counters.bytesOut, at: hub.now)
         pacer.wrote(bytes)
-        link.write(frame)
+        link.write(frame.wire)
         isUnflushed = true
     }
 
     /// The end of a half message goes right before the frame that would continue or expire it.
     @inline(never)
-    private func writeBetween(_ end: Frame, to link: LinkHandler) {
+    private func writeBetween(_ end: Frame, to link: LinkConnection) {
         hub.tap.record(end, .fromApp, app: nil, time: hub.time, fate: .byRelay)
         put(end, to: link)
         count(end.sessionID)
@@ -164,7 +167,7 @@ final class LinkOutput {
     }
 
     @inline(__always)
-    private func noteWhetherFull(_ link: LinkHandler) {
+    private func noteWhetherFull(_ link: LinkConnection) {
         isFull = !link.isWritable
         if isFull {
             pacing.epochs.linkIsFull()
@@ -224,7 +227,7 @@ final class LinkOutput {
         guard !isDraining, let link, scheduler.hasReady else { return }
         isDraining = true
         hub.now = hub.loop.now
-        var resumable: [AppHandler] = []
+        var resumable: [SDLApp] = []
         var hasLooked = !mayLook
         while !isFull, scheduler.hasReady {
             let bytes = writeBatch(to: link, &resumable)
@@ -243,8 +246,8 @@ final class LinkOutput {
         } else {
             stopLooking()
         }
-        for app in resumable { app.resume(.link) }
-        hub.settle()
+        for app in resumable { app.connection.resume(.link) }
+        language.settle()
     }
 
     private func stopLooking() {
@@ -254,7 +257,7 @@ final class LinkOutput {
     }
 
     /// - Returns: Bytes written.
-    private func writeBatch(to link: LinkHandler, _ resumable: inout [AppHandler]) -> Int {
+    private func writeBatch(to link: LinkConnection, _ resumable: inout [SDLApp]) -> Int {
         var bytes = 0
         while bytes < pacer.batchBytes, let entry = scheduler.next(at: hub.now, upTo: pacer.room) {
             write(entry.frame, from: entry.origin, to: link)
@@ -263,7 +266,8 @@ final class LinkOutput {
             if !draining.isEmpty { tellIfDrained(entry.frame.sessionID) }
             guard let app = entry.app else { continue }
             app.linkQueuedBytes -= size
-            if app.isPaused, app.linkQueuedBytes <= hub.configuration.linkQueueBytes / 2 {
+            if app.connection.isPaused, app.linkQueuedBytes <= hub.configuration.linkQueueBytes / 2
+            {
                 resumable.append(app)
             }
         }
@@ -300,11 +304,11 @@ final class LinkOutput {
         hub.beginRead()
         let left = hub.link.counters.bytesOut &- UInt64(clamping: bytesInFlight)
         pacing.epochs.look(left: left, at: hub.now)
-        hub.router.linkLooked(left: left, at: hub.now)
+        language.router.linkLooked(left: left, at: hub.now)
         for session in pacing.release(at: hub.now) { scheduler.release(session) }
         if pacing.held.isEmpty, !scheduler.hasReady {
             pacing.epochs.stopWatching(at: hub.now)
-            hub.router.linkUnwatched()
+            language.router.linkUnwatched()
         } else {
             watchWhatLeaves()
         }
@@ -323,7 +327,7 @@ final class LinkOutput {
     private func tellIfDrained(_ session: UInt8) {
         guard draining.contains(session), !scheduler.isWaiting(session) else { return }
         draining.remove(session)
-        hub.router.drained(session, at: hub.now)
+        language.router.drained(session, at: hub.now)
     }
 
     /// The session is over: its frames that wait are dropped, counted and shown. The next app with
@@ -336,20 +340,20 @@ final class LinkOutput {
                 fate: .dropped(.sessionOver(session)))
             guard let app = entry.app else { continue }
             app.linkQueuedBytes -= entry.frame.wire.readableBytes
-            app.refusedFrames += 1
+            app.connection.refusals += 1
         }
         if !scheduler.hasReady { pacer.released() }
         // Whoever waited for them knows; the next one with the number has not asked yet.
         draining.remove(session)
         guard let app = removed.lazy.compactMap(\.app).first else { return }
-        app.lastProblem =
+        app.connection.lastProblem =
             "\(removed.count) frames dropped: session \(session) ended while they waited for the link"
         logger.info(
             "frames dropped: their session ended while they waited for the link",
             metadata: [
                 "app": "\(app.id)", "session": "\(session)", "frames": "\(removed.count)",
             ])
-        app.resume(.link)
+        app.connection.resume(.link)
     }
 
     // MARK: - A head unit that takes nothing
@@ -365,7 +369,7 @@ final class LinkOutput {
                 return self.watchForStall()
             }
             self.writtenWhenStalled = frames
-            self.hub.reporter.linkStalled(queuedBytes: self.scheduler.waitingBytes)
+            self.language.reporter.linkStalled(queuedBytes: self.scheduler.waitingBytes)
         }
     }
 }

@@ -1,4 +1,4 @@
-// How fast an app may send what is not for the link; `AppHandler` asks before it passes a frame on.
+// How fast an app may send what is not for the link; `SDLApp` asks before it passes a frame on.
 
 import NIOCore
 

@@ -1,24 +1,23 @@
 // What goes out on a connection between two flushes, in as few writes as possible.
 
 import NIOCore
-import SDLProtocol
 
-/// Frames on their way to a channel. Those that lie one behind the other in what was read leave as one
-/// write: for a small frame a write costs more than all the rest of its way.
-struct FrameRun {
+/// Units on their way to a channel. Those that lie one behind the other in what was read leave as one
+/// write: for a small one a write costs more than all the rest of its way.
+struct WriteRun {
     private var bytes: ByteBuffer?
 
     /// Bytes added and not taken yet.
     var count: Int { bytes?.readableBytes ?? 0 }
 
-    /// Adds a frame.
+    /// Adds a whole unit.
     ///
-    /// - Returns: What has to be written now, because the frame does not lie behind it.
+    /// - Returns: What has to be written now, because the unit does not lie behind it.
     @inline(__always)
-    mutating func add(_ frame: Frame) -> ByteBuffer? {
-        if bytes?.grow(over: frame.wire) == true { return nil }
+    mutating func add(_ unit: ByteBuffer) -> ByteBuffer? {
+        if bytes?.grow(over: unit) == true { return nil }
         let before = bytes
-        bytes = frame.wire
+        bytes = unit
         return before
     }
 

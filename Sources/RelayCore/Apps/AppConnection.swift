@@ -1,0 +1,253 @@
+// An app's connection: its socket, its pauses, its queue and its end, whatever language is spoken on it.
+
+package import NIOCore
+import SDLProtocol
+
+/// One app's connection. Lives on the link's event loop; owned by its channel and the hub.
+///
+/// Holds its socket's reads while the app is paused, so that back pressure reaches the app's own TCP
+/// window, and closes so that the last words arrive. What its bytes mean is the affair of its reader.
+package final class AppConnection: ChannelInboundHandler {
+    package typealias InboundIn = ByteBuffer
+    package typealias OutboundOut = ByteBuffer
+
+    package let id: AppID
+    package let peer: String
+    package let connectedAt: WallTime
+    package var counters = TrafficCounters()
+    package private(set) var closeReason: CloseReason?
+    /// Units that were refused.
+    package var refusals: UInt64 = 0
+    /// Why its latest unit was refused, if nothing else has gone wrong since. Put into words when
+    /// somebody asks: an app may send thousands of such units a second.
+    package var latestRefusal: DropReason?
+    private var problem: String?
+    /// Written to since the last flush.
+    var needsFlush = false
+    /// What has not been handed to the channel yet.
+    private var run = WriteRun()
+
+    private unowned let hub: Switchboard
+    /// From the begin of the connection to its end.
+    private var reader: (any AppReader)?
+    private let lingering: LingeringClose
+    private var pauses: Pauses = []
+    /// Runs until the first whole unit has come.
+    private var silence: Scheduled<Void>?
+    private var isReadHeld = false
+    private var isPumping = false
+    /// Its socket did not take all of what was flushed last.
+    private var isBehind = false
+    /// The connection is closed, or about to be; units that came before are still passed on.
+    private var hasEnded = false
+    private var context: ChannelHandlerContext?
+
+    /// Why the app is not read at the moment.
+    package struct Pauses: OptionSet {
+        package var rawValue: UInt8
+        package init(rawValue: UInt8) { self.rawValue = rawValue }
+        /// Too many of its bytes wait for the link.
+        package static let link = Self(rawValue: 1)
+        /// It nears the rate that the accessory stands.
+        package static let rate = Self(rawValue: 2)
+    }
+
+    init(id: AppID, peer: String, connectedAt: WallTime, hub: Switchboard) {
+        self.id = id
+        self.peer = peer
+        self.connectedAt = connectedAt
+        self.hub = hub
+        lingering = LingeringClose(patience: hub.configuration.lingerPatience)
+    }
+
+    /// The last thing that went wrong for this app, in a sentence.
+    package var lastProblem: String? {
+        get { latestRefusal.map { "frame refused: \($0)" } ?? problem }
+        set {
+            problem = newValue
+            latestRefusal = nil
+        }
+    }
+
+    // MARK: Life
+
+    package func channelActive(context: ChannelHandlerContext) {
+        self.context = context
+        let timeout = hub.language.silentTimeout
+        if timeout > .zero {
+            silence = context.eventLoop.assumeIsolated().scheduleTask(in: timeout) {
+                self.silence = nil
+                self.hub.silent(self, for: timeout)
+            }
+        }
+        reader = hub.connected(self)
+    }
+
+    package func channelInactive(context: ChannelHandlerContext) {
+        lingering.cancel()
+        stopWaiting()
+        hub.beginRead()
+        reader?.hungUp()
+        pump()
+        leave()
+        hub.endRead()
+        // Nobody waits for it to read any more.
+        if self.context != nil { hub.tookAll(self) }
+    }
+
+    private func stopWaiting() {
+        hasEnded = true
+        pauses = []
+        reader?.stops()
+        silence?.cancel()
+        silence = nil
+    }
+
+    /// After the last unit; the end itself may come while units are being passed on.
+    private func leave() {
+        guard hasEnded, !isPumping, pauses.isEmpty, context != nil else { return }
+        context = nil
+        hub.disconnected(self, closeReason ?? .byApp)
+        reader = nil
+    }
+
+    package func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        close(.connectionError(ErrorWords.text(error, by: "app")))
+    }
+
+    /// The hub is done with the app at once; the connection ends when the app has read the last words.
+    package func close(_ reason: CloseReason) {
+        guard let context, closeReason == nil else { return }
+        closeReason = reason
+        guard !hasEnded else {
+            pauses = []
+            return leave()
+        }
+        flush()
+        // The flush may have found that the app is gone.
+        guard self.context != nil else { return }
+        guard reason.leavesTimeForLastWords else { return context.close(promise: nil) }
+        stopWaiting()
+        lingering.begin(context)
+        if isReadHeld {
+            isReadHeld = false
+            context.read()
+        }
+        leave()
+    }
+
+    // MARK: App → link
+
+    package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        // What comes after the last words is thrown away.
+        guard closeReason == nil else { return }
+        hub.beginRead()
+        reader?.received(unwrapInboundIn(data))
+        pump()
+        if silence != nil, counters.framesIn > 0 {
+            silence?.cancel()
+            silence = nil
+        }
+    }
+
+    package func channelReadComplete(context: ChannelHandlerContext) {
+        hub.endRead()
+        if self.context != nil { reader?.waits() }
+    }
+
+    package func read(context: ChannelHandlerContext) {
+        if pauses.isEmpty { context.read() } else { isReadHeld = true }
+    }
+
+    /// Has whole units passed on until none is left or the app has to pause.
+    private func pump() {
+        guard closeReason == nil, !isPumping else { return }
+        isPumping = true
+        reader?.passOn()
+        isPumping = false
+        leave()
+    }
+
+    /// Neither paused nor closed.
+    package var mayGoOn: Bool { pauses.isEmpty && closeReason == nil }
+
+    /// An app that is gone need not wait for the link: what it said last goes before its farewell.
+    package func pause(_ reason: Pauses) {
+        guard !hasEnded || reason == .rate else { return }
+        pauses.insert(reason)
+        reader?.stops()
+    }
+
+    /// Goes on with what was read before the pause, then with reading.
+    package func resume(_ reason: Pauses) {
+        guard pauses.contains(reason) else { return }
+        pauses.remove(reason)
+        guard pauses.isEmpty else { return }
+        hub.beginRead()
+        pump()
+        hub.endRead()
+        if pauses.isEmpty, isReadHeld {
+            isReadHeld = false
+            context?.read()
+        }
+        if context != nil { reader?.waits() }
+    }
+
+    package var isPaused: Bool { !pauses.isEmpty }
+
+    // MARK: Link → app
+
+    /// - Parameter unit: A whole one. What lies behind the one before in the same read leaves with it.
+    @inline(__always)
+    func send(_ unit: ByteBuffer) {
+        counters.sent(unit.readableBytes)
+        let unit = isBehind ? unit.keptCheaply : unit
+        if let before = run.add(unit) { context?.write(wrapOutboundOut(before), promise: nil) }
+    }
+
+    /// Writes what `send` has kept for its neighbours.
+    func writeRun() {
+        if let last = run.take() { context?.write(wrapOutboundOut(last), promise: nil) }
+    }
+
+    func flush() {
+        guard let context else { return }
+        writeRun()
+        context.flush()
+        isBehind = queuedBytes > 0
+    }
+
+    /// The socket takes no more for now.
+    package var isBlocked: Bool { !hasEnded && (context.map { !$0.channel.isWritable } ?? false) }
+
+    /// What there is to say of its reading.
+    var sight: FlowControl<AppConnection>.Sight {
+        let queued = queuedBytes
+        return .init(queued: queued, taken: counters.bytesOut &- UInt64(max(queued, 0)))
+    }
+
+    /// Bytes waiting for this app.
+    package var queuedBytes: Int {
+        guard let options = context?.channel.syncOptions else { return 0 }
+        return run.count + ((try? options.getOption(.bufferedWritableBytes)) ?? 0)
+    }
+
+    package func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if context.channel.isWritable { hub.tookAll(self) }
+    }
+
+    /// The loop of its channel; nil when the connection has ended.
+    package var loop: (any EventLoop)? { context?.eventLoop }
+}
+
+extension AppConnection: ChannelOutboundHandler {
+    package typealias OutboundIn = ByteBuffer
+}
+
+extension AppConnection: Hashable {
+    package static func == (left: AppConnection, right: AppConnection) -> Bool { left === right }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(id)
+    }
+}

@@ -1,0 +1,158 @@
+// The channel to the accessory, whatever language is spoken on it; one per opened link.
+
+package import NIOCore
+
+/// One live channel to the accessory. Lives on its event loop; owned by its channel.
+package final class LinkConnection: ChannelDuplexHandler {
+    package typealias InboundIn = ByteBuffer
+    package typealias OutboundIn = ByteBuffer
+    package typealias OutboundOut = ByteBuffer
+
+    /// Lives as long as its link: it lets go of this one when that ends.
+    private let hub: Switchboard
+    private var reader: (any LinkReader)?
+    private var isReadHeld = false
+    /// What has not been handed to the channel yet.
+    private var run = WriteRun()
+    private var context: ChannelHandlerContext?
+    private var closeReason: String?
+    private let kernelBytes: () -> Int
+
+    /// - Parameter kernelBytes: Bytes written to the channel that the kernel still holds.
+    init(hub: Switchboard, kernelBytes: @escaping () -> Int = { 0 }) {
+        self.hub = hub
+        self.kernelBytes = kernelBytes
+    }
+
+    // MARK: Life
+
+    package func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        ReadBuffer.adopt(context.channel)
+        if context.channel.isActive { open() }
+    }
+
+    package func channelActive(context: ChannelHandlerContext) {
+        open()
+        context.fireChannelActive()
+    }
+
+    private func open() {
+        guard context != nil, reader == nil else { return }
+        let reader = hub.linkOpened(self)
+        // What the hub wrote at once may have shown that the link is gone again.
+        if context != nil { self.reader = reader }
+    }
+
+    package func channelInactive(context: ChannelHandlerContext) {
+        end(reason: closeReason ?? "closed by the head unit")
+        context.fireChannelInactive()
+    }
+
+    package func handlerRemoved(context: ChannelHandlerContext) {
+        end(reason: closeReason ?? "link closed")
+    }
+
+    private func end(reason: String) {
+        guard context != nil else { return }
+        context = nil
+        reader?.stops()
+        hub.linkClosed(self, reason: reason)
+        reader = nil
+    }
+
+    package func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        close(ErrorWords.text(error, by: "head unit"))
+    }
+
+    /// Whoever else closes the link is relayd itself.
+    package func close(
+        context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?
+    ) {
+        closeReason = closeReason ?? "closed by relayd"
+        context.close(mode: mode, promise: promise)
+    }
+
+    /// What the apps and the log are to hear when the link is closed next.
+    func willClose(because reason: String) {
+        closeReason = closeReason ?? reason
+    }
+
+    package func close(_ reason: String) {
+        closeReason = closeReason ?? reason
+        context?.close(promise: nil)
+    }
+
+    // MARK: Link → apps
+
+    package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        hub.beginRead()
+        let bytes = unwrapInboundIn(data)
+        hub.link.counters.bytesIn &+= UInt64(bytes.readableBytes)
+        reader?.received(bytes)
+    }
+
+    package func channelReadComplete(context: ChannelHandlerContext) {
+        hub.endRead()
+        if !isReadHeld { reader?.waits() }
+    }
+
+    /// While the hub does not read, the accessory cannot go on: what it has begun is not late.
+    package func read(context: ChannelHandlerContext) {
+        if hub.isLinkHeld {
+            isReadHeld = true
+            reader?.stops()
+        } else {
+            context.read()
+        }
+    }
+
+    func resumeReading() {
+        guard isReadHeld else { return }
+        isReadHeld = false
+        context?.read()
+        if !isReadHeld { reader?.waits() }
+    }
+
+    /// False when writing has shown in between that the link is gone.
+    package var isOpen: Bool { context != nil }
+
+    /// The loop of its channel, while the link is read.
+    package var readingLoop: (any EventLoop)? { isReadHeld ? nil : context?.eventLoop }
+
+    // MARK: Apps → link
+
+    /// Water marks that make `isWritable` say whether the kernel has taken what was flushed. What
+    /// it has not taken waits in the channel, and nothing should wait there that can still be put in
+    /// order. The rest of a frame may be below the upper mark and is worth no event.
+    package static let waterMark = ChannelOptions.Types.WriteBufferWaterMark(low: 1, high: 512)
+
+    /// After a flush: the kernel has taken all of it.
+    package var isWritable: Bool { context?.channel.isWritable ?? false }
+
+    /// Bytes the kernel has taken and not sent, as far as it can tell. Costs a system call.
+    package var bytesInKernel: Int { context == nil ? 0 : kernelBytes() }
+
+    /// Bytes the kernel has not taken yet.
+    package var bytesInChannel: Int {
+        guard let options = context?.channel.syncOptions else { return 0 }
+        return run.count + ((try? options.getOption(.bufferedWritableBytes)) ?? 0)
+    }
+
+    /// - Parameter unit: A whole one.
+    @inline(__always)
+    package func write(_ unit: ByteBuffer) {
+        if let before = run.add(unit) { context?.write(wrapOutboundOut(before), promise: nil) }
+    }
+
+    package func flush() {
+        guard let context else { return }
+        if let last = run.take() { context.write(wrapOutboundOut(last), promise: nil) }
+        context.flush()
+    }
+
+    package func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if context.channel.isWritable { hub.linkTookAll() }
+        context.fireChannelWritabilityChanged()
+    }
+}

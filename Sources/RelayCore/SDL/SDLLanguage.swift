@@ -1,0 +1,308 @@
+// SDL at the hub's seam: carries out what `SessionRouter` decides.
+//
+// Life of a frame, accessory → app: `receiveFromAccessory` asks the router, shows the frame to the tap and
+// sends it to the app's connection. App → accessory: `receive` asks the router, `LinkOutput` writes or
+// queues.
+
+import NIOCore
+import SDLProtocol
+
+/// SmartDeviceLink between one head unit and its apps. Everything here is called on the hub's loop.
+final class SDLLanguage: AccessoryLanguage {
+    /// Unchecked: the check costs every frame two atomic operations. The hub owns this object, and pending
+    /// timers keep the hub alive.
+    unowned(unsafe) let hub: Switchboard
+    let reporter: SDLReporter
+    /// Which frame may go to the head unit now.
+    private(set) lazy var output = LinkOutput(self)
+    /// Whether the link has to wait for an app that reads too slowly.
+    private lazy var backPressure = BackPressure(hub: hub)
+    var router: SessionRouter<SDLApp>
+    private var link: SDLLink?
+    private var apps: [AppID: SDLApp] = [:]
+    private var isPerforming = false
+
+    init(_ hub: Switchboard) {
+        self.hub = hub
+        router = SessionRouter(configuration: hub.configuration)
+        reporter = SDLReporter(hub.reporter, configuration: hub.configuration)
+    }
+
+    func reconfigure(_ configuration: RelayConfiguration) {
+        router.configuration = configuration
+        reporter.configuration = configuration
+        backPressure.reconfigure(configuration)
+        output.reconfigure(configuration)
+    }
+
+    // MARK: - Accessory → app
+
+    func receiveFromAccessory(_ frame: Frame) {
+        let hub = hub
+        hub.link.counters.framesIn &+= 1
+        switch router.receiveFromAccessory(frame, at: hub.now) {
+        case .toApp(let app):
+            hub.tap.record(
+                frame, .fromAccessory, app: app.id, time: hub.time, grant: meaning(of: frame))
+            hub.send(frame.wire, to: app.connection)
+        case .drop(let reason):
+            hub.tap.record(
+                frame, .fromAccessory, app: nil, time: hub.time, fate: .dropped(reason))
+        case .handled:
+            for case .amended(_, let app) in router.actions {
+                hub.tap.record(
+                    frame, .fromAccessory, app: app.id, time: hub.time, fate: .replaced)
+            }
+        case .toLink: break
+        }
+        if !router.actions.isEmpty { performActions() }
+        if frame.type == .control { sessionsMayHaveChanged() }
+    }
+
+    /// What the router took the frame for, if it is a grant.
+    @inline(__always)
+    private func meaning(of frame: Frame) -> GrantMeaning? {
+        guard frame.controlType == .startServiceACK, frame.service == .rpc else { return nil }
+        return router.grantMeaning
+    }
+
+    private func sessionsMayHaveChanged() {
+        link?.expect(sessions: router.knownSessions)
+        hub.allMayBeSaid()
+    }
+
+    // MARK: - App → accessory
+
+    func receive(_ frame: Frame, from app: SDLApp) {
+        let hub = hub
+        switch router.receive(frame, from: app, at: hub.now) {
+        case .toLink:
+            hub.tap.record(frame, .fromApp, app: app.id, time: hub.time)
+            output.forward(frame, from: .app(app))
+        case .drop(let reason):
+            hub.tap.record(frame, .fromApp, app: app.id, time: hub.time, fate: .dropped(reason))
+            reporter.refused(frame, of: app, because: reason, at: hub.time)
+        case .toApp, .handled:
+            hub.tap.record(frame, .fromApp, app: app.id, time: hub.time)
+        }
+        if !router.actions.isEmpty { performActions() }
+    }
+
+    // MARK: - What the router wants besides
+
+    /// Carries out what the router wants, and what it wants because of that, in order.
+    private func performActions() {
+        guard !isPerforming else { return }
+        isPerforming = true
+        defer { isPerforming = false }
+        while !router.actions.isEmpty {
+            for action in router.takeActions() { perform(action) }
+        }
+    }
+
+    private func perform(_ action: SessionRouter<SDLApp>.Action) {
+        switch action {
+        case .toLink(let frame, let origin):
+            if origin.isRelay {
+                hub.tap.record(frame, .fromApp, app: nil, time: hub.time, fate: .byRelay)
+            }
+            output.forward(frame, from: origin)
+        case .amended(let frame, let app):
+            hub.tap.record(
+                frame, .fromAccessory, app: app.id, time: hub.time, fate: .amended,
+                grant: meaning(of: frame))
+            hub.send(frame.wire, to: app.connection)
+        case .toApp(let frame, let app):
+            hub.tap.record(
+                frame, .fromAccessory, app: app.id, time: hub.time, fate: .byRelay)
+            hub.send(frame.wire, to: app.connection)
+        case .close(let app, let reason):
+            hub.close(app.connection, reason)
+        case .drain(let session):
+            output.drain(session)
+        case .purge(let session):
+            output.purge(session)
+        case .event(let event):
+            if case .sessionOpened(let app, let grant) = event { opened(grant, of: app) }
+            reporter.tell(event, at: hub.now, hub.time)
+        }
+    }
+
+    /// What the head unit says of itself and of frames with a grant.
+    private func opened(_ grant: SessionGrant, of app: SDLApp) {
+        if let mtu = grant.mtu, mtu <= Self.largestBelievableMTU {
+            app.allowPayload(bytes: Int(mtu) + Self.payloadSlack)
+            link?.allowPayload(bytes: Int(mtu) + Self.payloadSlack)
+        }
+        hub.link.make = grant.make ?? hub.link.make
+        hub.link.model = grant.model ?? hub.link.model
+        hub.link.protocolVersion = grant.fullVersion ?? "\(grant.version)"
+    }
+
+    /// Head units announce at most a few hundred KiB; more is an error of theirs.
+    private static let largestBelievableMTU: Int64 = 4 << 20
+    /// Whether an MTU counts the header is not agreed; one header and a little more is allowed.
+    private static let payloadSlack = 28
+
+    /// What the router wants because of what was written between two reads. Only goodbyes make it want
+    /// anything; what was written may have started the time the head unit has to answer one, or was
+    /// the last word.
+    func settle() {
+        if !router.actions.isEmpty {
+            performActions()
+            hub.settle()
+        } else if router.isEndingSessions {
+            hub.scheduleWakeUp()
+        }
+        hub.allMayBeSaid()
+    }
+
+    // MARK: - Time
+
+    func flushLink() { output.flush() }
+
+    func readIsOver() { output.drainIfReady() }
+
+    var nextDeadline: NIODeadline? {
+        guard let left = router.nextDeadline, let right = backPressure.nextDeadline else {
+            return router.nextDeadline ?? backPressure.nextDeadline
+        }
+        return min(left, right)
+    }
+
+    func advance() {
+        router.advance(to: hub.now)
+        performActions()
+        sessionsMayHaveChanged()
+        backPressure.advance(to: hub.now)
+    }
+
+    // MARK: - The link comes and goes
+
+    func linkOpened(_ connection: LinkConnection) -> any LinkReader {
+        let link = SDLLink(connection, self)
+        self.link = link
+        output.linkOpened(connection)
+        router.linkOpened(at: hub.now)
+        performActions()
+        return link
+    }
+
+    func linkClosed(because reason: String) {
+        hub.link.garbageBytes += link?.garbageBytes ?? 0
+        link = nil
+        output.linkClosed()
+        router.linkClosed(reason: reason, at: hub.now)
+        performActions()
+    }
+
+    func linkTookAll() { output.kernelTookAll() }
+
+    var isLinkHeld: Bool { backPressure.isLinkHeld }
+    var isAwaitingAnswer: Bool { router.isAwaitingAnswer }
+
+    /// Bytes from the head unit that are no frames.
+    func garbage(_ report: GarbageReport) {
+        hub.link.recognised = WrongProtocol(firstBytes: report.excerpt) ?? hub.link.recognised
+        reporter.garbage(report, recognised: hub.link.recognised, at: hub.time)
+    }
+
+    // MARK: - Apps come and go
+
+    func connected(_ connection: AppConnection) -> any AppReader {
+        let app = SDLApp(connection, self)
+        apps[connection.id] = app
+        router.connect(app)
+        return app
+    }
+
+    func disconnected(_ connection: AppConnection) {
+        guard let app = apps.removeValue(forKey: connection.id) else { return }
+        router.disconnect(app, at: hub.now)
+        backPressure.drained(connection, at: hub.now)
+        performActions()
+        reporter.closed(app)
+        sessionsMayHaveChanged()
+    }
+
+    func blocked(_ app: AppConnection) { backPressure.blocked(app) }
+
+    func tookAll(_ app: AppConnection) { backPressure.drained(app, at: hub.loop.now) }
+
+    /// Bytes from an app that are no frame: that app alone is closed.
+    func garbage(_ error: FrameError, at offset: UInt64, bytes: ByteBuffer, from app: SDLApp) {
+        let reason = reporter.garbage(error, at: offset, bytes: bytes, from: app, at: hub.time)
+        hub.close(app.connection, reason)
+    }
+
+    func leave(_ connection: AppConnection) {
+        guard let app = apps[connection.id] else { return }
+        router.endSessions(of: app, at: hub.now)
+        performActions()
+    }
+
+    // MARK: - Apps that send too fast
+
+    /// Whether the head unit would stand one more frame of an app's session now: what has been
+    /// written to the link counts. What is not for the link is counted by the app's own guard.
+    @inline(__always)
+    func allows(_ frame: Frame, of app: SDLApp, or own: inout RateGuard) -> Bool {
+        guard router.isOpen(frame.sessionID, of: app) else { return own.allow(at: hub.now) }
+        return output.allows(frame.sessionID)
+    }
+
+    /// The app is gone, and was too fast for the head unit to hear all it said. There may be as many
+    /// such frames as its socket held, so that they are only counted.
+    func dropLastWord(_ frame: Frame, of app: SDLApp) {
+        hub.tap.record(
+            frame, .fromApp, app: app.id, time: hub.time, fate: .dropped(.leftTooFast))
+        app.connection.refusals += 1
+        app.unsaid.count(frame.wire.readableBytes)
+    }
+
+    /// The app has sent all it may for now; it goes on at `deadline`.
+    func paced(_ app: SDLApp, until deadline: NIODeadline) {
+        reporter.paced(app, at: hub.now, hub.time)
+        // An app whose connection has ended may be all that is left.
+        hub.loop.assumeIsolated().scheduleTask(deadline: deadline) { [hub] in
+            withExtendedLifetime(hub) { app.connection.resume(.rate) }
+        }
+    }
+
+    // MARK: - The end
+
+    func leaveAll() {
+        router.endAllSessions(at: hub.now)
+        performActions()
+    }
+
+    /// A goodbye may also be over because its last word has been written.
+    var isAllSaid: Bool { router.hasSaidAllGoodbyes }
+
+    var silentTimeout: TimeAmount { hub.configuration.silentTimeout }
+
+    func refusal(_ reason: String) -> any ChannelHandler { SurplusHandler(reason: reason) }
+}
+
+// MARK: - For status
+
+extension SDLLanguage {
+    var garbageBytes: UInt64 { hub.link.garbageBytes + (link?.garbageBytes ?? 0) }
+
+    func describe(_ link: inout RelaySnapshot.Link) {
+        link.garbageBytes = garbageBytes
+        link.openSessions = router.openSessions
+        link.farewellSessions = router.farewellSessions
+        link.waitingStarts = router.waitingStarts
+        link.isAwaitingAnswer = isAwaitingAnswer
+        link.queuedBytes = output.waitingBytes
+        link.bytesInFlight = output.bytesInFlight
+        link.drainRate = output.drainRate.map { Int(min($0, 1e15)) }
+    }
+
+    func describe(_ app: inout RelaySnapshot.App) {
+        guard let known = apps[app.id] else { return }
+        app.sessions = router.sessions(of: known)
+        app.isStarting = router.isStarting(known)
+    }
+}

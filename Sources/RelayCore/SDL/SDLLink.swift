@@ -1,0 +1,98 @@
+// The head unit's bytes become frames; one per opened link.
+
+import NIOCore
+import SDLProtocol
+
+/// Cuts what the head unit sends into frames, and finds the next frame behind what is none.
+final class SDLLink: LinkReader {
+    let connection: LinkConnection
+    /// Owns this, and is there as long as the link.
+    private unowned let language: SDLLanguage
+    private var decoder: FrameDecoder
+    private let stallWatch: StallWatch<SDLLink>
+    private let silenceWatch: StallWatch<SDLLink>
+
+    init(_ connection: LinkConnection, _ language: SDLLanguage) {
+        self.connection = connection
+        self.language = language
+        let configuration = language.hub.configuration
+        decoder = FrameDecoder(
+            rules: .fromAccessory(maximumPayloadBytes: configuration.maximumPayloadBytes),
+            recovery: .resynchronise)
+        stallWatch = StallWatch(timeout: configuration.stallTimeout) {
+            $0.decoder.unfinished
+        } stalled: {
+            $0.stalled($1)
+        }
+        silenceWatch = StallWatch(timeout: Self.silence) {
+            $0.decoder.unsettled
+        } stalled: { link, _ in
+            link.settle()
+        }
+    }
+
+    /// When nothing has come for so long, nothing will prove the last frame behind garbage: what a
+    /// head unit sends in one go is here by then, also over a serial line.
+    static let silence: TimeAmount = .milliseconds(100)
+
+    func received(_ bytes: ByteBuffer) {
+        decoder.expected.awaitsStartAnswer = language.isAwaitingAnswer
+        decoder.append(bytes)
+        pump()
+    }
+
+    private func pump() {
+        // Once for all frames: each look through the reference costs two atomic operations.
+        let language = language
+        // With resynchronisation nothing is thrown. Writing may show in between that the link is gone:
+        // what is left of the read belongs to sessions that are over.
+        while connection.isOpen, let frame = try? decoder.next() {
+            language.receiveFromAccessory(frame)
+        }
+        if let report = decoder.takeGarbageReport() { language.garbage(report) }
+    }
+
+    /// Sessions whose frames may be expected, for resynchronisation.
+    func expect(sessions: SessionSet) {
+        decoder.expected.sessions = sessions
+    }
+
+    func allowPayload(bytes: Int) {
+        decoder.rules.maximumPayloadBytes = max(decoder.rules.maximumPayloadBytes, bytes)
+    }
+
+    var garbageBytes: UInt64 { decoder.garbageBytes }
+
+    // MARK: - A head unit that stands still
+
+    func waits() {
+        guard let loop = connection.readingLoop else { return }
+        stallWatch.check(self, on: loop)
+        silenceWatch.check(self, on: loop)
+    }
+
+    func stops() {
+        stallWatch.cancel()
+        silenceWatch.cancel()
+    }
+
+    private func stalled(_ position: StreamPosition) {
+        language.reporter.stalled(position, app: nil)
+        decoder.abandonPartialFrame()
+        pumpAgain()
+    }
+
+    private func settle() {
+        decoder.settle()
+        pumpAgain()
+    }
+
+    /// Without a read.
+    private func pumpAgain() {
+        let hub = language.hub
+        hub.beginRead()
+        pump()
+        hub.endRead()
+        waits()
+    }
+}

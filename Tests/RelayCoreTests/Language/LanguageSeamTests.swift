@@ -1,0 +1,99 @@
+// The house around an accessory language, with one that is not SDL.
+
+import NIOCore
+import RelayTesting
+import Testing
+
+@testable import RelayCore
+
+@Suite("An accessory language beside SDL")
+struct LanguageSeamTests {
+    private static func bench(
+        _ change: (inout RelayConfiguration) -> Void = { _ in },
+        _ body: (RelayBench) async throws -> Void
+    ) async throws {
+        try await RelayBench.run(change, language: { LineLanguage($0) }, body)
+    }
+
+    @Test("what the accessory says goes to all, an answer to who asked")
+    func dialogue() async throws {
+        try await Self.bench { bench in
+            let car = try await bench.openLink()
+            let (left, right) = (try await bench.connectApp(), try await bench.connectApp())
+            try await bench.until { $0.apps.count == 2 }
+            try await car.says("speed 50\n")
+            try await left.hears("speed 50\n")
+            try await right.hears("speed 50\n")
+            try await right.says("?rpm\n")
+            try await car.hears("?rpm\n")
+            // In two pieces, as a link may bring it.
+            try await car.says("=900")
+            try await car.says("\nspeed 51\n")
+            try await right.hears("=900\nspeed 51\n")
+            try await left.hears("speed 51\n")
+            try await bench.until { $0.link.counters.framesIn == 3 && $0.link.isUp }
+        }
+    }
+
+    @Test("an app that does not read loses lines, is told how many, and holds nobody back")
+    func slow() async throws {
+        try await Self.bench { bench in
+            let car = try await bench.openLink()
+            let reader = try await bench.connectApp()
+            let sleeper = try await bench.connectApp(readsByItself: false)
+            try await bench.until { $0.apps.count == 2 }
+            let line = String(repeating: "x", count: 59) + "\n"
+            let lines = String(repeating: line, count: 1000)
+            var sent = 0
+            while try await bench.relay.snapshot().apps.allSatisfy({ $0.refusedFrames == 0 }) {
+                try await car.says(lines)
+                try await reader.hears(lines)
+                sent += 1000
+            }
+            let lost = try await bench.lostLines()
+            try await sleeper.channel.setOption(.autoRead, value: true).get()
+            for _ in 0..<(sent - lost) { try await sleeper.hears(line) }
+            try await sleeper.hears("lost \(lost)\n")
+            try await car.says("speed 52\n")
+            try await sleeper.hears("speed 52\n")
+            #expect(try await !bench.relay.snapshot().link.isHeld)
+        }
+    }
+
+    @Test("limits, refusals and the end are the house's")
+    func house() async throws {
+        let change: (inout RelayConfiguration) -> Void = { $0.maximumApps = 1 }
+        try await Self.bench(change) { bench in
+            let car = try await bench.openLink()
+            let app = try await bench.connectApp()
+            try await bench.until { $0.apps.count == 1 }
+            let surplus = try await bench.connectApp()
+            try await surplus.hears("sorry: relayd: 1 app is connected already (apps.maximum)\n")
+            try await surplus.closed()
+            try await app.says(String(repeating: "y", count: 65))
+            try await app.closed()
+            try await bench.until { $0.departures.count == 1 && $0.apps.isEmpty }
+            let departure = try await bench.relay.snapshot().departures.first
+            #expect(departure?.reason == .messageTooLarge(bytes: 65, limit: 64))
+            await bench.relay.shutDown()
+            try await car.hears("bye\n")
+        }
+    }
+}
+
+extension RelayBench {
+    fileprivate func lostLines() async throws -> Int {
+        try await relay.snapshot().apps.reduce(0) { $0 + Int($1.refusedFrames) }
+    }
+}
+
+extension FramePeer {
+    fileprivate func says(_ text: String) async throws {
+        try await send(bytes: ByteBuffer(string: text))
+    }
+
+    fileprivate func hears(_ text: String) async throws {
+        let bytes = try await next(bytes: text.utf8.count)
+        #expect(String(buffer: bytes) == text)
+    }
+}
