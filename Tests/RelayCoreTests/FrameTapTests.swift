@@ -173,7 +173,7 @@ struct FrameTapTests {
 
     @Test("while the observers are behind, frames are only counted, but control frames told")
     func sheds() async throws {
-        let queue = TapQueue(maximumBytes: 2000)
+        let queue = TapQueue(maximumBytes: 3000)
         let tap = tap(queue)
         let small = Frame.data(session: 1, bytes: 488)
         let large = Frame.data(session: 1, bytes: 1188)

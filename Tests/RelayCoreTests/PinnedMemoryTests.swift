@@ -132,7 +132,7 @@ struct PinnedMemoryTests {
             }
         }
         #expect(count > 10)
-        #expect(storage.bytes <= 2 * queue.maximumBytes, "\(storage.bytes) B of storage")
+        #expect(storage.bytes <= queue.maximumBytes, "\(storage.bytes) B of storage")
     }
 
     @Test("what the hub noticed, again and again, while nobody reads the tap")

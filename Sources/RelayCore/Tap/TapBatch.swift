@@ -24,9 +24,16 @@ struct TapBatch {
     private var entries: [Entry] = []
     /// The copied frames, one behind the other.
     private var copies = ByteBuffer()
-    /// What the frames occupy, `TapSink.overheadBytes` each included. The storage of the copies may be
-    /// up to twice as large as they are.
+    /// Bytes of the frames that were copied, and `TapSink.overheadBytes` each.
     private(set) var bytes = 0
+    /// What the batch keeps in memory: the storage of the copies may be up to twice as large as they are,
+    /// and so may the table.
+    var occupiedBytes: Int {
+        copies.storageCapacity
+            + max(
+                entries.capacity * MemoryLayout<Entry>.stride,
+                entries.count * TapSink.overheadBytes)
+    }
     /// What the frames had on the wire.
     private(set) var wireBytes = 0
     /// Whether it holds anything but audio and video.

@@ -50,15 +50,16 @@ package final class TapQueue: Sendable {
 
     /// - Returns: Whether it fitted.
     func push(_ batch: TapBatch) -> Bool {
+        let bytes = batch.occupiedBytes
         let (fits, waiter) = state.withLock {
             state -> (Bool, CheckedContinuation<Void, Never>?) in
-            guard state.queuedBytes + state.takenBytes + batch.bytes <= maximumBytes else {
+            guard state.queuedBytes + state.takenBytes + bytes <= maximumBytes else {
                 state.missedFrames += batch.count
                 state.missedBatches += 1
                 state.missedBytes += batch.wireBytes
                 return (false, nil)
             }
-            state.queuedBytes += batch.bytes
+            state.queuedBytes += bytes
             return (true, state.append(.batch(batch)))
         }
         waiter?.resume()
