@@ -29,6 +29,8 @@ package enum DropReason: Hashable, Sendable {
     case messageTooLarge
     /// A frame larger than the head unit takes.
     case frameTooLarge
+    /// The answer to a request of relayd's own.
+    case answersRelay
     /// An app sent faster than the head unit stands, and left before it was its turn.
     case leftTooFast
 }
@@ -51,6 +53,7 @@ extension DropReason: CustomStringConvertible {
         case .emptyMessage: "first frame of a message of 0 bytes"
         case .messageTooLarge: "message larger than apps.message_limit"
         case .frameTooLarge: "frame larger than the head unit takes"
+        case .answersRelay: "answer to a request of relayd's own"
         case .leftTooFast:
             "the app left with more to say than apps.frames_per_second lets through in 2 s"
         }

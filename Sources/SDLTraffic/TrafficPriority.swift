@@ -54,7 +54,7 @@ extension ControlEntry {
 extension DropReason {
     fileprivate var priority: TrafficPriority {
         switch self {
-        case .farewell, .lateWords: .debug
+        case .farewell, .lateWords, .answersRelay: .debug
         case .secondaryTransport, .lateAnswer, .sessionOver: .info
         case .notItsSession, .noSuchSession, .noLink, .queueFull, .endNotAsked, .emptyMessage,
             .messageTooLarge, .frameTooLarge, .leftTooFast:

@@ -28,6 +28,8 @@ final class RouterBench {
     /// What was written since the last look, and by whom.
     private var written: [Frame] = []
     private var purged: [UInt8] = []
+    /// What came of requests of relayd's own.
+    var answers: [(id: OwnRequestID, frame: Frame?)] = []
 
     init(linkIsUp: Bool = true, _ change: (inout RelayConfiguration) -> Void = { _ in }) {
         var configuration = RelayConfiguration()
@@ -66,6 +68,7 @@ final class RouterBench {
             for action in router.takeActions() {
                 switch action {
                 case .event(let event): events.append(event)
+                case .answer(let id, let frame): answers.append((id, frame))
                 case .drain(let session):
                     if !waiting.contains(session) { router.drained(session, at: now) }
                 case .purge(let session):

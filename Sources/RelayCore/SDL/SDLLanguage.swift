@@ -21,6 +21,8 @@ final class SDLLanguage: AccessoryLanguage {
     private var link: SDLLink?
     private var apps: [AppID: SDLApp] = [:]
     private var isPerforming = false
+    /// Who waits for the answer to a request of relayd's own.
+    private var asked: [OwnRequestID: (Frame?) -> Void] = [:]
 
     init(_ hub: Switchboard) {
         self.hub = hub
@@ -125,6 +127,8 @@ final class SDLLanguage: AccessoryLanguage {
         case .event(let event):
             if case .sessionOpened(let app, let grant) = event { opened(grant, of: app) }
             reporter.tell(event, at: hub.now, hub.time)
+        case .answer(let id, let frame):
+            asked.removeValue(forKey: id)?(frame)
         }
     }
 
@@ -155,6 +159,26 @@ final class SDLLanguage: AccessoryLanguage {
             hub.scheduleWakeUp()
         }
         hub.allMayBeSaid()
+    }
+
+    // MARK: - Requests of relayd's own
+
+    /// Sends a request in an app's session, as if the app had; the answer reaches no app.
+    ///
+    /// - Parameter answered: Called with the response as it came, or nil when none will come: there is no
+    ///   such session, it takes no more of them, or it ended. May be called before this returns.
+    func ask(
+        _ function: FunctionID, _ parameters: String, bulk: ByteBuffer = ByteBuffer(),
+        in session: UInt8, answered: @escaping (Frame?) -> Void
+    ) {
+        hub.beginRead()
+        if let id = router.ask(function, parameters, bulk: bulk, in: session, at: hub.now) {
+            asked[id] = answered
+            performActions()
+        } else {
+            answered(nil)
+        }
+        hub.endRead()
     }
 
     // MARK: - Time

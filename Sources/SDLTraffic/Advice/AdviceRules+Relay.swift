@@ -59,7 +59,8 @@ extension AdviceRules {
                 .messageRefused, entry, cause: "frame",
                 "the app sent a frame larger than the head unit's mtu\(bytes); relayd closed the app",
                 remedy: "split messages into frames of the mtu in the StartServiceACK")
-        case .noSuchSession, .farewell, .noLink, .lateAnswer, .queueFull, .sessionOver,
+        case .noSuchSession, .farewell, .answersRelay, .noLink, .lateAnswer, .queueFull,
+            .sessionOver,
             .endNotAsked,
             .lateWords, .leftTooFast:
             break

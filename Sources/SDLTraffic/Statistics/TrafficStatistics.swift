@@ -165,6 +165,7 @@ extension DropReason {
         case .messageTooLarge: "message_too_large"
         case .frameTooLarge: "frame_too_large"
         case .leftTooFast: "left_too_fast"
+        case .answersRelay: "answers_relay"
         }
     }
 }

@@ -178,6 +178,7 @@ extension SessionRouter {
         }
         if !isRefused {
             ownRequests.sessionEnded(session, lateWordsUntil: now + configuration.lateWordsWindow)
+            giveUpAsked(in: session)
         }
         let wasAsked = farewell.ownEnd != nil
         guard let owner = routes[session].owner else {
@@ -218,6 +219,7 @@ extension SessionRouter {
         actions.append(.purge(session))
         if farewells[session]?.isEndWritten == true { strayEnds.add(session, at: now) }
         ownRequests.sessionEnded(session, lateWordsUntil: now + configuration.lateWordsWindow)
+        giveUpAsked(in: session)
         guard let owner = routes[session].owner else {
             release(session)
             return .drop(.farewell(session))

@@ -32,6 +32,10 @@ extension SessionRouter {
         self.now = now
         let session = frame.sessionID
         if let request = ownRequests.answered(by: frame, at: now) {
+            if case .asked(let id, _) = request.kind {
+                actions.append(.answer(id, frame))
+                return .drop(.answersRelay)
+            }
             answered(request)
             return .drop(.farewell(session))
         }

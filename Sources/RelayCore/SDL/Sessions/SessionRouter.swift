@@ -37,6 +37,8 @@ package struct SessionRouter<App: Hashable> {
         /// The session is over: its frames that wait for the link must never be written.
         case purge(UInt8)
         case event(RouterEvent<App>)
+        /// What the head unit says to a request that `ask` has sent; nil: it will say nothing.
+        case answer(OwnRequestID, Frame?)
     }
 
     /// Correlation ID of the Unregister said for apps that are to go. sdl_core gives responses back
@@ -148,6 +150,7 @@ extension SessionRouter {
         grants[session] = nil
         farewells[session] = nil
         heartbeats[session] = nil
+        giveUpAsked(in: session)
         let hadLife = routes[session].phase != .free
         let formerEnd = hadLife ? now : routes[session].formerEnd
         routes[session] = Route()
@@ -172,7 +175,8 @@ extension SessionRouter {
         for session in grants.keys { release(session) }
         for session in routes.indices { routes[session] = Route() }
         halves.removeAll()
-        ownRequests = OwnRequests()
+        giveUpAsked()
+        ownRequests.forgetAll()
         strayEnds = StrayEnds()
         farewells = [:]
         heartbeats = [:]
