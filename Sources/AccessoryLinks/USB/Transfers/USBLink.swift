@@ -42,9 +42,7 @@ final class USBLink {
     }
 
     let device: USBDeviceDescription
-    /// Owned by the descriptor below.
-    private(set) var socket: CInt
-    private var ownedSocket: OwnedDescriptor?
+    private var hub: HubSocket
     private var handle: USBHandle?
     private let pipes: USBPipes
     private let sendsZeroLengthPackets: Bool
@@ -61,15 +59,7 @@ final class USBLink {
     private var phase = Phase.flowing
     /// Why the link ends; nil when the hub ends it.
     private var fault: USBFault?
-    /// The hub will send no more than what is in the socket already.
-    private var hubHasFinished = false
-    /// All of that has been read.
-    private var hubIsDrained = false
-    /// The hub does not read any more.
-    private var hubIsDeaf = false
     private var undeliveredBytes = 0
-    /// From the hub, in all.
-    private var takenBytes = 0
 
     /// Takes over an open device whose interface is claimed; bytes flow at once.
     init?(
@@ -80,8 +70,7 @@ final class USBLink {
         self.pipes = pipes
         self.end = end
         sendsZeroLengthPackets = selector.sendsZeroLengthPackets
-        self.socket = socket.rawValue
-        ownedSocket = consume socket
+        hub = HubSocket(consume socket)
         self.handle = consume handle
         inbound = Inbound(endpoint: pipes.endpointIn, transfers: [])
         outbound = Outbound(endpoint: pipes.endpointOut, transfers: [])
@@ -119,15 +108,12 @@ final class USBLink {
 
     /// What to poll the socket for; nil when nothing of it matters.
     var interest: Int16? {
-        guard isMoving else { return nil }
-        var events: Int16 = 0
-        if !hubHasFinished {
-            events |= Self.peerFinished
-            if outbound.canFill { events |= Int16(POLLIN) }
-        }
-        if !inbound.filled.isEmpty, !hubIsDeaf { events |= Int16(POLLOUT) }
-        return events == 0 ? nil : events
+        isMoving
+            ? hub.interest(hasBytes: !inbound.filled.isEmpty, hasRoom: outbound.canFill) : nil
     }
+
+    /// -1 when there is nothing to poll any more.
+    var socket: CInt { hub.descriptor }
 
     /// When `advance` is to be called at the latest.
     var deadline: ContinuousClock.Instant? {
@@ -137,9 +123,6 @@ final class USBLink {
         case .draining(let until), .cancelling(let until), .lingering(let until): until
         }
     }
-
-    /// POLLRDHUP, which Glibc keeps for _GNU_SOURCE.
-    private static let peerFinished: Int16 = 0x2000
 
     /// Whether the kernel has nothing of the link's.
     private var isQuiet: Bool {
@@ -156,11 +139,7 @@ final class USBLink {
     // MARK: Driven by the thread
 
     /// The socket has news.
-    func polled(_ events: Int16) {
-        if events & (Self.peerFinished | Int16(POLLHUP) | Int16(POLLERR)) != 0 {
-            hubHasFinished = true
-        }
-    }
+    func polled(_ events: Int16) { hub.polled(events) }
 
     /// Moves what can be moved; called after every wait.
     func advance(at now: ContinuousClock.Instant) {
@@ -171,7 +150,7 @@ final class USBLink {
             inquiry?.advance(at: now)
         }
         switch phase {
-        case .flowing where hubHasFinished:
+        case .flowing where hub.hubHasFinished:
             phase = .draining(until: now + Self.drainLimit)
             finishDraining(at: now)
         case .draining:
@@ -193,7 +172,7 @@ final class USBLink {
 
     /// relayd wants the device back at once.
     func stop(at now: ContinuousClock.Instant) {
-        hubHasFinished = true
+        hub.finish()
         if isMoving { cancelAll(at: now) }
     }
 
@@ -211,23 +190,15 @@ final class USBLink {
 
     /// Writes what has come to the socket, as much as it takes.
     private func deliver() {
-        while !hubIsDeaf, let next = inbound.filled.first {
-            let bytes = UnsafeRawBufferPointer(rebasing: next.transfer.buffer[next.bytes])
-            let count = send(
-                socket, bytes.baseAddress, bytes.count, CInt(MSG_DONTWAIT) | CInt(MSG_NOSIGNAL))
-            if count >= 0 {
-                inbound.wrote(count)
-            } else if errno == EAGAIN {
-                return
-            } else if errno != EINTR {
-                hubIsDeaf = true
-                hubHasFinished = true
-            }
+        while let next = inbound.filled.first {
+            let count = hub.send(UnsafeRawBufferPointer(rebasing: next.transfer.buffer[next.bytes]))
+            guard count > 0 else { return }
+            inbound.wrote(count)
         }
     }
 
     private func submitInbound() {
-        while isMoving, !hubIsDeaf, let transfer = inbound.takeIdle() {
+        while isMoving, !hub.hubIsGone, let transfer = inbound.takeIdle() {
             let request = inbound.request
             let code = withHandle {
                 transfer.submitBulk(
@@ -250,24 +221,11 @@ final class USBLink {
 
     /// Fills free transfers from the socket and submits them.
     private func fill() {
-        while isMoving, !hubIsDrained, outbound.canFill, let transfer = outbound.free.first {
-            let count = recv(
-                socket, transfer.buffer.baseAddress, outbound.room, CInt(MSG_DONTWAIT))
-            if count > 0 {
-                takenBytes += count
-                outbound.filled(count)
-                submitOutbound(transfer, 0..<count)
-            } else if count == 0 {
-                hubHasFinished = true
-                hubIsDrained = true
-            } else if errno == EAGAIN {
-                // After a close without a goodbye there is no end of file to be read.
-                hubIsDrained = hubHasFinished
-                return
-            } else if errno != EINTR {
-                hubHasFinished = true
-                hubIsDrained = true
-            }
+        while isMoving, outbound.canFill, let transfer = outbound.free.first {
+            let count = hub.receive(transfer.buffer.baseAddress, atMost: outbound.room)
+            guard count > 0 else { return }
+            outbound.filled(count)
+            submitOutbound(transfer, 0..<count)
         }
     }
 
@@ -333,7 +291,7 @@ final class USBLink {
 
     private func finishDraining(at now: ContinuousClock.Instant) {
         guard case .draining(let until) = phase else { return }
-        if hubIsDrained && outbound.isEmpty || now >= until { cancelAll(at: now) }
+        if hub.isDrained && outbound.isEmpty || now >= until { cancelAll(at: now) }
     }
 
     private func cancelAll(at now: ContinuousClock.Instant) {
@@ -361,21 +319,10 @@ final class USBLink {
         undeliveredBytes += inbound.dropFilled()
         end.set(
             USBLinkEnd.Report(
-                fault: fault, device: device, takenBytes: takenBytes,
+                fault: fault, device: device, takenBytes: hub.takenBytes,
                 unsentBytes: outbound.unsentBytes, undeliveredBytes: undeliveredBytes))
-        // What the hub has sent meanwhile is lost too, which its end of the socket pair counts.
-        // Left unread it would reset the connection and take with it what the hub has not read.
         // From here on the hub may hear of the end.
-        shutdown(socket, CInt(SHUT_RD))
-        withUnsafeTemporaryAllocation(byteCount: Outbound.maximumBytes, alignment: 1) { buffer in
-            while true {
-                let count = recv(
-                    socket, buffer.baseAddress, buffer.count, CInt(MSG_DONTWAIT))
-                if count <= 0 { break }
-            }
-        }
-        socket = -1
-        ownedSocket = nil
+        hub.close()
     }
 
     /// The handle is there until `finish`.
