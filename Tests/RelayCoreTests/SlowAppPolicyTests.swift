@@ -4,9 +4,9 @@ import Testing
 
 @testable import RelayCore
 
-@Suite("FlowControl slows the link for an app, but not for long")
-struct FlowControlTests {
-    private typealias Flow = FlowControl<String>
+@Suite("SlowAppPolicy slows the link for an app, but not for long")
+struct SlowAppPolicyTests {
+    private typealias Flow = SlowAppPolicy<String>
     private let start = NIODeadline.uptimeNanoseconds(1_000_000_000)
     private let limit = 16 << 20
 
@@ -31,12 +31,12 @@ struct FlowControlTests {
     @Test("a shorter grace counts for the next app, a smaller queue for one that is slow already")
     func reconfigured() {
         var flow = flow()
-        let much = Flow.Sight(queued: 2 << 20, taken: 0)
+        let much = Flow.ReadingProgress(queued: 2 << 20, taken: 0)
         #expect(flow.blocked("music", much, isAlone: false, at: start) == .hold)
         flow.reconfigure(grace: .milliseconds(10), queueLimit: 1 << 20, whenSlow: .drop)
         #expect(flow.blocked("music", much, isAlone: false, at: ms(20)) == .dropStuck)
         flow.drained("music", at: ms(20))
-        let little = Flow.Sight(queued: 1 << 10, taken: 0)
+        let little = Flow.ReadingProgress(queued: 1 << 10, taken: 0)
         #expect(flow.blocked("maps", little, isAlone: false, at: ms(1000)) == .hold)
         #expect(flow.blocked("maps", little, isAlone: false, at: ms(1011)) == .go)
     }
@@ -114,7 +114,7 @@ struct FlowControlTests {
     func bounded() async {
         var generator = SeededGenerator(seed: 7)
         var flow = flow()
-        var sights: [String: Flow.Sight] = [:]
+        var sights: [String: Flow.ReadingProgress] = [:]
         for name in ["a", "b", "c", "d", "e"] { sights[name] = .init(queued: 0, taken: 0) }
         var held = 0
         var piece = 0
@@ -131,16 +131,16 @@ struct FlowControlTests {
                 piece = 0
             }
             for name in sights.keys.sorted() {
-                guard var sight = sights[name] else { continue }
-                let take = min(Int.random(in: 0...6000, using: &generator), sight.queued)
-                sight.queued -= take
-                sight.taken += UInt64(take)
+                guard var progress = sights[name] else { continue }
+                let take = min(Int.random(in: 0...6000, using: &generator), progress.queued)
+                progress.queued -= take
+                progress.taken += UInt64(take)
                 if !flow.isLinkHeld {
-                    sight.queued += Int.random(in: 0...20_000, using: &generator)
+                    progress.queued += Int.random(in: 0...20_000, using: &generator)
                 }
-                sights[name] = sight
-                if sight.queued > 1 << 20 {
-                    let verdict = flow.blocked(name, sight, isAlone: false, at: now)
+                sights[name] = progress
+                if progress.queued > 1 << 20 {
+                    let verdict = flow.blocked(name, progress, isAlone: false, at: now)
                     if verdict == .dropBehind || verdict == .dropStuck {
                         flow.drained(name, at: now)
                         sights[name] = .init(queued: 0, taken: 0)
@@ -192,9 +192,9 @@ struct FlowControlTests {
                 taken += UInt64(bytes)
                 // The marks of AppListener.
                 if queued < 256 << 10 { flow.drained("music", isAlone: isAlone, at: now) }
-                let sight = Flow.Sight(queued: queued, taken: taken)
+                let progress = Flow.ReadingProgress(queued: queued, taken: taken)
                 if let next = flow.nextDeadline, next <= now {
-                    let dropped = flow.advance(to: now, isAlone: isAlone) { _ in sight }
+                    let dropped = flow.advance(to: now, isAlone: isAlone) { _ in progress }
                     if let first = dropped.first { return first.verdict }
                 }
                 guard !flow.isLinkHeld else {
@@ -203,7 +203,7 @@ struct FlowControlTests {
                 }
                 queued += brings / 5
                 guard queued > 1 << 20 else { continue }
-                let after = Flow.Sight(queued: queued, taken: taken)
+                let after = Flow.ReadingProgress(queued: queued, taken: taken)
                 let verdict = flow.blocked("music", after, isAlone: isAlone, at: now)
                 if verdict == .dropStuck || verdict == .dropBehind { return verdict }
             }

@@ -221,7 +221,7 @@ package final class AppConnection: ChannelInboundHandler {
     package var isBlocked: Bool { !hasEnded && (context.map { !$0.channel.isWritable } ?? false) }
 
     /// What there is to say of its reading.
-    var sight: FlowControl<AppConnection>.Sight {
+    var readingProgress: SlowAppPolicy<AppConnection>.ReadingProgress {
         let queued = queuedBytes
         return .init(queued: queued, taken: counters.bytesOut &- UInt64(max(queued, 0)))
     }

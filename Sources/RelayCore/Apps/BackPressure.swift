@@ -1,16 +1,16 @@
-// Apps that read too slowly: carries out what `FlowControl` decides about them.
+// Apps that read too slowly: carries out what `SlowAppPolicy` decides about them.
 
 import NIOCore
 
 /// Answers "does the link have to wait". Everything here is called on the hub's loop.
 final class BackPressure {
     private unowned let hub: Switchboard
-    private var flow: FlowControl<AppConnection>
+    private var flow: SlowAppPolicy<AppConnection>
 
     init(hub: Switchboard) {
         self.hub = hub
         let configuration = hub.configuration
-        flow = FlowControl(
+        flow = SlowAppPolicy(
             grace: configuration.stallGrace, queueLimit: configuration.appQueueBytes,
             whenSlow: configuration.whenSlow)
     }
@@ -29,7 +29,9 @@ final class BackPressure {
     /// The app's socket takes no more although all has been flushed.
     func blocked(_ app: AppConnection) {
         let wasHeld = flow.isLinkHeld
-        let verdict = change { $0.blocked(app, app.sight, isAlone: isOneApp, at: hub.now) }
+        let verdict = change {
+            $0.blocked(app, app.readingProgress, isAlone: isOneApp, at: hub.now)
+        }
         switch verdict {
         case .go: break
         case .hold: if !wasHeld { hub.hit(.stallGrace) }
@@ -45,7 +47,8 @@ final class BackPressure {
     /// Looks again at the apps that the link is held for.
     func advance(to now: NIODeadline) {
         let late = change {
-            $0.isLinkHeld ? $0.advance(to: now, isAlone: isOneApp, look: { $0.sight }) : []
+            $0.isLinkHeld
+                ? $0.advance(to: now, isAlone: isOneApp, look: { $0.readingProgress }) : []
         }
         for (app, verdict) in late { drop(app, verdict) }
     }
@@ -53,13 +56,14 @@ final class BackPressure {
     /// Nobody else is made to wait by what this app does.
     private var isOneApp: Bool { hub.apps.count == 1 }
 
-    private func change<Result>(_ change: (inout FlowControl<AppConnection>) -> Result) -> Result {
+    private func change<Result>(_ change: (inout SlowAppPolicy<AppConnection>) -> Result) -> Result
+    {
         let result = change(&flow)
         hub.linkHoldChanged()
         return result
     }
 
-    private func drop(_ app: AppConnection, _ verdict: FlowControl<AppConnection>.Verdict) {
+    private func drop(_ app: AppConnection, _ verdict: SlowAppPolicy<AppConnection>.Verdict) {
         let isBehind = verdict == .dropBehind
         hub.close(app, hub.reporter.droppedForSlowness(app, isBehind: isBehind, at: hub.time))
     }

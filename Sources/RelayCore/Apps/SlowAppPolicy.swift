@@ -14,7 +14,7 @@ import NIOCore
 /// 4. At the limit the app is closed if it has taken nothing, neither in the grace nor lately, or
 ///    if even that much waiting was not enough.
 /// An app that is alone on the link disturbs nobody: the link is held as long as it takes bytes.
-struct FlowControl<App: Hashable> {
+struct SlowAppPolicy<App: Hashable> {
     typealias WhenSlow = RelayConfiguration.WhenSlow
 
     /// What to do about an app whose socket takes no more.
@@ -29,7 +29,7 @@ struct FlowControl<App: Hashable> {
     }
 
     /// What is seen of an app.
-    struct Sight {
+    struct ReadingProgress {
         /// Bytes waiting for it.
         var queued: Int
         /// Bytes it has taken since it connected.
@@ -92,10 +92,10 @@ struct FlowControl<App: Hashable> {
 
     /// The app's socket takes no more although everything possible has been written.
     mutating func blocked(
-        _ app: App, _ sight: Sight, isAlone: Bool, at now: NIODeadline
+        _ app: App, _ progress: ReadingProgress, isAlone: Bool, at now: NIODeadline
     ) -> Verdict {
         settle(at: now)
-        let verdict = judge(app, sight, isAlone: isAlone, at: now)
+        let verdict = judge(app, progress, isAlone: isAlone, at: now)
         decide(isAlone: isAlone, at: now)
         return verdict
     }
@@ -112,7 +112,7 @@ struct FlowControl<App: Hashable> {
     ///
     /// - Returns: Those to be closed.
     mutating func advance(
-        to now: NIODeadline, isAlone: Bool, look: (App) -> Sight
+        to now: NIODeadline, isAlone: Bool, look: (App) -> ReadingProgress
     ) -> [(app: App, verdict: Verdict)] {
         settle(at: now)
         var dropped: [(App, Verdict)] = []
@@ -138,24 +138,24 @@ struct FlowControl<App: Hashable> {
     }
 
     private mutating func judge(
-        _ app: App, _ sight: Sight, isAlone: Bool, at now: NIODeadline
+        _ app: App, _ progress: ReadingProgress, isAlone: Bool, at now: NIODeadline
     ) -> Verdict {
-        var state = slow[app] ?? Slow(since: now, taken: sight.taken, takenAt: now)
-        if sight.taken > state.taken {
-            state.taken = sight.taken
+        var state = slow[app] ?? Slow(since: now, taken: progress.taken, takenAt: now)
+        if progress.taken > state.taken {
+            state.taken = progress.taken
             state.takenAt = now
             state.hasTaken = true
         }
         let isGivenTime = isAlone || whenSlow == .hold || state.hasTaken
         let takesBytes = now - state.takenAt < (isGivenTime ? Self.patience : grace)
-        let isFull = sight.queued > queueLimit
+        let isFull = progress.queued > queueLimit
         // A hold that is hardly begun when it is over lets through as much as none.
         let needed: TimeAmount = state.isHeld || isFull ? .nanoseconds(1) : shortestHold
         let mayHold = isAlone || whenSlow == .hold || budget >= needed
         let isWorthIt = takesBytes || (isAlone && whenSlow == .hold)
         let isInGrace = now - state.since < grace
         state.isHeld =
-            mayHold && isWorthIt && (isAlone || isInGrace || sight.queued >= queueLimit / 2)
+            mayHold && isWorthIt && (isAlone || isInGrace || progress.queued >= queueLimit / 2)
         slow[app] = state
         if state.isHeld { return .hold }
         guard isFull else { return .go }

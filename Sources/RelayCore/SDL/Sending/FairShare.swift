@@ -5,7 +5,7 @@
 /// An app that comes back starts at the present, not at what it once had: time away is no credit.
 /// What it has had beyond the present it keeps as a debt, or an app that sends one large frame at a
 /// time would always be new.
-struct ServedBytes<App: Hashable> {
+struct FairShare<App: Hashable> {
     private struct Account {
         var app: App?
         var served: UInt64
@@ -20,7 +20,7 @@ struct ServedBytes<App: Hashable> {
     private var accounts: ContiguousArray<Account> = []
     private var free: [Int32] = []
     private var numbers: [App?: Int32] = [:]
-    private var cleanUpAt = ServedBytes.cleanUpCount
+    private var cleanUpAt = FairShare.cleanUpCount
     /// What the one served last had before.
     private var present: UInt64 = 0
 

@@ -110,7 +110,7 @@ package struct LinkScheduler<App: Hashable> {
     struct Class {
         /// Lanes of this class in the middle of a message.
         var begun: [Int16] = []
-        var served = ServedBytes<App>()
+        var served = FairShare<App>()
         /// Lanes of this class that have frames.
         var waitingLanes = 0
         /// Since when others have been served instead. What its own last frame takes on the link
