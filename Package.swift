@@ -217,11 +217,13 @@ if Context.environment["RELAY_BENCHMARKS"] != nil {
     ]
     package.targets += [
         .target(name: "CMallocCounter", path: "Benchmarks/MallocCounter"),
+        // Both ends of what is measured, without a Swift runtime between two system calls.
+        .target(name: "CPlainEnds", path: "Benchmarks/PlainEnds"),
         .executableTarget(
             name: "RelayBenchmarks",
             dependencies: [
                 "RelayCore", "SDLTraffic", "SDLProtocol", "ControlAPI", "RelayTesting", "CShims",
-                "CMallocCounter",
+                "CMallocCounter", "CPlainEnds",
                 nioCore, nioPosix, logging, arguments,
             ],
             path: "Benchmarks/RelayBenchmarks", swiftSettings: settings),

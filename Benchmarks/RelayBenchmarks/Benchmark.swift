@@ -28,8 +28,10 @@ enum BenchmarkCatalog {
             RoundTripBenchmark.self,
             StreamBenchmark.self,
             SerialStreamBenchmark.self,
+            CrowdBenchmark.self,
             SharingBenchmark.self,
             StuckAppBenchmark.self,
+            StuckFloodBenchmark.self,
             RegisteredAppsBenchmark.self,
             ConnectBenchmark.self,
             ReplugBenchmark.self,
@@ -53,10 +55,21 @@ enum BenchmarkCatalog {
     }
 }
 
+/// Benchmarks that have a name together.
+enum BenchmarkGroup {
+    /// How fast relayd forwards, with ends in plain C.
+    static let fast = (
+        name: "fast",
+        benchmarks: ["round-trip", "stream", "stream-pty", "crowd", "stuck-flood", "connects"]
+    )
+}
+
 /// What benchmarks need to know: which programs, how long.
 final class Setting {
     /// Path of the relayd to measure.
     let relayd: String
+    /// Other builds of relayd that are measured in turn with it, such as the previous release.
+    var beside: [(name: String, path: String)] = []
     /// The tool beside it.
     var relayctl: String {
         URL(fileURLWithPath: relayd).deletingLastPathComponent().appending(path: "relayctl").path
@@ -64,9 +77,6 @@ final class Setting {
     /// Path of the library that counts allocations of other programs.
     let mallocCounter: String
     let socat = "socat"
-    /// Where Debian puts it, which is not in everybody's PATH.
-    static let ser2net = "/usr/sbin/ser2net"
-    static var hasSer2net: Bool { FileManager.default.isExecutableFile(atPath: ser2net) }
     /// Rounds of which the median counts; every round visits all contestants in turn.
     let rounds: Int
     /// Less of everything, to see whether it works.

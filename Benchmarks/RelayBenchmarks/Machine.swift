@@ -15,7 +15,6 @@ struct Machine: Encodable {
     var loadAfter: Double?
     var swift: String
     var socat: String
-    var ser2net: String
     /// Commit of relayd's sources, with "+" if they have been changed since.
     var commit: String
 
@@ -35,7 +34,7 @@ struct Machine: Encodable {
             system: line(of: "/etc/os-release", after: "PRETTY_NAME=")?
                 .trimmingCharacters(in: ["\""]) ?? "unknown",
             loadBefore: load(), swift: variable("RELAY_BENCH_SWIFT"),
-            socat: variable("RELAY_BENCH_SOCAT"), ser2net: variable("RELAY_BENCH_SER2NET"),
+            socat: variable("RELAY_BENCH_SOCAT"),
             commit: variable("RELAY_BENCH_COMMIT"))
     }
 
@@ -47,7 +46,7 @@ struct Machine: Encodable {
     var text: String {
         """
         \(processors) × \(processor), \(memoryMiB) MiB, Linux \(kernel), \(system)
-        \(swift); socat \(socat); ser2net \(ser2net); relayd \(commit); \(date); load \(Report.text(loadBefore))
+        \(swift); socat \(socat); relayd \(commit); \(date); load \(Report.text(loadBefore))
 
         """
     }

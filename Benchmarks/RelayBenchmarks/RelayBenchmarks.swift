@@ -7,13 +7,23 @@ import Foundation
 struct RelayBenchmarks: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "RelayBenchmarks",
-        abstract: "Measures relayd against its bounds and against socat and ser2net.")
+        abstract: "Measures relayd against its bounds and against socat.")
 
-    @Argument(help: "Benchmarks to run, see --list; all of them without.")
+    @Argument(
+        help: """
+            Benchmarks to run, see --list; all of them without. "fast" stands for those of \
+            how fast relayd forwards.
+            """)
     var names: [String] = []
 
     @Option(help: "The relayd to measure; the one beside this program without.")
     var relayd: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Another relayd to measure in turn with it, in the benchmarks of \"fast\"; repeatable.",
+            valueName: "NAME=PATH"))
+    var beside: [String] = []
 
     @Option(help: "File for the results as JSON.")
     var output: String?
@@ -55,10 +65,22 @@ struct RelayBenchmarks: AsyncParsableCommand {
         guard (1...255).contains(apps) else {
             throw ValidationError("--apps is \(apps), expected 1 to 255, what a link has sessions")
         }
-        let known = BenchmarkCatalog.all.map { $0.name }
+        let known = BenchmarkCatalog.all.map { $0.name } + [BenchmarkGroup.fast.name]
         for name in names where !known.contains(name) {
             throw ValidationError(
                 "no benchmark \"\(name)\"; known: \(known.joined(separator: ", "))")
+        }
+        _ = try others()
+    }
+
+    private func others() throws -> [(name: String, path: String)] {
+        try beside.map { text in
+            let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
+            guard parts.count == 2, FileManager.default.isExecutableFile(atPath: parts[1]) else {
+                throw ValidationError(
+                    "--beside \(text): expected NAME=PATH with the path of a program")
+            }
+            return (parts[0], parts[1])
         }
     }
 
@@ -67,6 +89,8 @@ struct RelayBenchmarks: AsyncParsableCommand {
             for benchmark in BenchmarkCatalog.all {
                 print("\(benchmark.name)\n    \(benchmark.summary)")
             }
+            let fast = BenchmarkGroup.fast
+            print("\(fast.name)\n    \(fast.benchmarks.joined(separator: ", "))")
             return
         }
         let here = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
@@ -76,6 +100,7 @@ struct RelayBenchmarks: AsyncParsableCommand {
             rounds: quick ? min(rounds, 2) : rounds, isQuick: quick)
         defer { setting.removeFiles() }
         setting.soak = (minutes, apps, seed)
+        setting.beside = try others()
         var report = Report(machine: .current())
         say(report.machine.text)
         for benchmark in chosen {
@@ -100,9 +125,11 @@ struct RelayBenchmarks: AsyncParsableCommand {
         if checkMallocs || allowMallocs {
             return BenchmarkCatalog.all.filter { MallocThresholds.benchmarks.contains($0.name) }
         }
-        return names.isEmpty
-            ? BenchmarkCatalog.all.filter { !$0.runsOnlyWhenNamed }
-            : BenchmarkCatalog.all.filter { names.contains($0.name) }
+        guard !names.isEmpty else {
+            return BenchmarkCatalog.all.filter { !$0.runsOnlyWhenNamed }
+        }
+        let group = names.contains(BenchmarkGroup.fast.name) ? BenchmarkGroup.fast.benchmarks : []
+        return BenchmarkCatalog.all.filter { names.contains($0.name) || group.contains($0.name) }
     }
 
     private func judgeMallocs(_ report: Report) throws {

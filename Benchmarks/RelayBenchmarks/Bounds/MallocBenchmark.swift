@@ -17,7 +17,7 @@ enum MallocBenchmark: Benchmark {
         for logsTraffic in [true, false] {
             let lane = try Lane.relayd(
                 setting,
-                .init(logsTraffic: logsTraffic, preload: setting.mallocCounter))
+                .init(log: logsTraffic ? .text : .off, preload: setting.mallocCounter))
             for direction in StreamDirection.allCases {
                 try measure(lane, direction, logsTraffic, setting, &findings)
             }

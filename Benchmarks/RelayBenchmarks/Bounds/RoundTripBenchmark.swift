@@ -2,17 +2,27 @@
 
 import Foundation
 
-/// Round trips of one frame through relayd and through plain forwarders, in turn.
+/// Round trips of one frame through relayd and through a plain forwarder, in turn.
 enum RoundTripBenchmark: Benchmark {
     static let name = "round-trip"
     static let summary =
-        "round trips of 64 B to 128 KB over TCP, idle and beside a stream, against socat"
+        "round trips of 64 B to 128 KB over TCP, idle, beside a stream and beside a compiler, against socat"
 
-    private static let sizes = [64, 1 << 10, 16 << 10, 128 << 10]
-    private static let tuned = 128 << 10
     /// A video of good quality has 1 MB/s; this keeps the link busy and no processor.
     private static let loadBytesPerSecond = 20_000_000
     private static let loadFrameBytes = 16 << 10
+
+    /// What else happens meanwhile.
+    private enum Company: String {
+        case nobody = ""
+        case stream = ", beside a stream"
+        case compiler = ", beside a compiler"
+    }
+
+    private static let plan: [(company: Company, sizes: [Int])] = [
+        (.nobody, [64, 1 << 10, 16 << 10, 128 << 10]), (.stream, [64, 1 << 10]),
+        (.compiler, [64, 1 << 10]),
+    ]
 
     /// A lane with its head unit at work.
     private struct Course {
@@ -23,76 +33,103 @@ enum RoundTripBenchmark: Benchmark {
 
         var name: String { lane.name }
 
-        init(_ lane: Lane, besides other: Lane?) throws {
+        init(_ lane: Lane, besides other: Lane? = nil) throws {
             self.lane = lane
             loadLane = other ?? lane
             load = try other.map { ($0.app, $0.session) } ?? lane.join()
         }
 
-        func headUnits(answering bytes: Int) -> [AnsweringHeadUnit] {
-            let answers = [lane.session: Pings.answer(session: lane.session, bytes: bytes)]
-            let first = AnsweringHeadUnit(lane.headUnit, answers: answers)
-            guard loadLane !== lane else { return [first] }
-            return [first, AnsweringHeadUnit(loadLane.headUnit, answers: [:])]
+        /// Runs `body` with what the company asks for.
+        func with<Result>(_ company: Company, _ body: () throws -> Result) throws -> Result {
+            switch company {
+            case .nobody: try body()
+            case .compiler: try PlainEnds.besideCompiler(body)
+            case .stream:
+                if loadLane === lane {
+                    try streaming(body)
+                } else {
+                    try PlainEnds.withHeadUnit(loadLane.headUnit, PlainAnswers()) {
+                        try streaming(body)
+                    }
+                }
+            }
         }
 
-        func startLoad() -> Flood {
+        private func streaming<Result>(_ body: () throws -> Result) rethrows -> Result {
             let frame = Traffic.wire([
                 Traffic.video(session: load.session, bytes: loadFrameBytes, message: 1)
             ])
             let socket = load.app
-            return Flood([frame], bytesPerSecond: loadBytesPerSecond) { try socket.write($0) }
+            let flood = Flood([frame], bytesPerSecond: loadBytesPerSecond) { try socket.write($0) }
+            defer { flood.stop() }
+            return try body()
         }
     }
 
     static func run(_ setting: Setting) async throws -> Findings {
         var findings = Findings(notes: [
-            "one request in flight, answered by the head unit; decode and log on, log to /dev/null;",
-            "apps.frames_per_second: 0; socat with nodelay on both ends; rounds in turn; loaded:",
-            "another app sends \(loadBytesPerSecond / 1_000_000) MB/s of 16 KB video frames over the"
-                + " same relayd, or over a second socat",
+            "both ends in C; one request in flight, answered by the head unit; decode on, log as named, to",
+            "/dev/null; apps.frames_per_second: 0; socat -b 131072 with nodelay; rounds in turn; beside a",
+            "stream: another app sends \(loadBytesPerSecond / 1_000_000) MB/s of 16 KB video frames over the"
+                + " same relayd, or over a second socat;",
+            "beside a compiler: a thread on every processor computes; cost: processor time of the program",
+            "in the middle, its observers included",
         ])
-        let courses = [
-            try Course(Lane.relayd(setting), besides: nil),
-            try Course(Lane.socat(setting), besides: Lane.socat(setting)),
-            try Course(
-                Lane.socat(setting, buffer: tuned), besides: Lane.socat(setting, buffer: tuned)),
-        ]
-        for bytes in sizes {
-            for isLoaded in [false, true] {
-                try measure(courses, bytes, isLoaded: isLoaded, setting, &findings)
-            }
+        var courses = [try Course(Lane.relayd(setting))]
+        for log in [RelaydProcess.TrafficLog.json, .off] {
+            courses.append(
+                try Course(
+                    Lane.relayd(setting, .init(log: log), name: "relayd, log \(log.rawValue)")))
+        }
+        courses += try Lane.others(setting).map { try Course($0) }
+        courses.append(try Course(Lane.tunedSocat(setting), besides: Lane.tunedSocat(setting)))
+        for (company, sizes) in plan {
+            for bytes in sizes { try measure(courses, bytes, company, setting, &findings) }
         }
         return findings
     }
 
     private static func measure(
-        _ courses: [Course], _ bytes: Int, isLoaded: Bool, _ setting: Setting,
+        _ courses: [Course], _ bytes: Int, _ company: Company, _ setting: Setting,
         _ findings: inout Findings
     ) throws {
         let number = setting.isQuick ? 200 : bytes < 16 << 10 ? 3000 : 1000
         var rounds = courses.map { _ in [[Double]]() }
+        var costs = courses.map { _ in [Double]() }
         for _ in 0..<setting.rounds {
             for (index, course) in courses.enumerated() {
-                let headUnits = course.headUnits(answering: bytes)
-                defer { for headUnit in headUnits { headUnit.stop() } }
-                let load = isLoaded ? course.startLoad() : nil
-                defer { load?.stop() }
-                var pings = Pings(course.lane.app, session: course.lane.session, bytes: bytes)
-                _ = try pings.run(number / 10)
-                rounds[index].append(try pings.run(number))
+                let lane = course.lane
+                let request = Traffic.wire([Traffic.request(session: lane.session, bytes: bytes)])
+                let response = Traffic.wire([Traffic.response(session: lane.session, bytes: bytes)])
+                try PlainEnds.withHeadUnit(lane.headUnit, PlainAnswers(response: response)) {
+                    _ = try PlainEnds.roundTrips(number / 10, request, over: lane.app)
+                    let before = lane.child.settledProcessorTime()
+                    rounds[index].append(
+                        try course.with(company) {
+                            try PlainEnds.roundTrips(number, request, over: lane.app)
+                        })
+                    let cost = lane.child.settledProcessorTime() - before
+                    costs[index].append(cost / Double(number) * 1e6)
+                }
             }
         }
-        let subject = "\(Report.size(bytes))\(isLoaded ? ", loaded" : "")"
+        let subject = "\(Report.size(bytes))\(company.rawValue)"
         for (share, quantity) in [(0.5, "p50"), (0.99, "p99"), (0.999, "p99.9")] {
             let values = rounds.map { $0.map { $0.percentile(share) } }
             for (course, values) in zip(courses, values) {
                 findings.add(subject, course.name, quantity, values, "µs")
             }
-            guard share < 0.999, bytes <= 1 << 10 else { continue }
+            guard share < 0.999, bytes <= 1 << 10, let socat = values.last else { continue }
+            // Beside a compiler p99 is its time slices, of everybody.
+            guard company != .compiler || share == 0.5 else { continue }
             findings.bound(
                 "round trip of \(subject): \(quantity), relayd / socat",
-                values[0].ratios(to: values[1]).median, .atMost, share == 0.5 ? 1.1 : 1.2, "×")
+                values[0].ratios(to: socat).median, .atMost, share == 0.5 ? 1.1 : 1, "×")
+        }
+        // A stream of its own passes the same relayd.
+        guard company != .stream else { return }
+        for (course, values) in zip(courses, costs) {
+            findings.add(subject, course.name, "cost", values, "µs")
         }
     }
 }

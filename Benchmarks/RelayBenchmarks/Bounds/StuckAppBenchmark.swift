@@ -48,7 +48,7 @@ enum StuckAppBenchmark: Benchmark {
     }
 
     private static func measure(_ setting: Setting) throws -> Run {
-        let lane = try Lane.relayd(setting, .init(logsTraffic: true))
+        let lane = try Lane.relayd(setting)
         let (stuck, stuckSession) = try lane.join()
         let frames = [lane.session, stuckSession].map {
             Traffic.wire([Traffic.video(session: $0, bytes: frameBytes, message: 1)])

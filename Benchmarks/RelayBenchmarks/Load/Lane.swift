@@ -58,6 +58,17 @@ final class Lane {
             line: far.line, usb: far.usb)
     }
 
+    /// relayd with a head unit and no app.
+    static func unregistered(
+        _ setting: Setting, _ options: RelaydProcess.Options
+    ) throws -> (headUnit: Socket, relayd: RelaydProcess) {
+        var options = options
+        let far = try FarEnd(setting, .tcp)
+        options.accessory = far.accessory
+        let relayd = try RelaydProcess(setting, options, directory: setting.newDirectory())
+        return (try far.accept(), relayd)
+    }
+
     /// One socat process between two connections.
     ///
     /// - Parameter buffer: its `-b`, bytes; nil for its default of 8192.
@@ -77,28 +88,16 @@ final class Lane {
             child: child, line: far.line)
     }
 
-    /// One ser2net process, with buffers of 64 KB and no waiting for more characters.
-    static func ser2net(_ setting: Setting, link: LinkKind) throws -> Lane {
-        let far = try FarEnd(setting, link)
-        let ownPort = try freePort()
-        let file = "\(try setting.newDirectory())-ser2net.yaml"
-        try """
-        %YAML 1.1
-        ---
-        connection: &bench
-          accepter: tcp(nodelay=true,readbuf=65536),127.0.0.1,\(ownPort)
-          connector: \(far.gensioAddress)
-          options:
-            net-to-dev-bufsize: 65536
-            dev-to-net-bufsize: 65536
-            chardelay: false
+    /// socat with the buffer that serves it best.
+    static func tunedSocat(_ setting: Setting, link: LinkKind = .tcp) throws -> Lane {
+        try socat(setting, buffer: 128 << 10, link: link)
+    }
 
-        """.write(toFile: file, atomically: false, encoding: .utf8)
-        let child = try ChildProcess(
-            Setting.ser2net, ["-n", "-d", "-u", "-c", file], errors: "\(file)-errors")
-        let app = try connect(port: ownPort, to: child)
-        return try Lane(
-            name: "ser2net", app: app, headUnit: far.accept(), child: child, line: far.line)
+    /// Another relayd for each that is to be measured beside ours, its log as text.
+    static func others(_ setting: Setting, link: LinkKind = .tcp) throws -> [Lane] {
+        try setting.beside.map { other in
+            try relayd(setting, .init(program: other.path), name: other.name, link: link)
+        }
     }
 
     /// One more app on the same link; only relayd can.
@@ -160,11 +159,6 @@ private struct FarEnd {
 
     var socatAddress: String {
         line.map { "FILE:\($0.path),rawer" } ?? "TCP:127.0.0.1:\(port),nodelay"
-    }
-
-    var gensioAddress: String {
-        line.map { "serialdev,\($0.path),115200n81,local" }
-            ?? "tcp(nodelay=true,readbuf=65536),127.0.0.1,\(port)"
     }
 
     /// The head unit's end, once the program has opened it.

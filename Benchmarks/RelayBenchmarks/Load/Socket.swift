@@ -80,24 +80,6 @@ final class Socket: Sendable {
         return try socket.withoutDelay()
     }
 
-    /// A descriptor that is writable once the connection stands or has failed; the caller closes it.
-    static func beginConnecting(port: UInt16) throws -> Int32 {
-        let descriptor = try stream(AF_INET)
-        _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
-        var address = loopback(port: port)
-        let length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let result = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                Glibc.connect(descriptor, $0, length)
-            }
-        }
-        guard result == 0 || errno == EINPROGRESS else {
-            close(descriptor)
-            throw BenchmarkError.system("connect to port \(port)")
-        }
-        return descriptor
-    }
-
     static func connect(unix path: String) throws -> Socket {
         let socket = try Socket(stream(AF_UNIX))
         var address = try sockaddr_un(path: path)

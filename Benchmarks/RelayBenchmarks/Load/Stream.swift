@@ -1,7 +1,6 @@
 // As many frames as go: one thread writes frame by frame, another reads.
 
-import Foundation
-import Synchronization
+import CPlainEnds
 
 /// Which way a stream goes.
 enum StreamDirection: String, CaseIterable {
@@ -14,8 +13,7 @@ struct Stream {
     let lane: Lane
     let direction: StreamDirection
     let frameBytes: Int
-    /// Frames in turn, one behind the other.
-    private let wire: [UInt8]
+    private let frames: PlainFrames
 
     struct Result {
         var bytes: Int
@@ -29,18 +27,14 @@ struct Stream {
         var processorSecondsPerGigabyte: Double { processorSeconds / Double(bytes) * 1e9 }
     }
 
+    /// Different frames, sent in turn.
     private static let variety = 64
-    private static let readBytes = 256 << 10
-
-    /// Requests get new correlation IDs.
-    private let isNumbered: Bool
 
     init(_ lane: Lane, _ direction: StreamDirection, frameBytes: Int, isVideo: Bool = false) {
         self.lane = lane
-        isNumbered = direction == .fromApp && !isVideo
         self.direction = direction
         self.frameBytes = frameBytes
-        wire = Traffic.wire(
+        let wire = Traffic.wire(
             (1...Self.variety).map { number in
                 let message = UInt32(number)
                 if isVideo {
@@ -54,6 +48,8 @@ struct Stream {
                     : Traffic.download(
                         session: lane.session, bytes: frameBytes, message: message)
             })
+        frames = PlainFrames(
+            wire: wire, frameBytes: frameBytes, areRequests: direction == .fromApp && !isVideo)
     }
 
     /// Sends for about so long, at the rate seen before, and waits until all has arrived.
@@ -61,55 +57,19 @@ struct Stream {
         try run(bytes: Int(rate * 1e6 * seconds))
     }
 
-    /// Message ID and correlation ID, as no library uses one twice in a row.
-    private static func number(
-        _ frame: UnsafeMutableRawBufferPointer, _ message: UInt32, isRequest: Bool
-    ) {
-        frame.storeBytes(of: message.bigEndian, toByteOffset: 8, as: UInt32.self)
-        guard isRequest else { return }
-        frame.storeBytes(of: message.bigEndian & 0xFFFF_FF7F, toByteOffset: 16, as: UInt32.self)
-    }
-
     /// Sends about `bytes` bytes and waits until they have arrived.
     func run(bytes: Int) throws -> Result {
-        let rounds = max(1, bytes / wire.count)
-        let total = rounds * wire.count
+        let total = max(1, bytes / frameBytes)
         let (source, sink) =
             direction == .fromApp ? (lane.app, lane.headUnit) : (lane.headUnit, lane.app)
-        let failure = Mutex<(any Error)?>(nil)
         let before = lane.child.settledProcessorTime()
-        let (wire, frameBytes, isNumbered) = (wire, frameBytes, isNumbered)
-        let start = Clock.now()
-        let writer = Thread {
-            var (wire, message) = (wire, UInt32(0))
-            do {
-                try wire.withUnsafeMutableBytes { bytes in
-                    for _ in 0..<rounds {
-                        for offset in stride(from: 0, to: bytes.count, by: frameBytes) {
-                            message &+= 1
-                            let frame = UnsafeMutableRawBufferPointer(
-                                rebasing: bytes[offset..<offset + frameBytes])
-                            Self.number(frame, message, isRequest: isNumbered)
-                            try source.write(UnsafeRawBufferPointer(frame))
-                        }
-                    }
-                }
-            } catch {
-                failure.withLock { $0 = error }
-            }
-        }
-        writer.start()
-        let buffer = UnsafeMutableRawBufferPointer.allocate(
-            byteCount: Self.readBytes, alignment: 64)
-        defer { buffer.deallocate() }
-        do {
-            try sink.discard(total, buffer: buffer)
-        } catch {
-            throw failure.withLock { $0 } ?? error
-        }
-        let seconds = Clock.now() - start
+        var seconds = 0.0
+        try PlainEnds.check(
+            frames.withUnsafeFrames {
+                plain_stream(source.descriptor, sink.descriptor, $0, total, &seconds)
+            }, "a stream through \(lane.name)")
         return Result(
-            bytes: total, frames: total / frameBytes, seconds: seconds,
+            bytes: total * frameBytes, frames: total, seconds: seconds,
             processorSeconds: lane.child.settledProcessorTime() - before)
     }
 }

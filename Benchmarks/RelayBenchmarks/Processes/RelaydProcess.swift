@@ -10,11 +10,20 @@ final class RelaydProcess {
     /// From the moment before its start to its READY=1, in seconds.
     let startTime: Double
 
+    /// What becomes of decoded traffic.
+    enum TrafficLog: String, CaseIterable {
+        case text
+        case json = "JSON"
+        case off
+    }
+
     /// What a run differs in from relayd's defaults.
     struct Options {
         var accessory = "sim:"
-        /// Whether decoded traffic is logged.
-        var logsTraffic = true
+        /// Another relayd than the one that is measured.
+        var program: String?
+        /// How decoded traffic is logged.
+        var log = TrafficLog.text
         /// Whether the log is kept, to count its lines; else it goes to /dev/null.
         var keepsLog = false
         /// Whether the dashboard is served, on a free port.
@@ -35,9 +44,10 @@ final class RelaydProcess {
         let configuration = options.configuration ?? "\(directory)/relayd.yaml"
         if options.configuration == nil {
             // RPC frames of a flood must not be paced, or the pacing would be measured.
+            let format = options.log == .json ? "json" : "text"
             let text = """
                 apps: { frames_per_second: 0 }
-                log: { traffic: \(options.logsTraffic), format: text, destination: terminal }
+                log: { traffic: \(options.log != .off), format: \(format), destination: terminal }
                 dashboard: { token_to_read: false }
 
                 """
@@ -52,7 +62,7 @@ final class RelaydProcess {
         }
         let before = Clock.now()
         child = try ChildProcess(
-            setting.relayd,
+            options.program ?? setting.relayd,
             [
                 "--config", configuration, "--accessory", options.accessory,
                 "--listen", "127.0.0.1:0", "--control-socket", "\(directory)/control",
