@@ -197,6 +197,20 @@ extension TTY {
     /// Nobody waits for the device any more.
     var isAbandoned: Bool { use.isAbandoned }
 
+    /// Reads behind what is in the buffer, without waiting. The end of the tty and errors are left to the
+    /// channel, which finds them again.
+    ///
+    /// - Returns: How many bytes; 0 when there is nothing.
+    func readMore(into buffer: inout ByteBuffer, upTo size: Int) -> Int {
+        descriptor.withLock { descriptor in
+            guard let fd = descriptor?.rawValue, buffer.writerIndex < size else { return 0 }
+            let wanted = size - buffer.writerIndex
+            return buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: wanted) { room in
+                max(0, Glibc.read(fd, room.baseAddress, wanted))
+            }
+        }
+    }
+
     /// Bytes the driver has not sent; 0 when it cannot tell. Does not wait.
     var queuedBytes: Int {
         descriptor.withLock { descriptor in

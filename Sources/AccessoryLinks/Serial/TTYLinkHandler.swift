@@ -3,9 +3,10 @@ import NIOCore
 
 /// First handler of a tty link. Delays a close that relayd asks for until the driver has sent its
 /// bytes, so that the farewell to the head unit is not cut off, and until the device is free. Puts
-/// the reason in front of the bare end that a hang-up is.
+/// the reason in front of the bare end that a hang-up is. Reads on where the channel reads once.
 final class TTYLinkHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
@@ -16,7 +17,13 @@ final class TTYLinkHandler: ChannelDuplexHandler {
     /// How often the driver's queue is looked at meanwhile.
     static let drainInterval: TimeAmount = .milliseconds(10)
 
+    /// Bytes of one read at most: as many as the driver may have (its flip buffers hold 64 KiB), and
+    /// short beside what a socket brings.
+    static let readLimit = 64 << 10
+
     let tty: TTY
+    /// What was read on into last. Its storage is used again when nobody refers to it any more.
+    private var storage = ByteBuffer()
     private let hangUp: LinkProblem
     private let limit: TimeAmount
     /// The end has a reason: ours, or one that has been told.
@@ -26,6 +33,29 @@ final class TTYLinkHandler: ChannelDuplexHandler {
         self.tty = tty
         self.hangUp = hangUp
         self.limit = limit
+    }
+
+    // MARK: Reading
+
+    /// The kernel hands over a tty's bytes 4 KB at a time, and the channel asks for them once: each 4 KB
+    /// would cost a turn of the loop, and nearly each frame that is larger a copy.
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        context.fireChannelRead(wrapInboundOut(readOn(after: unwrapInboundIn(data))))
+    }
+
+    /// What was read, and behind it what the driver has besides.
+    private func readOn(after first: ByteBuffer) -> ByteBuffer {
+        let count = first.readableBytes
+        guard count < Self.readLimit else { return first }
+        storage.clear(minimumCapacity: Self.readLimit)
+        // Mostly there is nothing more, and then nothing has to be copied.
+        storage.moveWriterIndex(to: count)
+        guard tty.readMore(into: &storage, upTo: Self.readLimit) > 0 else { return first }
+        storage.setBuffer(first, at: 0)
+        while storage.writerIndex < Self.readLimit,
+            tty.readMore(into: &storage, upTo: Self.readLimit) > 0
+        {}
+        return storage
     }
 
     // MARK: The tty hangs up
