@@ -94,4 +94,35 @@ struct HubChangeTests {
         let told = hub.notices()
         #expect(told == [.stoppedReading(queuedBytes: 3012, seconds: 10)])
     }
+
+    @Test("whoever stands behind the hub's handler sees it close the link, and none of its writes")
+    func closesThroughTheChannel() throws {
+        let hub = try EmbeddedHub()
+        let behind = Behind()
+        try hub.link.pipeline.syncOperations.addHandler(behind)
+        let app = try hub.app(session: 1)
+        try app.says(.rpc(session: 1))
+        #expect(try hub.heard() == [.rpc(session: 1)])
+        #expect(!behind.hasSeenClose)
+        hub.switchboard.reopenLink(reason: "asked for")
+        #expect(behind.hasSeenClose)
+        #expect(behind.writes == 0)
+    }
+}
+
+private final class Behind: ChannelOutboundHandler {
+    typealias OutboundIn = ByteBuffer
+
+    private(set) var writes = 0
+    private(set) var hasSeenClose = false
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        writes += 1
+        context.write(data, promise: promise)
+    }
+
+    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+        hasSeenClose = true
+        context.close(mode: mode, promise: promise)
+    }
 }

@@ -2,12 +2,11 @@ import NIOCore
 import Synchronization
 
 /// Remembers why a link ended: an error that the channel reported, our own close, or (neither) the
-/// peer. `LinkSupervisor` puts one first into each link's pipeline and asks it after the close.
-final class LinkEndRecorder: ChannelDuplexHandler, Sendable {
-    typealias InboundIn = ByteBuffer
-    typealias OutboundIn = ByteBuffer
-    typealias OutboundOut = ByteBuffer
-
+/// peer. `LinkSupervisor` puts its two handlers around the hub's and asks it after the close.
+///
+/// Two, because no byte that is written need pass either: errors come from the channel's end, and
+/// closes from the other.
+final class LinkEndRecorder: Sendable {
     enum End: Sendable {
         case peer
         case ourselves
@@ -18,17 +17,57 @@ final class LinkEndRecorder: ChannelDuplexHandler, Sendable {
 
     var recorded: End { end.withLock { $0 } }
 
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        end.withLock { end in
-            if case .peer = end { end = .failed(error) }
+    /// Adds the handlers to an empty place in the pipeline, with those that `configure` adds in between.
+    func configure(
+        _ channel: any Channel, around configure: @escaping ChannelSetup
+    ) -> EventLoopFuture<Void> {
+        channel.eventLoop.makeCompletedFuture {
+            try channel.pipeline.syncOperations.addHandler(Errors(recorder: self))
+        }.flatMap {
+            configure(channel)
+        }.flatMapThrowing {
+            try channel.pipeline.syncOperations.addHandler(Closes(recorder: self))
         }
-        context.fireErrorCaught(error)
     }
 
-    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+    /// The first reason counts.
+    private func record(_ reason: End) {
         end.withLock { end in
-            if case .peer = end { end = .ourselves }
+            if case .peer = end { end = reason }
         }
-        context.close(mode: mode, promise: promise)
+    }
+
+    /// Before the hub's handlers, which keep errors to themselves.
+    private final class Errors: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+
+        private let recorder: LinkEndRecorder
+
+        init(recorder: LinkEndRecorder) {
+            self.recorder = recorder
+        }
+
+        func errorCaught(context: ChannelHandlerContext, error: any Error) {
+            recorder.record(.failed(error))
+            context.fireErrorCaught(error)
+        }
+    }
+
+    /// Behind the hub's handlers: sees every close of the channel, and nothing that they write.
+    private final class Closes: ChannelOutboundHandler {
+        typealias OutboundIn = ByteBuffer
+
+        private let recorder: LinkEndRecorder
+
+        init(recorder: LinkEndRecorder) {
+            self.recorder = recorder
+        }
+
+        func close(
+            context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?
+        ) {
+            recorder.record(.ourselves)
+            context.close(mode: mode, promise: promise)
+        }
     }
 }

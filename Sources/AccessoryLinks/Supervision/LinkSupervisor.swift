@@ -99,9 +99,7 @@ extension LinkSupervisor {
             let recorder = LinkEndRecorder()
             do throws(LinkProblem) {
                 let channel = try await transport.open(on: loop) { channel in
-                    channel.eventLoop.makeCompletedFuture {
-                        try channel.pipeline.syncOperations.addHandler(recorder)
-                    }.flatMap { configure(channel) }
+                    recorder.configure(channel, around: configure)
                 } listening: { place in
                     events.yield(.listening(at: place, attempt: number))
                 }

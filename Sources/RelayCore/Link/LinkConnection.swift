@@ -78,9 +78,10 @@ package final class LinkConnection: ChannelDuplexHandler {
         closeReason = closeReason ?? reason
     }
 
+    /// Through the channel, because whoever watches for closes may stand behind this handler.
     package func close(_ reason: String) {
         closeReason = closeReason ?? reason
-        context?.close(promise: nil)
+        context?.channel.close(promise: nil)
     }
 
     // MARK: Link → apps
