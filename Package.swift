@@ -51,8 +51,6 @@ let package = Package(
         // HTTP connections of the control API: limits, streaming bodies. Routing is our own, because
         // who may ask is decided about the route.
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
-        // YAML with line and column of every node, for error messages that point.
-        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     ],
     targets: [
         // "Did you mean …?" for whatever people type.
@@ -101,10 +99,9 @@ let package = Package(
             name: "relayd",
             dependencies: [
                 "RelayCore", "SDLTraffic", "SDLAdvice", "AccessoryLinks", "ControlAPI",
-                "SDLProtocol", "DidYouMean", "CShims", "CSystemd", "CYAMLShape",
+                "SDLProtocol", "DidYouMean", "CShims", "CSystemd", "CLibYAML",
                 nioCore, nioPosix, nioHTTP1, logging, lifecycle, unixSignals, arguments,
                 .product(name: "HummingbirdCore", package: "hummingbird"),
-                .product(name: "Yams", package: "Yams"),
             ],
             // The dashboard and the API's description travel inside the program: one file to install, none to find.
             resources: [.embedInCode("Control/Dashboard/Page"), .embedInCode("Control/OpenAPI")],
@@ -123,11 +120,11 @@ let package = Package(
             cSettings: build.isEmpty ? [] : [.define("RELAY_BUILD", to: "\"\(build)\"")]),
         // What Glibc's Swift module leaves out (termios2, ucred, …).
         .target(name: "CShims"),
-        // Looks at a YAML text before Yams does.
-        .target(
-            name: "CYAMLShape", dependencies: [.product(name: "Yams", package: "Yams")]),
         .systemLibrary(
             name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+        // YAML with line and column of every node, for error messages that point.
+        .systemLibrary(
+            name: "CLibYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
         .systemLibrary(
             name: "CLibUSB", pkgConfig: "libusb-1.0", providers: [.apt(["libusb-1.0-0-dev"])]),
         // FakeAccessory, FramePeer, PseudoTerminal, ChildProcess: for tests and benchmarks.

@@ -107,6 +107,11 @@ struct ConfigProblemTests {
                 + "name such as Show, or !Show to leave it out; text that begins with ! needs "
                 + "quotes: \"!OnVehicleData\""),
         Case(
+            "a tag of two lines", "log:\n  functions:\n    - !a%0Ab\n",
+            "f:3:7: log.functions[0]: found the YAML tag !a\\nb; expected a function's "
+                + "name such as Show, or !Show to leave it out; text that begins with ! needs "
+                + "quotes: \"!a\\nb\""),
+        Case(
             "! without quotes in brackets", "log:\n  functions: [!OnVehicleData]\n",
             "f:2:29: not YAML: did not find expected whitespace or line break, while scanning a "
                 + "tag; text that begins with ! needs quotes"),
@@ -132,6 +137,13 @@ struct ConfigProblemTests {
         Case(
             "nesting in brackets", "listen: " + String(repeating: "[", count: 17),
             "f:1:24: nested more than 16 levels deep"),
+        Case(
+            "nesting that is closed again", "listen: " + String(repeating: "{a: ", count: 17),
+            "f:1:69: nested more than 16 levels deep"),
+        Case(
+            "very many values",
+            "log:\n  apps: [" + String(repeating: "a,", count: 10_000) + "]\n",
+            "f:2:20000: more than 10000 keys and values, which no configuration has"),
         Case(
             "nesting in lines", "listen:\n  " + String(repeating: "- ", count: 100_000) + "x\n",
             "f:2:33: nested more than 16 levels deep"),
@@ -261,8 +273,22 @@ struct ConfigProblemTests {
                 + "(line 1)"),
         Case(
             "two documents", "accessory: \"sim:\"\n---\naccessory: \"sim:\"\n",
-            "f:2:1: not YAML: but found another document, expected a single document in the stream "
-                + "(line 1)"),
+            "f:2:1: another YAML document begins here; a configuration is one, so remove what belongs "
+                + "to the other, and the line with ---"),
+        Case(
+            "two documents, one of them empty", "accessory: \"sim:\"\n...\n---\n",
+            "f:3:1: another YAML document begins here; a configuration is one, so remove what belongs "
+                + "to the other, and the line with ---"),
+        Case(
+            "no value where one has to be", "listen: [,]\n",
+            "f:1:10: not YAML: did not find expected node content, while parsing a flow node"),
+        Case(
+            "quotes that nothing closes", "accessory: \"sim:\n",
+            "f:2:1: not YAML: found unexpected end of stream, while scanning a quoted scalar (line 1)"
+        ),
+        Case(
+            "control character behind letters of two bytes", "é: [é, \u{1}]\n",
+            "f:1:8: not YAML: control characters are not allowed"),
         Case(
             "control character", "accessory: \"sim:\"\nlog: \u{1}\n",
             "f:2:6: not YAML: control characters are not allowed"),

@@ -162,6 +162,33 @@ struct ConfigTests {
                 == ["no", "yes", "on", "0x1F", "1e3", "2026-11-21", "1.20"])
     }
 
+    @Test("a value is read as it was written: quotes, blocks, anchors, tags of YAML")
+    func scalars() throws {
+        let text = """
+            log:
+              apps: ["a\\tb\\x00é", 'it''s', &x plain text, !!str 5, !!int 6, ! 7, "~", "<<"]
+              functions:
+                - >-
+                  Show
+                - |-
+                  Alert
+            """
+        let log = try Config.decode(text, file: "relayd.yaml").log
+        #expect(log.apps == ["a\tb\0é", "it's", "plain text", "5", "6", "7", "~", "<<"])
+        #expect(log.functions == ["Show", "Alert"])
+    }
+
+    @Test("a file may have a version, a byte order mark, and any line ends")
+    func dialects() throws {
+        for text in [
+            "%YAML 1.1\n---\nlog:\n  level: trace\n...\n",
+            "\u{FEFF}log:\r\n  level: trace\r\n", "log:\r  level: trace\r",
+            "? log\n: {level: trace}\n",
+        ] {
+            #expect(try Config.decode(text, file: "relayd.yaml").log.level == .trace)
+        }
+    }
+
     @Test("no two options have the same path, and each is a section and a key at most")
     func pathsAreUnique() {
         let paths = ConfigSchema().options.map(\.path)

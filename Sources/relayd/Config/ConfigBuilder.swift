@@ -18,12 +18,11 @@ package struct ConfigBuilder {
 
     /// Adds the text of a configuration file; `file` is its name in messages.
     package mutating func add(yaml: String, file: String) {
-        let source: YAMLSource
-        do throws(YAMLSource.SyntaxError) {
-            try YAMLShape.check(yaml)
-            source = try YAMLSource(yaml)
+        let root: YAMLNode?
+        do throws(YAMLError) {
+            root = try YAMLComposer.root(of: yaml)
         } catch {
-            let place = error.position
+            let place = error.place
             problems.append(
                 ConfigProblem(
                     origin: .file(file, line: place.line, column: place.column), path: "",
@@ -33,7 +32,7 @@ package struct ConfigBuilder {
         var values: [(ConfigOption, ConfigValue)] = []
         var found: [ConfigProblem] = []
         ConfigWalk(
-            file: file, schema: schema, source: source,
+            file: file, schema: schema, root: root,
             visit: { values.append(($0, $1)) }, report: { found.append($0) }
         ).run()
         for (option, value) in values {

@@ -43,7 +43,8 @@ package struct ConfigReader<Value> {
                     return refuse(error.expected ?? expected, error.hint)
                 }
             case .tag(let name):
-                return refuse(expected, "text that begins with ! needs quotes: \"\(name)\"")
+                return refuse(
+                    expected, "text that begins with ! needs quotes: \(ConfigValue.shown(name))")
             case .list(let values) where values.count == 1:
                 return refuse(expected, "remove the brackets or the dash: this is no list")
             case .list, .mapping, .nothing:

@@ -29,7 +29,7 @@ package struct ConfigValue: Sendable, Equatable {
         case .list: "a list"
         case .mapping: "a section (\"key: value\" lines)"
         case .nothing: "nothing"
-        case .tag(let name): "the YAML tag \(name)"
+        case .tag(let name): "the YAML tag \(Self.visible(name))"
         }
     }
 

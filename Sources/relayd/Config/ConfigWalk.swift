@@ -1,5 +1,4 @@
 import DidYouMean
-internal import Yams
 
 // The strict walk over a configuration file: every key is looked up in the schema, every value is
 // read, and everything that is wrong is reported in this one pass. Called by `ConfigBuilder`.
@@ -8,34 +7,36 @@ internal import Yams
 struct ConfigWalk {
     let file: String
     let schema: ConfigSchema
-    let source: YAMLSource
+    /// Nil for a file without content.
+    let root: YAMLNode?
     /// What to do with the value of a known option.
     let visit: (ConfigOption, ConfigValue) -> Void
     let report: (ConfigProblem) -> Void
 
     /// Walks the file from its root.
     func run() {
-        guard let root = source.root else { return }
+        guard let root else { return }
         if case .scalar(let scalar) = root, isNothing(scalar) { return }
-        guard case .mapping(let mapping) = root else {
+        guard case .mapping(let pairs, _) = root else {
             let value = value(of: root)
             report(.mismatch(value, "", expected: "\"key: value\" lines, such as accessory: sim:"))
             return
         }
-        walk(mapping, section: "")
+        walk(pairs, section: "")
     }
 
-    private func walk(_ mapping: Node.Mapping, section: String) {
+    private func walk(_ pairs: [YAMLNode.Pair], section: String) {
         let known = schema.keys(in: section)
         var firstPlaces: [String: ConfigOrigin] = [:]
-        for (key, node) in mapping {
-            guard case .scalar(let scalar) = key, let mark = scalar.mark else {
+        for pair in pairs {
+            guard case .scalar(let key) = pair.key else {
                 report(
-                    .mismatch(value(of: key), section, expected: "a key, which is a single word"))
+                    .mismatch(
+                        value(of: pair.key), section, expected: "a key, which is a single word"))
                 continue
             }
-            let origin = origin(mark)
-            let (name, _) = source.key(scalar.string, at: YAMLSource.Position(mark))
+            let origin = origin(key.place)
+            let name = key.text
             let path = Self.path(section, name)
             if let first = firstPlaces[name] {
                 report(
@@ -50,17 +51,17 @@ struct ConfigWalk {
                 continue
             }
             if let option = schema[path] {
-                visit(option, value(of: node))
+                visit(option, value(of: pair.value))
             } else {
-                walkSection(node, path: path)
+                walkSection(pair.value, path: path)
             }
         }
     }
 
-    private func walkSection(_ node: Node, path: String) {
+    private func walkSection(_ node: YAMLNode, path: String) {
         switch node {
-        case .mapping(let mapping):
-            walk(mapping, section: path)
+        case .mapping(let pairs, _):
+            walk(pairs, section: path)
         case .scalar(let scalar) where isNothing(scalar):
             // A section whose every line is commented out.
             break
@@ -97,30 +98,26 @@ struct ConfigWalk {
         return section.isEmpty ? key : "\(section).\(key)"
     }
 
-    private func value(of node: Node) -> ConfigValue {
-        let origin = node.mark.map(origin) ?? .wholeFile(file)
+    private func value(of node: YAMLNode) -> ConfigValue {
+        let origin = origin(node.place)
         switch node {
-        case .scalar(let scalar):
-            return ConfigValue(form(of: scalar), at: origin)
-        case .sequence(let sequence):
-            return ConfigValue(.list(sequence.map(value(of:))), at: origin)
-        case .mapping, .alias:
-            return ConfigValue(.mapping, at: origin)
+        case .scalar(let scalar): return ConfigValue(form(of: scalar), at: origin)
+        case .sequence(let items, _): return ConfigValue(.list(items.map(value(of:))), at: origin)
+        case .mapping: return ConfigValue(.mapping, at: origin)
         }
     }
 
-    private func form(of scalar: Node.Scalar) -> ConfigValue.Form {
-        let tag = scalar.tag.rawValue
-        if tag.hasPrefix("!"), tag != "!" { return .tag(tag) }
+    private func form(of scalar: YAMLNode.Scalar) -> ConfigValue.Form {
+        if let tag = scalar.tag, tag.hasPrefix("!"), tag != "!" { return .tag(tag) }
         if isNothing(scalar) { return .nothing }
-        return .scalar(scalar.string, quoted: scalar.style != .plain)
+        return .scalar(scalar.text, quoted: !scalar.isPlain)
     }
 
-    private func isNothing(_ scalar: Node.Scalar) -> Bool {
-        scalar.style == .plain && ["", "~", "null", "Null", "NULL"].contains(scalar.string)
+    private func isNothing(_ scalar: YAMLNode.Scalar) -> Bool {
+        scalar.isPlain && ["", "~", "null", "Null", "NULL"].contains(scalar.text)
     }
 
-    private func origin(_ mark: Mark) -> ConfigOrigin {
-        .file(file, line: mark.line, column: mark.column)
+    private func origin(_ place: YAMLPlace) -> ConfigOrigin {
+        .file(file, line: place.line, column: place.column)
     }
 }
