@@ -3,8 +3,8 @@
 
 import PackageDescription
 
-/// relayd's own: with Hummingbird in the graph the compiler takes Glibc's `struct stat` for a C
-/// module of swift-nio's, so requiring an import of the defining module would name that one.
+/// relayd's own: beside NIO and libyaml the compiler takes structures of Glibc for those of other C
+/// modules, so requiring an import of the defining module would name one of swift-nio's.
 let daemonSettings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .enableUpcomingFeature("ExistentialAny"),
@@ -40,7 +40,7 @@ let package = Package(
         .executable(name: "relayctl", targets: ["relayctl"]),
     ],
     dependencies: [
-        // The event loop every byte travels on.
+        // The event loop every byte travels on, and HTTP/1.1 for both ends of the control API.
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         // The logging API; our back ends (terminal, journald) plug into it.
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
@@ -48,9 +48,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         // Ordered start and stop of the daemon's parts; signals.
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
-        // HTTP connections of the control API: limits, streaming bodies. Routing is our own, because
-        // who may ask is decided about the route.
-        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
     ],
     targets: [
         // "Did you mean …?" for whatever people type.
@@ -67,7 +64,8 @@ let package = Package(
             swiftSettings: settings),
         // An app made of code: the demo, `relayctl sample-app` and the tests share it.
         .target(
-            name: "SampleApp", dependencies: ["SDLProtocol", nioCore], swiftSettings: settings),
+            name: "SampleApp", dependencies: ["SDLProtocol", nioCore],
+            swiftSettings: settings),
         // How bytes reach the accessory. Moves bytes, looks into none.
         .target(
             name: "AccessoryLinks",
@@ -101,7 +99,6 @@ let package = Package(
                 "RelayCore", "SDLTraffic", "SDLAdvice", "AccessoryLinks", "ControlAPI",
                 "SDLProtocol", "DidYouMean", "CShims", "CSystemd", "CLibYAML",
                 nioCore, nioPosix, nioHTTP1, logging, lifecycle, unixSignals, arguments,
-                .product(name: "HummingbirdCore", package: "hummingbird"),
             ],
             // The dashboard and the API's description travel inside the program: one file to install, none to find.
             resources: [.embedInCode("Control/Dashboard/Page"), .embedInCode("Control/OpenAPI")],
@@ -143,7 +140,6 @@ let package = Package(
                 "relayd", "relayctl", "RelayCore", "SDLTraffic", "AccessoryLinks", "ControlAPI",
                 "SDLProtocol", "SampleApp", "SimulatedAccessory", "RelayTesting", nioCore, nioPosix,
                 nioEmbedded, logging,
-                .product(name: "HummingbirdCore", package: "hummingbird"),
             ],
             swiftSettings: daemonSettings),
         .testTarget(name: "DidYouMeanTests", dependencies: ["DidYouMean"], swiftSettings: settings),
@@ -186,7 +182,8 @@ let package = Package(
             name: "RelaydTests",
             dependencies: [
                 "relayd", "ControlAPI", "AccessoryLinks", "RelayCore", "SDLTraffic",
-                "RelayTesting", "SDLProtocol", nioCore, nioPosix, nioEmbedded, logging, lifecycle,
+                "RelayTesting", "SDLProtocol", nioCore, nioPosix, nioHTTP1, nioEmbedded, logging,
+                lifecycle,
                 arguments,
             ],
             swiftSettings: daemonSettings),

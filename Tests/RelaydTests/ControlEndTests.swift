@@ -42,12 +42,15 @@ struct ControlEndTests {
     // MARK: In one step
 
     enum Question: String, CaseIterable {
-        case withoutBody, withBody, bodyUnsent, noHTTP
+        case withoutBody, inCapitals, oldHTTP, withBody, bodyUnsent, noHTTP
 
         var bytes: String {
             switch self {
             case .withoutBody:
                 "GET /v1/health HTTP/1.1\r\nHost: relayd\r\nConnection: close\r\n\r\n"
+            case .inCapitals:
+                "GET /v1/health HTTP/1.1\r\nHost: relayd\r\nConnection: Close, TE\r\n\r\n"
+            case .oldHTTP: "GET /v1/health HTTP/1.0\r\n\r\n"
             case .withBody:
                 "POST /v1/reload HTTP/1.1\r\nHost: relayd\r\nContent-Length: 2\r\n\r\n{}"
             case .bodyUnsent:
@@ -58,7 +61,7 @@ struct ControlEndTests {
 
         var status: String {
             switch self {
-            case .withoutBody, .withBody: "200"
+            case .withoutBody, .inCapitals, .oldHTTP, .withBody: "200"
             case .bodyUnsent: "405"
             case .noHTTP: "400"
             }

@@ -2,8 +2,6 @@
 
 package import ControlAPI
 import DidYouMean
-import HTTPTypes
-import HummingbirdCore
 import RelayCore
 import SDLProtocol
 package import SDLTraffic
@@ -39,13 +37,13 @@ package struct AppHandlers: Sendable {
         routes.get(Routes.advice) { _, _ in try latestAdvice() }
     }
 
-    private func latestAdvice() throws -> Response {
+    private func latestAdvice() throws -> ControlResponse {
         try .json(AdviceList(advice: advisor.recent().reversed().map(AdviceReport.init)))
     }
 
     // MARK: One app
 
-    private func app(_ wanted: String) async throws -> Response {
+    private func app(_ wanted: String) async throws -> ControlResponse {
         let app = try AppLookup(status: try await status()).find(wanted)
         let id = AppID(rawValue: UInt64(app.id))
         return try .json(
@@ -54,7 +52,7 @@ package struct AppHandlers: Sendable {
                 advice: advisor.advice(about: id)))
     }
 
-    private func permission(_ wanted: String, _ name: String) async throws -> Response {
+    private func permission(_ wanted: String, _ name: String) async throws -> ControlResponse {
         let app = try AppLookup(status: try await status()).find(wanted)
         let facts = facts.facts(of: AppID(rawValue: UInt64(app.id))) ?? AppFacts()
         // What the head unit named counts, whether or not the specification knows it.

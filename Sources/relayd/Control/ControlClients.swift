@@ -2,8 +2,6 @@
 // and hands them in; nothing here needs a socket.
 
 import ControlAPI
-import HTTPTypes
-import HummingbirdCore
 import Logging
 import NIOCore
 import NIOHTTP1
@@ -45,20 +43,33 @@ struct ControlClients: Sendable {
             refusals.warn("a connection from \(peer) refused: \(error.limit.reason)", logger)
             return turnAway(channel, error.limit, door.shares.turnAway())
         }
-        // Sets the pipeline up; answers are given by one that knows who asks.
-        let http = Self.http { _, _ in Response(status: .internalServerError) }
-        return http.setup(channel: channel, logger: logger).flatMapThrowing { client in
-            let pipeline = channel.pipeline.syncOperations
-            // Before anything is made of what came: what is no path never becomes one, and two
-            // hosts never one of them.
-            let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
-            let bytes = PlaceHandler(place)
-            try pipeline.addHandlers(
-                [StrictHeadHandler(), LastAnswerHandler(bytes)], position: .after(decoder))
-            let encoder = try pipeline.handler(type: HTTPResponseEncoder.self)
-            try pipeline.addHandler(bytes, position: .before(encoder))
-            return AcceptedClient(client, peer)
+        return channel.eventLoop.makeCompletedFuture {
+            AcceptedClient(try Self.makePipeline(of: channel, place), peer)
         }
+    }
+
+    /// HTTP within the limits, from the socket inwards.
+    private static func makePipeline(
+        of channel: any Channel, _ place: ControlShares.Place
+    ) throws -> AcceptedClient.Connection {
+        var limits = NIOHTTPDecoderLimitConfiguration()
+        limits.maxHeaderFieldSize = ControlLimits.headerFieldBytes
+        limits.maxHeaderListSize = ControlLimits.headerBytes
+        limits.maxHeaderFieldCount = ControlLimits.headerFields
+        let bytes = PlaceHandler(place)
+        let pipeline = channel.pipeline.syncOperations
+        try pipeline.addHandler(bytes)
+        // One request at a time is taken, and what is no HTTP answered, by `converse`.
+        try pipeline.configureHTTPServerPipeline(
+            withPipeliningAssistance: false, withErrorHandling: false,
+            withEncoderConfiguration: .init(), withDecoderLimitConfiguration: limits)
+        try pipeline.addHandlers([
+            LastAnswerHandler(bytes), StalledClientHandler(ControlLimits.stall),
+            IdleClientHandler(ControlLimits.idle),
+        ])
+        return try NIOAsyncChannel(
+            wrappingChannelSynchronously: channel,
+            configuration: .init(isOutboundHalfClosureEnabled: true))
     }
 
     /// - Parameter place: To hear why; without one the connection is closed at once.
@@ -76,13 +87,10 @@ struct ControlClients: Sendable {
     func serve(_ accepted: AcceptedClient) async {
         guard let client = accepted.take() else { return }
         let channel = client.channel
-        let (door, responder, logger, peer) = (door, responder, logger, accepted.peer)
-        let http = Self.http { request, channel in
-            try await responder.respond(to: request, at: door, on: channel, from: peer, logger)
-        }
+        let peer = accepted.peer
         await withGracefulShutdownHandler {
             await withTaskGroup(of: Void.self) { group in
-                group.addTask { await http.handle(value: client, logger: logger) }
+                group.addTask { await converse(with: client, from: peer) }
                 // An answer that waits for news would not notice that its client left.
                 group.addTask { try? await channel.closeFuture.get() }
                 await group.next()
@@ -113,32 +121,53 @@ struct ControlClients: Sendable {
 
     // MARK: Answering
 
-    private static func http(
-        _ answer: @escaping @Sendable (Request, any Channel) async throws -> Response
-    ) -> HTTP1Channel {
-        HTTP1Channel(
-            responder: { request, writer, channel in
-                let length = request.headers[.contentLength] ?? "0"
-                let hasBody = length != "0" || request.headers[.transferEncoding] != nil
-                let deadline = hasBody ? BodyDeadline(on: channel) : nil
-                var response = try await BodyDeadline.$current.withValue(deadline) {
-                    try await answer(request, channel)
+    /// Request by request, until one of both sides ends the connection.
+    private func converse(
+        with client: AcceptedClient.Connection, from peer: ControlShares.Peer
+    ) async {
+        let channel = client.channel
+        do {
+            try await withTaskCancellationHandler {
+                try await client.executeThenClose { inbound, outbound in
+                    do {
+                        try await answer(RequestParts(inbound), outbound, on: channel, from: peer)
+                    } catch is HTTPParserError {
+                        logger.debug("what a client of the control API sent is no HTTP")
+                        try await ResponseWriter(outbound).write(
+                            ControlResponse(.badRequest, ["Connection": "close"]))
+                    }
+                    outbound.finish()
+                    try await channel.closeFuture.get()
                 }
-                deadline?.isMet()
-                DashboardPage.harden(&response.headers)
-                response.headers[.server] = "relayd/\(Version.current)"
-                // What is left of a body is not read as another request.
-                if hasBody { response.headers[.connection] = "close" }
-                try await writer.write(response: response.head, body: response.body)
-                if hasBody { channel.close(mode: .output, promise: nil) }
-            },
-            configuration: .init(
-                additionalChannelHandlers: [StalledClientHandler(ControlLimits.stall)],
-                idleTimeout: ControlLimits.idle,
-                httpDecoderConfiguration: .init(
-                    maxHeaderFieldSize: ControlLimits.headerFieldBytes,
-                    maxHeaderListSize: ControlLimits.headerBytes,
-                    maxHeaderFieldCount: ControlLimits.headerFields)))
+            } onCancel: {
+                channel.close(mode: .input, promise: nil)
+            }
+        } catch {
+            // The client has left.
+            logger.trace("the connection of a client ended: \(error)")
+        }
+    }
+
+    private func answer(
+        _ parts: RequestParts, _ outbound: NIOAsyncChannelOutboundWriter<HTTPServerResponsePart>,
+        on channel: any Channel, from peer: ControlShares.Peer
+    ) async throws {
+        while let head = try await parts.head() {
+            let hasBody = head.hasBody
+            let deadline = hasBody ? BodyDeadline(on: channel) : nil
+            let request = ControlRequest(
+                head: head, body: RequestBody(parts, deadline: deadline))
+            var response = try await responder.respond(
+                to: request, at: door, on: channel, from: peer, logger)
+            deadline?.isMet()
+            DashboardPage.harden(&response.headers)
+            response.headers.add(name: "Server", value: "relayd/\(Version.current)")
+            // What is left of a body is not read as another request.
+            if hasBody { response.headers.add(name: "Connection", value: "close") }
+            try await ResponseWriter(outbound).write(response)
+            if hasBody { channel.close(mode: .output, promise: nil) }
+            guard head.isKeepAlive else { return }
+        }
     }
 }
 
@@ -147,10 +176,12 @@ struct ControlClients: Sendable {
 /// When the server is cancelled, clients that wait to be served are dropped; an asynchronous
 /// channel must not be dropped, or NIO ends the process. So they are closed here.
 final class AcceptedClient: Sendable {
-    let peer: ControlShares.Peer
-    private let client: Mutex<HTTP1Channel.Value?>
+    typealias Connection = NIOAsyncChannel<HTTPServerRequestPart, HTTPServerResponsePart>
 
-    init(_ client: HTTP1Channel.Value, _ peer: ControlShares.Peer) {
+    let peer: ControlShares.Peer
+    private let client: Mutex<Connection?>
+
+    init(_ client: Connection, _ peer: ControlShares.Peer) {
         self.client = Mutex(client)
         self.peer = peer
     }
@@ -162,7 +193,7 @@ final class AcceptedClient: Sendable {
     }
 
     /// The client, once.
-    func take() -> HTTP1Channel.Value? {
+    func take() -> Connection? {
         client.withLock { $0.take() }
     }
 

@@ -2,7 +2,6 @@
 // `ControlShares`, told by `StatusReporter`.
 
 package import ControlAPI
-import HummingbirdCore
 import Logging
 import NIOCore
 import Synchronization
@@ -98,12 +97,20 @@ package final class ControlCrowd: Sendable {
 }
 
 /// Lets as many clients in as one socket has room for, and those that are being turned away besides;
-/// the others wait in the kernel's queue.
-struct ControlPlaces: AvailableConnectionsDelegate {
-    let limit: ControlCrowd.Limit
-    let crowd: ControlCrowd
-    let logger: Logger
+/// the others wait in the kernel's queue. `ControlServer` puts one into the pipeline of each listening
+/// socket.
+final class ControlPlaces: ChannelDuplexHandler {
+    typealias InboundIn = any Channel
+    typealias InboundOut = any Channel
+    typealias OutboundIn = Never
+    typealias OutboundOut = Never
+
+    private let limit: ControlCrowd.Limit
+    private let crowd: ControlCrowd
+    private let logger: Logger
     private var taken = 0
+    /// A client may wait that was not asked in.
+    private var isHeldBack = false
 
     init(_ limit: ControlCrowd.Limit, crowd: ControlCrowd, logger: Logger) {
         self.limit = limit
@@ -111,17 +118,28 @@ struct ControlPlaces: AvailableConnectionsDelegate {
         self.logger = logger
     }
 
-    mutating func connectionOpened() {
-        taken += 1
-        guard taken == places else { return }
-        logger.debug(
-            "\(taken) connections are taken (\(limit.name): \(limit.value)), others wait")
-        crowd.hit(limit)
+    private var places: Int { limit.value + ControlShares.maximumTurnedAway }
+
+    func read(context: ChannelHandlerContext) {
+        isHeldBack = taken >= places
+        if !isHeldBack { context.read() }
     }
 
-    mutating func connectionClosed() { taken -= 1 }
-
-    func isAcceptingNewConnections() -> Bool { taken < places }
-
-    private var places: Int { limit.value + ControlShares.maximumTurnedAway }
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        taken += 1
+        if taken == places {
+            logger.debug(
+                "\(taken) connections are taken (\(limit.name): \(limit.value)), others wait")
+            crowd.hit(limit)
+        }
+        let loop = context.eventLoop
+        let here = NIOLoopBound((handler: self, context: context), eventLoop: loop)
+        // A client's connection may be on another loop.
+        unwrapInboundIn(data).closeFuture.hop(to: loop).whenComplete { _ in
+            let (handler, context) = here.value
+            handler.taken -= 1
+            if handler.isHeldBack { handler.read(context: context) }
+        }
+        context.fireChannelRead(data)
+    }
 }

@@ -1,9 +1,8 @@
 // Puts the parts of the control API together.
 
 import ControlAPI
-import HTTPTypes
-import HummingbirdCore
 import NIOCore
+import NIOHTTP1
 
 /// Answers to the requests on the control socket, one function per request.
 ///
@@ -25,11 +24,9 @@ struct ControlHandlers: Sendable {
             try DashboardPage.isWanted(request) ? DashboardPage.page : index()
         }
         routes.get(Routes.openAPI) { _, _ in
-            Response(
-                status: .ok,
-                headers: [.contentType: "application/json", .cacheControl: "no-store"],
-                body: ResponseBody(
-                    byteBuffer: ByteBuffer(bytes: PackageResources.openapi_json)))
+            ControlResponse(
+                .ok, .ofMoment("application/json"),
+                body: .whole(ByteBuffer(bytes: PackageResources.openapi_json)))
         }
         routes.get(Routes.status) { _, _ in try await statusNow() }
         routes.get(Routes.health) { _, _ in try await health() }
@@ -43,36 +40,19 @@ struct ControlHandlers: Sendable {
         DashboardPage.addRoutes(to: &routes)
     }
 
-    func index() throws -> Response {
-        var response = try Response.json(RouteList(routes: Routes.all))
+    func index() throws -> ControlResponse {
+        var response = try ControlResponse.json(RouteList(routes: Routes.all))
         // Browsers get another answer.
-        response.headers[.vary] = "Accept"
+        response.headers.add(name: "Vary", value: "Accept")
         return response
     }
 
-    func statusNow() async throws -> Response {
+    func statusNow() async throws -> ControlResponse {
         try .json(try await status())
     }
 
-    func health() async throws -> Response {
+    func health() async throws -> ControlResponse {
         let report = HealthReport(try await status())
         return try .json(report, status: report.health == .ok ? .ok : .serviceUnavailable)
-    }
-}
-
-extension Response {
-    /// A complete answer; never cached, since it describes this moment.
-    static func json(
-        _ value: some Encodable, status: HTTPResponse.Status = .ok
-    ) throws -> Response {
-        json(bytes: try APICoding.encode(value), status: status)
-    }
-
-    /// An answer that is JSON already.
-    static func json(bytes: [UInt8], status: HTTPResponse.Status = .ok) -> Response {
-        Response(
-            status: status,
-            headers: [.contentType: "application/json; charset=utf-8", .cacheControl: "no-store"],
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
     }
 }

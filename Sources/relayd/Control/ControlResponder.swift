@@ -1,8 +1,6 @@
 // From a request to its answer: path, route, gate, handler, in this order and in this place only.
 
 import ControlAPI
-import HTTPTypes
-import HummingbirdCore
 import Logging
 import NIOCore
 import NIOHTTP1
@@ -26,15 +24,18 @@ struct ControlResponder: Sendable {
 
     /// - Parameter peer: Who asks, as far as places go.
     func respond(
-        to request: Request, at door: ControlDoor, on channel: any Channel,
+        to request: ControlRequest, at door: ControlDoor, on channel: any Channel,
         from peer: ControlShares.Peer, _ logger: Logger
-    ) async throws -> Response {
+    ) async throws -> ControlResponse {
         do {
             return try await answer(request, door, channel, peer, logger)
         } catch let refusal as RequestGate.Refusal {
             log(refusal.error, request, channel, logger)
-            var response = try Response.json(refusal.error, status: .init(code: refusal.status))
-            if refusal.status == 401 { response.headers[.wwwAuthenticate] = "Bearer" }
+            var response = try ControlResponse.json(
+                refusal.error, status: .init(statusCode: refusal.status))
+            if refusal.status == 401 {
+                response.headers.add(name: "WWW-Authenticate", value: "Bearer")
+            }
             return response
         } catch let error as AccessControl.WrongMethod {
             return try Self.wrongMethod(request, error.known.joined(separator: ", "))
@@ -56,11 +57,12 @@ struct ControlResponder: Sendable {
     }
 
     private func answer(
-        _ request: Request, _ door: ControlDoor, _ channel: any Channel,
+        _ request: ControlRequest, _ door: ControlDoor, _ channel: any Channel,
         _ peer: ControlShares.Peer, _ logger: Logger
-    ) async throws -> Response {
+    ) async throws -> ControlResponse {
         let admitted = try access.admit(
-            request.method.rawValue, request.head.path, RequestGate.Head(request), by: door.gate)
+            request.head.method.rawValue, request.head.uri, RequestGate.Head(request), by: door.gate
+        )
         let route = admitted.route
         // `ControlServerTests` asks every route, so there is one.
         guard let handler = handlers[route] else {
@@ -86,8 +88,8 @@ struct ControlResponder: Sendable {
 
     /// What came of a change, errors of the client included: all of it is logged.
     private func changed(
-        _ request: Request, _ context: RouteContext, _ handler: RouteHandlers.Handler
-    ) async throws -> Response {
+        _ request: ControlRequest, _ context: RouteContext, _ handler: RouteHandlers.Handler
+    ) async throws -> ControlResponse {
         do {
             return try await handler(request, context)
         } catch let error as APIError {
@@ -95,29 +97,34 @@ struct ControlResponder: Sendable {
         }
     }
 
-    private static func forMethod(_ request: Request, _ response: Response) -> Response {
-        request.method == .head ? response.createHeadResponse() : response
+    private static func forMethod(_ request: ControlRequest, _ response: ControlResponse)
+        -> ControlResponse
+    {
+        request.head.method == .HEAD ? response.withoutBody : response
     }
 
-    private static func wrongMethod(_ request: Request, _ known: String) throws -> Response {
-        var response = try Response.json(
+    private static func wrongMethod(_ request: ControlRequest, _ known: String) throws
+        -> ControlResponse
+    {
+        var response = try ControlResponse.json(
             APIError(
                 .methodNotAllowed,
-                "this path answers \(known), not \(PrintableText.string(request.method.rawValue))"),
+                "this path answers \(known), not \(PrintableText.string(request.head.method.rawValue))"
+            ),
             status: .methodNotAllowed)
-        response.headers[.allow] = known
+        response.headers.add(name: "Allow", value: known)
         return response
     }
 
     // MARK: Log
 
     /// Paths are short (`ControlLimits.headerFieldBytes`) and may hold an app's name.
-    private static func what(_ request: Request) -> String {
-        "\(PrintableText.string(request.method.rawValue)) \(PrintableText.string(request.uri.path))"
+    private static func what(_ request: ControlRequest) -> String {
+        "\(PrintableText.string(request.head.method.rawValue)) \(PrintableText.string(request.path))"
     }
 
     private func log(
-        _ error: APIError, _ request: Request, _ channel: any Channel, _ logger: Logger
+        _ error: APIError, _ request: ControlRequest, _ channel: any Channel, _ logger: Logger
     ) {
         refusals.warn(
             """

@@ -1,6 +1,4 @@
 package import ControlAPI
-import HTTPTypes
-import HummingbirdCore
 package import Logging
 package import NIOCore
 import NIOHTTP1
@@ -14,10 +12,9 @@ import Synchronization
 /// listen to the last answer. Who may ask what there is `RequestGate`'s to say.
 ///
 /// The daemon makes one before anything else (it throws when another relayd is running) and runs
-/// it in its service group. Routing, parsing and connection handling are Hummingbird's; accepting
-/// is done here, for two reasons: Hummingbird's `Application` keeps a date cache that wakes an idle
-/// process every second, and its `Server` binds by path with whatever umask there is, while the
-/// control socket must have its mode and group before anybody can connect (`ControlListener`).
+/// it in its service group. The sockets are bound before (`ControlListener`, `DashboardListener`): the
+/// control socket must have its mode and group before anybody can connect. What is said on a connection
+/// is `ControlClients`'.
 package struct ControlServer: Service {
     package typealias Configuration = ControlListener.Configuration
 
@@ -167,9 +164,8 @@ package struct ControlServer: Service {
                             logger.debug("a client has to wait: \($0)")
                         })
                     try channel.pipeline.syncOperations.addHandler(
-                        AvailableConnectionsChannelHandler(
-                            delegate: ControlPlaces(
-                                clients.door.shares.limits.all, crowd: crowd, logger: logger)))
+                        ControlPlaces(
+                            clients.door.shares.limits.all, crowd: crowd, logger: logger))
                 }
             }
             // A client may shut its sending side after the request, as `nc -N` does.

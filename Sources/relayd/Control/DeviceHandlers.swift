@@ -3,7 +3,6 @@
 
 package import AccessoryLinks
 import ControlAPI
-import HummingbirdCore
 
 /// The answer to `GET /v1/devices`.
 package struct DeviceList: Codable, Sendable {
@@ -57,6 +56,6 @@ package struct DeviceHandlers: Sendable {
     }
 
     func addRoutes(to routes: inout RouteHandlers) {
-        routes.get(Routes.devices) { [survey] _, _ in try Response.json(await survey()) }
+        routes.get(Routes.devices) { _, _ in try ControlResponse.json(await survey()) }
     }
 }

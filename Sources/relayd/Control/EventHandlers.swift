@@ -1,9 +1,8 @@
 // Answers what is asked about events: a list, the stream. `ControlHandlers` adds the routes.
 
 package import ControlAPI
-import HTTPTypes
-import HummingbirdCore
 package import NIOCore
+import NIOHTTP1
 import NIOPosix
 import SDLTraffic
 import ServiceLifecycle
@@ -27,7 +26,7 @@ package struct EventHandlers: Sendable {
     }
 
     func addRoutes(to routes: inout RouteHandlers) {
-        routes.get(Routes.events) { [encode] request, _ in
+        routes.get(Routes.events) { request, _ in
             let wanted = try MessageRequest(request, for: .events)
             let reading =
                 cursor(wanted).map { ring.events(after: $0, limit: wanted.limit) }
@@ -46,13 +45,11 @@ package struct EventHandlers: Sendable {
             let framing = StreamFraming(request)
             let stream = EventStream(
                 ring: ring, request: wanted, start: cursor(wanted), framing: framing, pause: pause)
-            return Response(
-                status: .ok,
-                headers: [.contentType: framing.contentType, .cacheControl: "no-store"],
-                body: ResponseBody { writer in
+            return ControlResponse(
+                .ok, .ofMoment(framing.contentType),
+                body: .pieces { writer in
                     defer { withExtendedLifetime(place) {} }
-                    try await stream.run(&writer)
-                    try await writer.finish(nil)
+                    try await stream.run(writer)
                 })
         }
     }
@@ -78,8 +75,7 @@ private struct EventStream: Sendable {
     /// Events written at once: what a client that does not read keeps alive.
     private static let eventsPerLook = 64
 
-    @concurrent
-    func run(_ writer: inout any ResponseBodyWriter) async throws {
+    func run(_ writer: ResponseWriter) async throws {
         let range = ring.range
         var piece = ByteBuffer()
         try note(

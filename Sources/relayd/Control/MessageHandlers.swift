@@ -2,9 +2,8 @@
 // routes.
 
 import ControlAPI
-import HTTPTypes
-import HummingbirdCore
 package import NIOCore
+import NIOHTTP1
 import NIOPosix
 import SDLProtocol
 package import SDLTraffic
@@ -38,32 +37,33 @@ package struct MessageHandlers: Sendable {
 
     // MARK: Several
 
-    private func list(_ request: Request) throws -> Response {
+    private func list(_ request: ControlRequest) throws -> ControlResponse {
         try answering(request, .list) { wanted in
             let reading =
                 wanted.after.map { after in
                     ring.messages(
                         after: cursor(after, wanted), matching: wanted.filter, limit: wanted.limit)
                 } ?? ring.newest(wanted.limit, matching: wanted.filter)
-            return Response(
-                status: .ok, headers: Self.headers("application/json; charset=utf-8"),
+            return ControlResponse(
+                .ok, .ofMoment("application/json; charset=utf-8"),
                 body: MessageList(ring: ring, reading: reading, request: wanted).body)
         }
     }
 
-    private func stream(_ request: Request, _ context: RouteContext) throws -> Response {
+    private func stream(_ request: ControlRequest, _ context: RouteContext) throws
+        -> ControlResponse
+    {
         try answering(request, .stream) { wanted in
             let place = try context.streamPlace(request)
             let framing = StreamFraming(request)
             let stream = MessageStream(
                 ring: ring, request: wanted, start: wanted.after.map { cursor($0, wanted) },
                 framing: framing, pause: StreamPause(heartbeat: heartbeat, timers: timers))
-            return Response(
-                status: .ok, headers: Self.headers(framing.contentType),
-                body: ResponseBody { writer in
+            return ControlResponse(
+                .ok, .ofMoment(framing.contentType),
+                body: .pieces { writer in
                     defer { withExtendedLifetime(place) {} }
-                    try await stream.run(&writer)
-                    try await writer.finish(nil)
+                    try await stream.run(writer)
                 })
         }
     }
@@ -74,16 +74,16 @@ package struct MessageHandlers: Sendable {
     }
 
     private func answering(
-        _ request: Request, _ route: MessageRequest.Route,
-        _ answer: (MessageRequest) throws -> Response
-    ) throws -> Response {
+        _ request: ControlRequest, _ route: MessageRequest.Route,
+        _ answer: (MessageRequest) throws -> ControlResponse
+    ) throws -> ControlResponse {
         try refuseIfOff()
         return try answer(try MessageRequest(request, for: route))
     }
 
     // MARK: One
 
-    private func message(_ text: String) throws -> Response {
+    private func message(_ text: String) throws -> ControlResponse {
         try refuseIfOff()
         guard let number = UInt64(text), number > 0 else {
             let shown = PrintableText.string(text, limit: 40)
@@ -94,9 +94,8 @@ package struct MessageHandlers: Sendable {
         guard let entry = ring.message(number) else {
             throw APIError(.notFound, whyNot(number))
         }
-        return Response(
-            status: .ok, headers: Self.headers("application/json; charset=utf-8"),
-            body: ResponseBody(byteBuffer: whole(entry)))
+        return ControlResponse(
+            .ok, .ofMoment("application/json; charset=utf-8"), body: .whole(whole(entry)))
     }
 
     private func whyNot(_ number: UInt64) -> String {
@@ -143,9 +142,5 @@ package struct MessageHandlers: Sendable {
         throw APIError(
             .ringOff,
             "relayd keeps no messages: limits.ring is 0; set it to 16 MiB or so and restart it")
-    }
-
-    private static func headers(_ type: String) -> HTTPFields {
-        [.contentType: type, .cacheControl: "no-store"]
     }
 }

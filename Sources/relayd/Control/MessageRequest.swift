@@ -2,7 +2,7 @@
 
 import ControlAPI
 import DidYouMean
-import HummingbirdCore
+import NIOHTTP1
 import RelayCore
 import SDLProtocol
 import SDLTraffic
@@ -91,8 +91,8 @@ struct MessageRequest: Sendable {
     }
 
     /// The query; when it names no cursor, where a browser goes on that reconnects.
-    init(_ request: Request, for route: Route) throws(APIError) {
-        try self.init(try RequestQuery(request.head.path), for: route)
+    init(_ request: ControlRequest, for route: Route) throws(APIError) {
+        try self.init(try RequestQuery(request.head.uri), for: route)
         guard after == nil, let last = StreamFraming.lastEvent(request) else { return }
         (instance, after) = (last.instance, UInt64(clamping: last.after))
     }

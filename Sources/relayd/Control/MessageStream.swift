@@ -2,11 +2,8 @@
 // Made by `MessageHandlers` for each request.
 
 import ControlAPI
-import HummingbirdCore
 import NIOCore
 import SDLTraffic
-
-// What takes Hummingbird's writer is `@concurrent`, as the writer's own methods are.
 
 /// Lines for one client, collected to pieces worth a write.
 ///
@@ -30,15 +27,14 @@ private struct MessageLines {
     var isEmpty: Bool { piece.readableBytes == 0 }
 
     /// - Parameter separator: What follows; nil for what ends a line of the stream.
-    @concurrent
     mutating func append(
         _ entry: TrafficEntry, before separator: String? = nil,
-        to writer: inout any ResponseBodyWriter
+        to writer: ResponseWriter
     ) async throws {
         if framing != .lines { piece.writeString(framing.prefix(instance, entry.number)) }
         formatter.append(entry, to: &piece)
         piece.writeString(separator ?? framing.suffix)
-        if piece.readableBytes >= Self.pieceBytes { try await flush(to: &writer) }
+        if piece.readableBytes >= Self.pieceBytes { try await flush(to: writer) }
     }
 
     mutating func append(_ text: String) {
@@ -49,8 +45,7 @@ private struct MessageLines {
         piece.writeString(framing.note(note.json, instance, next: note.next))
     }
 
-    @concurrent
-    mutating func flush(to writer: inout any ResponseBodyWriter) async throws {
+    mutating func flush(to writer: ResponseWriter) async throws {
         guard !isEmpty else { return }
         let full = piece
         piece = ByteBuffer()
@@ -65,9 +60,9 @@ struct MessageList: Sendable {
     let request: MessageRequest
 
     /// One message per line, so that `grep` works on it.
-    var body: ResponseBody {
+    var body: ControlResponse.Body {
         let range = ring.range
-        return ResponseBody { [self] writer in
+        return .pieces { [self] writer in
             var lines = MessageLines(request, instance: ring.instance)
             lines.append("{\"schema\":1,\"instance\":\"\(ring.instance)\",")
             if let range {
@@ -76,11 +71,10 @@ struct MessageList: Sendable {
             lines.append("\"missed\":\(reading.missed),\"next\":\(reading.next),\"messages\":[\n")
             for (index, entry) in reading.entries.enumerated() {
                 let isLast = index == reading.entries.count - 1
-                try await lines.append(entry, before: isLast ? "\n" : ",\n", to: &writer)
+                try await lines.append(entry, before: isLast ? "\n" : ",\n", to: writer)
             }
             lines.append("]}\n")
-            try await lines.flush(to: &writer)
-            try await writer.finish(nil)
+            try await lines.flush(to: writer)
         }
     }
 }
@@ -98,8 +92,7 @@ struct MessageStream: Sendable {
     /// Entries looked at before they are written: what a client that does not read keeps alive.
     private static let entriesPerLook = 64
 
-    @concurrent
-    func run(_ writer: inout any ResponseBodyWriter) async throws {
+    func run(_ writer: ResponseWriter) async throws {
         var lines = MessageLines(request, framing, instance: ring.instance)
         var filter = request.filter
         let range = ring.range
@@ -110,7 +103,7 @@ struct MessageStream: Sendable {
                 latest: range.map { Int($0.upperBound) }))
 
         var cursor = begin()
-        try await lines.flush(to: &writer)
+        try await lines.flush(to: writer)
         let waiter = MessageWaiter()
         var lastWrite = pause.now
         while true {
@@ -125,7 +118,7 @@ struct MessageStream: Sendable {
                 lines.append(MessageStreamNote(missed: reading.missed, next: Int(cursor)))
             }
             for entry in reading.entries {
-                try await lines.append(entry, to: &writer)
+                try await lines.append(entry, to: writer)
             }
             let isAtEnd = reading.entries.count < Self.entriesPerLook
             if lines.isEmpty, isAtEnd, pause.now - lastWrite >= pause.heartbeat {
@@ -134,7 +127,7 @@ struct MessageStream: Sendable {
             // While there is more, only full pieces are written.
             guard isAtEnd else { continue }
             if !lines.isEmpty {
-                try await lines.flush(to: &writer)
+                try await lines.flush(to: writer)
                 lastWrite = pause.now
             }
             if isStopping { return }

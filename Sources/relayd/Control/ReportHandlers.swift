@@ -2,9 +2,8 @@
 // `ControlHandlers` adds the routes.
 
 package import ControlAPI
-import HTTPTypes
-import HummingbirdCore
 import NIOCore
+import NIOHTTP1
 import RelayCore
 import SDLProtocol
 package import SDLTraffic
@@ -32,18 +31,17 @@ package struct ReportHandlers: Sendable {
 
     func addRoutes(to routes: inout RouteHandlers) {
         routes.get(Routes.apps) { _, _ in
-            try Response.json(AppList(try await status()))
+            try ControlResponse.json(AppList(try await status()))
         }
-        routes.get(Routes.config) { _, _ in try Response.json(config()) }
+        routes.get(Routes.config) { _, _ in try ControlResponse.json(config()) }
         routes.get(Routes.stats) { _, _ in
-            try Response.json(
+            try ControlResponse.json(
                 StatsReport(statistics.current, since: statistics.since, at: .now()))
         }
         routes.get(Routes.metrics) { _, _ in
-            Response(
-                status: .ok,
-                headers: [.contentType: PrometheusText.contentType, .cacheControl: "no-store"],
-                body: ResponseBody(byteBuffer: ByteBuffer(string: try await metrics())))
+            ControlResponse(
+                .ok, .ofMoment(PrometheusText.contentType),
+                body: .whole(ByteBuffer(string: try await metrics())))
         }
     }
 

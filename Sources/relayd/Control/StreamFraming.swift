@@ -1,9 +1,6 @@
 // How a stream's lines are put on the wire: one JSON object per line, or as server-sent events for
 // browsers. Chosen per request by `MessageHandlers` and `EventHandlers`.
 
-import HTTPTypes
-import HummingbirdCore
-
 /// The form of a stream.
 enum StreamFraming: Sendable {
     /// A JSON object per line (application/x-ndjson).
@@ -13,8 +10,8 @@ enum StreamFraming: Sendable {
     case serverSentEvents
 
     /// What the client accepts; lines unless it asks for the other.
-    init(_ request: Request) {
-        let wanted = request.headers[.accept] ?? ""
+    init(_ request: ControlRequest) {
+        let wanted = request.header("Accept") ?? ""
         self = wanted.contains("text/event-stream") ? .serverSentEvents : .lines
     }
 
@@ -51,8 +48,8 @@ enum StreamFraming: Sendable {
     }
 
     /// Where a browser goes on that reconnects.
-    static func lastEvent(_ request: Request) -> (instance: String, after: Int)? {
-        guard let text = HTTPField.Name("Last-Event-ID").flatMap({ request.headers[$0] }),
+    static func lastEvent(_ request: ControlRequest) -> (instance: String, after: Int)? {
+        guard let text = request.header("Last-Event-ID"),
             let slash = text.firstIndex(of: "/"),
             let after = Int(text[text.index(after: slash)...]), after >= 0
         else { return nil }

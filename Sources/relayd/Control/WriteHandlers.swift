@@ -3,9 +3,8 @@
 
 import ControlAPI
 import DidYouMean
-import HTTPTypes
-import HummingbirdCore
 import NIOCore
+import NIOHTTP1
 import RelayCore
 import SDLProtocol
 
@@ -25,20 +24,20 @@ struct WriteHandlers: Sendable {
         routes.put(Routes.server) { request, _ in
             try await server(request)
         }
-        routes.get(Routes.log) { _, _ in try Response.json(log.settings) }
+        routes.get(Routes.log) { _, _ in try ControlResponse.json(log.settings) }
         routes.put(Routes.log) { request, _ in
             try await changeLog(request)
         }
         routes.post(Routes.reload) { _, _ in
-            try Response.json(try await actions.reload())
+            try ControlResponse.json(try await actions.reload())
         }
     }
 
     // MARK: In the order of the routes
 
     private func disconnect(
-        _ request: Request, _ context: RouteContext
-    ) async throws -> Response {
+        _ request: ControlRequest, _ context: RouteContext
+    ) async throws -> ControlResponse {
         let wanted = context.segment("app")
         let reason = try await Self.reason(request)
         let app = try AppLookup(status: try await status()).find(wanted)
@@ -49,24 +48,24 @@ struct WriteHandlers: Sendable {
         return try .json(ActionReport(summary: "app #\(app.id)\(name) disconnected"))
     }
 
-    private func reopen(_ request: Request) async throws -> Response {
+    private func reopen(_ request: ControlRequest) async throws -> ControlResponse {
         try await actions.reopen(try await Self.reason(request))
         return try .json(ActionReport(summary: "the link is being opened again"))
     }
 
-    private func server(_ request: Request) async throws -> Response {
+    private func server(_ request: ControlRequest) async throws -> ControlResponse {
         let wanted = try await request.controlBody(
             ServerRequest.self, example: #"{"active": false}"#)
         return try .json(ActionReport(summary: try await actions.setServer(wanted.active)))
     }
 
-    private func changeLog(_ request: Request) async throws -> Response {
+    private func changeLog(_ request: ControlRequest) async throws -> ControlResponse {
         let wanted = try await request.controlBody(
             LogSettings.self, example: #"{"level": "debug"}"#)
         return try .json(try await log.change(wanted))
     }
 
-    private static func reason(_ request: Request) async throws -> String? {
+    private static func reason(_ request: ControlRequest) async throws -> String? {
         let body = try await request.controlBody(
             ReasonRequest.self, example: #"{"reason": "makes room"}"#)
         guard let reason = body.reason, !reason.isEmpty else { return nil }
@@ -76,13 +75,13 @@ struct WriteHandlers: Sendable {
 
 extension APIError {
     /// The status that the code documents.
-    var httpStatus: HTTPResponse.Status {
+    var httpStatus: HTTPResponseStatus {
         switch error.code {
         case .notFound, .ringOff: .notFound
         case .ambiguous, .conflict: .conflict
         case .badRequest: .badRequest
         case .forbidden: .forbidden
-        case .tooLarge: .contentTooLarge
+        case .tooLarge: .payloadTooLarge
         case .tooMany: .tooManyRequests
         case .tokenNeeded: .unauthorized
         case .methodNotAllowed: .methodNotAllowed
@@ -91,23 +90,21 @@ extension APIError {
     }
 }
 
-extension Request {
+extension ControlRequest {
     /// The body, understood. It is small, and it is read within the time a request may take.
     ///
     /// - Throws: `APIError` that says what was found and what was expected.
     func controlBody<Body: ControlBody>(
         _ type: Body.Type, example: String
     ) async throws -> Body {
-        var bytes = ByteBuffer()
-        for try await part in body {
-            guard bytes.readableBytes + part.readableBytes <= ControlLimits.bodyBytes else {
-                throw APIError(
-                    .tooLarge,
-                    "the body has more than \(ControlLimits.bodyBytes) bytes; expected \(example)")
-            }
-            bytes.writeImmutableBuffer(part)
+        var bytes: ByteBuffer
+        do {
+            bytes = try await body.whole(limit: ControlLimits.bodyBytes)
+        } catch is RequestBody.TooLong {
+            throw APIError(
+                .tooLarge,
+                "the body has more than \(ControlLimits.bodyBytes) bytes; expected \(example)")
         }
-        BodyDeadline.current?.isMet()
         if bytes.readableBytes == 0 { bytes.writeString("{}") }
         let object: JSONObject
         do throws(JSONError) {

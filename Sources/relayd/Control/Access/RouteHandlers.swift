@@ -2,8 +2,6 @@
 // calls the one of the route that was matched.
 
 import ControlAPI
-import HTTPTypes
-import HummingbirdCore
 import Logging
 
 /// What a handler is given beside the request.
@@ -24,8 +22,8 @@ struct RouteContext: Sendable {
     /// A place for a stream, to be kept until it ends.
     ///
     /// - Throws: `APIError` when this client has its share.
-    func streamPlace(_ request: Request) throws(APIError) -> ControlShares.Place {
-        let isPrivileged = gate.token.isBrought(by: request.headers[.authorization])
+    func streamPlace(_ request: ControlRequest) throws(APIError) -> ControlShares.Place {
+        let isPrivileged = gate.token.isBrought(by: request.header("Authorization"))
         return try shares.stream(peer, isPrivileged: isPrivileged)
     }
 }
@@ -33,7 +31,7 @@ struct RouteContext: Sendable {
 /// The functions, by method and path.
 struct RouteHandlers: Sendable {
     /// Answers, or throws `APIError` for the client, or anything else that is relayd's own fault.
-    typealias Handler = @Sendable (Request, RouteContext) async throws -> Response
+    typealias Handler = @Sendable (ControlRequest, RouteContext) async throws -> ControlResponse
 
     private var handlers: [String: Handler] = [:]
 

@@ -2,8 +2,6 @@
 // `Daemon` makes it, `ControlServer` serves it.
 
 package import ControlAPI
-import HTTPTypes
-import HummingbirdCore
 package import Logging
 package import NIOCore
 package import RelayCore
@@ -75,7 +73,7 @@ package struct Dashboard: Sendable {
     }
 
     func addRoutes(to routes: inout RouteHandlers) {
-        routes.get(Routes.dashboard) { [report] _, _ in try Response.json(report) }
+        routes.get(Routes.dashboard) { _, _ in try ControlResponse.json(report) }
     }
 
     /// Whether only users of this machine can reach the address.

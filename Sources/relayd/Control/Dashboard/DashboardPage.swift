@@ -2,9 +2,8 @@
 // `ControlHandlers` adds the routes.
 
 import ControlAPI
-import HTTPTypes
-import HummingbirdCore
 import NIOCore
+import NIOHTTP1
 
 enum DashboardPage {
     private struct File: Sendable {
@@ -26,29 +25,24 @@ enum DashboardPage {
     }
 
     /// The page itself.
-    static var page: Response {
-        response(files["dashboard.html"]) ?? Response(status: .notFound)
+    static var page: ControlResponse {
+        response(files["dashboard.html"]) ?? ControlResponse(.notFound)
     }
 
     /// Browsers want HTML at /, where tools are content with the list of routes.
-    static func isWanted(_ request: Request) -> Bool {
-        request.headers[.accept]?.contains("text/html") ?? false
+    static func isWanted(_ request: ControlRequest) -> Bool {
+        request.header("Accept")?.contains("text/html") ?? false
     }
 
-    private static func response(_ file: File?) -> Response? {
+    private static func response(_ file: File?) -> ControlResponse? {
         guard let file else { return nil }
-        var headers: HTTPFields = [
-            .contentType: file.type,
-            // Small, local, and another one after an update.
-            .cacheControl: "no-store",
-            .vary: "Accept",
-            .contentSecurityPolicy: contentSecurityPolicy,
-        ]
-        headers[named: "X-Frame-Options"] = "DENY"
-        headers[named: "Cross-Origin-Opener-Policy"] = "same-origin"
-        return Response(
-            status: .ok, headers: headers,
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: file.bytes)))
+        // Not kept: small, local, and another one after an update.
+        var headers = HTTPHeaders.ofMoment(file.type)
+        headers.add(name: "Vary", value: "Accept")
+        headers.add(name: "Content-Security-Policy", value: contentSecurityPolicy)
+        headers.add(name: "X-Frame-Options", value: "DENY")
+        headers.add(name: "Cross-Origin-Opener-Policy", value: "same-origin")
+        return ControlResponse(.ok, headers, body: .whole(ByteBuffer(bytes: file.bytes)))
     }
 
     /// Nothing but these files and this relayd, no script in the page's text, and no way to make
@@ -60,10 +54,10 @@ enum DashboardPage {
     ].joined(separator: "; ")
 
     /// Headers of every answer.
-    static func harden(_ headers: inout HTTPFields) {
-        headers[.xContentTypeOptions] = "nosniff"
-        headers[named: "Cross-Origin-Resource-Policy"] = "same-origin"
-        headers[named: "Referrer-Policy"] = "no-referrer"
+    static func harden(_ headers: inout HTTPHeaders) {
+        headers.add(name: "X-Content-Type-Options", value: "nosniff")
+        headers.add(name: "Cross-Origin-Resource-Policy", value: "same-origin")
+        headers.add(name: "Referrer-Policy", value: "no-referrer")
     }
 
     private static let files: [String: File] = {
@@ -92,21 +86,13 @@ enum DashboardPage {
 }
 
 extension RequestGate.Head {
-    init(_ request: Request) {
+    init(_ request: ControlRequest) {
         self.init(
-            authority: request.head.authority, origin: request.headers[.origin],
-            fetchSite: request.headers[named: "Sec-Fetch-Site"],
-            hasBrowserMark: request.headers.contains {
-                BrowserMarks.contain($0.name.canonicalName, $0.value)
+            authority: request.authority, origin: request.header("Origin"),
+            fetchSite: request.header("Sec-Fetch-Site"),
+            hasBrowserMark: request.head.headers.contains {
+                BrowserMarks.contain($0.name.lowercased(), $0.value)
             },
-            authorization: request.headers[.authorization])
-    }
-}
-
-extension HTTPFields {
-    /// A field by its name; all names in here are proper ones.
-    fileprivate subscript(named name: String) -> String? {
-        get { HTTPField.Name(name).flatMap { self[$0] } }
-        set { if let name = HTTPField.Name(name) { self[name] = newValue } }
+            authorization: request.header("Authorization"))
     }
 }

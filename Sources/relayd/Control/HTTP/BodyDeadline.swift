@@ -3,9 +3,6 @@ import NIOCore
 /// Closes a connection whose request does not come whole in time: who trickles a body in must not sit
 /// there for good. How long relayd takes for its answer is not the client's fault, and not bounded here.
 final class BodyDeadline: Sendable {
-    /// That of the request which is being answered; nil when it has no body.
-    @TaskLocal static var current: BodyDeadline?
-
     private let timer: Scheduled<Void>
 
     init(on channel: any Channel) {

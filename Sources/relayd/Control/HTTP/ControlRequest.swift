@@ -1,0 +1,119 @@
+// What a client asks, as far as it has come. `ControlClients` reads it, `ControlResponder` hands it to the
+// function of its route.
+
+import ControlAPI
+import NIOCore
+import NIOHTTP1
+
+/// One request. Its body comes when it is asked for: most answers do not need it.
+struct ControlRequest {
+    let head: HTTPRequestHead
+    let body: RequestBody
+
+    /// A header field; several of one name are one with commas between (RFC 9110, 5.2). Nil without any.
+    func header(_ name: String) -> String? { head.headers.joined(name) }
+
+    /// Without the query.
+    var path: String { String(head.uri.prefix { $0 != "?" }) }
+
+    /// What `AccessControl` decides by: several hosts are shown as several, and HTTP/1.1 without any (RFC
+    /// 9112, 3.2) as one that is no name.
+    var authority: String? {
+        let isOld = head.version == .http1_0 || head.version == .http0_9
+        return header("Host") ?? (isOld ? nil : AccessControl.noHost)
+    }
+}
+
+extension HTTPRequestHead {
+    /// Whether more than this is to come.
+    var hasBody: Bool {
+        headers.joined("Content-Length") ?? "0" != "0"
+            || headers.contains(name: "Transfer-Encoding")
+    }
+}
+
+extension HTTPHeaders {
+    fileprivate func joined(_ name: String) -> String? {
+        let values = self[name]
+        return values.isEmpty ? nil : values.map(Self.trimmed).joined(separator: ", ")
+    }
+
+    private static func trimmed(_ value: String) -> String {
+        let bytes = value.utf8
+        guard let first = bytes.firstIndex(where: { !isBlank($0) }),
+            let last = bytes.lastIndex(where: { !isBlank($0) })
+        else { return "" }
+        return String(value[first...last])
+    }
+
+    private static func isBlank(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
+    }
+}
+
+/// The requests of one connection, one after the other.
+///
+/// Used by one task at a time.
+final class RequestParts {
+    private var iterator: NIOAsyncChannelInboundStream<HTTPServerRequestPart>.AsyncIterator
+    private(set) var isInRequest = false
+
+    init(_ stream: NIOAsyncChannelInboundStream<HTTPServerRequestPart>) {
+        iterator = stream.makeAsyncIterator()
+    }
+
+    /// The head of the next request, past what was not read of the one before; nil when there is none.
+    ///
+    /// - Throws: `HTTPParserError` when what comes is no HTTP.
+    func head() async throws -> HTTPRequestHead? {
+        while isInRequest { _ = try await body() }
+        guard case .head(let head)? = try await next() else { return nil }
+        isInRequest = true
+        return head
+    }
+
+    /// The next piece of the body; nil at its end.
+    ///
+    /// - Throws: `HTTPParserError` when the client leaves in the middle of it, or it is no HTTP.
+    func body() async throws -> ByteBuffer? {
+        guard isInRequest else { return nil }
+        if case .body(let bytes)? = try await next() { return bytes }
+        isInRequest = false
+        return nil
+    }
+
+    private func next() async throws -> HTTPServerRequestPart? {
+        do {
+            return try await iterator.next(isolation: #isolation)
+        } catch {
+            isInRequest = false
+            throw error
+        }
+    }
+}
+
+/// The body of one request. It has `ControlLimits.idle` to come.
+struct RequestBody {
+    private let parts: RequestParts
+    private let deadline: BodyDeadline?
+
+    init(_ parts: RequestParts, deadline: BodyDeadline?) {
+        self.parts = parts
+        self.deadline = deadline
+    }
+
+    /// All of it.
+    ///
+    /// - Throws: `TooLong` when there are more than `limit` bytes; `HTTPParserError`.
+    func whole(limit: Int) async throws -> ByteBuffer {
+        var bytes = ByteBuffer()
+        while let part = try await parts.body() {
+            guard bytes.readableBytes + part.readableBytes <= limit else { throw TooLong() }
+            bytes.writeImmutableBuffer(part)
+        }
+        deadline?.isMet()
+        return bytes
+    }
+
+    struct TooLong: Error {}
+}

@@ -1,0 +1,83 @@
+// Closes a connection on which no request comes. `ControlClients` puts one behind the HTTP decoder of every
+// connection.
+
+package import NIOCore
+package import NIOHTTP1
+
+/// Gives a client so long for a whole request, from the connection on and from the end of the answer
+/// before.
+///
+/// While an answer is being made or written the time does not run: how long that takes is not the
+/// client's fault, and `StalledClientHandler` looks after who does not read.
+package final class IdleClientHandler: ChannelDuplexHandler {
+    package typealias InboundIn = HTTPServerRequestPart
+    package typealias InboundOut = HTTPServerRequestPart
+    package typealias OutboundIn = HTTPServerResponsePart
+    package typealias OutboundOut = HTTPServerResponsePart
+
+    private let limit: TimeAmount
+    private var lastSign = NIODeadline.distantPast
+    private var timer: Scheduled<Void>?
+    /// Requests that have begun to come and have not got all of their answer.
+    private var unanswered = 0
+    private var isRequestComing = false
+
+    package init(_ limit: TimeAmount) {
+        self.limit = limit
+    }
+
+    package func handlerAdded(context: ChannelHandlerContext) {
+        if context.channel.isActive { start(context) }
+    }
+
+    package func handlerRemoved(context: ChannelHandlerContext) {
+        timer?.cancel()
+        timer = nil
+    }
+
+    package func channelActive(context: ChannelHandlerContext) {
+        start(context)
+        context.fireChannelActive()
+    }
+
+    package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        lastSign = context.eventLoop.now
+        switch unwrapInboundIn(data) {
+        case .head:
+            isRequestComing = true
+            unanswered += 1
+        case .body: break
+        case .end: isRequestComing = false
+        }
+        context.fireChannelRead(data)
+    }
+
+    package func write(
+        context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?
+    ) {
+        if case .end = unwrapOutboundIn(data) {
+            unanswered = max(0, unanswered - 1)
+            if unanswered == 0 { start(context) }
+        }
+        context.write(data, promise: promise)
+    }
+
+    private func start(_ context: ChannelHandlerContext) {
+        lastSign = context.eventLoop.now
+        if timer == nil { look(context) }
+    }
+
+    private func look(_ context: ChannelHandlerContext) {
+        timer = context.eventLoop.assumeIsolated().scheduleTask(deadline: lastSign + limit) {
+            self.timer = nil
+            guard context.channel.isActive else { return }
+            // It is relayd's turn.
+            guard self.unanswered == 0 || self.isRequestComing else { return }
+            if context.eventLoop.now >= self.lastSign + self.limit {
+                context.close(promise: nil)
+            } else {
+                self.look(context)
+            }
+        }
+    }
+}
