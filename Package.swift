@@ -22,6 +22,14 @@ let build = (Context.environment["RELAY_BUILD"] ?? "").filter {
 /// One list of compiler settings, used by every Swift target.
 let settings: [SwiftSetting] = daemonSettings + [.enableUpcomingFeature("MemberImportVisibility")]
 
+/// For what no byte of an app's passes through: made small, where the rest is made fast.
+let small = SwiftSetting.unsafeFlags(["-Osize"], .when(configuration: .release))
+/// Of the programs: by lld, because gold cannot have addresses that are set at the start in an eighth of
+/// the place (glibc 2.36 or newer, Debian 12).
+let linking = LinkerSetting.unsafeFlags(
+    ["-use-ld=lld", "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs"],
+    .when(configuration: .release))
+
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioLocks = Target.Dependency.product(name: "NIOConcurrencyHelpers", package: "swift-nio")
@@ -65,7 +73,7 @@ let package = Package(
         // An app made of code: the demo, `relayctl sample-app` and the tests share it.
         .target(
             name: "SampleApp", dependencies: ["SDLProtocol", nioCore],
-            swiftSettings: settings),
+            swiftSettings: settings + [small]),
         // How bytes reach the accessory. Moves bytes, looks into none.
         .target(
             name: "AccessoryLinks",
@@ -81,7 +89,7 @@ let package = Package(
             swiftSettings: settings),
         // What each code of advice means and what to do about it: pages for people. By itself, because
         // `relayctl explain` shows them without relayd, and so without the hub.
-        .target(name: "SDLAdvice", swiftSettings: settings),
+        .target(name: "SDLAdvice", swiftSettings: settings + [small]),
         // What passed the hub, decoded once: log, kept messages, facts, statistics, advice. The hub
         // knows nothing of it.
         .target(
@@ -92,7 +100,7 @@ let package = Package(
         .target(
             name: "ControlAPI", dependencies: ["CVersion"],
             exclude: ["API.md", "generate-openapi"],
-            swiftSettings: settings),
+            swiftSettings: settings + [small]),
         .executableTarget(
             name: "relayd",
             dependencies: [
@@ -102,7 +110,7 @@ let package = Package(
             ],
             // The dashboard and the API's description travel inside the program: one file to install, none to find.
             resources: [.embedInCode("Control/Dashboard/Page"), .embedInCode("Control/OpenAPI")],
-            swiftSettings: daemonSettings),
+            swiftSettings: daemonSettings + [small], linkerSettings: [linking]),
         .executableTarget(
             name: "relayctl",
             dependencies: [
@@ -110,7 +118,7 @@ let package = Package(
                 "AccessoryLinks", "ControlAPI", "SampleApp", "SDLAdvice", "SDLProtocol",
                 "DidYouMean", nioCore, nioPosix, nioHTTP1, arguments,
             ],
-            swiftSettings: settings),
+            swiftSettings: settings + [small], linkerSettings: [linking]),
         // Which commit a build is of.
         .target(
             name: "CVersion",
