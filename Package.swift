@@ -132,14 +132,15 @@ let package = Package(
             name: "CLibYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
         .systemLibrary(
             name: "CLibUSB", pkgConfig: "libusb-1.0", providers: [.apt(["libusb-1.0-0-dev"])]),
-        // FakeAccessory, FramePeer, PseudoTerminal, ChildProcess: for tests and benchmarks.
+        // FakeAccessory, FramePeer, PseudoTerminal, ChildProcess: for tests and benchmarks, no part of what
+        // is installed.
         .target(
             name: "RelayTesting",
             dependencies: [
                 "RelayCore", "SDLTraffic", "ControlAPI", "SDLProtocol", "SimulatedAccessory",
                 "CShims", nioCore, nioPosix, logging,
             ],
-            swiftSettings: settings),
+            path: "Tests/RelayTesting", swiftSettings: settings),
         // What untrusted bytes can reach, each as one function from bytes to promises kept or broken,
         // run over the committed inputs; Scripts/fuzz runs the same functions under libFuzzer.
         .testTarget(
