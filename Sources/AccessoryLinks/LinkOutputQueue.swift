@@ -1,8 +1,7 @@
-// How much of what was written to a link the kernel still holds; the hub asks before it writes more.
-
 import CShims
 package import NIOCore
 
+/// How much of what was written to a link the kernel still holds; the hub asks before it writes more.
 package enum LinkOutputQueue {
     /// A question to be asked on the link's loop while the channel is active. The answer is 0 when
     /// the kernel cannot tell, as with a pty.

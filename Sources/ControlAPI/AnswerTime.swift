@@ -1,6 +1,5 @@
-// What an answer may wait for. relayd keeps to it; relayctl waits as much longer.
-
-/// Time that some answers need beyond the usual milliseconds.
+/// Time that some answers need beyond the usual milliseconds. relayd keeps to it; relayctl waits as
+/// much longer.
 package enum AnswerTime {
     /// What relayd gives name servers for all hosts of `listen` together.
     package static let hostLookup = Duration.seconds(5)

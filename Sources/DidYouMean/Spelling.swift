@@ -1,7 +1,5 @@
-// "Did you mean …?" for whatever people type: configuration keys, addresses, commands, functions,
-// parameters of RPCs.
-
-/// Finds the known word a misspelt one was meant to be.
+/// Finds the known word a misspelt one was meant to be: configuration keys, addresses, commands,
+/// functions, parameters of RPCs.
 package enum Spelling {
     /// Bytes of a word beyond which comparing is no use: the longest RPC name has 41.
     private static let maximumLength = 64

@@ -1,7 +1,6 @@
-// A thread for one job, which nobody waits for.
-
 import Glibc
 
+/// A thread for one job, which nobody waits for.
 enum DetachedThread {
     private final class Job: Sendable {
         let run: @Sendable () -> Void

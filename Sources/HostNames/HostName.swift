@@ -1,10 +1,8 @@
-// Which addresses a host has, found without holding up an event loop. Used for the addresses relayd
-// listens on and for links over TCP.
-
 package import NIOCore
 import NIOPosix
 
-/// A host as people write it: an address or a name.
+/// A host as people write it, an address or a name, and which addresses it has: found without
+/// holding up an event loop. Used for the addresses relayd listens on and for links over TCP.
 package enum HostName {
     /// The addresses that need not be asked for: the host is an address already, or it is this
     /// machine.

@@ -1,8 +1,5 @@
-// The list of everything the connection doctor can tell: stable codes, each with a page. The advice
-// of relayd uses the codes, `relayctl explain` shows the pages.
-
-/// What is probably wrong, as a word for programs, filters and conversations. Codes stay as they
-/// are; new ones may come.
+/// Everything the connection doctor can tell, as words for programs, filters and conversations;
+/// `relayctl explain` shows the page of each. Codes stay as they are; new ones may come.
 package enum AdviceCode: String, Hashable, Sendable, CaseIterable {
     // Connecting
     case wrongPort = "wrong_port"

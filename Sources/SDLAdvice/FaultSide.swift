@@ -1,7 +1,5 @@
-// The answer to the first question of anybody whose app does not start: is it me, relayd or the head
-// unit? Told in the log, in advice and in the control API.
-
-/// Whose doing a failure is.
+/// Whose doing a failure is, the first question of anybody whose app does not start: mine, relayd's
+/// or the head unit's? Told in the log, in advice and in the control API.
 package enum FaultSide: String, Hashable, Sendable, CaseIterable {
     /// The app asks for what it may not have, or at the wrong time.
     case app

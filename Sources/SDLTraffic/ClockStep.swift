@@ -1,9 +1,8 @@
-// Notices when somebody sets the machine's clock; used by `TrafficObserver`.
-
 import NIOCore
 import RelayCore
 
-/// Compares the wall clock with one that nobody can set.
+/// Notices when somebody sets the machine's clock: compares it with one that nobody can set. Used
+/// by `TrafficObserver`.
 ///
 /// Frames are stamped with wall-clock time, because people read it beside other logs. Benches often
 /// have no battery behind their clock: it jumps by years when the network has told the time, and

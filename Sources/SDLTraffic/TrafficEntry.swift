@@ -1,12 +1,10 @@
-// One thing that happened on the wire, decoded: made by `TrafficDecoder`, passed by
-// `TrafficObserver` to log, facts and whatever else wants to know.
-
 package import NIOCore
 package import RelayCore
 package import SDLAdvice
 package import SDLProtocol
 
-/// One message, control frame, summary or event, with what is known about where it belongs.
+/// One message, control frame, summary or event, with what is known about where it belongs. Made by
+/// `TrafficDecoder`, passed by `TrafficObserver` to log, facts and whatever else wants to know.
 package struct TrafficEntry: Sendable {
     /// Counts entries from 1, across all apps and links.
     package var number: UInt64

@@ -1,11 +1,10 @@
-// Which entries are shown; made from the configuration or a request to the control API, asked by
-// `TrafficLog` and `MessageFilter`.
-
 import DidYouMean
 import RelayCore
 package import SDLProtocol
 
-/// Chooses entries by app, function, service and priority; everything empty lets all pass.
+/// Chooses entries by app, function, service and priority; everything empty lets all pass. Made
+/// from the configuration or a request to the control API, asked by `TrafficLog` and
+/// `MessageFilter`.
 ///
 /// A log also shows entries that have no app, service or function to choose by: link events pass
 /// every filter but the priority, because the rest makes no sense without them. When functions are

@@ -1,9 +1,8 @@
-// How urgent an entry is: decided here, used by filters, journald and colours.
-
 import RelayCore
 import SDLProtocol
 
-/// Syslog's levels, as far as traffic needs them.
+/// How urgent an entry is, in syslog's levels as far as traffic needs them; used by filters,
+/// journald and colours.
 package enum TrafficPriority: Int, Hashable, Sendable, Comparable, CaseIterable {
     /// Heartbeats, and what is left of a goodbye.
     case debug

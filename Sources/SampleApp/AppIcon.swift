@@ -1,9 +1,8 @@
-// The sample app's icon: a real PNG, drawn and packed in code, so that no file has to be found.
-
 import NIOCore
 import SDLProtocol
 
-/// A 70 × 70 picture of a relay: two dots and the line between them.
+/// The sample app's icon: a 70 × 70 picture of a relay, two dots and the line between them. A real
+/// PNG, drawn and packed in code, so that no file has to be found.
 enum AppIcon {
     static let fileName = "relayd-sample.png"
     private static let size = 70

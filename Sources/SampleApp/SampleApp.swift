@@ -1,10 +1,9 @@
-// An app made of code: connects, registers, shows text, uploads an icon, subscribes to vehicle
-// data, leaves. Wrapped by `SampleAppHandler` for `relayctl sample-app`, and called by tests.
-
 package import NIOCore
 package import SDLProtocol
 
-/// An app made of code, for demos and as a probe of head units and of the relay.
+/// An app made of code, for demos and as a probe of head units and of the relay: connects,
+/// registers, shows text, uploads an icon, subscribes to vehicle data, leaves. Wrapped by
+/// `SampleAppHandler` for `relayctl sample-app`, and called by tests.
 ///
 /// A value without sockets or clocks: whoever owns it tells it what happened and when, sends the
 /// frames that come out and shows the lines. It works through `Step` from top to bottom and is over

@@ -1,9 +1,8 @@
-// Puts the sample app at one end of a channel: `relayctl sample-app` and tests use it.
-
 package import NIOCore
 import SDLProtocol
 
 /// Runs a `SampleApp` on a channel's event loop and closes the channel when the app is done.
+/// `relayctl sample-app` and tests use it.
 package final class SampleAppHandler: ChannelInboundHandler {
     package typealias InboundIn = ByteBuffer
     package typealias OutboundOut = ByteBuffer

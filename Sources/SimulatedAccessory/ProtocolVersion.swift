@@ -1,6 +1,5 @@
-// Full protocol versions as control payloads spell them, "5.4.0"; used by negotiation and options.
-
-/// A protocol or RPC version of three numbers.
+/// A protocol or RPC version of three numbers, as control payloads spell it: "5.4.0". Used by
+/// negotiation and options.
 package struct ProtocolVersion: Hashable, Sendable, Comparable, CustomStringConvertible {
     package var major: Int
     package var minor: Int

@@ -1,10 +1,8 @@
-// The head unit made of code: frames in, frames out. Wrapped by `SimulatedAccessoryHandler` for the
-// `sim:` link, and called directly by tests.
-
 package import NIOCore
 package import SDLProtocol
 
-/// A head unit made of code, as it looks from one link.
+/// A head unit made of code, as it looks from one link: frames in, frames out. Wrapped by
+/// `SimulatedAccessoryHandler` for the `sim:` link, and called directly by tests.
 ///
 /// A value without sockets or clocks: whoever owns it passes frames and the time in and sends the
 /// frames that come out. It behaves like sdl_core where that is known, and needs nothing from a

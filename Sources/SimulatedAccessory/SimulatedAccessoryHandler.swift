@@ -1,9 +1,8 @@
-// Puts the simulated head unit at one end of a channel: the `sim:` link and tests use it.
-
 package import NIOCore
 import SDLProtocol
 
-/// Runs a `SimulatedAccessory` on a channel's event loop: bytes in, bytes out, one timer.
+/// Runs a `SimulatedAccessory` on a channel's event loop: bytes in, bytes out, one timer. The
+/// `sim:` link and tests use it.
 ///
 /// Like sdl_core it skips bytes that are no frame, and closes the channel when that happens too
 /// often. When the app side does not read, it stops reading too.

@@ -1,8 +1,6 @@
-// Lets relayd check its own configuration, for `relayctl doctor`: only relayd knows what is right.
-
 import Glibc
 
-/// What `relayd --check-config` said.
+/// What `relayd --check-config` said, for `relayctl doctor`: only relayd knows what is right.
 package struct ConfigurationCheck: Sendable, Equatable {
     package var isGood: Bool
     /// One line per mistake, with file, line and column; when all is good, what was checked, and what

@@ -1,10 +1,9 @@
-// Why a TCP connection could not be made, in words. Used by `relayctl sample-app`.
-
 import Glibc
 import NIOCore
 import NIOPosix
 
-/// An error of NIO's for people.
+/// Why a TCP connection could not be made: an error of NIO's in words. Used by `relayctl
+/// sample-app`.
 package struct ConnectFailure: CustomStringConvertible {
     package let description: String
 

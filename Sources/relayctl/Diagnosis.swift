@@ -1,11 +1,9 @@
-// Finds the first broken link of the chain from head unit to app. A pure function of what relayd
-// says; `relayctl doctor` asks and prints.
-
 package import ControlAPI
 import Glibc
 import SDLAdvice
 
-/// What was checked, in order, up to the first thing that is broken.
+/// What was checked of the chain from head unit to app, in order, up to the first thing that is
+/// broken. A pure function of what relayd says; `relayctl doctor` asks and prints.
 package struct Diagnosis: Codable, Sendable, Equatable {
     package struct Check: Codable, Sendable, Equatable {
         /// "permission", "configuration", "specification", "daemon", "head unit", "port", "app",

@@ -1,6 +1,5 @@
-// What `relayctl log` asks journalctl: its command line, made from the options of the log.
-
-/// A search in the journal for what relayd wrote.
+/// A search in the journal for what relayd wrote: the command line of journalctl, made from the
+/// options of `relayctl log`.
 package struct JournalQuery: Sendable, Equatable {
     /// The service, or a pattern of services.
     package var unit = "relayd.service"

@@ -1,8 +1,7 @@
-// What people type to name an app, an RPC, a unit, a file. Used by the commands that take such a
-// name.
-
 import ArgumentParser
 
+/// What people type to name an app, an RPC, a unit, a file. Used by the commands that take such a
+/// name.
 enum Names {
     /// Refuses names that are empty: `relayctl app "$APP"` with nothing in APP means no app at all,
     /// not all of them.

@@ -1,11 +1,9 @@
-// `relayctl tail`, once its options are understood: reads relayd's stream of messages, prints it,
-// and holds on to it.
-
 package import ControlAPI
 import NIOCore
 import SDLProtocol
 
-/// Follows the messages, also across a restart of relayd.
+/// `relayctl tail`, once its options are understood: reads relayd's stream of messages and prints
+/// it, also across a restart of relayd.
 ///
 /// The cursor makes it whole: after an interruption reading goes on where it stopped, and what
 /// relayd could not keep that long is counted on standard error.

@@ -1,9 +1,8 @@
-// Durations and times as people type them: `--since 30s`, `--since 10:31`, `--slower-than 200ms`.
-
 package import ControlAPI
 import Glibc
 
-/// Reads what stands behind an option about time.
+/// Durations and times as people type them behind an option: `--since 30s`, `--since 10:31`,
+/// `--slower-than 200ms`.
 package enum TimeArgument {
     private static let units = [("ms", 1.0), ("s", 1000), ("m", 60_000), ("h", 3_600_000)]
 

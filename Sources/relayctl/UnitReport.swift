@@ -1,10 +1,8 @@
-// What systemd knows of relayd's unit: why it does not run, and which addresses it lets in. Asked by
-// `relayctl doctor` and `relayctl bugreport`.
-
 import ControlAPI
 import Glibc
 
-/// A unit's properties (systemctl(1), "show").
+/// What systemd knows of relayd's unit (systemctl(1), "show"): why it does not run, and which
+/// addresses it lets in. Asked by `relayctl doctor` and `relayctl bugreport`.
 package struct UnitReport: Sendable, Equatable {
     /// Such as "relayd@left.service".
     package var name: String

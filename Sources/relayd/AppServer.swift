@@ -1,6 +1,3 @@
-// The port apps connect to, with the switch that the iOS Relay app has as its big button. Opened by
-// `Daemon`, switched by the control API, moved by a reload, stopped by `RelayService`.
-
 import ControlAPI
 import NIOCore
 import RelayCore
@@ -18,7 +15,9 @@ enum ServerCondition: Sendable {
     }
 }
 
-/// Every socket apps connect to: opened, closed and exchanged while apps that are there stay.
+/// Every socket apps connect to, with the switch that the iOS Relay app has as its big button: opened,
+/// closed and exchanged while apps that are there stay. Opened by `Daemon`, switched by the control
+/// API, moved by a reload, stopped by `RelayService`.
 actor AppServer {
     /// One address, and its socket while there is one.
     private struct Place {

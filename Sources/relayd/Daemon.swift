@@ -1,6 +1,3 @@
-// The wiring diagram: builds every part, hands each what it needs, starts and stops them in order.
-// No other file sees both the links and the hub.
-
 import AccessoryLinks
 import ControlAPI
 import Glibc
@@ -13,7 +10,8 @@ import SDLTraffic
 import ServiceLifecycle
 import UnixSignals
 
-/// One running relayd.
+/// One running relayd, and the wiring diagram: builds every part, hands each what it needs, starts
+/// and stops them in order. No other file sees both the links and the hub.
 struct Daemon {
     let effective: EffectiveConfig
     let outputs: LogOutputs

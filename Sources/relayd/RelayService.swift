@@ -1,9 +1,8 @@
-// The relay as a service: what runs, and in which order it stops.
-
 import RelayCore
 import ServiceLifecycle
 
-/// Keeps the link open, serves apps and feeds the observers until shutdown.
+/// The relay as a service: keeps the link open, serves apps and feeds the observers until shutdown,
+/// and stops them in order.
 struct RelayService: Service {
     let relay: Relay
     let server: AppServer

@@ -1,8 +1,7 @@
-// The program relayd: reads its arguments, then runs the daemon or only checks its configuration.
-
 package import ArgumentParser
 import Glibc
 
+/// The program relayd: reads its arguments, then runs the daemon or only checks its configuration.
 @main
 package struct Relayd: AsyncParsableCommand {
     package static let configuration = Arguments.command

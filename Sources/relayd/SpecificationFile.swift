@@ -1,10 +1,9 @@
-// Loads the RPC specification a user named, at start; called by `Daemon`, and by --check-config.
-
 import ControlAPI
 import Logging
 import SDLProtocol
 
-/// An XML file such as MOBILE_API.xml.
+/// The RPC specification a user named, an XML file such as MOBILE_API.xml; loaded at start by
+/// `Daemon`, and by --check-config.
 enum SpecificationFile {
     private static let kind = ConfigFile.Kind(
         maximumBytes: RPCCatalogue.maximumXMLBytes, format: "an XML file",

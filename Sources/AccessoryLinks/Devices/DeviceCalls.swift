@@ -1,11 +1,9 @@
-// Which devices relayd has open, is opening or is closing: what keeps a call that hangs in a driver
-// from holding anything but its own device.
-
 import Glibc
 import NIOCore
 import Synchronization
 
-/// Hands out devices one use after the other.
+/// Hands out devices one use after the other, and knows which ones relayd has open, is opening or
+/// is closing.
 ///
 /// open(2), close(2) and most requests to a tty wait for its driver: for output that the device does
 /// not take (30 s at a close, the kernel's closing_wait), for a device that does not answer, for a

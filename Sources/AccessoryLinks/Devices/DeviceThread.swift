@@ -1,12 +1,10 @@
-// A thread for system calls that may block in a device's driver, one after the other.
-
 import CShims
 import Glibc
 import NIOConcurrencyHelpers
 import Synchronization
 
-/// Runs jobs in order on a thread of its own, until `finish`. Nobody waits for it, and whoever
-/// wants a call to end early can interrupt it.
+/// A thread of its own for system calls that may block in a device's driver: runs them in order,
+/// until `finish`. Nobody waits for it, and whoever wants a call to end early can interrupt it.
 ///
 /// Not a pool: a driver that never returns would take a place in it away for good.
 final class DeviceThread: Sendable {

@@ -1,11 +1,10 @@
-// One device from before it is opened until its close has returned, with the thread that does both.
-
 import Glibc
 import Logging
 import NIOCore
 import Synchronization
 
-/// What relayd does to one device, call by call. `DeviceCalls` hands it out; `TTY` ends it.
+/// One device from before it is opened until its close has returned, call by call, with the thread
+/// that does both. `DeviceCalls` hands it out; `TTY` ends it.
 ///
 /// The thread is there before the device is open, so that a close always has one.
 final class DeviceUse: Sendable {

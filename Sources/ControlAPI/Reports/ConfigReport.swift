@@ -1,6 +1,5 @@
-// The configuration that is in force, and where each value is from.
-
-/// The answer to `GET /v1/config`.
+/// The configuration that is in force, and where each value is from: the answer to `GET
+/// /v1/config`.
 package struct ConfigReport: Codable, Sendable, Equatable {
     /// Version of the JSON layout: 1.
     package var schema = 1

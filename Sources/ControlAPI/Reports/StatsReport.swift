@@ -1,6 +1,5 @@
-// What has been counted in the traffic since relayd started.
-
-/// The answer to `GET /v1/stats`. Counted from decoded traffic: what observers missed is in `unseen`.
+/// What has been counted in the traffic since relayd started: the answer to `GET /v1/stats`.
+/// Counted from decoded traffic: what observers missed is in `unseen`.
 package struct StatsReport: Codable, Sendable, Equatable {
     /// Version of the JSON layout: 1.
     package var schema = 1

@@ -1,8 +1,7 @@
-// The subset of BSON that control payloads of protocol 5 use; read and built by `ControlPayload`.
-
 package import NIOCore
 
-/// A BSON value of a type that SDL control frames use (SDL protocol spec, "Control frame payloads").
+/// A BSON value of a type that SDL control frames use (SDL protocol spec, "Control frame
+/// payloads"); read and built by `ControlPayload`.
 package enum BSONValue: Hashable, Sendable {
     case string(String)
     case int32(Int32)

@@ -1,7 +1,6 @@
-// What the RPC specification says: every function, parameter, struct and enumeration. Read by
-// `RPCValidator`, and by whoever explains an RPC to people.
-
-/// One version of the RPC specification, as facts: the built-in one, or a user's own.
+/// What one version of the RPC specification says, the built-in one or a user's own: every
+/// function, parameter, struct and enumeration. Read by `RPCValidator`, and by whoever explains an
+/// RPC to people.
 package struct RPCCatalogue: Hashable, Sendable {
     package var version: RPCVersion
     /// As the specification writes it, "2021-10-27"; empty when it does not say.

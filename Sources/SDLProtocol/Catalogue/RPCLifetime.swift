@@ -1,7 +1,5 @@
-// From which to which version of the RPC specification something exists; part of every entry of
-// the catalogue.
-
-/// Since when a function, parameter, struct, enumeration or value exists, and until when.
+/// From which to which version of the RPC specification a function, parameter, struct, enumeration
+/// or value exists; part of every entry of the catalogue.
 package struct RPCLifetime: Hashable, Sendable {
     /// 0 stands for "not said"; versions are packed, because the catalogue holds thousands.
     private var packedSince: UInt32 = 0

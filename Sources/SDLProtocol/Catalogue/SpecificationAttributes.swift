@@ -1,6 +1,5 @@
-// Reads attributes of a specification as what they should be; used by `RPCSpecification`.
-
-/// The attributes of an element, read as what they should be.
+/// The attributes of an element of a specification, read as what they should be; used by
+/// `RPCSpecification`.
 struct SpecificationAttributes {
     let tag: String
     let values: [String: String]

@@ -1,6 +1,5 @@
-// What is wrong with an RPC, for the log, the advice and programs; found by `RPCValidator`.
-
-/// What an RPC may do wrong. The raw values appear in JSON lines and are stable.
+/// What an RPC may do wrong; found by `RPCValidator`. The raw values appear in JSON lines and are
+/// stable.
 package enum ValidationRule: String, Hashable, Sendable, CaseIterable {
     /// A mandatory parameter is not there.
     case missingMandatory = "missing_mandatory"

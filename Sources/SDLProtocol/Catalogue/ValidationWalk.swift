@@ -1,10 +1,9 @@
-// Walks through the parameters of one message beside their definitions; made by `RPCValidator` for
-// each message. Values are judged in `ValidationWalk+Values`.
-
 import DidYouMean
 import NIOCore
 
-/// The state of one validation. The JSON is known to be well-formed: `JSONObject` has checked it.
+/// Walks through the parameters of one message beside their definitions; made by `RPCValidator` for
+/// each message, values are judged in `ValidationWalk+Values`. The JSON is known to be well-formed:
+/// `JSONObject` has checked it.
 struct ValidationWalk {
     let index: CatalogueIndex
     let catalogue: RPCCatalogue

@@ -1,8 +1,7 @@
-// Reads what control frames carry: used by the router (sessions), the log and the simulator.
-
 package import NIOCore
 
-/// The payload of a control frame, raw or BSON (SDL protocol spec, "Control frame payloads").
+/// The payload of a control frame, raw or BSON (SDL protocol spec, "Control frame payloads"): read
+/// by the router (sessions), the log and the simulator.
 package enum ControlPayload: Hashable, Sendable {
     case none
     /// Hash ID of v2…v4: 4 bytes, big-endian.

@@ -1,5 +1,3 @@
-// The unit of routing: one SDL frame exactly as it travels.
-
 package import NIOCore
 
 /// One SDL frame exactly as it travels, header included.

@@ -1,8 +1,7 @@
-// Cuts a byte stream into whole frames: one decoder per app connection and one per link.
-
 package import NIOCore
 
-/// Cuts a byte stream into whole frames, which share the read buffer's storage.
+/// Cuts a byte stream into whole frames, which share the read buffer's storage: one decoder per app
+/// connection and one per link.
 ///
 /// Only a frame that straddles two reads is copied, into a buffer of its own size; the rest are
 /// slices. Feed every read with `append`, then call `next` until it returns nil.

@@ -1,6 +1,5 @@
-// Why bytes are not an SDL frame, in words a developer can act on.
-
-/// Why the bytes at a stream position cannot be the header of an SDL frame.
+/// Why the bytes at a stream position cannot be the header of an SDL frame, in words a developer
+/// can act on.
 package enum FrameError: Error, Hashable, Sendable {
     /// Version nibble 0 or 6…15.
     case reservedVersion(UInt8)

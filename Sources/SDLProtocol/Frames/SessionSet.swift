@@ -1,6 +1,4 @@
-// A set of session IDs that costs no allocation: shared by decoder and router.
-
-/// A set of session IDs, 0…255, as 256 bits.
+/// A set of session IDs, 0…255, as 256 bits: costs no allocation. Shared by decoder and router.
 package struct SessionSet: Hashable, Sendable {
     private var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
 

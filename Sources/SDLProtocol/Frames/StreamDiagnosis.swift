@@ -1,8 +1,7 @@
-// Names what a peer speaks when it is not SDL: used for apps on the port and for garbage on links.
-
 package import NIOCore
 
-/// A common mistake, recognised from the first bytes a peer sent.
+/// What a peer speaks when it is not SDL: a common mistake, recognised from the first bytes it
+/// sent. Used for apps on the port and for garbage on links.
 package enum WrongProtocol: Hashable, Sendable, CaseIterable {
     case webSocket
     case http

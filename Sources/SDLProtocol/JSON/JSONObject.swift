@@ -1,9 +1,8 @@
-// JSON objects and arrays that stay the bytes they came as; values are read when asked for.
-// `RPCMessage` holds one for the parameters; decoders, log lines and facts read from it.
-
 package import NIOCore
 
-/// A JSON object, checked whole, indexed by its members, otherwise untouched.
+/// A JSON object that stays the bytes it came as: checked whole, indexed by its members; values are
+/// read when asked for. `RPCMessage` holds one for the parameters; decoders, log lines and facts
+/// read from it.
 package struct JSONObject: Hashable, Sendable {
     /// The object's text, whitespace included.
     package let bytes: ByteBuffer

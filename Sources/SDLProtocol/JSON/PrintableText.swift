@@ -1,8 +1,7 @@
-// Makes text of peers safe to show: on a terminal, in a journal, in a JSON line.
-
 package import NIOCore
 
-/// Text of peers for people: one line, nothing that moves a cursor or hides what is there.
+/// Makes text of peers safe to show people, on a terminal, in a journal, in a JSON line: one line,
+/// nothing that moves a cursor or hides what is there.
 package enum PrintableText {
     /// Whether a character may stand in a JSON line as it is (see `VisibleScalars`).
     package static func isPrintable(_ scalar: Unicode.Scalar) -> Bool {

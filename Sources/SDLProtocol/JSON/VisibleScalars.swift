@@ -1,8 +1,6 @@
-// Which characters of a peer's text people get to see: one rule for the log, the tool and the control
-// API. Used by `PrintableText`, and by relayd's and relayctl's own texts.
-
-/// Tells visible characters from those that move a cursor, turn text around or make two different
-/// names look the same.
+/// Which characters of a peer's text people get to see, and which move a cursor, turn text around
+/// or make two different names look the same: one rule for the log, the tool and the control API.
+/// Used by `PrintableText`, and by relayd's and relayctl's own texts.
 ///
 /// Hidden are, by Unicode's general category, control characters, format characters (directional
 /// marks, zero-width spaces, tags) and line separators, and what Unicode calls ignorable (fillers,

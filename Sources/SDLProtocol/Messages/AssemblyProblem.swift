@@ -1,6 +1,5 @@
-// What can be wrong with a multi-frame message; found by `MessageAssembler`.
-
-/// What is wrong with a multi-frame message (SDL protocol spec, "Multi-frame messages").
+/// What is wrong with a multi-frame message (SDL protocol spec, "Multi-frame messages"); found by
+/// `MessageAssembler`.
 package enum AssemblyProblem: Error, Hashable, Sendable {
     /// Consecutive frames whose first frame was never seen.
     case noFirstFrame(info: UInt8)

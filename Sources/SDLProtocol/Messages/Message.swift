@@ -1,8 +1,7 @@
-// What one or more frames carry together; made by `MessageAssembler`, read by `RPCMessage`.
-
 package import NIOCore
 
 /// A payload made whole from one single frame, or from a first frame and its consecutive frames.
+/// Made by `MessageAssembler`, read by `RPCMessage`.
 package struct Message: Hashable, Sendable {
     /// Protocol version of its frames.
     package var version: UInt8

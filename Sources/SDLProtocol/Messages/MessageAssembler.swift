@@ -1,8 +1,7 @@
-// Makes messages from frames; decoders run one per direction of a link.
-
 import NIOCore
 
-/// Joins first and consecutive frames to messages; single frames pass through uncopied.
+/// Joins first and consecutive frames to messages; single frames pass through uncopied. Decoders
+/// run one per direction of a link.
 ///
 /// Messages are told apart by session, service and message ID, so that those of different sessions
 /// may interleave, and even two of one session, which app libraries would not survive. What peers

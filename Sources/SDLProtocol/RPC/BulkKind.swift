@@ -1,9 +1,7 @@
-// Tells from its first bytes what the bulk data of an RPC is; asked once per message, when it is
-// decoded.
-
 package import NIOCore
 
 /// A file format that head units or apps send, with the size of an image where its header tells.
+/// Told from the first bytes, once per message, when it is decoded.
 package struct BulkKind: Hashable, Sendable {
     package enum Format: String, Hashable, Sendable {
         case png = "PNG"

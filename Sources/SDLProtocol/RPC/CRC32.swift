@@ -1,8 +1,7 @@
-// The checksum of PutFile's `crc` and of PNG chunks: used by simulator, sample app and the advice.
-
 package import NIOCore
 
-/// CRC-32 as in IEEE 802.3, zlib and PNG (MOBILE_API, "PutFile", parameter `crc`).
+/// CRC-32 as in IEEE 802.3, zlib and PNG (MOBILE_API, "PutFile", parameter `crc`). Used by
+/// simulator, sample app and the advice.
 package enum CRC32 {
     private static let table: [UInt32] = (0..<256).map { byte in
         (0..<8).reduce(UInt32(byte)) { crc, _ in

@@ -1,6 +1,5 @@
-// Which RPC a message is: numbers on the wire, names for people.
-
-/// The number of an RPC function, 28 bits; request, response and notification share one space.
+/// The number of an RPC function, 28 bits, with its name for people; request, response and
+/// notification share one space.
 package struct FunctionID: RawRepresentable, Hashable, Sendable {
     package var rawValue: UInt32
 

@@ -1,6 +1,4 @@
-// How visible an app is; told by OnHMIStatus, shown in log and status.
-
-/// How visible an app is on the head unit's screen.
+/// How visible an app is on the head unit's screen; told by OnHMIStatus.
 package enum HMILevel: String, Hashable, Sendable, CaseIterable {
     /// On screen, may do everything its permissions allow.
     case full = "FULL"

@@ -1,6 +1,4 @@
-// Why a message is no RPC; thrown by `RPCMessage`, shown in the log.
-
-/// Why a message of the RPC or bulk service cannot be read as an RPC.
+/// Why a message of the RPC or bulk service cannot be read as an RPC; thrown by `RPCMessage`.
 package enum RPCError: Error, Hashable, Sendable {
     /// Shorter than the 12-byte binary header.
     case tooShort(bytes: Int)

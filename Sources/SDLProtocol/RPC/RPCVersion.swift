@@ -1,6 +1,5 @@
-// The version of the RPC specification that app and head unit agree on; read by log and facts.
-
-/// `SyncMsgVersion`: which RPCs and parameters both sides know.
+/// `SyncMsgVersion`, the version of the RPC specification that app and head unit agree on: which
+/// RPCs and parameters both sides know.
 package struct RPCVersion: Hashable, Sendable, Comparable, CustomStringConvertible {
     package var major: Int
     package var minor: Int

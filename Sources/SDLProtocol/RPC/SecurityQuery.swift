@@ -1,9 +1,7 @@
-// Reads what TLS handshakes send over the control service; for the log only, never a reason to
-// refuse anything.
-
 import NIOCore
 
-/// A query of the security handshake (SDL protocol spec, "Security").
+/// A query of the TLS handshake over the control service (SDL protocol spec, "Security"). Read for
+/// the log only, never a reason to refuse anything.
 package struct SecurityQuery: Hashable, Sendable {
     package enum Kind: UInt8, Hashable, Sendable {
         case request = 0x00

@@ -1,10 +1,9 @@
-// One piece of advice: made by `AdviceRules`, kept and passed on by `TrafficAdvisor`.
-
 package import RelayCore
 package import SDLAdvice
 import SDLProtocol
 
-/// What is probably wrong, in one line, and what to do about it.
+/// What is probably wrong, in one line, and what to do about it. Made by `AdviceRules`, kept and
+/// passed on by `TrafficAdvisor`.
 package struct Advice: Hashable, Sendable {
     package var code: AdviceCode
     /// When it was seen first.

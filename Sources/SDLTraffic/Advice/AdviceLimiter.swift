@@ -1,10 +1,9 @@
-// Keeps advice from becoming a flood; used by `AdviceRules`.
-
 import RelayCore
 import SDLAdvice
 import SDLProtocol
 
-/// Lets the same advice pass when it is new, after a minute, and then more and more rarely.
+/// Keeps advice from becoming a flood: lets the same pass when it is new, after a minute, and then
+/// more and more rarely. Used by `AdviceRules`.
 struct AdviceLimiter: Sendable {
     /// A fault that goes on is told again after this time, then after twice as long, and so on: 60 s
     /// in nanoseconds.

@@ -1,8 +1,7 @@
-// Counts the events of a moving window in ten slots, for the limits that head units have.
-
 import RelayCore
 
-/// A sum over a window that moves with the entries' time.
+/// Counts the events of a window that moves with the entries' time, in ten slots, for the limits
+/// that head units have.
 struct RateWindow: Sendable {
     private static let slotCount = 10
 

@@ -1,10 +1,9 @@
-// The connection doctor as a consumer of traffic: runs the rules, keeps what they find, passes it on.
-
 package import RelayCore
 package import SDLAdvice
 import Synchronization
 
-/// Looks at decoded traffic and says what is probably wrong.
+/// The connection doctor as a consumer of traffic: runs the rules, keeps what they find, passes it
+/// on.
 ///
 /// It also feeds the `SessionFacts` it is given, entry by entry, because each rule has to know what
 /// was known at that moment; so either the advisor or the facts are a consumer, not both.

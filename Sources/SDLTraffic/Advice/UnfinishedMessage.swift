@@ -1,11 +1,9 @@
-// What an app leaves when it goes in the middle of a message; kept by `AdviceRules` for the answer
-// that may still come, and for the app's next run.
-
 import RelayCore
 import SDLAdvice
 import SDLProtocol
 
-/// A message of several frames whose app left before the last one.
+/// A message of several frames whose app left before the last one; kept by `AdviceRules` for the
+/// answer that may still come, and for the app's next run.
 struct UnfinishedMessage: Hashable, Sendable {
     /// Kept at once, the oldest given up.
     static let maximum = 16

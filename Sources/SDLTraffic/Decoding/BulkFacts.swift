@@ -1,10 +1,8 @@
-// What is known of an RPC's bulk data besides its size; made by `TrafficDecoder`, which alone has all
-// of its bytes.
-
 import NIOCore
 package import SDLProtocol
 
-/// What a message's bulk data is, as far as the traffic says.
+/// What a message's bulk data is besides its size, as far as the traffic says; made by
+/// `TrafficDecoder`, which alone has all of its bytes.
 package struct BulkFacts: Hashable, Sendable {
     /// Of OnAudioPassThru: as the session's latest PerformAudioPassThru asked for.
     package var audio: AudioFormat?

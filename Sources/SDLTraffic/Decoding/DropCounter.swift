@@ -1,9 +1,8 @@
-// Keeps a flood of dropped frames from becoming a flood of lines; used by `TrafficDecoder`.
-
 import RelayCore
 import SDLProtocol
 
-/// Shows the first frame dropped for a reason and sums up those that follow within a second.
+/// Shows the first frame dropped for a reason and sums up those that follow within a second: keeps
+/// a flood of dropped frames from becoming a flood of lines. Used by `TrafficDecoder`.
 struct DropCounter: Sendable {
     /// One line per second and reason at most: 1 s in nanoseconds.
     static let interval: Int64 = 1_000_000_000

@@ -1,10 +1,8 @@
-// Pairs responses with their requests; `TrafficDecoder` keeps one table per session.
-
 import RelayCore
 import SDLProtocol
 
-/// Requests of one session that wait for their response, the oldest given up when there are
-/// too many.
+/// Pairs the responses of one session with its requests, the oldest of which are given up when
+/// there are too many. `TrafficDecoder` keeps one for each session.
 struct PendingRequests: Sendable {
     /// Per session; sdl_core refuses an app's requests beyond 5000 waiting ones.
     static let maximum = 4096

@@ -1,9 +1,8 @@
-// StartServices that wait for ACK or NAK; kept by `TrafficDecoder`, to tell when one is overdue.
-
 import RelayCore
 import SDLAdvice
 import SDLProtocol
 
+/// StartServices that wait for ACK or NAK, kept by `TrafficDecoder` to tell when one is overdue.
 /// Nothing in an answer names the asker, so they are counted by app and service, in order.
 struct PendingStarts: Sendable {
     /// Per app and service; the relay itself lets fewer wait.

@@ -1,9 +1,7 @@
-// How long an answer may take before its absence is worth a warning, and which answers wait for a
-// person; asked by `TrafficDecoder`, the text log and the statistics.
-
 import SDLProtocol
 
-/// Waiting times of requests, in nanoseconds.
+/// How long an answer may take, in nanoseconds, before its absence is worth a warning, and which
+/// answers wait for a person. Asked by `TrafficDecoder`, the text log and the statistics.
 enum RequestPatience {
     /// sdl_core answers for an HMI that does not within its `DefaultTimeout`, 10 s; an app library
     /// waits as long.

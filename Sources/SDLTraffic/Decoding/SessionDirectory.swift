@@ -1,10 +1,9 @@
-// Who is who on the link, as far as `TrafficDecoder` has to know to name and pair messages.
-
 import RelayCore
 import SDLAdvice
 import SDLProtocol
 
-/// Sessions with the apps that own them, their names and unanswered requests.
+/// Who is who on the link, as far as `TrafficDecoder` has to know to name and pair messages:
+/// sessions with the apps that own them, their names and unanswered requests.
 struct SessionDirectory: Sendable {
     /// What an app calls itself in RegisterAppInterface.
     struct Identity: Sendable {

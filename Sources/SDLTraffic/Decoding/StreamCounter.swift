@@ -1,9 +1,8 @@
-// Counts audio and video instead of showing them; `TrafficDecoder` keeps one per running stream.
-
 import RelayCore
 import SDLProtocol
 
-/// Frames and bytes of one service in one direction, summed up once a second.
+/// Counts audio and video instead of showing them: frames and bytes of one service in one
+/// direction, summed up once a second. `TrafficDecoder` keeps one per running stream.
 struct StreamCounter: Sendable {
     /// One line per second at most, however many frames: 1 s in nanoseconds.
     static let interval: Int64 = 1_000_000_000

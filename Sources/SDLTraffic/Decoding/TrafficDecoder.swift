@@ -1,11 +1,10 @@
-// Turns what passed the tap into entries for people; run by `TrafficObserver`, off the event loop.
-
 import NIOCore
 package import RelayCore
 import SDLAdvice
 package import SDLProtocol
 
-/// Decodes items in the order they happened:
+/// Turns what passed the tap into entries for people; run by `TrafficObserver`, off the event loop.
+/// Items are decoded in the order they happened:
 ///
 /// 1. a dropped frame is shown or counted, and takes part in nothing below;
 /// 2. control frames are read, and tell which sessions exist;

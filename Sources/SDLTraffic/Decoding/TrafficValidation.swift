@@ -1,10 +1,8 @@
-// Has each RPC compared with the specification, in the version its session agreed on; one for each
-// `TrafficDecoder`, off the event loop.
-
 import RelayCore
 package import SDLProtocol
 
-/// A validator, and what it must know of the sessions.
+/// Has each RPC compared with the specification, in the version its session agreed on; one for each
+/// `TrafficDecoder`, off the event loop.
 struct TrafficValidation: Sendable {
     private let validator: RPCValidator
     /// `syncMsgVersion` of the head unit's answer to the registration, by session.

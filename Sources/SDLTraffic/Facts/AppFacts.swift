@@ -1,10 +1,9 @@
-// What is known of one app connection; kept by `FactsTable`, shown by status and `relayctl app`.
-
 package import RelayCore
 package import SDLProtocol
 
-/// With several sessions on the connection, the latest word counts. Text of peers is made printable,
-/// and everything is bounded by `FactLimits`.
+/// What is known of one app connection; kept by `FactsTable`, shown by status and `relayctl app`.
+/// With several sessions on the connection, the latest word counts. Text of peers is made
+/// printable, and everything is bounded by `FactLimits`.
 package struct AppFacts: Hashable, Sendable {
     /// As it registered; kept after unregistering, until the connection closes.
     package var name: String?

@@ -1,8 +1,7 @@
-// What the head unit can show and play, as far as it told this app.
-
 package import RelayCore
 import SDLProtocol
 
+/// What the head unit can show and play, as far as it told this app.
 package struct CapabilityFacts: Hashable, Sendable {
     /// "GENERIC_DISPLAY".
     package var displayName: String?

@@ -1,9 +1,8 @@
-// Turns decoded traffic into facts, entry by entry; kept by `SessionFacts`, looked at by the advice.
-
 package import RelayCore
 import SDLProtocol
 
-/// All that is known of the connected apps and the head unit.
+/// All that is known of the connected apps and the head unit, made from decoded traffic entry by
+/// entry. Kept by `SessionFacts`, looked at by the advice.
 package struct FactsTable: Sendable {
     /// Connected apps.
     package private(set) var apps: [AppID: AppFacts] = [:]

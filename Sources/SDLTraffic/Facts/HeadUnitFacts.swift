@@ -1,9 +1,8 @@
-// Learnt from each StartServiceACK and registration of any app; kept by `FactsTable`.
-
 package import RelayCore
 import SDLProtocol
 
-/// What the head unit tells about itself.
+/// What the head unit tells about itself, learnt from each StartServiceACK and registration of any
+/// app; kept by `FactsTable`.
 package struct HeadUnitFacts: Hashable, Sendable {
     /// The link it was learnt on, counted since relayd started; nil while there is none.
     package var link: Int?

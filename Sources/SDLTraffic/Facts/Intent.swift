@@ -1,9 +1,8 @@
-// What a request will change when the head unit says yes: read from the request, since the response
-// does not repeat it. Kept by `FactsTable` until then.
-
 import RelayCore
 import SDLProtocol
 
+/// What a request will change when the head unit says yes: read from the request, since the response
+/// does not repeat it. Kept by `FactsTable` until then.
 enum Intent: Hashable, Sendable {
     case putFile(String, FileFact, offset: Int)
     case deleteFile(String)

@@ -1,8 +1,7 @@
-// "May I send this now, and if not, why": asked by `relayctl permissions` and the advice.
-
 import SDLProtocol
 
-/// Whether an app may use an RPC at this moment, and the one reason that decides it.
+/// "May I send this now, and if not, why": whether an app may use an RPC at this moment, and the
+/// one reason that decides it. Asked by `relayctl permissions` and the advice.
 package struct PermissionVerdict: Hashable, Sendable {
     package enum Answer: String, Hashable, Sendable {
         case yes

@@ -1,11 +1,9 @@
-// What the traffic tells about apps and head unit, for status and control API; fed by
-// `TrafficAdvisor`.
-
 package import RelayCore
 import SDLProtocol
 import Synchronization
 
-/// Keeps facts from decoded traffic; readable from anywhere at the price of a lock and a copy.
+/// Keeps facts about apps and head unit from decoded traffic, for status and control API; readable
+/// from anywhere at the price of a lock and a copy. Fed by `TrafficAdvisor`.
 package final class SessionFacts: TrafficConsumer {
     private let state = Mutex(FactsTable())
 

@@ -1,9 +1,8 @@
-// The car's latest values as an app was told them; kept in `SubscriptionFacts`.
-
 package import RelayCore
 import SDLProtocol
 
-/// Vehicle data items that were subscribed or read.
+/// The car's latest values as an app was told them, of items it subscribed or read; kept in
+/// `SubscriptionFacts`.
 ///
 /// Cars repeat the same items many times a second and hardly anybody looks: a value that replaces
 /// another is written over it, and nothing is allocated.

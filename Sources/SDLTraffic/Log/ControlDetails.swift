@@ -1,10 +1,8 @@
-// Puts the payload of a control frame into words for `TrafficTextFormat`, and into JSON for
-// `TrafficJSONFormat`.
-
 import NIOCore
 import SDLProtocol
 
-/// What a control frame says, the most important first; not yet stripped of control characters.
+/// What a control frame says, the most important first, in words for `TrafficTextFormat` and JSON
+/// for `TrafficJSONFormat`; not yet stripped of control characters.
 struct ControlDetails {
     private(set) var words: [String] = []
 

@@ -1,8 +1,7 @@
-// Writes a line of log byte by byte into a buffer that is used again; both formats build on it.
-
 import SDLProtocol
 
-/// A line in the making. Appending numbers and text costs no allocation once the buffer has grown.
+/// A line of log in the making, byte by byte in a buffer that is used again; both formats build on
+/// it. Appending numbers and text costs no allocation once the buffer has grown.
 struct LineBuilder: Sendable {
     private(set) var bytes: [UInt8] = []
     /// Where the column began, as an index of `bytes`.

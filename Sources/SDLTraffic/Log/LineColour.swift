@@ -1,9 +1,8 @@
-// What stands out in a line on a terminal, and why; used by `LineBuilder` and `TrafficTextFormat`.
-
 import SDLProtocol
 
-/// What people know from the RPC Builder console: requests blue, success green, warnings yellow,
-/// failures red; notifications have a colour of their own.
+/// What stands out in a line on a terminal, as people know it from the RPC Builder console:
+/// requests blue, success green, warnings yellow, failures red; notifications have a colour of
+/// their own. Used by `LineBuilder` and `TrafficTextFormat`.
 enum LineColour: Sendable {
     case request
     case success

@@ -1,50 +1,49 @@
-// The log for programs: one JSON object per line. Driven by `TrafficLog`. Keys are stable; new
-// ones may be added. Absent means unknown or not applicable, never null.
-//
-// always        n           number of the entry, from 1
-//               time        RFC 3339, UTC; microseconds in the log, milliseconds in the API
-//               kind        request, response, notification, control, stream, security,
-//                           encrypted, undecodable, dropped, event
-//               priority    debug, info, warning, error
-// where         app         the app's connection: "#1"
-//               app_name    as it registered
-//               app_id      as it registered
-//               session     0 while there is none
-//               service     control, rpc, audio, video, bulk
-//               from        app or accessory
-//               bytes       payload, without frame headers
-//               frames      when more than one
-//               fate        amended, replaced or by_relay, when not simply forwarded
-// RPCs          function, function_id, correlation_id
-//               success, result_code, info      responses
-//               latency_ms, request             responses; n of the request
-//               unasked                         true: a response nobody waits for
-//               replaces                        requests; n of the one whose ID it took
-//               bulk_bytes                      size only, never bytes
-//               bulk_kind                       where it can be told: "PNG 70×70", "PCM 16 kHz 16 bit"
-//               crc_matches                     of PutFile with crc: whether the data has it
-//               params                          as it travelled, without whitespace
-//               params_truncated                true: too long, params left out
-//               problem                         assembled, but not as announced
-//               problems                        what the specification has against it: objects
-//                                               with rule, severity (note, warning, error), path
-//                                               (of the parameter, "" = all), message, did_you_mean
-// control       control (the frame's name), protocol_version (of its header), protected, payload:
-//               its keys as they travelled, authToken blanked out; fault (app, relayd or
-//               head_unit) of a StartServiceNAK
-// stream        total_frames, total_bytes, duration_ms, encrypted, final
-// security      query, error_code
-// undecodable   reason, function, first_bytes (hex)
-// dropped       reason, function or frame
-// event         event: app_connected, app_left, link_opened, link_closed, missed; with peer,
-//               reason or address. unanswered: function, correlation_id, request, waited_ms;
-//               unanswered_start: waited_ms, fault; notice: reason
-
 import NIOCore
 import RelayCore
 import SDLAdvice
 import SDLProtocol
 
+/// The log for programs: one JSON object per line. Driven by `TrafficLog`. Keys are stable; new
+/// ones may be added. Absent means unknown or not applicable, never null.
+///
+/// always        n           number of the entry, from 1
+///               time        RFC 3339, UTC; microseconds in the log, milliseconds in the API
+///               kind        request, response, notification, control, stream, security,
+///                           encrypted, undecodable, dropped, event
+///               priority    debug, info, warning, error
+/// where         app         the app's connection: "#1"
+///               app_name    as it registered
+///               app_id      as it registered
+///               session     0 while there is none
+///               service     control, rpc, audio, video, bulk
+///               from        app or accessory
+///               bytes       payload, without frame headers
+///               frames      when more than one
+///               fate        amended, replaced or by_relay, when not simply forwarded
+/// RPCs          function, function_id, correlation_id
+///               success, result_code, info      responses
+///               latency_ms, request             responses; n of the request
+///               unasked                         true: a response nobody waits for
+///               replaces                        requests; n of the one whose ID it took
+///               bulk_bytes                      size only, never bytes
+///               bulk_kind                       where it can be told: "PNG 70×70", "PCM 16 kHz 16 bit"
+///               crc_matches                     of PutFile with crc: whether the data has it
+///               params                          as it travelled, without whitespace
+///               params_truncated                true: too long, params left out
+///               problem                         assembled, but not as announced
+///               problems                        what the specification has against it: objects
+///                                               with rule, severity (note, warning, error), path
+///                                               (of the parameter, "" = all), message, did_you_mean
+/// control       control (the frame's name), protocol_version (of its header), protected, payload:
+///               its keys as they travelled, authToken blanked out; fault (app, relayd or
+///               head_unit) of a StartServiceNAK
+/// stream        total_frames, total_bytes, duration_ms, encrypted, final
+/// security      query, error_code
+/// undecodable   reason, function, first_bytes (hex)
+/// dropped       reason, function or frame
+/// event         event: app_connected, app_left, link_opened, link_closed, missed; with peer,
+///               reason or address. unanswered: function, correlation_id, request, waited_ms;
+///               unanswered_start: waited_ms, fault; notice: reason
 struct TrafficJSONFormat: Sendable {
     private var time: UTCTimeText
 

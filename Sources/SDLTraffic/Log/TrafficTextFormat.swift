@@ -1,13 +1,12 @@
-// The log for people: one line per entry, as short as the console bench people know from the RPC
-// Builder. Driven by `TrafficLog`.
-//
-//     10:31:07.131  Relay Test  ←  response  RegisterAppInterface #65529  SUCCESS  9.4 KiB  8 ms
-//     time          app            kind      what                         result   size     latency
-
 import NIOCore
 import RelayCore
 import SDLProtocol
 
+/// The log for people: one line per entry, as short as the console bench people know from the RPC
+/// Builder. Driven by `TrafficLog`.
+///
+///     10:31:07.131  Relay Test  ←  response  RegisterAppInterface #65529  SUCCESS  9.4 KiB  8 ms
+///     time          app            kind      what                         result   size     latency
 struct TrafficTextFormat: Sendable {
     /// Columns of the app's name; longer names are shortened to it.
     static let appColumns = 16

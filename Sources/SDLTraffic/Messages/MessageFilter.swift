@@ -1,9 +1,7 @@
-// Which kept messages a reader wants; made from a request to the control API, asked while
-// `MessageRing` is read.
-
 package import RelayCore
 
-/// The log's choice, and what only a look back chooses by: kind, latency, time.
+/// Which kept messages a reader wants: the log's choice, and what only a look back chooses by,
+/// kind, latency, time. Made from a request to the control API, asked while `MessageRing` is read.
 package struct MessageFilter: Hashable, Sendable {
     /// App, function, service, priority.
     package var traffic: TrafficFilter

@@ -1,8 +1,7 @@
-// Kept messages as lines of JSON: for the control API, which reads `MessageRing`.
-
 package import NIOCore
 
-/// Turns entries into JSON objects with the fields of the JSON log, the text log's line, or both.
+/// Turns kept entries into JSON objects with the fields of the JSON log, the text log's line, or
+/// both: for the control API, which reads `MessageRing`.
 package struct MessageFormatter: Sendable {
     package enum Content: String, Hashable, Sendable, CaseIterable {
         /// The fields of `TrafficJSONFormat`.

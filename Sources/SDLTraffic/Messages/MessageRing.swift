@@ -1,10 +1,9 @@
-// The latest messages, for those who come later: fed by `TrafficObserver`, read by the control API.
-
 import NIOCore
 import RelayCore
 import Synchronization
 
-/// Keeps the latest entries, bounded by bytes; the oldest make room for the newest.
+/// Keeps the latest entries, bounded by bytes; the oldest make room for the newest. Fed by
+/// `TrafficObserver`, read by the control API.
 ///
 /// Entries are kept as they were decoded, in storage of their own, and made into text only when
 /// somebody reads: keeping one costs less than formatting it, and most are never read. Nothing is

@@ -1,8 +1,7 @@
-// How readers of `MessageRing`, and of relayd's events, wait for more.
-
 import Synchronization
 
-/// One reader that waits: for the next entry, or for whatever else wakes it. Serves one task.
+/// One reader of `MessageRing`, or of relayd's events, that waits: for the next entry, or for
+/// whatever else wakes it. Serves one task.
 package final class MessageWaiter: Sendable {
     private struct State {
         var continuation: CheckedContinuation<Void, Never>?

@@ -1,6 +1,5 @@
-// How long answers took, in buckets; kept by `TrafficStatistics`, shown by the metrics.
-
-/// A cumulative histogram with fixed bounds, as Prometheus has them.
+/// How long answers took: a cumulative histogram with fixed bounds, as Prometheus has them. Kept by
+/// `TrafficStatistics`, shown by the metrics.
 package struct LatencyHistogram: Hashable, Sendable {
     /// Upper bounds in nanoseconds: 1 ms to 10 s. Recorded head units answer within 0.5 to 400 ms;
     /// libraries give up after 10 s.

@@ -1,11 +1,9 @@
-// Counts what passes, as a consumer of decoded traffic; read by the control API.
-
 package import RelayCore
 package import SDLProtocol
 import Synchronization
 
-/// Counts since the start, bounded whatever peers send; readable from anywhere at the price of a lock
-/// and a copy.
+/// Counts what passes since the start, bounded whatever peers send; readable from anywhere at the
+/// price of a lock and a copy. A consumer of decoded traffic, read by the control API.
 package final class TrafficStatistics: TrafficConsumer {
     /// When counting began.
     package let since: WallTime

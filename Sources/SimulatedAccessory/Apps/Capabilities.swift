@@ -1,9 +1,7 @@
-// What the simulated head unit has to offer, in the words of MOBILE_API 8.0.0: texts, images,
-// buttons, streaming, permissions.
-
 import SDLProtocol
 
-/// The capabilities as an app of some RPC version sees them.
+/// What the simulated head unit has to offer an app of some RPC version, in the words of MOBILE_API
+/// 8.0.0: texts, images, buttons, streaming, permissions.
 struct Capabilities {
     static let rpcVersion = ProtocolVersion(8, 0, 0)
     static let language = "EN-US"

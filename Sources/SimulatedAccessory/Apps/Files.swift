@@ -1,9 +1,7 @@
-// Files of apps: names and sizes are kept, contents are checked and dropped.
-
 import NIOCore
 import SDLProtocol
 
-/// What one app stored.
+/// What one app stored: names and sizes are kept, contents are checked and dropped.
 struct FileStore: Sendable {
     struct File: Sendable {
         /// What the first chunk announced, in bytes.

@@ -1,6 +1,4 @@
-// Result codes of responses, as MOBILE_API spells them.
-
-/// How a request ended; only those the simulator gives.
+/// How a request ended, as MOBILE_API spells it; only the results the simulator gives.
 enum ResultCode: String, Sendable {
     case success = "SUCCESS"
     case warnings = "WARNINGS"

@@ -1,10 +1,9 @@
-// The car around the head unit: what its sensors say at each moment of a made-up drive.
-
 #if canImport(Glibc)
     import Glibc
 #endif
 
-/// A car on a round trip of two minutes; the moment is a plain number, so that tests can repeat it.
+/// The car around the head unit, on a round trip of two minutes: what its sensors say at each
+/// moment. The moment is a plain number, so that tests can repeat it.
 struct Vehicle: Sendable {
     /// Moments passed, one per OnVehicleData interval.
     var moment = 0

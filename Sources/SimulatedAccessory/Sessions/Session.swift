@@ -1,9 +1,8 @@
-// What the head unit knows of one session, and how its messages become frames.
-
 import NIOCore
 import SDLProtocol
 
-/// A running session: what was granted, the app in it, what it streams.
+/// A running session as the head unit knows it: what was granted, the app in it, what it streams,
+/// and how its messages become frames.
 struct Session: Sendable {
     let id: UInt8
     /// Never 0 ("not supported") or −1 (what libraries read when the key is missing).

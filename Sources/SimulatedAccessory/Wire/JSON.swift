@@ -1,6 +1,5 @@
-// JSON values of the simulator: written as Swift literals, read by key.
-
-/// A JSON value; objects keep the order of their members.
+/// A JSON value of the simulator, written as a Swift literal and read by key; objects keep the
+/// order of their members.
 enum JSON: Hashable, Sendable {
     case null
     case bool(Bool)

@@ -1,9 +1,7 @@
-// An RPC request as the head unit sees it, from either form of RPC payload.
-
 import NIOCore
 import SDLProtocol
 
-/// One request of an app.
+/// One request of an app, from either form of RPC payload.
 struct Request: Sendable {
     var sessionID: UInt8
     var functionID: FunctionID

@@ -1,7 +1,6 @@
-// What another program prints. Used by `relayctl bugreport`.
-
 import Glibc
 
+/// What another program prints. Used by `relayctl bugreport`.
 enum CommandOutput {
     /// Far above what is asked for; a bound all the same.
     private static let maximumBytes = 16 << 20

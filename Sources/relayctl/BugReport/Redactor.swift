@@ -1,9 +1,7 @@
-// Takes out of a report what is nobody's business: by name of JSON members here, by form of what
-// stands in texts in `Redactor+Text.swift`. Used by `relayctl bugreport`.
-
 import DidYouMean
 
-/// Replaces values and counts them.
+/// Takes out of a report what is nobody's business, and counts it: by name of JSON members here, by
+/// form of what stands in texts in `Redactor+Text.swift`. Used by `relayctl bugreport`.
 package struct Redactor: Sendable {
     /// Members whose value is taken out, whatever it is; upper and lower case, "_" and "-" do not
     /// matter. Vehicle identity and place, session secrets, phone, people, and raw bytes, which may

@@ -1,6 +1,4 @@
-// Files put together to one, as tar(5) has it. Used by `relayctl bugreport`.
-
-/// A tar archive in the making, of small files.
+/// A tar archive of small files in the making, as tar(5) has it. Used by `relayctl bugreport`.
 package struct TarFile: Sendable {
     private var blocks: [UInt8] = []
     private static let blockBytes = 512

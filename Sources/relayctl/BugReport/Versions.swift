@@ -1,10 +1,9 @@
-// What runs here, in which version: the first page of a bug report.
-
 import AccessoryLinks
 import ControlAPI
 import Glibc
 import SDLProtocol
 
+/// What runs here, in which version: the first page of a bug report.
 enum Versions {
     /// One line each.
     ///

@@ -1,10 +1,9 @@
-// `relayctl log`: what relayd wrote to the journal, by way of journalctl.
-
 package import ArgumentParser
 import DidYouMean
 import Glibc
 import SDLProtocol
 
+/// `relayctl log`: what relayd wrote to the journal, by way of journalctl.
 package struct LogCommand: ParsableCommand {
     package static let configuration = CommandConfiguration(
         commandName: "log",

@@ -1,6 +1,3 @@
-// `relayctl sample-app`: a small app that goes through relayd to the head unit, for demos and to
-// find out whether the way is clear before one's own app is to blame.
-
 import ArgumentParser
 import ControlAPI
 import Dispatch
@@ -9,6 +6,8 @@ import NIOCore
 import NIOPosix
 import SampleApp
 
+/// `relayctl sample-app`: a small app that goes through relayd to the head unit, for demos and to
+/// find out whether the way is clear before one's own app is to blame.
 package struct SampleAppCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sample-app",

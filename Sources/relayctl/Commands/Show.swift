@@ -1,10 +1,9 @@
-// `relayctl show N`: one message whole.
-
 package import ArgumentParser
 import ControlAPI
 import NIOCore
 import SDLProtocol
 
+/// `relayctl show N`: one message whole.
 package struct ShowCommand: AsyncParsableCommand {
     package static let configuration = CommandConfiguration(
         commandName: "show",

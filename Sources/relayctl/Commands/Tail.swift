@@ -1,8 +1,7 @@
-// `relayctl tail`: the traffic as it happens, and the recent past before it.
-
 package import ArgumentParser
 import ControlAPI
 
+/// `relayctl tail`: the traffic as it happens, and the recent past before it.
 package struct TailCommand: AsyncParsableCommand {
     package static let configuration = CommandConfiguration(
         commandName: "tail",

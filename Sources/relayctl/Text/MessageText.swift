@@ -1,9 +1,8 @@
-// One message as text: what it is, where it belongs, what is in it. `Commands/Show.swift` prints it.
-
 import ControlAPI
 package import SDLProtocol
 
-/// A message with the one it belongs to, as `Routes.message` answers.
+/// One message as text, with the one it belongs to, as `Routes.message` answers: what it is, where
+/// it belongs, what is in it. `Commands/Show.swift` prints it.
 package struct MessageText: Sendable {
     package let style: Style
     package let width: Int

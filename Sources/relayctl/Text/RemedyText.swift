@@ -1,7 +1,5 @@
-// What to do, as lines of a terminal: sentences are wrapped, a line to be copied into a file is not.
-// Used by `StatusText` and `Diagnosis`.
-
-/// A remedy for people.
+/// A remedy as lines of a terminal: sentences are wrapped, a line to be copied into a file is not.
+/// Used by `StatusText` and `Diagnosis`.
 package enum RemedyText {
     /// How a udev rule begins, which has to be one line in its file.
     private static let rule = "SUBSYSTEM=="

@@ -1,8 +1,7 @@
-// Counts as tables. `Commands/Stats.swift` prints it.
-
 package import ControlAPI
 
 /// A report of counts as text: what went through, what was asked, how long it took.
+/// `Commands/Stats.swift` prints it.
 package struct StatsText: Sendable {
     package let width: Int
     /// Lines there is room for.

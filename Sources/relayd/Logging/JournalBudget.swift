@@ -1,6 +1,5 @@
-// How many entries may go to journald in a time: a value, asked by `LineWriter` for each.
-
-/// Keeps relayd below the rate at which journald drops what a service writes.
+/// Keeps relayd below the rate at which journald drops what a service writes. A value; `LineWriter`
+/// asks it for each entry.
 ///
 /// journald takes 10,000 entries in 30 s from one service (journald.conf(5), "RateLimitBurst") and
 /// drops the rest without looking at it: warnings, too. The windows here are shorter, because

@@ -1,6 +1,3 @@
-// What is logged, changed while relayd runs: by the control API, and by whoever reads the
-// configuration again. Made by `Daemon`; a consumer of decoded traffic.
-
 package import ControlAPI
 import DidYouMean
 import Logging
@@ -8,7 +5,9 @@ import SDLProtocol
 package import SDLTraffic
 import Synchronization
 
-/// The log's level, and the traffic log with its switch and filters.
+/// What is logged, changed while relayd runs: the log's level, and the traffic log with its switch
+/// and filters. Made by `Daemon`, changed by the control API and by a reload; a consumer of decoded
+/// traffic.
 package final class LogControl: TrafficConsumer {
     private struct State {
         var isOn: Bool

@@ -1,8 +1,5 @@
-// How long the readers of relayd's last bytes are waited for when it ends. `LineWriter` asks for the log,
-// `ControlClients` for the answers of the control API.
-
-/// Decides whether a reader of the last bytes is waited for any longer. Pure: whoever asks looks at the
-/// reader.
+/// How long the readers of relayd's last bytes are waited for when it ends. Pure: `LineWriter` asks
+/// for the log, `ControlClients` for the answers of the control API, and both look at the reader.
 ///
 /// Last bytes are late for two reasons, and only one of them is the reader's. A reader that takes
 /// nothing, a stopped `less` for instance, must not hold up the end. One that takes all it is given waits

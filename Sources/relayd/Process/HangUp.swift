@@ -1,8 +1,7 @@
-// What SIGHUP means: somebody asks for a reload, or the terminal is gone. `Daemon` asks.
-
 internal import Glibc
 
-/// Tells the two meanings of SIGHUP apart.
+/// Tells the two meanings of SIGHUP apart: somebody asks for a reload, or the terminal is gone.
+/// `Daemon` asks.
 ///
 /// The kernel sends it when a terminal hangs up, and people send it to have a configuration read again.
 /// A terminal that has hung up is no terminal any more (isatty(3) fails with EIO), so what counts is

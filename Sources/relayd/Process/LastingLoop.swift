@@ -1,8 +1,7 @@
-// The event loops that `Daemon` makes: nothing ends them but the end of the process.
-
 import NIOCore
 import NIOPosix
 
+/// The event loops that `Daemon` makes: nothing ends them but the end of the process.
 enum LastingLoop {
     /// An event loop with a thread of its own.
     ///

@@ -1,5 +1,3 @@
-// Where relayd's tasks run: on an event loop instead of the system's thread pool.
-
 import NIOCore
 import NIOPosix
 

@@ -1,8 +1,7 @@
-// How many descriptors relayd may have: each app is one. Called by `Daemon` at start.
-
 import Glibc
 
-/// The limit of open files, RLIMIT_NOFILE.
+/// How many descriptors relayd may have, each app being one: the limit of open files,
+/// RLIMIT_NOFILE. Called by `Daemon` at start.
 enum OpenFiles {
     /// What relayd needs besides apps: standard streams, event loops, listening sockets, the link,
     /// some connections of relayctl, the reserve for accept(2). About 30 were counted.

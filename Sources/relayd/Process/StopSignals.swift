@@ -1,9 +1,7 @@
-// What SIGTERM and SIGINT mean: the first one asks for a stop, another one for an end at once.
-// `Daemon` asks, and carries it out.
-
 internal import Glibc
 
-/// Counts the signals that ask relayd to stop. Pure: whoever asks says when the signal came.
+/// Counts SIGTERM and SIGINT: the first one asks for a stop, another one for an end at once. Pure:
+/// `Daemon` says when the signal came, and carries it out.
 package struct StopSignals: Sendable {
     package enum Verdict: Sendable, Equatable {
         /// Sessions end politely, which may take `sessions.farewell_timeout` and some seconds.

@@ -1,9 +1,8 @@
-// The place of the link supervisor: `RelayService` runs it, a reload puts another one in.
-
 import AccessoryLinks
 import Synchronization
 
-/// Runs one supervisor after the other; the one before has closed its link when the next begins.
+/// The place of the link supervisor: runs one after the other, and the one before has closed its
+/// link when the next begins. `RelayService` runs it, a reload puts another supervisor in.
 final class LinkSlot: Sendable {
     private let latest: Mutex<LinkSupervisor>
     private let supervisors: AsyncStream<LinkSupervisor>

@@ -1,11 +1,9 @@
-// SIGHUP and POST /v1/reload: reads the configuration again, and applies it if it is good. One
-// reload at a time.
-
 import ControlAPI
 import Logging
 import ServiceLifecycle
 
-/// Keeps the running configuration, and changes it when asked to.
+/// Keeps the running configuration, and reads it again on SIGHUP and POST /v1/reload; one reload at
+/// a time.
 ///
 /// A configuration that cannot be read, or cannot be applied, is refused as a whole: the old one
 /// stays, and the reason stands in the log and in systemd's status line until one is accepted.

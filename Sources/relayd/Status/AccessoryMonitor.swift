@@ -1,10 +1,9 @@
-// Remembers how the accessory's link stands: told by the link supervisor, asked by the status.
-
 import AccessoryLinks
 import ControlAPI
 import Synchronization
 
-/// The latest state of the link, in the words of the status.
+/// The latest state of the accessory's link, in the words of the status: told by the link
+/// supervisor, asked by the status.
 final class AccessoryMonitor: Sendable {
     private struct State {
         var link = AccessoryLinks.LinkState.opening

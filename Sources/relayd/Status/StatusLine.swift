@@ -1,11 +1,10 @@
-// Keeps the line that `systemctl status relayd` shows up to date, without a timer.
-
 import ControlAPI
 import SDLProtocol
 import SDLTraffic
 import ServiceLifecycle
 
-/// Tells systemd the summary whenever something happened that may have changed it.
+/// Keeps the line that `systemctl status relayd` shows up to date, without a timer: tells systemd
+/// the summary whenever something happened that may have changed it.
 ///
 /// Woken by the link supervisor and, as a consumer of decoded traffic, by apps that come, go and
 /// register; asleep otherwise.

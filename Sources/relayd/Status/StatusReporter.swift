@@ -1,5 +1,3 @@
-// Puts the status together: what the hub counts, the link's state, what the observers learnt.
-
 import ControlAPI
 import Glibc
 import NIOCore
@@ -8,7 +6,8 @@ import SDLProtocol
 import SDLTraffic
 import Synchronization
 
-/// Makes a `StatusSnapshot` when somebody asks.
+/// Makes a `StatusSnapshot` when somebody asks: what the hub counts, the link's state, what the
+/// observers learnt.
 final class StatusReporter: Sendable {
     private let relay: Relay
     private let accessory: AccessoryMonitor

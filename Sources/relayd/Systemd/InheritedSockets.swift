@@ -1,11 +1,9 @@
-// Listening sockets that systemd hands over (sd_listen_fds(3)): `Daemon` asks for them before it
-// opens any of its own.
-
 internal import CSystemd
 internal import Glibc
 
-/// The sockets this process was started with, told apart by the name their unit gives them
-/// (systemd.socket(5), "FileDescriptorName").
+/// The listening sockets that systemd hands over at the start (sd_listen_fds(3)), told apart by the
+/// name their unit gives them (systemd.socket(5), "FileDescriptorName"). `Daemon` asks for them
+/// before it opens any of its own.
 package struct InheritedSockets: Sendable, Equatable {
     /// Descriptors on which apps connect; empty = relayd opens what `listen` says.
     package var apps: [CInt] = []

@@ -1,9 +1,8 @@
-// How long a stop may take: one number for the option, the service group and systemd.
-
 import AccessoryLinks
 import NIOCore
 
-/// The time a stopping relayd needs at most. The service group and systemd ask the same one.
+/// The time a stopping relayd needs at most: one number for the option, the service group and
+/// systemd.
 ///
 /// One thing comes after the other: the head unit confirms the end of its sessions, the link is closed,
 /// the control API's clients take their last answers, and then the last lines of the log are written.

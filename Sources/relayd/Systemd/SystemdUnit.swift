@@ -1,9 +1,7 @@
-// Which unit of systemd this process is, for messages that name it. Asked by the status and by
-// `ReloadPlan`.
-
 internal import Glibc
 
-/// A service that systemd has started.
+/// The unit of systemd this process is, for messages that name it. Asked by the status and by
+/// `ReloadPlan`.
 package struct SystemdUnit: Sendable, Equatable {
     /// Such as "relayd@left.service".
     package var name: String

@@ -1,11 +1,9 @@
-// Ends the connections that wait on systemd's sockets for a relayd that will not run. Used by
-// `Relayd` when its configuration is refused.
-
 import CSystemd
 import ControlAPI
 import Glibc
 
-/// Whoever connected before relayd was there.
+/// Whoever connected before relayd was there: ends the connections that wait on systemd's sockets
+/// for a relayd that will not run. Used by `Relayd` when its configuration is refused.
 ///
 /// systemd starts relayd as long as somebody waits on a socket it listens on. A relayd that leaves them
 /// there is started again at once, until the limit of the unit is reached, and then the sockets are
