@@ -13,6 +13,14 @@ struct OwnedDescriptor: ~Copyable, Sendable {
         self.rawValue = rawValue
     }
 
+    /// A pair of connected sockets, for two of these.
+    static func socketPair() throws(LinkProblem) -> (CInt, CInt) {
+        var ends: [CInt] = [-1, -1]
+        guard socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0
+        else { throw .system("a socket pair could not be made", errno: errno) }
+        return (ends[0], ends[1])
+    }
+
     /// A second descriptor of the same open file.
     func duplicate() throws(LinkProblem) -> OwnedDescriptor {
         let copy = fcntl(rawValue, F_DUPFD_CLOEXEC, 0)

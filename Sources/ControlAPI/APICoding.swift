@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import FoundationEssentials
 
 /// JSON of the control API, both ways: the only file of this module that needs a JSON library.
 package enum APICoding {

@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
+import Glibc
 
 /// A moment as the control API writes it: RFC 3339, UTC, milliseconds ("2026-11-21T10:31:07.042Z").
 ///
@@ -38,12 +34,15 @@ package struct Timestamp: Sendable, Hashable, Comparable {
 
 extension Timestamp: CustomStringConvertible {
     package var description: String {
-        let (days, millisecond) = millisecondsSince1970.flooredDivision(by: 86_400_000)
-        let (year, month, day) = Self.date(daysSince1970: days)
-        let second = millisecond / 1000
-        return Self.padded(year, 4) + "-" + Self.padded(month, 2) + "-" + Self.padded(day, 2)
-            + "T" + Self.padded(second / 3600, 2) + ":" + Self.padded(second / 60 % 60, 2)
-            + ":" + Self.padded(second % 60, 2) + "." + Self.padded(millisecond % 1000, 3) + "Z"
+        // Rounded down and never negative, before 1970 as well.
+        let millisecond = (millisecondsSince1970 % 1000 + 1000) % 1000
+        var seconds = time_t((millisecondsSince1970 - millisecond) / 1000)
+        var parts = tm()
+        gmtime_r(&seconds, &parts)
+        return Self.padded(Int(parts.tm_year) + 1900, 4) + "-" + Self.padded(parts.tm_mon + 1, 2)
+            + "-" + Self.padded(parts.tm_mday, 2) + "T" + Self.padded(parts.tm_hour, 2) + ":"
+            + Self.padded(parts.tm_min, 2) + ":" + Self.padded(parts.tm_sec, 2) + "."
+            + Self.padded(millisecond, 3) + "Z"
     }
 
     /// Reads what `description` writes; any number of fraction digits, but only UTC ("Z").
@@ -69,55 +68,27 @@ extension Timestamp: CustomStringConvertible {
             else { return nil }
             let digits = fraction.dropFirst().prefix(3)
             guard let value = Self.number(digits) else { return nil }
-            milliseconds = value * [100, 10, 1][digits.count - 1]
+            milliseconds = Int64(value) * [100, 10, 1][digits.count - 1]
         }
-        let days = Self.daysSince1970(year: year, month: month, day: day)
-        let seconds = ((days * 24 + hour) * 60 + minute) * 60 + second
-        self.init(millisecondsSince1970: seconds * 1000 + milliseconds)
+        var parts = tm()
+        (parts.tm_year, parts.tm_mon, parts.tm_mday) = (year - 1900, month - 1, day)
+        (parts.tm_hour, parts.tm_min, parts.tm_sec) = (hour, minute, second)
+        self.init(millisecondsSince1970: Int64(timegm(&parts)) * 1000 + milliseconds)
     }
 
-    private static func padded(_ value: Int64, _ width: Int) -> String {
+    private static func padded(_ value: some BinaryInteger, _ width: Int) -> String {
         let digits = String(value)
         return String(repeating: "0", count: max(0, width - digits.count)) + digits
     }
 
-    private static func number(_ digits: ArraySlice<UInt8>) -> Int64? {
+    private static func number(_ digits: ArraySlice<UInt8>) -> Int32? {
         guard !digits.isEmpty else { return nil }
-        var value: Int64 = 0
+        var value: Int32 = 0
         for digit in digits {
             guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
-            value = value * 10 + Int64(digit - UInt8(ascii: "0"))
+            value = value * 10 + Int32(digit - UInt8(ascii: "0"))
         }
         return value
-    }
-
-    // The Gregorian calendar counted in 400-year eras of 146,097 days that start on 1 March, so
-    // that the leap day is the last day of a year.
-
-    private static func date(daysSince1970 days: Int64) -> (Int64, Int64, Int64) {
-        let (era, dayOfEra) = (days + 719_468).flooredDivision(by: 146_097)
-        let yearOfEra =
-            (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let monthFromMarch = (5 * dayOfYear + 2) / 153
-        let day = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
-        let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
-        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day)
-    }
-
-    private static func daysSince1970(year: Int64, month: Int64, day: Int64) -> Int64 {
-        let (era, yearOfEra) = (month <= 2 ? year - 1 : year).flooredDivision(by: 400)
-        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
-        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
-        return era * 146_097 + dayOfEra - 719_468
-    }
-}
-
-extension Int64 {
-    /// Quotient rounded down and the never negative rest: dates before 1970 need it.
-    fileprivate func flooredDivision(by divisor: Int64) -> (Int64, Int64) {
-        let rest = ((self % divisor) + divisor) % divisor
-        return ((self - rest) / divisor, rest)
     }
 }
 

@@ -1,7 +1,7 @@
 import Glibc
 
 /// A thread for one job, which nobody waits for.
-enum DetachedThread {
+package enum DetachedThread {
     private final class Job: Sendable {
         let run: @Sendable () -> Void
 
@@ -11,7 +11,7 @@ enum DetachedThread {
     /// Starts the job and returns at once.
     ///
     /// - Returns: 0, or the error of pthread_create(3); then the job is not run.
-    static func run(_ run: @escaping @Sendable () -> Void) -> CInt {
+    package static func run(_ run: @escaping @Sendable () -> Void) -> CInt {
         // Signals are for the threads that expect them; a thread begins with its creator's mask.
         var all = sigset_t()
         var before = sigset_t()

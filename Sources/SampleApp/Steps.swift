@@ -80,9 +80,9 @@ extension SampleApp {
     private var registration: String {
         """
         {"syncMsgVersion":{"majorVersion":8,"minorVersion":0,"patchVersion":0},\
-        "appName":\(quoted(configuration.name)),"isMediaApplication":false,\
+        "appName":\(PrintableText.jsonString(configuration.name)),"isMediaApplication":false,\
         "languageDesired":"EN-US","hmiDisplayLanguageDesired":"EN-US",\
-        "appHMIType":["DEFAULT"],"appID":\(quoted(configuration.appID))}
+        "appHMIType":["DEFAULT"],"appID":\(PrintableText.jsonString(configuration.appID))}
         """
     }
 
@@ -124,14 +124,5 @@ extension SampleApp {
             say("icon uploaded, \(icon.readableBytes) bytes")
             goOn()
         }
-    }
-
-    private func quoted(_ text: String) -> String {
-        var quoted = "\""
-        for scalar in text.unicodeScalars where scalar.value >= 0x20 {
-            if scalar == "\"" || scalar == "\\" { quoted += "\\" }
-            quoted.unicodeScalars.append(scalar)
-        }
-        return quoted + "\""
     }
 }

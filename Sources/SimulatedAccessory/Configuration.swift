@@ -1,10 +1,12 @@
 // What can be chosen about the simulated head unit, by code or in the address `sim:?option=value`.
 
+package import SDLProtocol
+
 extension SimulatedAccessory {
     /// How the simulated head unit behaves; every default is what a common head unit does.
     package struct Configuration: Hashable, Sendable {
         /// Highest protocol version spoken. 5.4.0 is what sdl_core 8.2.0 speaks.
-        package var protocolVersion = ProtocolVersion(5, 4, 0)
+        package var protocolVersion = SDLVersion(5, 4, 0)
         /// The `mtu` of StartServiceACK in bytes; sdl_core ships with 131,072.
         package var mtu: Int64 = 131_072
         /// From registration to HMI level FULL, in place of a user who picks the app; nil: never.
@@ -53,11 +55,11 @@ extension SimulatedAccessory.Configuration {
 
     private static let options: [String: Setter] = [
         "protocol": { (configuration, text) throws(OptionError) in
-            guard let version = ProtocolVersion(text), (1...5).contains(version.major) else {
+            guard let version = SDLVersion(text: text), (1...5).contains(version.major) else {
                 throw invalid("protocol", text, expected: "1 to 5, or a full version like 5.4.0")
             }
             // A bare 5 means all that is spoken of it.
-            configuration.protocolVersion = text == "5" ? ProtocolVersion(5, 4, 0) : version
+            configuration.protocolVersion = text == "5" ? SDLVersion(5, 4, 0) : version
         },
         "mtu": { (configuration, text) throws(OptionError) in
             guard let mtu = Int64(text), mtuRange.contains(mtu) else {

@@ -2,10 +2,8 @@ package import ArgumentParser
 import ControlAPI
 internal import Logging
 
-// relayd's flags and help text, and how they become a configuration. `Relayd` parses them as its
-// option group, `ProgramTests` through the built program.
-
-/// The command line of relayd.
+/// relayd's command line: flags and help text, and how they become a configuration. `Relayd` parses
+/// them as its option group, `ProgramTests` through the built program.
 package struct Arguments: ParsableArguments {
     @Option(
         help: ArgumentHelp(

@@ -1,4 +1,4 @@
-import AccessoryLinks
+@testable import AccessoryLinks
 import Logging
 import NIOCore
 import NIOPosix

@@ -1,4 +1,4 @@
-import AccessoryLinks
+@testable import AccessoryLinks
 import Testing
 
 @Suite("TransportCatalog")

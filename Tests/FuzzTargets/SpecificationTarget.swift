@@ -32,7 +32,7 @@ extension FuzzTarget {
             json: "{\(members.joined(separator: ","))}")
         guard let message = try? RPCMessage(Message(single: frame)) else { return }
         _ = validator.problems(
-            in: message, from: .app, negotiated: RPCVersion(major: 7, minor: 1, patch: 0))
+            in: message, from: .app, negotiated: SDLVersion(7, 1, 0))
     }
 
     private static func value(of parameter: RPCParameter) -> String {

@@ -4,7 +4,8 @@ import NIOCore
 import NIOPosix
 import RelayCore
 import Testing
-import relayd
+
+@testable import relayd
 
 // Who may ask what, whatever way it is spelt: every spelling of every path, with every method, by
 // every door and in every role gets the verdict of the route, or is not found.

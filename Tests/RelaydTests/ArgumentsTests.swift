@@ -4,7 +4,8 @@ import Foundation
 import Logging
 import RelayCore
 import Testing
-import relayd
+
+@testable import relayd
 
 // Flags, environment and file together: who overrides whom, and what is said about bad values.
 

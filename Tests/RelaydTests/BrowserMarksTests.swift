@@ -1,5 +1,6 @@
 import Testing
-import relayd
+
+@testable import relayd
 
 // Heads as browsers and programs really send them.
 

@@ -1,6 +1,7 @@
 import Foundation
 import Testing
-import relayd
+
+@testable import relayd
 
 // Files that cannot be read, or are no text.
 

@@ -1,7 +1,8 @@
 import AccessoryLinks
 import Foundation
 import SDLProtocol
-import relayd
+
+@testable import relayd
 
 // The JSON Schema of relayd.yaml, made of what the reader accepts and of the shipped file's comments.
 // `ConfigJSONSchemaTests` compare it with both, and write it when they are told to.

@@ -2,7 +2,8 @@ import AccessoryLinks
 import Foundation
 import RelayTesting
 import Testing
-import relayd
+
+@testable import relayd
 
 // config/relayd.schema.json against the reader of relayd.yaml: the same keys, and for many values of
 // every option the same verdict.

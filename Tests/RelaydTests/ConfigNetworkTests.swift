@@ -1,6 +1,7 @@
 import RelayCore
 import Testing
-import relayd
+
+@testable import relayd
 
 // What a user is told about apps.allow.
 

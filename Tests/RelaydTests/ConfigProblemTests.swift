@@ -1,5 +1,6 @@
 import Testing
-import relayd
+
+@testable import relayd
 
 // What a user is told about a bad configuration, word by word.
 

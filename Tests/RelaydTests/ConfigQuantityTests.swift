@@ -1,7 +1,8 @@
 import RelayCore
 import RelayTesting
 import Testing
-import relayd
+
+@testable import relayd
 
 // Durations and sizes as text, both ways.
 

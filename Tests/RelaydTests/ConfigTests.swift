@@ -2,7 +2,8 @@ import Foundation
 import Logging
 import RelayCore
 import Testing
-import relayd
+
+@testable import relayd
 
 // The configuration as a whole: defaults, the shipped file, and every option's way into `Config`.
 

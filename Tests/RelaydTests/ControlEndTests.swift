@@ -5,7 +5,8 @@ import RelayTesting
 import ServiceLifecycle
 import Synchronization
 import Testing
-import relayd
+
+@testable import relayd
 
 // How connections to the control API end: whole, and not before the last byte has been taken.
 

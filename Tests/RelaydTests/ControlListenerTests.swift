@@ -1,7 +1,8 @@
 import ControlAPI
 import Glibc
 import Testing
-import relayd
+
+@testable import relayd
 
 @Suite struct ControlListenerTests {
     private func error(_ body: () throws -> Void) -> String {

@@ -6,7 +6,8 @@ import NIOPosix
 import RelayTesting
 import ServiceLifecycle
 import Testing
-import relayd
+
+@testable import relayd
 
 @Suite struct ControlServerTests {
     private func body(_ answer: String) -> [UInt8] {

@@ -1,6 +1,7 @@
 import ControlAPI
 import Testing
-import relayd
+
+@testable import relayd
 
 @Suite("Shares of the control API")
 struct ControlSharesTests {

@@ -7,7 +7,8 @@ import RelayCore
 import RelayTesting
 import ServiceLifecycle
 import Testing
-import relayd
+
+@testable import relayd
 
 /// A directory of its own and a running control server in it, for the Control tests.
 struct ControlTestServer {

@@ -5,7 +5,8 @@ import RelayTesting
 import SDLTraffic
 import Synchronization
 import Testing
-import relayd
+
+@testable import relayd
 
 /// What a control server was asked to do, in words.
 private final class Deeds: Sendable {

@@ -1,5 +1,6 @@
 import Testing
-import relayd
+
+@testable import relayd
 
 // When a connection to the control API may end: the decisions, without sockets.
 

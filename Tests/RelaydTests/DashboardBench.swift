@@ -8,7 +8,8 @@ import RelayTesting
 import ServiceLifecycle
 import Synchronization
 import Testing
-import relayd
+
+@testable import relayd
 
 // A dashboard on a port of its own, and browsers that speak to it: for the tests of the dashboard's server.
 

@@ -8,7 +8,8 @@ import RelayTesting
 import ServiceLifecycle
 import Synchronization
 import Testing
-import relayd
+
+@testable import relayd
 
 // What the dashboard's port may cost, how it begins and how it ends.
 

@@ -8,7 +8,8 @@ import RelayTesting
 import ServiceLifecycle
 import Synchronization
 import Testing
-import relayd
+
+@testable import relayd
 
 // The dashboard over real sockets: page and headers, and what the port refuses.
 

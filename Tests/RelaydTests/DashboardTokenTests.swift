@@ -4,7 +4,8 @@ import Foundation
 import Glibc
 import RelayCore
 import Testing
-import relayd
+
+@testable import relayd
 
 @Suite("The dashboard's token")
 struct DashboardTokenTests {

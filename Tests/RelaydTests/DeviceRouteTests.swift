@@ -1,10 +1,11 @@
-import AccessoryLinks
+@testable import AccessoryLinks
 import ControlAPI
 import Dispatch
 import NIOCore
 import NIOPosix
 import Testing
-import relayd
+
+@testable import relayd
 
 @Suite("GET /v1/devices")
 struct DeviceRouteTests {

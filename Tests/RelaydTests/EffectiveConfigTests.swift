@@ -3,7 +3,8 @@ import ControlAPI
 import Foundation
 import RelayTesting
 import Testing
-import relayd
+
+@testable import relayd
 
 @Suite struct EffectiveConfigTests {
     @Test("every option is told with its value, its default and who set it") func origins()

@@ -1,5 +1,6 @@
 import Testing
-import relayd
+
+@testable import relayd
 
 // Who is waited for when relayd ends.
 

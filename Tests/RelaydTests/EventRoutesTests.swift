@@ -4,7 +4,8 @@ import Glibc
 import RelayCore
 import RelayTesting
 import Testing
-import relayd
+
+@testable import relayd
 
 @Suite struct EventRoutesTests {
     private static var ring: EventRing {

@@ -2,7 +2,8 @@ import ControlAPI
 import RelayTesting
 import SDLTraffic
 import Testing
-import relayd
+
+@testable import relayd
 
 // What is at the end of every range, and beyond: in each key of each query, in paths, in headers.
 // A sum that does not fit ends the process, so that the test is that the server goes on.

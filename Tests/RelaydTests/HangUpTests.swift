@@ -1,6 +1,7 @@
 import Synchronization
 import Testing
-import relayd
+
+@testable import relayd
 
 // What SIGHUP means to a relayd on a terminal, and to one without.
 

@@ -1,6 +1,7 @@
 import Glibc
 import Testing
-import relayd
+
+@testable import relayd
 
 // Sockets from systemd: told apart by name, refused when they are of the wrong kind.
 

@@ -1,6 +1,7 @@
 import Synchronization
 import Testing
-import relayd
+
+@testable import relayd
 
 // The rate of the journal: below journald's own limit whatever apps do, and gaps are told.
 

@@ -6,7 +6,8 @@ import SDLProtocol
 import SDLTraffic
 import Synchronization
 import Testing
-import relayd
+
+@testable import relayd
 
 @Suite struct LogControlTests {
     @Test("traffic is filtered and switched from the next message on") func traffic() async throws {

@@ -6,7 +6,8 @@ import NIOPosix
 import RelayTesting
 import Synchronization
 import Testing
-import relayd
+
+@testable import relayd
 
 // The line writer against readers that are quick, slow, gone, or full.
 

@@ -3,7 +3,8 @@ import Logging
 import RelayCore
 import SDLTraffic
 import Testing
-import relayd
+
+@testable import relayd
 
 // How one of relayd's own messages looks on a terminal, as JSON and in the journal.
 

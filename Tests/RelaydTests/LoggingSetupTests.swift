@@ -1,7 +1,8 @@
 import Glibc
 import RelayTesting
 import Testing
-import relayd
+
+@testable import relayd
 
 // Which destination and spelling the configuration and the surroundings lead to.
 

@@ -9,7 +9,8 @@ import SDLProtocol
 import SDLTraffic
 import ServiceLifecycle
 import Testing
-import relayd
+
+@testable import relayd
 
 @Suite struct MessageRoutesTests {
     /// A ring that has seen `TrafficFeed.tellStory`.

@@ -6,7 +6,8 @@ import RelayTesting
 import SDLProtocol
 import SDLTraffic
 import Testing
-import relayd
+
+@testable import relayd
 
 @Suite struct MetricsTests {
     /// What /metrics answers after a story with two apps and one of a difficult name.

@@ -2,7 +2,8 @@ import ControlAPI
 import Foundation
 import RelayTesting
 import Testing
-import relayd
+
+@testable import relayd
 
 // What GET /v1/openapi.json says, against the table of routes and the words of queries. That it is
 // what API.md says is checked by generate-openapi --check; that it is true, by the tests of

@@ -2,7 +2,8 @@ import ControlAPI
 import Logging
 import RelayCore
 import Testing
-import relayd
+
+@testable import relayd
 
 // What a changed configuration means for a relayd that runs.
 

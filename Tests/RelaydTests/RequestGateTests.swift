@@ -1,7 +1,8 @@
 import ControlAPI
 import Logging
 import Testing
-import relayd
+
+@testable import relayd
 
 // Who is let in: by host, by the site behind the request, by token. On paper, without sockets.
 

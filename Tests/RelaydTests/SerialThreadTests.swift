@@ -3,7 +3,8 @@ import Glibc
 import NIOPosix
 import Synchronization
 import Testing
-import relayd
+
+@testable import relayd
 
 // The thread that does what may block.
 

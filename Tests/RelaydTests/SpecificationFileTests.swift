@@ -26,7 +26,7 @@ import Testing
     func isUsed() {
         let (found, lines) = inForce(sample)
         #expect(found.report == SpecificationReport(version: "3.2.1", file: sample))
-        #expect(found.validator?.catalogue.version == RPCVersion(major: 3, minor: 2, patch: 1))
+        #expect(found.validator?.catalogue.version == SDLVersion(3, 2, 1))
         #expect(
             lines == [
                 "info RPC specification 3.2.1 from \(sample): 3 messages, 1 structs, 2 enumerations"

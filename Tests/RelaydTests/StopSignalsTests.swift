@@ -1,5 +1,6 @@
 import Testing
-import relayd
+
+@testable import relayd
 
 // What the signals mean that end relayd, one after the other.
 

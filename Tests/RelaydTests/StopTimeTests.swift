@@ -3,7 +3,8 @@ import Foundation
 import NIOCore
 import Synchronization
 import Testing
-import relayd
+
+@testable import relayd
 
 // How long a stop may take: the option, relayd itself and the unit agree.
 

@@ -3,7 +3,8 @@ import Glibc
 import Logging
 import ServiceLifecycle
 import Testing
-import relayd
+
+@testable import relayd
 
 // What systemd hears from relayd, and what it does not hear when the relay hangs.
 

@@ -1,5 +1,6 @@
 import Testing
-import relayd
+
+@testable import relayd
 
 // Which unit this process is, as the kernel tells it.
 

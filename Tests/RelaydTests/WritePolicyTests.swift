@@ -1,6 +1,7 @@
 import Glibc
 import Testing
-import relayd
+
+@testable import relayd
 
 @Suite struct WritePolicyTests {
     private let policy = WritePolicy(owner: 900, group: 50, isReadOnlyForOthers: true)

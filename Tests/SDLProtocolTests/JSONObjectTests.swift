@@ -1,7 +1,8 @@
 import NIOCore
 import RelayTesting
-import SDLProtocol
 import Testing
+
+@testable import SDLProtocol
 
 @Suite struct JSONObjectTests {
     private func object(_ text: String) throws -> JSONObject {

@@ -1,6 +1,6 @@
 import NIOCore
 import RelayTesting
-import SDLProtocol
+@testable import SDLProtocol
 import Testing
 
 @Suite struct RPCMessageTests {
@@ -26,8 +26,8 @@ import Testing
         #expect(rpc.parameters.string("appID") == "4711")
         #expect(rpc.parameters.bool("isMediaApplication") == false)
         #expect(
-            RPCVersion(rpc.parameters.object("syncMsgVersion"))
-                == RPCVersion(major: 8, minor: 0, patch: 0))
+            SDLVersion(rpc.parameters.object("syncMsgVersion"))
+                == SDLVersion(8, 0, 0))
         #expect(RPCOutcome(rpc) == nil)
     }
 

@@ -9,7 +9,7 @@ import Testing
             "protocol": "4", "mtu": "65536", "activate": "1.5s", "vehicle-data": "250ms",
             "make": "Bench", "model": "Sim",
         ])
-        #expect(configuration.protocolVersion == ProtocolVersion(4))
+        #expect(configuration.protocolVersion == SDLVersion(4))
         #expect(configuration.mtu == 65536)
         #expect(configuration.activationDelay == .milliseconds(1500))
         #expect(configuration.vehicleDataInterval == .milliseconds(250))

@@ -1,5 +1,6 @@
 import CShims
 import Glibc
+import HostNames
 import NIOConcurrencyHelpers
 import Synchronization
 
@@ -24,30 +25,10 @@ final class DeviceThread: Sendable {
         guard error == 0 else {
             throw .system("a thread for the device could not be prepared", errno: error)
         }
-        try start()
-    }
-
-    private func start() throws(LinkProblem) {
-        // Signals are for the threads that expect them; this one unblocks its own.
-        var all = sigset_t()
-        var before = sigset_t()
-        sigfillset(&all)
-        pthread_sigmask(SIG_SETMASK, &all, &before)
-        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
-        let argument = Unmanaged.passRetained(self)
-        var thread = pthread_t()
-        let error = pthread_create(
-            &thread, nil,
-            { argument in
-                guard let argument else { return nil }
-                Unmanaged<DeviceThread>.fromOpaque(argument).takeRetainedValue().work()
-                return nil
-            }, argument.toOpaque())
-        guard error == 0 else {
-            argument.release()
-            throw .system("a thread for the device could not be started", errno: error)
+        let failure = DetachedThread.run { self.work() }
+        guard failure == 0 else {
+            throw .system("a thread for the device could not be started", errno: failure)
         }
-        pthread_detach(thread)
     }
 
     /// Returns at once; the job runs after those before it.

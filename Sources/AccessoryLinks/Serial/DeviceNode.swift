@@ -2,7 +2,7 @@ import Glibc
 
 /// A path under /dev and why it cannot be opened, in words that name the file, its group, or the
 /// program that has it. Used by the ttys; `LinkSupervisor` asks whether the node exists.
-struct DeviceNode {
+package struct DeviceNode {
     let path: String
 
     init(_ path: String) {
@@ -151,7 +151,7 @@ extension DeviceNode {
         }
     }
 
-    static func groupName(_ id: gid_t) -> String {
+    package static func groupName(_ id: UInt32) -> String {
         // Large groups list many members, and the buffer holds them all.
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: 65536) { buffer in
             var entry = group()
@@ -213,7 +213,9 @@ extension DeviceNode {
                     || isDevice && open.st_mode & S_IFMT == S_IFCHR && open.st_rdev == device
             }
             if holdsIt {
-                return Holder(processID: processID, name: Self.processName(processID))
+                return Holder(
+                    processID: processID,
+                    name: SystemFile.line("/proc/\(processID)/comm") ?? "a program")
             }
         }
         return nil
@@ -224,7 +226,7 @@ extension DeviceNode {
     }
 
     /// Names in a directory; none when it cannot be read.
-    static func entries(of directory: String) -> [String] {
+    package static func entries(of directory: String) -> [String] {
         guard let stream = opendir(directory) else { return [] }
         defer { closedir(stream) }
         var names: [String] = []
@@ -235,18 +237,5 @@ extension DeviceNode {
             if name != "." && name != ".." { names.append(name) }
         }
         return names
-    }
-
-    private static func processName(_ processID: pid_t) -> String {
-        let fallback = "a program"
-        guard let file = fopen("/proc/\(processID)/comm", "re") else { return fallback }
-        defer { fclose(file) }
-        // The kernel cuts names to 15 bytes.
-        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 32) { buffer in
-            guard let base = buffer.baseAddress, fgets(base, CInt(buffer.count), file) != nil
-            else { return fallback }
-            let name = String(cString: base).prefix { $0 != "\n" }
-            return name.isEmpty ? fallback : String(name)
-        }
     }
 }

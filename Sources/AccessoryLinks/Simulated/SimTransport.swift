@@ -31,13 +31,7 @@ package struct SimTransport: AccessoryTransport {
     package func open(
         on loop: any EventLoop, configure: @escaping ChannelSetup
     ) async throws(LinkProblem) -> any Channel {
-        var ends: (CInt, CInt) = (-1, -1)
-        let made = withUnsafeMutableBytes(of: &ends) { bytes in
-            socketpair(
-                AF_UNIX, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0,
-                bytes.bindMemory(to: CInt.self).baseAddress)
-        }
-        guard made == 0 else { throw .system("a socket pair could not be made", errno: errno) }
+        let ends = try OwnedDescriptor.socketPair()
         let linkEnd = OwnedDescriptor(ends.0)
         let accessoryEnd = OwnedDescriptor(ends.1)
 

@@ -46,13 +46,7 @@ final class USBOpening {
         }
         var handle = try USBHandle(device, description)
         try handle.claim(pipes, of: description, for: request.selector)
-        var ends: (CInt, CInt) = (-1, -1)
-        let made = withUnsafeMutableBytes(of: &ends) { bytes in
-            socketpair(
-                AF_UNIX, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0,
-                bytes.bindMemory(to: CInt.self).baseAddress)
-        }
-        guard made == 0 else { throw .system("a socket pair could not be made", errno: errno) }
+        let ends = try OwnedDescriptor.socketPair()
         let hubEnd = OwnedDescriptor(ends.0)
         let end = USBLinkEnd(request.details)
         guard

@@ -1,4 +1,5 @@
-/// One thing that happened to relayd, its link or its apps: an entry of `GET /v1/events`, a line of `GET /v1/events/stream`.
+/// One thing that happened to relayd, its link or its apps: an entry of `GET /v1/events`, a line of
+/// `GET /v1/events/stream`.
 package struct RelayEvent: Codable, Sendable, Equatable {
     /// Counts events from 1; the greatest one seen is the cursor to go on from.
     package var n: Int

@@ -2,7 +2,7 @@
 /// function, parameter, struct and enumeration. Read by `RPCValidator`, and by whoever explains an
 /// RPC to people.
 package struct RPCCatalogue: Hashable, Sendable {
-    package var version: RPCVersion
+    package var version: SDLVersion
     /// As the specification writes it, "2021-10-27"; empty when it does not say.
     package var date: String
     /// Requests, responses and notifications, in the specification's order.
@@ -94,7 +94,7 @@ package struct RPCParameter: Hashable, Sendable {
     package var values: [String] = []
     package var lifetime: RPCLifetime
     /// Since when it is defined like this; nil = since it exists.
-    package var redefined: RPCVersion?
+    package var redefined: SDLVersion?
     /// How it was defined in earlier versions, each with the versions it was valid for.
     package var earlier: [RPCParameter] = []
 }
@@ -103,11 +103,6 @@ package struct RPCParameter: Hashable, Sendable {
 package struct RPCBounds<Value: Hashable & Sendable>: Hashable, Sendable {
     package var minimum: Value?
     package var maximum: Value?
-
-    package init(minimum: Value? = nil, maximum: Value? = nil) {
-        self.minimum = minimum
-        self.maximum = maximum
-    }
 }
 
 extension RPCParameter.Kind {

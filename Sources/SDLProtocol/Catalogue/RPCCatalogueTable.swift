@@ -27,7 +27,7 @@ private struct TableReader {
     }
 
     private(set) var catalogue = RPCCatalogue(
-        version: RPCVersion(major: 0, minor: 0, patch: 0), date: "", functions: [], structs: [],
+        version: SDLVersion(0, 0, 0), date: "", functions: [], structs: [],
         enums: [])
     /// Enumerations stand in front of everything that uses them.
     private var elementNames: [String: [String]] = [:]
@@ -62,7 +62,7 @@ private struct TableReader {
                     parameters: []))
         default:
             _ = row.next()
-            catalogue.version = RPCVersion(text: row.next()) ?? catalogue.version
+            catalogue.version = SDLVersion(text: row.next()) ?? catalogue.version
             catalogue.date = row.next()
         }
     }
@@ -207,12 +207,12 @@ private struct TableRow {
 
 /// "+5.0", "-7.0", "~" in any order.
 private struct StatedLifetime {
-    private var since: RPCVersion?
-    private var until: RPCVersion?
+    private var since: SDLVersion?
+    private var until: SDLVersion?
     private var isDeprecated = false
 
     mutating func read(_ field: Slice<UnsafeBufferPointer<UInt8>>) {
-        let version = { RPCVersion(text: String(decoding: field.dropFirst(), as: UTF8.self)) }
+        let version = { SDLVersion(text: String(decoding: field.dropFirst(), as: UTF8.self)) }
         switch field.first {
         case UInt8(ascii: "+"): since = version()
         case UInt8(ascii: "-"): until = version()

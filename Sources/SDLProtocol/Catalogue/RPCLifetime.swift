@@ -8,8 +8,8 @@ package struct RPCLifetime: Hashable, Sendable {
     package private(set) var isDeprecated = false
 
     package init(
-        since: RPCVersion? = nil, until: RPCVersion? = nil, isDeprecated: Bool = false,
-        deprecated: RPCVersion? = nil
+        since: SDLVersion? = nil, until: SDLVersion? = nil, isDeprecated: Bool = false,
+        deprecated: SDLVersion? = nil
     ) {
         packedSince = since?.packed ?? 0
         packedUntil = until?.packed ?? 0
@@ -18,15 +18,15 @@ package struct RPCLifetime: Hashable, Sendable {
     }
 
     /// The first version with it; nil when it is as old as what it belongs to.
-    package var since: RPCVersion? { RPCVersion(packed: packedSince) }
+    package var since: SDLVersion? { SDLVersion(packed: packedSince) }
     /// The first version without it; nil while it exists.
-    package var until: RPCVersion? { RPCVersion(packed: packedUntil) }
+    package var until: SDLVersion? { SDLVersion(packed: packedUntil) }
     /// The first version that calls it deprecated; nil also when it is, but nobody says since when.
-    package var deprecated: RPCVersion? { RPCVersion(packed: packedDeprecated) }
+    package var deprecated: SDLVersion? { SDLVersion(packed: packedDeprecated) }
 
     /// Reads what stands in a specification: there the `since` of something deprecated says since
     /// when it is deprecated.
-    init(statedSince since: RPCVersion?, until: RPCVersion?, isDeprecated: Bool) {
+    init(statedSince since: SDLVersion?, until: SDLVersion?, isDeprecated: Bool) {
         self.init(
             since: since, until: until, isDeprecated: isDeprecated,
             deprecated: isDeprecated ? since : nil)
@@ -38,7 +38,7 @@ package struct RPCLifetime: Hashable, Sendable {
     }
 }
 
-extension RPCVersion {
+extension SDLVersion {
     /// Comparable like the version itself; parts of 1023 and more are cut.
     var packed: UInt32 {
         func part(_ number: Int) -> UInt32 { UInt32(min(max(number, 0), 1023)) }
@@ -47,8 +47,7 @@ extension RPCVersion {
 
     init?(packed: UInt32) {
         guard packed != 0 else { return nil }
-        self.init(
-            major: Int(packed >> 20), minor: Int(packed >> 10 & 1023), patch: Int(packed & 1023))
+        self.init(Int(packed >> 20), Int(packed >> 10 & 1023), Int(packed & 1023))
     }
 
     /// As specifications write it: "8", "4.5", "4.2.1".
@@ -62,7 +61,7 @@ extension RPCVersion {
             else { return nil }
             numbers[index] = number
         }
-        self.init(major: numbers[0], minor: numbers[1], patch: numbers[2])
+        self.init(numbers[0], numbers[1], numbers[2])
     }
 
     /// As people say it, without a last part of 0: "7.1", "4.2.1".

@@ -76,7 +76,7 @@ private struct SpecificationReader {
         var type = RPCType.request
     }
 
-    private var version: RPCVersion?
+    private var version: SDLVersion?
     private var date = ""
     private var items: [Item] = []
     private var count = 0
@@ -113,7 +113,7 @@ private struct SpecificationReader {
                 reason: "the root is <\(name)>, expected <interface> as in MOBILE_API.xml")
         }
         let text = attributes["version"] ?? ""
-        guard let version = RPCVersion(text: text) else {
+        guard let version = SDLVersion(text: text) else {
             throw RPCSpecificationError(
                 line: line,
                 reason: "<interface> has version \"\(text)\", expected one such as \"8.0.0\"")

@@ -37,7 +37,7 @@ package struct RPCValidator: Sendable {
     /// - Parameter negotiated: `syncMsgVersion` of the head unit's answer to the registration; nil
     ///   before, when the newest definitions count.
     package func problems(
-        in message: RPCMessage, from sender: RPCSender, negotiated: RPCVersion? = nil
+        in message: RPCMessage, from sender: RPCSender, negotiated: SDLVersion? = nil
     ) -> [ValidationProblem] {
         guard let function = index.function(message.functionID, message.type) else {
             return [unknownFunction(message, sender)]

@@ -61,9 +61,9 @@ struct SpecificationAttributes {
             isDeprecated: try bool("deprecated", default: false))
     }
 
-    private func version(_ key: String) throws(RPCSpecificationError) -> RPCVersion? {
+    private func version(_ key: String) throws(RPCSpecificationError) -> SDLVersion? {
         guard let text = values[key], !text.isEmpty else { return nil }
-        guard let version = RPCVersion(text: text) else {
+        guard let version = SDLVersion(text: text) else {
             throw error("\(key) \"\(text)\", expected a version such as 4.5 or 8.0.0")
         }
         return version

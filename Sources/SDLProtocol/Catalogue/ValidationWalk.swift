@@ -9,7 +9,7 @@ struct ValidationWalk {
     let catalogue: RPCCatalogue
     let message: RPCMessage
     let sender: RPCSender
-    let version: RPCVersion?
+    let version: SDLVersion?
     /// `version` in the index's form; 0 = unknown.
     let packedVersion: UInt32
     private(set) var problems: [ValidationProblem] = []
@@ -17,7 +17,7 @@ struct ValidationWalk {
     private var hints = 0
 
     init(
-        validator: RPCValidator, message: RPCMessage, sender: RPCSender, version: RPCVersion?
+        validator: RPCValidator, message: RPCMessage, sender: RPCSender, version: SDLVersion?
     ) {
         index = validator.index
         catalogue = validator.catalogue
@@ -286,7 +286,7 @@ struct ValidationWalk {
     private var versionText: String { version.map { "RPC \($0.short)" } ?? "" }
 
     private static func text(_ packed: UInt32) -> String {
-        RPCVersion(packed: packed).map { "RPC \($0.short)" } ?? ""
+        SDLVersion(packed: packed).map { "RPC \($0.short)" } ?? ""
     }
 
     // MARK: Unknown parameters

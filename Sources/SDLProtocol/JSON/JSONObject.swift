@@ -3,7 +3,7 @@ package import NIOCore
 /// A JSON object that stays the bytes it came as: checked whole, indexed by its members; values are
 /// read when asked for. `RPCMessage` holds one for the parameters; decoders, log lines and facts
 /// read from it.
-package struct JSONObject: Hashable, Sendable {
+package struct JSONObject: JSONContainer, Hashable, Sendable {
     /// The object's text, whitespace included.
     package let bytes: ByteBuffer
     /// In the order they travel, at most `maximumMembers`.
@@ -44,38 +44,14 @@ package struct JSONObject: Hashable, Sendable {
     }
 
     private mutating func index(_ text: Span<UInt8>) throws(JSONError) {
-        var at = 0
-        JSONScanner.skipWhitespace(text, &at)
-        guard at < text.count else { throw JSONScanner.truncated(text) }
-        guard text[at] == UInt8(ascii: "{") else {
-            let other = try JSONScanner.value(text, &at)
-            throw JSONError(reason: .wrongKind(other.kind), offset: at)
-        }
-        at += 1
-        JSONScanner.skipWhitespace(text, &at)
-        if at < text.count, text[at] == UInt8(ascii: "}") {
-            at += 1
-        } else {
-            members.reserveCapacity(8)
-            while true {
-                let key = try JSONScanner.key(text, &at)
-                let value = try JSONScanner.value(text, &at, depth: 1)
-                if members.count < Self.maximumMembers {
-                    members.append(Member(key: key, value: value))
-                }
-                JSONScanner.skipWhitespace(text, &at)
-                guard at < text.count else { throw JSONScanner.truncated(text) }
-                let byte = text[at]
-                guard byte == UInt8(ascii: ",") || byte == UInt8(ascii: "}") else {
-                    throw JSONScanner.unexpected(text, at)
-                }
-                at += 1
-                if byte == UInt8(ascii: "}") { break }
-                JSONScanner.skipWhitespace(text, &at)
+        members.reserveCapacity(8)
+        try JSONScanner.whole(text, .object) { (text, at) throws(JSONError) in
+            let key = try JSONScanner.key(text, &at)
+            let value = try JSONScanner.value(text, &at, depth: 1)
+            if members.count < Self.maximumMembers {
+                members.append(Member(key: key, value: value))
             }
         }
-        JSONScanner.skipWhitespace(text, &at)
-        guard at == text.count else { throw JSONScanner.unexpected(text, at) }
     }
 }
 
@@ -146,23 +122,10 @@ extension JSONObject {
     package func array(_ key: String) -> JSONArray? {
         value(key).flatMap(array)
     }
-
-    /// The text of a key or a string value, unescaped; nil for other kinds.
-    package func string(_ token: JSONToken) -> String? {
-        bytes.string(token)
-    }
-
-    package func object(_ token: JSONToken) -> JSONObject? {
-        bytes.object(token)
-    }
-
-    package func array(_ token: JSONToken) -> JSONArray? {
-        bytes.array(token)
-    }
 }
 
 /// A JSON array, indexed by its elements, otherwise untouched.
-package struct JSONArray: Hashable, Sendable {
+package struct JSONArray: JSONContainer, Hashable, Sendable {
     package let bytes: ByteBuffer
     /// At most `maximumElements`.
     package private(set) var elements: [JSONToken] = []
@@ -177,46 +140,38 @@ package struct JSONArray: Hashable, Sendable {
     }
 
     private mutating func index(_ text: Span<UInt8>) throws(JSONError) {
-        var at = 0
-        JSONScanner.skipWhitespace(text, &at)
-        guard at < text.count else { throw JSONScanner.truncated(text) }
-        guard text[at] == UInt8(ascii: "[") else {
-            let other = try JSONScanner.value(text, &at)
-            throw JSONError(reason: .wrongKind(other.kind), offset: at)
+        try JSONScanner.whole(text, .array) { (text, at) throws(JSONError) in
+            let value = try JSONScanner.value(text, &at, depth: 1)
+            if elements.count < Self.maximumElements { elements.append(value) }
         }
-        at += 1
-        JSONScanner.skipWhitespace(text, &at)
-        if at < text.count, text[at] == UInt8(ascii: "]") {
-            at += 1
-        } else {
-            while true {
-                let value = try JSONScanner.value(text, &at, depth: 1)
-                if elements.count < Self.maximumElements { elements.append(value) }
-                JSONScanner.skipWhitespace(text, &at)
-                guard at < text.count else { throw JSONScanner.truncated(text) }
-                let byte = text[at]
-                guard byte == UInt8(ascii: ",") || byte == UInt8(ascii: "]") else {
-                    throw JSONScanner.unexpected(text, at)
-                }
-                at += 1
-                if byte == UInt8(ascii: "]") { break }
-                JSONScanner.skipWhitespace(text, &at)
-            }
-        }
-        JSONScanner.skipWhitespace(text, &at)
-        guard at == text.count else { throw JSONScanner.unexpected(text, at) }
     }
+}
 
+/// What objects and arrays have in common: both hold tokens of their own bytes.
+package protocol JSONContainer {
+    var bytes: ByteBuffer { get }
+}
+
+extension JSONContainer {
+    /// The text of a key or a string value, unescaped; nil for other kinds.
     package func string(_ token: JSONToken) -> String? {
-        bytes.string(token)
+        guard token.kind == .string else { return nil }
+        guard token.hasEscapes else { return bytes.text(token.content) }
+        return JSONText.string(token, in: bytes.readableBytesUInt8Span)
     }
 
     package func object(_ token: JSONToken) -> JSONObject? {
-        bytes.object(token)
+        slice(token, .object).flatMap { try? JSONObject($0) }
     }
 
     package func array(_ token: JSONToken) -> JSONArray? {
-        bytes.array(token)
+        slice(token, .array).flatMap { try? JSONArray($0) }
+    }
+
+    private func slice(_ token: JSONToken, _ kind: JSONKind) -> ByteBuffer? {
+        guard token.kind == kind else { return nil }
+        return bytes.getSlice(
+            at: bytes.readerIndex + token.range.lowerBound, length: token.range.count)
     }
 }
 
@@ -231,27 +186,5 @@ extension ByteBuffer {
     /// Offsets count from the first readable byte.
     func text(_ range: Range<Int>) -> String? {
         getString(at: readerIndex + range.lowerBound, length: range.count)
-    }
-
-    func string(_ token: JSONToken) -> String? {
-        guard token.kind == .string else { return nil }
-        guard token.hasEscapes else { return text(token.content) }
-        return JSONText.string(token, in: readableBytesUInt8Span)
-    }
-
-    func object(_ token: JSONToken) -> JSONObject? {
-        guard token.kind == .object,
-            let slice = getSlice(
-                at: readerIndex + token.range.lowerBound, length: token.range.count)
-        else { return nil }
-        return try? JSONObject(slice)
-    }
-
-    func array(_ token: JSONToken) -> JSONArray? {
-        guard token.kind == .array,
-            let slice = getSlice(
-                at: readerIndex + token.range.lowerBound, length: token.range.count)
-        else { return nil }
-        return try? JSONArray(slice)
     }
 }

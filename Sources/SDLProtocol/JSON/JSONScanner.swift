@@ -27,11 +27,6 @@ package struct JSONError: Error, Hashable, Sendable {
     package var reason: Reason
     /// Bytes from the start of the text.
     package var offset: Int
-
-    package init(reason: Reason, offset: Int) {
-        self.reason = reason
-        self.offset = offset
-    }
 }
 
 extension JSONError: CustomStringConvertible {
@@ -72,6 +67,47 @@ enum JSONScanner {
             guard byte == 0x20 || byte == 0x0A || byte == 0x09 || byte == 0x0D else { return }
             index += 1
         }
+    }
+
+    /// Walks over a whole object or array with white space around it.
+    ///
+    /// - Parameter part: reads one member or element at the index it is given, and leaves the index
+    ///   behind it.
+    @inline(__always)
+    static func whole(
+        _ text: Span<UInt8>, _ kind: JSONKind,
+        part: (Span<UInt8>, inout Int) throws(JSONError) -> Void
+    ) throws(JSONError) {
+        let bracket = kind == .object ? UInt8(ascii: "{") : UInt8(ascii: "[")
+        // The closing bracket is two code points after the opening one.
+        let closing = bracket + 2
+        var at = 0
+        skipWhitespace(text, &at)
+        guard at < text.count else { throw truncated(text) }
+        guard text[at] == bracket else {
+            let other = try value(text, &at)
+            throw JSONError(reason: .wrongKind(other.kind), offset: at)
+        }
+        at += 1
+        skipWhitespace(text, &at)
+        if at < text.count, text[at] == closing {
+            at += 1
+        } else {
+            while true {
+                try part(text, &at)
+                skipWhitespace(text, &at)
+                guard at < text.count else { throw truncated(text) }
+                let byte = text[at]
+                guard byte == UInt8(ascii: ",") || byte == closing else {
+                    throw unexpected(text, at)
+                }
+                at += 1
+                if byte == closing { break }
+                skipWhitespace(text, &at)
+            }
+        }
+        skipWhitespace(text, &at)
+        guard at == text.count else { throw unexpected(text, at) }
     }
 
     /// The value at `index`, which then stands behind it. Depth costs no stack.

@@ -81,6 +81,13 @@ package enum PrintableText {
         }
     }
 
+    /// `text` as a JSON string, quotes included.
+    package static func jsonString(_ text: String) -> String {
+        var json: [UInt8] = []
+        appendJSONString(text, to: &json)
+        return String(decoding: json, as: UTF8.self)
+    }
+
     /// Appends `text` as a JSON string, quotes included.
     package static func appendJSONString(_ text: String, to line: inout [UInt8]) {
         line.append(UInt8(ascii: "\""))

@@ -6,7 +6,7 @@ package import SDLProtocol
 struct TrafficValidation: Sendable {
     private let validator: RPCValidator
     /// `syncMsgVersion` of the head unit's answer to the registration, by session.
-    private var negotiated: [UInt8: RPCVersion] = [:]
+    private var negotiated: [UInt8: SDLVersion] = [:]
 
     init(_ validator: RPCValidator) {
         self.validator = validator
@@ -29,7 +29,7 @@ struct TrafficValidation: Sendable {
             // A new registration: what was agreed before counts no longer.
             negotiated[session] =
                 message.type == .response && RPCOutcome(message)?.success == true
-                ? RPCVersion(message.parameters.object("syncMsgVersion")) : nil
+                ? SDLVersion(message.parameters.object("syncMsgVersion")) : nil
         }
         return validator.problems(
             in: message, from: direction == .fromApp ? .app : .accessory,

@@ -21,7 +21,7 @@ package struct AppFacts: Hashable, Sendable {
     /// Full version of the session, "5.4.0", or only "4" where the ACK says no more.
     package var protocolVersion: String?
     /// What the head unit answered to the registration.
-    package var rpcVersion: RPCVersion?
+    package var rpcVersion: SDLVersion?
     /// Running sessions, in order.
     package var sessions: [UInt8] = []
     /// "AddCommand #12: DISALLOWED (info)"; nil while everything succeeds.
@@ -84,7 +84,7 @@ enum FactLimits {
 /// What the app asked for in RegisterAppInterface, and what it was told.
 package struct RegistrationFacts: Hashable, Sendable {
     package var requestedAt: WallTime
-    package var requestedVersion: RPCVersion?
+    package var requestedVersion: SDLVersion?
     package var isMediaApplication: Bool?
     /// appHMIType: DEFAULT, NAVIGATION, …
     package var hmiTypes: [String] = []

@@ -252,7 +252,7 @@ extension AppFacts {
         switch rpc.message.functionID {
         case .registerAppInterface:
             isRegistered = true
-            rpcVersion = RPCVersion(parameters.object("syncMsgVersion"))
+            rpcVersion = SDLVersion(parameters.object("syncMsgVersion"))
             capabilities.learn(fromRegistration: parameters, at: entry.time)
         case .unregisterAppInterface: unregister()
         case .getSystemCapability: capabilities.learn(from: parameters, at: entry.time)
@@ -317,7 +317,7 @@ extension AppFacts {
 extension RegistrationFacts {
     fileprivate init(_ parameters: JSONObject, at time: WallTime) {
         requestedAt = time
-        requestedVersion = RPCVersion(parameters.object("syncMsgVersion"))
+        requestedVersion = SDLVersion(parameters.object("syncMsgVersion"))
         isMediaApplication = parameters.bool("isMediaApplication")
         hmiTypes = Self.texts(parameters.array("appHMIType"))
         vrSynonyms = Self.texts(parameters.array("vrSynonyms"))

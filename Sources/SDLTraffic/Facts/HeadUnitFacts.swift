@@ -32,8 +32,6 @@ package struct HeadUnitFacts: Hashable, Sendable {
         "IGNITION_OFF", "MASTER_RESET", "FACTORY_DEFAULTS",
     ]
 
-    package init(link: Int? = nil) { self.link = link }
-
     /// From OnAppInterfaceUnregistered.
     mutating func learn(unregistered reason: String?, at time: WallTime) {
         guard let reason, Self.offReasons.contains(reason) else { return }

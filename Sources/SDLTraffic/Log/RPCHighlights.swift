@@ -184,7 +184,7 @@ extension LineBuilder {
             append(thing)
             if array.elements.count != 1 { append(ascii: "s") }
         case .version(let name, let label):
-            guard let version = RPCVersion(parameters.object(name)) else { return }
+            guard let version = SDLVersion(parameters.object(name)) else { return }
             separate(&isFirst)
             append(label)
             append(ascii: " ")

@@ -1,13 +1,8 @@
 // Writes times of day: local ones for people, RFC 3339 for programs. Used by both log formats, and by
 // relayd for its own lines in the same log.
 
+import Glibc
 package import RelayCore
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
 
 /// Which clock on the wall a text log shows.
 package enum LogTimeZone: Hashable, Sendable {

@@ -4,23 +4,13 @@ package import RelayCore
 /// kind, latency, time. Made from a request to the control API, asked while `MessageRing` is read.
 package struct MessageFilter: Hashable, Sendable {
     /// App, function, service, priority.
-    package var traffic: TrafficFilter
+    package var traffic: TrafficFilter = .everything
     /// Kinds as JSON lines name them; empty = all.
-    package var kinds: Set<String>
+    package var kinds: Set<String> = []
     /// Only responses that took at least this long, in nanoseconds.
     package var slowerThan: Int64?
     /// Nothing older.
     package var since: WallTime?
-
-    package init(
-        traffic: TrafficFilter = .everything, kinds: Set<String> = [], slowerThan: Int64? = nil,
-        since: WallTime? = nil
-    ) {
-        self.traffic = traffic
-        self.kinds = kinds
-        self.slowerThan = slowerThan
-        self.since = since
-    }
 
     package static let everything = MessageFilter()
 

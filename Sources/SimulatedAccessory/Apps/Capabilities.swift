@@ -3,7 +3,7 @@ import SDLProtocol
 /// What the simulated head unit has to offer an app of some RPC version, in the words of MOBILE_API
 /// 8.0.0: texts, images, buttons, streaming, permissions.
 struct Capabilities {
-    static let rpcVersion = ProtocolVersion(8, 0, 0)
+    static let rpcVersion = SDLVersion(8, 0, 0)
     static let language = "EN-US"
     static let modelYear = "2026"
     static let trim = "Bench"
@@ -11,7 +11,7 @@ struct Capabilities {
     static let hardwareVersion = "none"
 
     /// The version agreed on: older apps do not know newer words.
-    let rpcVersion: ProtocolVersion
+    let rpcVersion: SDLVersion
 
     // MARK: Responses
 

@@ -12,7 +12,7 @@ extension SimulatedAccessory {
         /// Names of the vehicle data items it is subscribed to.
         package internal(set) var vehicleData: Set<String> = []
         /// The RPC version agreed on.
-        package let rpcVersion: ProtocolVersion
+        package let rpcVersion: SDLVersion
         /// When it is put on the screen; nil once it was, or when that is switched off.
         var activationDue: NIODeadline?
         /// Media apps are heard while visible; navigation and projection apps may stream.

@@ -28,7 +28,7 @@ extension SimulatedAccessory {
         let id = request.sessionID
         let rpcVersion =
             wish.rpcVersion.major < 5
-            ? ProtocolVersion(4, 5, 1) : min(wish.rpcVersion, Capabilities.rpcVersion)
+            ? SDLVersion(4, 5, 1) : min(wish.rpcVersion, Capabilities.rpcVersion)
         let app = RegisteredApp(
             appID: wish.appID, name: wish.appName, rpcVersion: rpcVersion,
             activationDue: configuration.activationDelay.map { now + TimeAmount($0) },
@@ -70,7 +70,7 @@ extension SimulatedAccessory {
 private struct RegistrationWish {
     var appID: String
     var appName: String
-    var rpcVersion: ProtocolVersion
+    var rpcVersion: SDLVersion
     var isMedia: Bool
     var isStreamable: Bool
     var result: ResultCode
@@ -88,7 +88,7 @@ private struct RegistrationWish {
         self.appID = appID
         self.appName = appName
         let patch = version["patchVersion"]?.integer.flatMap(UInt8.init(exactly:)) ?? 0
-        rpcVersion = ProtocolVersion(Int(major), Int(minor), Int(patch))
+        rpcVersion = SDLVersion(Int(major), Int(minor), Int(patch))
         self.isMedia = isMedia
         let types = request["appHMIType"]?.array?.compactMap(\.string) ?? []
         isStreamable = types.contains("NAVIGATION") || types.contains("PROJECTION")

@@ -1,6 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#endif
+import Glibc
 
 /// The car around the head unit, on a round trip of two minutes: what its sensors say at each
 /// moment. The moment is a plain number, so that tests can repeat it.

@@ -98,7 +98,7 @@ extension SimulatedAccessory {
         var document = BSONDocument()
         if let key { document[ControlKey.rejectedParams] = .array([.string(key)]) }
         let version = sessions[request.sessionID]?.fullVersion ?? configuration.protocolVersion
-        if version >= ProtocolVersion(5, 3) { document[ControlKey.reason] = .string(reason) }
+        if version >= SDLVersion(5, 3) { document[ControlKey.reason] = .string(reason) }
         let hasPayload = request.version >= 5 && !document.elements.isEmpty
         send(
             Frame(

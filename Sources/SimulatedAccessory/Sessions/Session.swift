@@ -10,7 +10,7 @@ struct Session: Sendable {
     /// Version of the headers sent to the app.
     var version: UInt8
     /// The full version agreed on; nil below 5, where there is none.
-    var fullVersion: ProtocolVersion?
+    var fullVersion: SDLVersion?
     /// Below 5 the app's first frame after StartServiceACK fixes the version.
     var isVersionSettled: Bool
     var assembler = MessageAssembler(limits: Self.limits)
@@ -30,7 +30,7 @@ struct Session: Sendable {
         return limits
     }()
 
-    init(id: UInt8, hashID: UInt32, version: UInt8, fullVersion: ProtocolVersion?) {
+    init(id: UInt8, hashID: UInt32, version: UInt8, fullVersion: SDLVersion?) {
         self.id = id
         self.hashID = hashID
         self.version = version

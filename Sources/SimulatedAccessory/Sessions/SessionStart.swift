@@ -16,9 +16,9 @@ extension SimulatedAccessory {
             return
         }
         let wanted = ControlPayload(frame).document?.string(ControlKey.protocolVersion)
-        var offered: ProtocolVersion? = frame.version >= 5 ? ProtocolVersion(5) : nil
+        var offered: SDLVersion? = frame.version >= 5 ? SDLVersion(5) : nil
         if let wanted {
-            guard let version = ProtocolVersion(wanted), version >= ProtocolVersion(5) else {
+            guard let version = SDLVersion(text: wanted), version >= SDLVersion(5) else {
                 refuse(
                     frame, rejecting: ControlKey.protocolVersion,
                     reason: "protocolVersion \"\(wanted)\" is below 5.0.0")
@@ -62,7 +62,7 @@ extension SimulatedAccessory {
         ]
         guard let version = session.fullVersion else { return document }
         document[ControlKey.protocolVersion] = .string(version.description)
-        if version >= ProtocolVersion(5, 4) {
+        if version >= SDLVersion(5, 4) {
             document[ControlKey.make] = .string(configuration.make)
             document[ControlKey.model] = .string(configuration.model)
             document["modelYear"] = .string(Capabilities.modelYear)

@@ -1,3 +1,5 @@
+import SDLProtocol
+
 /// A JSON value of the simulator, written as a Swift literal and read by key; objects keep the
 /// order of their members.
 enum JSON: Hashable, Sendable {
@@ -63,55 +65,34 @@ extension JSON: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
 extension JSON {
     /// The value as it travels, without white space.
     var text: String {
-        var text = ""
+        var text: [UInt8] = []
         write(to: &text)
-        return text
+        return String(decoding: text, as: UTF8.self)
     }
 
-    private func write(to text: inout String) {
+    private func write(to text: inout [UInt8]) {
         switch self {
-        case .null: text += "null"
-        case .bool(let value): text += value ? "true" : "false"
-        case .integer(let value): text += "\(value)"
-        case .number(let value): text += value.isFinite ? "\(value)" : "null"
-        case .string(let value): Self.quote(value, to: &text)
+        case .null: text += "null".utf8
+        case .bool(let value): text += (value ? "true" : "false").utf8
+        case .integer(let value): text += "\(value)".utf8
+        case .number(let value): text += (value.isFinite ? "\(value)" : "null").utf8
+        case .string(let value): PrintableText.appendJSONString(value, to: &text)
         case .array(let values):
-            text += "["
+            text += "[".utf8
             for (index, value) in values.enumerated() {
-                if index > 0 { text += "," }
+                if index > 0 { text += ",".utf8 }
                 value.write(to: &text)
             }
-            text += "]"
+            text += "]".utf8
         case .object(let members):
-            text += "{"
+            text += "{".utf8
             for (index, member) in members.enumerated() {
-                if index > 0 { text += "," }
-                Self.quote(member.key, to: &text)
-                text += ":"
+                if index > 0 { text += ",".utf8 }
+                PrintableText.appendJSONString(member.key, to: &text)
+                text += ":".utf8
                 member.value.write(to: &text)
             }
-            text += "}"
-        }
-    }
-
-    private static func quote(_ value: String, to text: inout String) {
-        text += "\""
-        defer { text += "\"" }
-        // Nearly every text; going scalar by scalar is much slower.
-        if value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x22 && $0 != 0x5C }) {
-            text += value
-            return
-        }
-        for scalar in value.unicodeScalars {
-            switch scalar {
-            case "\"": text += "\\\""
-            case "\\": text += "\\\\"
-            case "\n": text += "\\n"
-            case "\u{0}"..<" ":
-                let digits = String(scalar.value, radix: 16)
-                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: text.unicodeScalars.append(scalar)
-            }
+            text += "}".utf8
         }
     }
 }

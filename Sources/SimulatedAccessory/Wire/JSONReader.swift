@@ -42,14 +42,3 @@ extension JSON {
         }
     }
 }
-
-/// What objects and arrays have in common: both hold tokens of their own bytes.
-private protocol JSONContainer {
-    var bytes: ByteBuffer { get }
-    func string(_ token: JSONToken) -> String?
-    func object(_ token: JSONToken) -> JSONObject?
-    func array(_ token: JSONToken) -> JSONArray?
-}
-
-extension JSONObject: JSONContainer {}
-extension JSONArray: JSONContainer {}

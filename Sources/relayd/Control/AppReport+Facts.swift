@@ -28,7 +28,7 @@ extension AppReport {
 }
 
 extension RegistrationReport {
-    fileprivate init(_ facts: RegistrationFacts, version: RPCVersion?) {
+    fileprivate init(_ facts: RegistrationFacts, version: SDLVersion?) {
         self.init(requestedAt: Timestamp(facts.requestedAt))
         requestedVersion = facts.requestedVersion?.description
         self.version = version?.description

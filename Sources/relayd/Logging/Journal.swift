@@ -33,12 +33,6 @@ package struct JournalEntry: Sendable, Equatable {
     package var priority: SyslogPriority
     package var fields: [String: String]
 
-    package init(message: String, priority: SyslogPriority, fields: [String: String]) {
-        self.message = message
-        self.priority = priority
-        self.fields = fields
-    }
-
     /// The entry as `NAME=value` texts, the message first, the others sorted by name.
     package var assignments: [String] {
         ["MESSAGE=\(message)", "PRIORITY=\(priority.rawValue)"]

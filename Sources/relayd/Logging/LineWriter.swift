@@ -5,10 +5,9 @@ internal import RelayCore
 internal import SDLTraffic
 internal import Synchronization
 
-// Where log lines leave the process. Anyone may write, on any thread and at any rate: lines queue
-// up in bounded memory, and a thread of its own writes them out, everything that is waiting at once.
-
-/// A sink for lines that never blocks who writes to it.
+/// A sink for lines that never blocks who writes to it, on any thread and at any rate: lines queue
+/// up in bounded memory, and a thread of its own writes them out, everything that is waiting at
+/// once.
 ///
 /// When the reader is slow, lines are missed, counted, and the gap is marked in the output. When
 /// the reader is gone, everything is missed and counted, and relayd goes on.

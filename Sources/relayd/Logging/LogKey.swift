@@ -1,9 +1,7 @@
 package import Logging
 
-// The names of values in relayd's own messages: one spelling each, so that journald fields and
-// JSON members can be searched for.
-
-/// A metadata key of the daemon's log messages.
+/// A metadata key of relayd's own messages: one spelling each, so that journald fields and JSON
+/// members can be searched for.
 package enum LogKey: String, CaseIterable {
     /// The accessory's address.
     case accessory

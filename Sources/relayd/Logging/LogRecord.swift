@@ -2,34 +2,21 @@ package import Logging
 package import RelayCore
 import SDLTraffic
 
-// One of relayd's own messages, and its three spellings: a line for people, a line of JSON, fields
-// for journald. Pure functions; `WriterLogHandler` calls them.
-
-/// A log message with everything that belongs to it.
+/// One of relayd's own messages, and its three spellings: a line for people, a line of JSON, fields
+/// for journald. Pure functions; `WriterLogHandler` calls them.
 package struct LogRecord: Sendable {
     package var time: WallTime
     package var level: Logger.Level
     /// The part of relayd that speaks: the logger's label.
     package var label: String
     package var message: String
-    package var metadata: Logger.Metadata
+    package var metadata: Logger.Metadata = [:]
     package var file = ""
     package var line: UInt = 0
     package var function = ""
 
     /// A key that is a journal field's name already: people search for it.
     static let adviceCode = "ADVICE_CODE"
-
-    package init(
-        time: WallTime, level: Logger.Level, label: String, message: String,
-        metadata: Logger.Metadata = [:]
-    ) {
-        self.time = time
-        self.level = level
-        self.label = label
-        self.message = message
-        self.metadata = metadata
-    }
 
     /// Message and metadata on one line: `link: opened (accessory=sim: link=1)`.
     package var sentence: String {

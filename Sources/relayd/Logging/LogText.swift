@@ -1,9 +1,7 @@
 package import Logging
 import SDLProtocol
 
-// Text that is safe to show: names come from apps and head units, and may hold anything.
-
-/// Escaping for log lines.
+/// Text that is safe in a log line: names come from apps and head units, and may hold anything.
 package enum LogText {
     /// The text on one line, what is invisible made visible (see `VisibleScalars`): what a peer
     /// sent can neither forge a log line nor command the terminal.

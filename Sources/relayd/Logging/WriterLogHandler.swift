@@ -1,9 +1,8 @@
 package import Logging
 
-// relayd's back end of swift-log. Every `Logger` of the process has one; all of them write to the
-// same `LineWriter`, so that logging never blocks an event loop.
-
-/// Spells messages as configured and hands them to the writer.
+/// relayd's back end of swift-log: spells messages as configured and hands them to the writer.
+/// Every `Logger` of the process has one; all write to the same `LineWriter`, so that logging never
+/// blocks an event loop.
 package struct WriterLogHandler: LogHandler {
     /// How a message is spelt.
     package enum Format: Sendable, Equatable {

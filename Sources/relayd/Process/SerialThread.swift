@@ -1,9 +1,7 @@
 internal import NIOPosix
 
-// A thread for what may block: writing to a slow reader, to journald, to systemd. `LineWriter` and
-// `SystemdNotifier` have one each.
-
-/// Does one thing after the other, on a thread of its own.
+/// A thread of its own for what may block, one thing after the other: writing to a slow reader, to
+/// journald, to systemd. `LineWriter` and `SystemdNotifier` have one each.
 ///
 /// Not a `DispatchQueue`: libdispatch gives its threads the priority nice 0, which a thread that
 /// is nice (see `ThreadScheduling`) may not hand out. At every start it would complain about that on

@@ -1,8 +1,7 @@
 package import ControlAPI
 
-// What a changed configuration means for a relayd that runs: decided here, carried out by `Daemon`.
-
-/// Which options a reload applies, and which have to wait for a restart.
+/// What a changed configuration means for a relayd that runs: which options a reload applies, and
+/// which have to wait for a restart. `Daemon` carries it out.
 package struct ReloadPlan: Sendable {
     /// The configuration that holds afterwards: the running one with what can be applied.
     package let effective: EffectiveConfig

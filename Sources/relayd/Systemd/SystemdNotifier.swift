@@ -6,10 +6,9 @@ internal import NIOPosix
 internal import ServiceLifecycle
 internal import Synchronization
 
-// relayd's word to systemd: ready, what it is doing, stopping, alive (sd_notify(3)). `Daemon` makes
-// one and puts it last in its `ServiceGroup`, so that it is the first to hear of a shutdown.
-
-/// Tells the service manager how relayd is. Does nothing when no service manager asks.
+/// relayd's word to systemd: ready, what it is doing, stopping, alive (sd_notify(3)). `Daemon`
+/// makes one and puts it last in its `ServiceGroup`, so that it is the first to hear of a shutdown.
+/// Does nothing when no service manager asks.
 package final class SystemdNotifier: Service {
     /// How long systemd waits for a sign of life; `nil` when it does not.
     private let watchdog: Duration?

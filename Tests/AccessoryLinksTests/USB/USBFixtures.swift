@@ -1,6 +1,6 @@
 // Devices for the tests of what is decided about USB.
 
-import AccessoryLinks
+@testable import AccessoryLinks
 
 typealias USBDevice = USBDeviceDescription
 

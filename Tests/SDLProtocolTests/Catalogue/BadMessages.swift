@@ -13,13 +13,13 @@ struct BadMessage: Sendable, CustomTestStringConvertible {
     var sender: RPCSender
     var severity: ValidationSeverity
     var text: String
-    var version: RPCVersion? = nil
+    var version: SDLVersion? = nil
     var testDescription: String { "\(sender) \(rule): \(text)" }
 }
 
 extension RPCValidatorTests {
-    static let v5 = RPCVersion(major: 5, minor: 0, patch: 0)
-    static let v8 = RPCVersion(major: 8, minor: 0, patch: 0)
+    static let v5 = SDLVersion(5, 0, 0)
+    static let v8 = SDLVersion(8, 0, 0)
 
     static let badMessages: [BadMessage] = [
         // From the app.
@@ -114,7 +114,7 @@ extension RPCValidatorTests {
             json: #"{"ttsChunks":[{"text":"a.mp3","type":"FILE"}]}"#, sender: .app,
             severity: .warning,
             text: "value FILE of ttsChunks[0].type needs RPC 5.0, this session speaks RPC 4.5",
-            version: RPCVersion(major: 4, minor: 5, patch: 0)),
+            version: SDLVersion(4, 5, 0)),
         BadMessage(
             rule: .deprecated, function: .show, type: .request,
             json: #"{"mediaClock":"12:13"}"#, sender: .app, severity: .note,

@@ -14,7 +14,7 @@ import Testing
     // not counted, nor are SyncPData and OnSyncPData, which only have a number left.
     @Test("the built-in catalogue holds all of RPC specification 8.0.0")
     func counts() {
-        #expect(catalogue.version == RPCVersion(major: 8, minor: 0, patch: 0))
+        #expect(catalogue.version == SDLVersion(8, 0, 0))
         #expect(catalogue.date == "2021-10-27")
         #expect(Set(catalogue.functions.map(\.name)).count == 89)
         #expect(catalogue.functions.count { $0.type == .request } == 63)
@@ -64,8 +64,8 @@ import Testing
         let choice = try #require(catalogue.structure("Choice"))
         let commands = try #require(choice.parameters.first { $0.name == "vrCommands" })
         #expect(!commands.isMandatory)
-        #expect(commands.lifetime.since == RPCVersion(major: 1, minor: 0, patch: 0))
-        #expect(commands.redefined == RPCVersion(major: 5, minor: 0, patch: 0))
+        #expect(commands.lifetime.since == SDLVersion(1, 0, 0))
+        #expect(commands.redefined == SDLVersion(5, 0, 0))
         #expect(commands.earlier.map(\.isMandatory) == [true])
         #expect(commands.length.minimum == 1)
 

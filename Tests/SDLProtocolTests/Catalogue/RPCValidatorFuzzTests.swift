@@ -26,7 +26,7 @@ import Testing
                 for sender in [RPCSender.app, .accessory] {
                     let problems = RPCValidator.builtIn.problems(
                         in: message, from: sender,
-                        negotiated: RPCVersion(major: 8, minor: 0, patch: 0))
+                        negotiated: SDLVersion(8, 0, 0))
                     // Random results contradict random successes.
                     let bad = problems.filter {
                         $0.rule != .deprecated && $0.rule != .contradiction
@@ -56,8 +56,8 @@ import Testing
         var generator = RPCGenerator(
             catalogue: .builtIn, random: SeededGenerator(seed: 1000 + seed))
         let versions = [
-            nil, RPCVersion(major: 1, minor: 0, patch: 0), RPCVersion(major: 4, minor: 5, patch: 0),
-            RPCVersion(major: 9999, minor: -1, patch: 0),
+            nil, SDLVersion(1, 0, 0), SDLVersion(4, 5, 0),
+            SDLVersion(9999, -1, 0),
         ]
         for function in RPCCatalogue.builtIn.functions {
             await Task.yield()

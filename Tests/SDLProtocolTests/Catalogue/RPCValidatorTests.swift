@@ -21,7 +21,7 @@ import Testing
 
     private func problems(
         _ function: FunctionID, _ type: RPCType, _ json: String,
-        from sender: RPCSender = .app, _ version: RPCVersion? = nil
+        from sender: RPCSender = .app, _ version: SDLVersion? = nil
     ) throws -> [ValidationProblem] {
         try validator.problems(
             in: message(function, type, json), from: sender, negotiated: version)
@@ -84,7 +84,7 @@ import Testing
             #expect(try problems(function.id, .response, json, from: .accessory).isEmpty)
         }
         // A successful one has to bring what was asked for, a failed one not.
-        let old = RPCVersion(major: 4, minor: 5, patch: 0)
+        let old = SDLVersion(4, 5, 0)
         let success = #"{"success":true,"resultCode":"SUCCESS"}"#
         let missing = try problems(.listFiles, .response, success, from: .accessory, old)
         #expect(missing.map(\.path) == ["spaceAvailable"])
@@ -94,7 +94,7 @@ import Testing
     @Test("a parameter is judged by its definition in the negotiated version")
     func earlierDefinitions() throws {
         let json = #"{"interactionChoiceSetID":1,"choiceSet":[{"choiceID":1,"menuName":"a"}]}"#
-        let old = RPCVersion(major: 4, minor: 5, patch: 0)
+        let old = SDLVersion(4, 5, 0)
         let inOld = try problems(.createInteractionChoiceSet, .request, json, old)
         #expect(inOld.map(\.path) == ["choiceSet[0].vrCommands"])
         #expect(inOld.map(\.rule) == [.missingMandatory])
@@ -112,7 +112,7 @@ import Testing
     @Test("a version between two definitions takes one of them, and nothing is called missing")
     func gapBetweenDefinitions() throws {
         // DateTime's members are defined until 4.2.1 and again from 4.2.2.
-        let version = RPCVersion(major: 4, minor: 2, patch: 1)
+        let version = SDLVersion(4, 2, 1)
         let json = """
             {"longitudeDegrees":1,"latitudeDegrees":1,"locationName":"a","timeStamp":{"hour":24}}
             """

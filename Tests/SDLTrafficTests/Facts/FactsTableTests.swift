@@ -90,7 +90,7 @@ import Testing
     func recordedStores() throws {
         let facts = try recorded(until: .unregisterAppInterface, .request)
         #expect(facts.registration?.hmiTypes == ["DEFAULT"])
-        #expect(facts.registration?.requestedVersion == RPCVersion(major: 8, minor: 0, patch: 0))
+        #expect(facts.registration?.requestedVersion == SDLVersion(8, 0, 0))
         #expect(facts.registration?.isMediaApplication == false)
         #expect(facts.registration?.resultCode == "SUCCESS")
         #expect(facts.files.files.keys.sorted() == ["cover.png", "icon"])

@@ -1,8 +1,9 @@
 import NIOCore
 import RelayCore
 import SDLProtocol
-import SDLTraffic
 import Testing
+
+@testable import SDLTraffic
 
 @Suite struct SessionFactsTests {
     private let first = AppID(rawValue: 1)
@@ -32,7 +33,7 @@ import Testing
         #expect(app.audioStreamingState == "AUDIBLE")
         #expect(app.systemContext == "MAIN")
         #expect(app.protocolVersion == "5.4.0")
-        #expect(app.rpcVersion == RPCVersion(major: 7, minor: 1, patch: 0))
+        #expect(app.rpcVersion == SDLVersion(7, 1, 0))
         #expect(app.lastFailure == nil)
     }
 

@@ -43,12 +43,6 @@ package struct USBDeviceDescription: Hashable, Sendable {
         /// wMaxPacketSize without its upper bits, in bytes.
         package var packetBytes: Int
 
-        package init(address: UInt8, kind: Kind, packetBytes: Int) {
-            self.address = address
-            self.kind = kind
-            self.packetBytes = packetBytes
-        }
-
         package var isIn: Bool { address & 0x80 != 0 }
     }
 
@@ -64,26 +58,9 @@ package struct USBDeviceDescription: Hashable, Sendable {
     package var manufacturer: String?
     package var productName: String?
     /// False until somebody has chosen a configuration; then there are no interfaces.
-    package var isConfigured: Bool
+    package var isConfigured: Bool = true
     /// Every setting of every interface of the active configuration, in descriptor order.
-    package var interfaces: [Interface]
-
-    package init(
-        bus: UInt8, number: UInt8, ports: [UInt8], vendor: UInt16, product: UInt16,
-        serial: String? = nil, manufacturer: String? = nil, productName: String? = nil,
-        isConfigured: Bool = true, interfaces: [Interface] = []
-    ) {
-        self.bus = bus
-        self.number = number
-        self.ports = ports
-        self.vendor = vendor
-        self.product = product
-        self.serial = serial
-        self.manufacturer = manufacturer
-        self.productName = productName
-        self.isConfigured = isConfigured
-        self.interfaces = interfaces
-    }
+    package var interfaces: [Interface] = []
 
     /// `18d1:2d00`, as lsusb prints it.
     package var identifier: String { USBText.identifier(vendor, product) }

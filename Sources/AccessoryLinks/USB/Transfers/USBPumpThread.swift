@@ -1,6 +1,7 @@
 import CLibUSB
 import CShims
 import Glibc
+import HostNames
 import Logging
 
 /// The thread that speaks to libusb, and what it knows: polls libusb's descriptors, the socket of
@@ -33,24 +34,7 @@ final class USBPumpThread {
     /// - Returns: an errno value, 0 when it runs.
     static func start(_ mailbox: USBMailbox) -> CInt {
         guard mailbox.wakeUp >= 0 else { return EMFILE }
-        // Signals are for the threads that expect them; this one and libusb's own inherit the mask.
-        var all = sigset_t()
-        var before = sigset_t()
-        sigfillset(&all)
-        pthread_sigmask(SIG_SETMASK, &all, &before)
-        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
-        let argument = Unmanaged.passRetained(mailbox)
-        var thread = pthread_t()
-        let error = pthread_create(
-            &thread, nil,
-            { argument in
-                guard let argument else { return nil }
-                let mailbox = Unmanaged<USBMailbox>.fromOpaque(argument).takeRetainedValue()
-                USBPumpThread(mailbox).run()
-                return nil
-            }, argument.toOpaque())
-        if error == 0 { pthread_detach(thread) } else { argument.release() }
-        return error
+        return DetachedThread.run { USBPumpThread(mailbox).run() }
     }
 
     private func run() {

@@ -1,11 +1,11 @@
-/// `SyncMsgVersion`, the version of the RPC specification that app and head unit agree on: which
-/// RPCs and parameters both sides know.
-package struct RPCVersion: Hashable, Sendable, Comparable, CustomStringConvertible {
+/// A version of three numbers: of the RPC specification (`SyncMsgVersion`), which tells the RPCs and
+/// parameters both sides know, or of the protocol as control payloads spell it, "5.4.0".
+package struct SDLVersion: Hashable, Sendable, Comparable, CustomStringConvertible {
     package var major: Int
     package var minor: Int
     package var patch: Int
 
-    package init(major: Int, minor: Int, patch: Int) {
+    package init(_ major: Int, _ minor: Int = 0, _ patch: Int = 0) {
         self.major = major
         self.minor = minor
         self.patch = patch
@@ -15,8 +15,7 @@ package struct RPCVersion: Hashable, Sendable, Comparable, CustomStringConvertib
     package init?(_ object: JSONObject?) {
         guard let object, let major = object.integer("majorVersion") else { return nil }
         self.init(
-            major: major, minor: object.integer("minorVersion") ?? 0,
-            patch: object.integer("patchVersion") ?? 0)
+            major, object.integer("minorVersion") ?? 0, object.integer("patchVersion") ?? 0)
     }
 
     package static func < (left: Self, right: Self) -> Bool {
