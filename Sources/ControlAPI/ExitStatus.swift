@@ -19,12 +19,23 @@ package enum ExitStatus: Int32, Sendable, CaseIterable {
 
     /// One line per code, for help texts.
     package static let discussion = """
-        EXIT CODES
-          0   all is well: the head unit is open and apps can connect
-          1   relayd runs, but the head unit is not open or apps cannot connect
-          2   relayd is not running, or cannot be asked
-          3   relayd refused: no such app, not permitted, not possible now
-          64  the command line was not understood
+        \(codes(
+            ok: "all is well: the head unit is open and apps can connect",
+            failed: "relayd runs, but the head unit is not open or apps cannot connect",
+            refused: "relayd refused: no such app, not permitted, not possible now"))
           74  the output cannot be written
         """
+
+    /// The codes of one command that asks relayd.
+    package static func codes(
+        ok: String, failed: String? = nil, refused: String = "relayd refused"
+    ) -> String {
+        """
+        EXIT CODES
+          0   \(ok)\(failed.map { "\n  1   \($0)" } ?? "")
+          2   relayd is not running, or cannot be asked
+          3   \(refused)
+          64  the command line was not understood
+        """
+    }
 }

@@ -3,13 +3,13 @@ import DidYouMean
 /// What ArgumentParser leaves to us: options before the command, and mistyped commands.
 ///
 /// `RelayCtl.execute` asks it before parsing.
-package enum CommandLineHints {
+enum CommandLineHints {
     /// Options all commands share, and whether a value follows.
     private static let shared = ["--socket": true, "--color": true, "--json": false]
 
     /// `relayctl --socket PATH status` as `relayctl status --socket PATH`: people put them where
     /// other tools have them.
-    package static func commandFirst(_ arguments: [String]) -> [String] {
+    static func commandFirst(_ arguments: [String]) -> [String] {
         var rest = arguments[...]
         var options: [String] = []
         while let first = rest.first, let takesValue = shared[name(first)] {
@@ -26,7 +26,7 @@ package enum CommandLineHints {
     }
 
     /// The message for a first word that is no command, or nil.
-    package static func unknownCommand(_ arguments: [String], known: [String]) -> String? {
+    static func unknownCommand(_ arguments: [String], known: [String]) -> String? {
         guard let word = arguments.first, !word.hasPrefix("-"), !known.contains(word) else {
             return nil
         }

@@ -1,26 +1,21 @@
 import Glibc
 
 /// What `relayd --check-config` said, for `relayctl doctor`: only relayd knows what is right.
-package struct ConfigurationCheck: Sendable, Equatable {
-    package var isGood: Bool
+struct ConfigurationCheck: Sendable, Equatable {
+    var isGood: Bool
     /// One line per mistake, with file, line and column; when all is good, what was checked, and what
     /// will not do on this machine.
-    package var lines: [String]
-
-    package init(isGood: Bool, lines: [String]) {
-        self.isGood = isGood
-        self.lines = lines
-    }
+    var lines: [String]
 
     /// The first mistake, and how many there are besides.
-    package var text: String {
+    var text: String {
         guard let first = lines.first else { return "relayd did not say what is wrong" }
         return !isGood && lines.count > 1
             ? "\(first) (and \(Units.count(lines.count - 1, "more mistake")))" : first
     }
 
     /// What is good as such and will not do on this machine: what it is, and what to do.
-    package var warnings: [(text: String, remedy: String)] {
+    var warnings: [(text: String, remedy: String)] {
         guard isGood else { return [] }
         return lines.dropFirst().map { line in
             let remedy = line.firstRange(of: "; ")

@@ -4,10 +4,10 @@ import NIOPosix
 
 /// Why a TCP connection could not be made: an error of NIO's in words. Used by `relayctl
 /// sample-app`.
-package struct ConnectFailure: CustomStringConvertible {
-    package let description: String
+struct ConnectFailure: CustomStringConvertible {
+    let description: String
 
-    package init(_ error: any Error) {
+    init(_ error: any Error) {
         description =
             switch error {
             case let error as NIOConnectionError: Self.text(error)

@@ -1,25 +1,25 @@
-package import ControlAPI
+import ControlAPI
 import Glibc
 import SDLAdvice
 
 /// What was checked of the chain from head unit to app, in order, up to the first thing that is
 /// broken. A pure function of what relayd says; `relayctl doctor` asks and prints.
-package struct Diagnosis: Codable, Sendable, Equatable {
-    package struct Check: Codable, Sendable, Equatable {
+struct Diagnosis: Codable, Sendable, Equatable {
+    struct Check: Codable, Sendable, Equatable {
         /// "permission", "configuration", "specification", "daemon", "head unit", "port", "app",
         /// "registration" or "advice".
-        package var name: String
+        var name: String
         /// "ok", "hint" or "broken".
-        package var state: String
-        package var text: String
-        package var remedy: String?
+        var state: String
+        var text: String
+        var remedy: String?
     }
 
     /// Version of the JSON layout: 1.
-    package var schema = 1
-    package private(set) var checks: [Check] = []
+    var schema = 1
+    private(set) var checks: [Check] = []
     /// Name of the check that failed; left out when none did.
-    package private(set) var broken: String?
+    private(set) var broken: String?
 
     private mutating func ok(_ name: String, _ text: String) {
         checks.append(Check(name: name, state: "ok", text: text))
@@ -46,7 +46,7 @@ package struct Diagnosis: Codable, Sendable, Equatable {
     /// - Parameters:
     ///   - configuration: what relayd would say to its configuration, if it can be had.
     ///   - unit: what systemd knows of it.
-    package init(
+    init(
         unreachable error: ControlClientError, configuration: ConfigurationCheck? = nil,
         unit: UnitReport? = nil
     ) {
@@ -96,7 +96,7 @@ package struct Diagnosis: Codable, Sendable, Equatable {
     ///   - firewall: Name of the firewall that runs here, if any is known to.
     ///   - unit: what systemd knows of the unit whose sockets apps connect to.
     ///   - now: The moment ages are counted to.
-    package init(
+    init(
         _ status: StatusSnapshot, advice: [AdviceReport], socket: String,
         configuration: ConfigurationCheck? = nil, specification: SpecificationReport? = nil,
         firewall: String? = nil, unit: UnitReport? = nil, now: Timestamp = .now
@@ -259,7 +259,7 @@ package struct Diagnosis: Codable, Sendable, Equatable {
 
     // MARK: For people
 
-    package func text(width: Int, style: Style) -> String {
+    func text(width: Int, style: Style) -> String {
         var lines: [String] = []
         for check in checks {
             let (mark, look): (String, Style.Look) =
@@ -286,9 +286,9 @@ package struct Diagnosis: Codable, Sendable, Equatable {
 }
 
 /// Firewalls that are known to run here, by the files they leave.
-package enum Firewall {
+enum Firewall {
     /// - Parameter root: where the file system begins; tests have their own.
-    package static func active(in root: String = "") -> String? {
+    static func active(in root: String = "") -> String? {
         if access(root + "/run/firewalld", F_OK) == 0 { return "firewalld" }
         guard let file = fopen(root + "/etc/ufw/ufw.conf", "re") else { return nil }
         defer { fclose(file) }

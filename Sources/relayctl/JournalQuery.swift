@@ -1,27 +1,25 @@
 /// A search in the journal for what relayd wrote: the command line of journalctl, made from the
 /// options of `relayctl log`.
-package struct JournalQuery: Sendable, Equatable {
+struct JournalQuery: Sendable, Equatable {
     /// The service, or a pattern of services.
-    package var unit = "relayd.service"
+    var unit = "relayd.service"
     /// App names, app IDs, or connections as "#1" or "1".
-    package var apps: [String] = []
-    package var functions: [String] = []
+    var apps: [String] = []
+    var functions: [String] = []
     /// Only answers that were not successful.
-    package var failed = false
+    var failed = false
     /// Only relayd's own warnings, errors and advice.
-    package var warnings = false
-    package var since: String?
-    package var lines: Int?
-    package var follows = false
-    package var isJSON = false
-
-    package init() {}
+    var warnings = false
+    var since: String?
+    var lines: Int?
+    var follows = false
+    var isJSON = false
 
     /// journalctl and its arguments.
     ///
     /// Matches of one field are alternatives to journalctl and different fields all have to hold;
     /// an app may be meant by name or ID, two fields, hence the groups with "+" between.
-    package var command: [String] {
+    var command: [String] {
         var words = ["journalctl", "--unit=\(unit)"]
         words += isJSON ? ["--output=json"] : ["--output=short", "--no-hostname"]
         if let since { words.append("--since=\(since)") }
@@ -49,7 +47,7 @@ package struct JournalQuery: Sendable, Equatable {
     }
 
     /// The command as one types it in a shell.
-    package var shellText: String {
+    var shellText: String {
         command.map { word in
             let isPlain = word.allSatisfy {
                 $0.isASCII && ($0.isLetter || $0.isNumber || "-_=./:,@+".contains($0))

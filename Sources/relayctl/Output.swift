@@ -6,25 +6,25 @@ import Glibc
 /// Where a command writes, and what it may assume about the reader.
 ///
 /// Commands get it through `Output.current`; tests put a recording one there.
-package struct Output: Sendable {
-    package enum Stream: Int32, Sendable {
+struct Output: Sendable {
+    enum Stream: Int32, Sendable {
         case standard = 1
         case error = 2
     }
 
     /// Whether a person is looking at standard output right now.
-    package let isTerminal: Bool
+    let isTerminal: Bool
     /// Columns and rows of the terminal at the moment of the call.
-    package let size: @Sendable () -> (columns: Int, rows: Int)
+    let size: @Sendable () -> (columns: Int, rows: Int)
     /// Whether the environment asks for no colours (NO_COLOR, TERM=dumb).
-    package let prefersNoColor: Bool
+    let prefersNoColor: Bool
     private let sink: @Sendable (Stream, String) -> Bool
     private let begin: @Sendable () -> Void
 
     /// When nobody looks, lines are as long as they like: they end in files and pipes.
-    package static let unlimitedColumns = 10_000
+    static let unlimitedColumns = 10_000
 
-    package init(
+    init(
         isTerminal: Bool, prefersNoColor: Bool = false,
         size: @escaping @Sendable () -> (columns: Int, rows: Int),
         sink: @escaping @Sendable (Stream, String) -> Bool,
@@ -37,20 +37,20 @@ package struct Output: Sendable {
         begin = follow
     }
 
-    @TaskLocal package static var current = Output.process
+    @TaskLocal static var current = Output.process
 
     /// Writes `text` as it is; false when the reader is gone.
     @discardableResult
-    package func write(_ text: String, to stream: Stream = .standard) -> Bool {
+    func write(_ text: String, to stream: Stream = .standard) -> Bool {
         sink(stream, text)
     }
 
     /// From here on the process shows what happens, for as long as somebody reads: it stands back
     /// behind what it shows, and ends with its reader, also while there is nothing to write. `| head`
     /// would otherwise wait for the next line to be told that nobody wants it.
-    package func follow() { begin() }
+    func follow() { begin() }
 
-    package func style(_ choice: ColorChoice) -> Style {
+    func style(_ choice: ColorChoice) -> Style {
         switch choice {
         case .always: .coloured
         case .never: .plain
@@ -60,28 +60,33 @@ package struct Output: Sendable {
 }
 
 /// When to use colours; `auto` means on a terminal, unless NO_COLOR is set or TERM is "dumb".
-package enum ColorChoice: String, CaseIterable, ExpressibleByArgument, Sendable {
+enum ColorChoice: String, CaseIterable, ExpressibleByArgument, Sendable {
     case auto, always, never
 }
 
 /// The options of every command that shows something.
-package struct OutputOptions: ParsableArguments {
+struct OutputOptions: ParsableArguments {
     @Flag(help: "Print JSON; nothing is left out of it, and its fields are only ever added to.")
-    package var json = false
+    var json = false
 
     @Option(
         help: ArgumentHelp(
             "Colours: auto (on a terminal, unless NO_COLOR is set), always or never.",
             valueName: "when"))
-    package var color = ColorChoice.auto
+    var color = ColorChoice.auto
 
-    package init() {}
+    /// Shows something in the form the user asked for: its JSON, or the text for people.
+    func show(_ json: @autoclosure () throws -> String, as text: () throws -> String) rethrows {
+        Output.current.write(self.json ? JSONText.safe(try json()) : try text())
+    }
+
+    init() {}
 }
 
 // MARK: - The process's own
 
 extension Output {
-    package static let process = Output(
+    static let process = Output(
         isTerminal: isatty(Stream.standard.rawValue) == 1,
         prefersNoColor: !variable("NO_COLOR").isEmpty || variable("TERM") == "dumb",
         size: { terminalSize() },

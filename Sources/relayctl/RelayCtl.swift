@@ -1,4 +1,4 @@
-package import ArgumentParser
+import ArgumentParser
 import ControlAPI
 import Glibc
 import NIOCore
@@ -7,8 +7,8 @@ import NIOCore
 ///
 /// Adding a command is a file in `Commands/` and a line in `groups`.
 @main
-package struct RelayCtl: AsyncParsableCommand {
-    package static var commands: [any ParsableCommand.Type] { groups.flatMap(\.subcommands) }
+struct RelayCtl: AsyncParsableCommand {
+    static var commands: [any ParsableCommand.Type] { groups.flatMap(\.subcommands) }
 
     /// As `relayctl --help` shows them.
     private static let groups = [
@@ -36,7 +36,7 @@ package struct RelayCtl: AsyncParsableCommand {
             ]),
     ]
 
-    package static let configuration = CommandConfiguration(
+    static let configuration = CommandConfiguration(
         commandName: "relayctl",
         abstract: "Shows what relayd, the bench relay for SmartDeviceLink apps, is doing.",
         discussion: """
@@ -70,16 +70,14 @@ package struct RelayCtl: AsyncParsableCommand {
         version: Version.current,
         groupedSubcommands: groups)
 
-    package init() {}
-
-    package static func main() async {
+    static func main() async {
         // One connection at a time needs one thread, not one per core.
         NIOSingletons.groupLoopCountSuggestion = 1
         Glibc.exit(await execute(Array(CommandLine.arguments.dropFirst()), output: .process))
     }
 
     /// The whole tool, short of ending the process; returns the exit code.
-    package static func execute(_ arguments: [String], output: Output) async -> Int32 {
+    static func execute(_ arguments: [String], output: Output) async -> Int32 {
         let arguments = CommandLineHints.commandFirst(arguments)
         let known = commands.map { $0._commandName } + ["help"]
         if let problem = CommandLineHints.unknownCommand(arguments, known: known) {

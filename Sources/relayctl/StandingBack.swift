@@ -1,3 +1,4 @@
+import AccessoryLinks
 import Glibc
 
 /// How a command that follows traffic stays out of its way. Nobody reads thousands of lines a
@@ -15,19 +16,8 @@ enum StandingBack {
         setenv("LIBDISPATCH_LOG", "NO", 1)
         let process = __priority_which_t(PRIO_PROCESS.rawValue)
         let started = getpriority(process, id_t(getpid()))
-        for thread in threads() { _ = setpriority(process, thread, started + steps) }
-    }
-
-    private static func threads() -> [id_t] {
-        guard let directory = opendir("/proc/self/task") else { return [] }
-        defer { closedir(directory) }
-        var found: [id_t] = []
-        while let entry = readdir(directory) {
-            let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
-                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            if let thread = id_t(name) { found.append(thread) }
+        for thread in DeviceNode.entries(of: "/proc/self/task").compactMap({ id_t($0) }) {
+            _ = setpriority(process, thread, started + steps)
         }
-        return found
     }
 }

@@ -4,8 +4,8 @@ import ControlAPI
 ///
 /// Ends when `pause` throws (^C ends the process before that) or nobody reads any more. A relayd
 /// that goes away is waited for.
-package struct StatusWatch {
-    package typealias Outcome = Result<ControlClient.Status, ControlClientError>
+struct StatusWatch {
+    typealias Outcome = Result<ControlClient.Status, ControlClientError>
 
     private let screen: StatusScreen
     private let ask: () async throws(ControlClientError) -> ControlClient.Status
@@ -18,7 +18,7 @@ package struct StatusWatch {
         case error(ControlClientError)
     }
 
-    package init(
+    init(
         screen: StatusScreen,
         ask: @escaping () async throws(ControlClientError) -> ControlClient.Status,
         pause: @escaping () async throws -> Void
@@ -28,7 +28,7 @@ package struct StatusWatch {
         self.pause = pause
     }
 
-    package mutating func run() async throws {
+    mutating func run() async throws {
         let isInPlace = screen.output.isTerminal && !screen.isJSON
         if isInPlace { screen.output.write("\u{1B}[H\u{1B}[2J") }
         while true {

@@ -1,4 +1,4 @@
-package import ControlAPI
+import ControlAPI
 import NIOCore
 import SDLProtocol
 
@@ -7,9 +7,9 @@ import SDLProtocol
 ///
 /// The cursor makes it whole: after an interruption reading goes on where it stopped, and what
 /// relayd could not keep that long is counted on standard error.
-package struct TailFollower {
+struct TailFollower {
     /// How a message is shown.
-    package enum Form: Sendable, Equatable {
+    enum Form: Sendable, Equatable {
         /// relayd's own line for people.
         case text
         /// The line, and its parameters under it.
@@ -45,7 +45,7 @@ package struct TailFollower {
     /// - Parameters:
     ///   - beginning: Key and value of the query that choose what of the past to begin with.
     ///   - pause: Time until relayd is looked for again.
-    package init(
+    init(
         client: ControlClient, output: Output, form: Form, hasNumbers: Bool = false, style: Style,
         filters: MessageQuery, beginning: MessageQuery, isFollowing: Bool = true,
         pause: @escaping () async throws -> Void
@@ -62,7 +62,7 @@ package struct TailFollower {
     }
 
     /// Returns when nobody reads any more, or everything is shown and there is no more to follow.
-    package mutating func run() async throws {
+    mutating func run() async throws {
         while true {
             do {
                 try await follow()

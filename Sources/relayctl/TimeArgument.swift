@@ -1,16 +1,16 @@
-package import ControlAPI
+import ControlAPI
 import Glibc
 
 /// Durations and times as people type them behind an option: `--since 30s`, `--since 10:31`,
 /// `--slower-than 200ms`.
-package enum TimeArgument {
+enum TimeArgument {
     private static let units = [("ms", 1.0), ("s", 1000), ("m", 60_000), ("h", 3_600_000)]
 
     /// Longest duration taken, in milliseconds: 30 days.
     private static let maximum = 30 * 86_400_000.0
 
     /// "200ms", "1.5s", "5m", "2h"; nil for the rest, and for a number without a unit.
-    package static func milliseconds(_ text: String) -> Int64? {
+    static func milliseconds(_ text: String) -> Int64? {
         let digits = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
         let unit = text.dropFirst(digits.count)
         guard let factor = units.first(where: { $0.0 == unit })?.1, let number = Double(digits),
@@ -22,7 +22,7 @@ package enum TimeArgument {
     /// A duration back or a time, as relayd takes it: "-30000ms", "2026-11-21T10:31:00.000Z".
     ///
     /// A time of day without a date is the last one there was.
-    package static func start(_ text: String, now: Timestamp = .now) -> String? {
+    static func start(_ text: String, now: Timestamp = .now) -> String? {
         if let milliseconds = milliseconds(text) { return "-\(milliseconds)ms" }
         if let moment = Timestamp(text) { return moment.description }
         return local(text, now: now)?.description

@@ -3,13 +3,13 @@ import Glibc
 
 /// What systemd knows of relayd's unit (systemctl(1), "show"): why it does not run, and which
 /// addresses it lets in. Asked by `relayctl doctor` and `relayctl bugreport`.
-package struct UnitReport: Sendable, Equatable {
+struct UnitReport: Sendable, Equatable {
     /// Such as "relayd@left.service".
-    package var name: String
+    var name: String
     private var properties: [String: String]
 
     /// - Parameter text: lines of NAME=value; nil when systemd does not know the unit.
-    package init?(name: String, show text: String) {
+    init?(name: String, show text: String) {
         self.name = name
         var properties: [String: String] = [:]
         for line in text.split(separator: "\n") {
@@ -43,7 +43,7 @@ package struct UnitReport: Sendable, Equatable {
     }
 
     /// The unit that serves a control socket, by where it lies.
-    package static func name(ofSocket path: String?) -> String {
+    static func name(ofSocket path: String?) -> String {
         let start = "/run/relayd-"
         guard let path, path.hasPrefix(start), path.hasSuffix("/relayd.sock") else {
             return "relayd.service"
@@ -52,10 +52,10 @@ package struct UnitReport: Sendable, Equatable {
     }
 
     /// The section of the unit's file that addresses are written in.
-    package var section: String { name.hasSuffix(".socket") ? "Socket" : "Service" }
+    var section: String { name.hasSuffix(".socket") ? "Socket" : "Service" }
 
     /// What relayd said last and what systemd makes of it; nil when it has not failed.
-    package var whyItDoesNotRun: String? {
+    var whyItDoesNotRun: String? {
         let said = properties["StatusText"].flatMap { $0.isEmpty ? nil : ": \($0)" } ?? ""
         switch (properties["ActiveState"], properties["SubState"]) {
         case ("failed", _):
@@ -66,14 +66,14 @@ package struct UnitReport: Sendable, Equatable {
         }
     }
 
-    package var remedy: String {
+    var remedy: String {
         properties["ActiveState"] == "failed"
             ? "put that right, then: sudo systemctl reset-failed \(name); sudo systemctl start \(name)"
             : "put that right; systemd starts it again by itself for some time"
     }
 
     /// Which addresses get through; nil when all do.
-    package var filter: AddressFilter? {
+    var filter: AddressFilter? {
         guard let denied = properties["IPAddressDeny"], !denied.isEmpty else { return nil }
         return AddressFilter(allow: properties["IPAddressAllow"] ?? "", deny: denied)
     }
@@ -81,7 +81,7 @@ package struct UnitReport: Sendable, Equatable {
 
 /// What IPAddressAllow= and IPAddressDeny= let through (systemd.resource-control(5)): what is in the
 /// first list, and else what is not in the second.
-package struct AddressFilter: Sendable, Equatable {
+struct AddressFilter: Sendable, Equatable {
     private struct Network: Sendable, Equatable {
         var bytes: [UInt8]
         var prefix: Int
@@ -114,13 +114,13 @@ package struct AddressFilter: Sendable, Equatable {
     /// - Parameters:
     ///   - allow: networks with blanks between them, as systemctl shows them.
     ///   - deny: the same.
-    package init(allow: String, deny: String) {
+    init(allow: String, deny: String) {
         self.allow = allow.split(separator: " ").compactMap(Network.init)
         self.deny = deny.split(separator: " ").compactMap(Network.init)
     }
 
     /// Whether neighbours of an endpoint such as "203.0.113.7:2776" are kept out.
-    package func keepsOut(endpoint: String) -> Bool {
+    func keepsOut(endpoint: String) -> Bool {
         guard let colon = endpoint.lastIndex(of: ":") else { return false }
         // [fe80::1%eth0]:2776
         let host = endpoint[..<colon].drop { $0 == "[" }.prefix { $0 != "]" && $0 != "%" }

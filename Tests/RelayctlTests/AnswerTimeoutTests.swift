@@ -2,7 +2,8 @@ import ControlAPI
 import NIOCore
 import RelayCore
 import Testing
-import relayctl
+
+@testable import relayctl
 
 @Suite("How long relayctl waits for relayd")
 struct AnswerTimeoutTests {

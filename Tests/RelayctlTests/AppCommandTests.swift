@@ -1,6 +1,7 @@
 import ControlAPI
 import Testing
-import relayctl
+
+@testable import relayctl
 
 @Suite struct AppCommandTests {
     static let report: AppReport = {

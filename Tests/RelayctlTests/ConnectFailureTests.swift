@@ -2,7 +2,8 @@ import NIOCore
 import NIOPosix
 import RelayTesting
 import Testing
-import relayctl
+
+@testable import relayctl
 
 @Suite struct ConnectFailureTests {
     @Test("a port nobody listens on, and a host that is none, are told in words")

@@ -6,7 +6,8 @@ import NIOHTTP1
 import NIOPosix
 import RelayTesting
 import Testing
-import relayctl
+
+@testable import relayctl
 
 @Suite struct ControlClientTests {
     private func status(

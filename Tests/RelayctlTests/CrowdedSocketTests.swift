@@ -3,7 +3,8 @@ import Glibc
 import NIOCore
 import RelayTesting
 import Testing
-import relayctl
+
+@testable import relayctl
 
 @Suite("relayctl stands in line where others wait for relayd")
 struct CrowdedSocketTests {

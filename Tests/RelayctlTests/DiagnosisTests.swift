@@ -1,7 +1,8 @@
 import ControlAPI
 import Foundation
 import Testing
-import relayctl
+
+@testable import relayctl
 
 @Suite struct DiagnosisTests {
     private func diagnosis(

@@ -4,7 +4,8 @@
 import ControlAPI
 import Foundation
 import Testing
-import relayctl
+
+@testable import relayctl
 
 @Suite("Extreme counters in answers of relayd")
 struct ExtremeCountersTests {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Testing
-import relayctl
+
+@testable import relayctl
 
 // `relayctl log` as a journalctl command.
 

@@ -7,8 +7,9 @@ import RelayTesting
 import SDLTraffic
 import ServiceLifecycle
 import Testing
-import relayctl
-import relayd
+
+@testable import relayctl
+@testable import relayd
 
 /// relayd's control server with a ring of messages, on a socket in a directory of its own.
 final class LiveServer: Sendable {

@@ -1,7 +1,8 @@
 import NIOCore
 import SDLProtocol
 import Testing
-import relayctl
+
+@testable import relayctl
 
 @Suite struct MarkedJSONTests {
     private func lines(

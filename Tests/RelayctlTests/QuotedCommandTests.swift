@@ -5,7 +5,8 @@ import ArgumentParser
 import Foundation
 import RelayTesting
 import Testing
-import relayctl
+
+@testable import relayctl
 
 @Suite struct QuotedCommandTests {
     /// Words that follow "relayctl" where it is the subject of a sentence, and that are so near a

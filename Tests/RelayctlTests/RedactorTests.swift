@@ -1,5 +1,6 @@
 import Testing
-import relayctl
+
+@testable import relayctl
 
 @Suite struct RedactorTests {
     @Test(

@@ -1,7 +1,8 @@
 import ArgumentParser
 import ControlAPI
 import Testing
-import relayctl
+
+@testable import relayctl
 
 @Suite struct RelayCtlTests {
     private func run(_ arguments: String...) async -> (code: Int32, out: String, error: String) {

@@ -1,6 +1,7 @@
 import ControlAPI
 import Synchronization
-import relayctl
+
+@testable import relayctl
 
 /// Snapshots, and an output that records, for the relayctl tests.
 enum Samples {

@@ -4,7 +4,8 @@ import RelayTesting
 import SDLProtocol
 import SDLTraffic
 import Testing
-import relayctl
+
+@testable import relayctl
 
 @Suite struct ShowCommandTests {
     private func run(
@@ -22,7 +23,7 @@ import relayctl
 
     /// The text of an answer of relayd, with UTC as local time.
     private func text(_ json: String, style: Style = .plain) throws -> String {
-        let text = MessageText(style: style, localTime: .utc)
+        let text = MessageText(width: 80, style: style, localTime: .utc)
         let lines = try #require(text.lines(try JSONObject(ByteBuffer(string: json))))
         return lines.map { $0 + "\n" }.joined()
     }

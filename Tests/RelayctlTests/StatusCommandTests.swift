@@ -1,7 +1,8 @@
 import ControlAPI
 import Synchronization
 import Testing
-import relayctl
+
+@testable import relayctl
 
 @Suite struct StatusCommandTests {
     private func run(

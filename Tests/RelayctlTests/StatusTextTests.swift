@@ -1,6 +1,7 @@
 import ControlAPI
 import Testing
-import relayctl
+
+@testable import relayctl
 
 @Suite struct StatusTextTests {
     private func text(_ snapshot: StatusSnapshot, _ width: Int, style: Style = .plain) -> String {

@@ -5,7 +5,8 @@ import RelayTesting
 import SDLTraffic
 import Synchronization
 import Testing
-import relayctl
+
+@testable import relayctl
 
 @Suite struct TailCommandTests {
     private static var story: MessageRing {

@@ -1,7 +1,8 @@
-import AccessoryLinks
+@testable import AccessoryLinks
 import ControlAPI
 import Testing
-import relayctl
+
+@testable import relayctl
 
 @Suite struct USBCommandTests {
     private static let bulkPair: [USBDeviceDescription.Endpoint] = [

@@ -1,7 +1,8 @@
 import ControlAPI
 import Foundation
 import Testing
-import relayctl
+
+@testable import relayctl
 
 // What systemd says of relayd's unit, and what doctor makes of it.
 

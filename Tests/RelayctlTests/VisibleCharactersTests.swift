@@ -1,8 +1,9 @@
 import RelayTesting
 import SDLProtocol
 import Testing
-import relayctl
-import relayd
+
+@testable import relayctl
+@testable import relayd
 
 // The log, the tool and the control API hide the same characters of what peers send.
 

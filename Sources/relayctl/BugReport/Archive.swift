@@ -4,11 +4,11 @@ import Glibc
 ///
 /// gzip gets the descriptor, not the path: by then the name in a directory of somebody else's may stand
 /// for another file. There is no shell between, which would know descriptors of one digit only.
-package struct Archive: ~Copyable {
+struct Archive: ~Copyable {
     private let descriptor: Int32
 
     /// Nil with `errno` set when the file is there already or cannot be made.
-    package init?(_ path: String) {
+    init?(_ path: String) {
         let opened = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         // Before there is anything to destroy: close(2) would leave its own `errno`.
         guard opened >= 0 else { return nil }
@@ -18,7 +18,7 @@ package struct Archive: ~Copyable {
     deinit { close(descriptor) }
 
     /// Whether all of it has been written.
-    package func write(_ bytes: [UInt8]) -> Bool {
+    func write(_ bytes: [UInt8]) -> Bool {
         // A socket, not a pipe: whoever writes to a gzip that has ended gets an error, not a signal.
         var ends: [Int32] = [-1, -1]
         let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)

@@ -4,7 +4,7 @@
 extension Redactor {
     /// Lines with what looks like a VIN, a session's hash, a position, a phone number, raw bytes or
     /// somebody's address replaced. Lines of JSON are taken as JSON.
-    package mutating func text(_ text: String) -> String {
+    mutating func text(_ text: String) -> String {
         text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
             if line.contains("{\"") { return json(String(line)) }
             var result: [UInt8] = []

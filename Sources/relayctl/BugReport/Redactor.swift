@@ -2,25 +2,25 @@ import DidYouMean
 
 /// Takes out of a report what is nobody's business, and counts it: by name of JSON members here, by
 /// form of what stands in texts in `Redactor+Text.swift`. Used by `relayctl bugreport`.
-package struct Redactor: Sendable {
+struct Redactor: Sendable {
     /// Members whose value is taken out, whatever it is; upper and lower case, "_" and "-" do not
     /// matter. Vehicle identity and place, session secrets, phone, people, and raw bytes, which may
     /// be any of them (MOBILE_API; SDL protocol spec, "StartServiceACK").
-    package static let members: Set<String> = [
+    static let members: Set<String> = [
         "vin", "gps", "latitudedegrees", "longitudedegrees", "latitude", "longitude", "location",
         "locationname", "locationdescription", "addresslines", "locationdetails", "hashid", "hash",
         "authtoken", "token", "phonenumber", "number", "devicename", "deviceinfo", "carrier",
         "macaddress", "email", "waypoints", "firstbytes", "serial",
     ]
 
-    package static let mark = "[redacted]"
+    static let mark = "[redacted]"
     static let markBytes = Array(mark.utf8)
 
     /// Values taken out so far.
-    package internal(set) var count = 0
+    var count = 0
 
     /// - Parameter leavesOutParameters: whether the parameters of messages go as a whole.
-    package init(leavesOutParameters: Bool = false) {
+    init(leavesOutParameters: Bool = false) {
         self.leavesOutParameters = leavesOutParameters
     }
 
@@ -67,7 +67,7 @@ package struct Redactor: Sendable {
 
     /// JSON, also several objects one after the other, with the values of `members` replaced, and
     /// in all other strings what `text` replaces.
-    package mutating func json(_ text: String) -> String {
+    mutating func json(_ text: String) -> String {
         let bytes = Array(text.utf8)
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count)

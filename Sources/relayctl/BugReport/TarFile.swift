@@ -1,14 +1,12 @@
 /// A tar archive of small files in the making, as tar(5) has it. Used by `relayctl bugreport`.
-package struct TarFile: Sendable {
+struct TarFile: Sendable {
     private var blocks: [UInt8] = []
     private static let blockBytes = 512
-
-    package init() {}
 
     /// - Parameters:
     ///   - name: ASCII, at most 100 bytes.
     ///   - time: Seconds since 1970.
-    package mutating func add(_ name: String, _ text: String, time: Int) {
+    mutating func add(_ name: String, _ text: String, time: Int) {
         let content = Array(text.utf8)
         var header = [UInt8](repeating: 0, count: Self.blockBytes)
         func put(_ text: String, at offset: Int, _ length: Int) {
@@ -40,5 +38,5 @@ package struct TarFile: Sendable {
     }
 
     /// The whole archive.
-    package var bytes: [UInt8] { blocks + [UInt8](repeating: 0, count: 2 * Self.blockBytes) }
+    var bytes: [UInt8] { blocks + [UInt8](repeating: 0, count: 2 * Self.blockBytes) }
 }

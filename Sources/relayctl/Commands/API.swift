@@ -1,9 +1,9 @@
-package import ArgumentParser
+import ArgumentParser
 import ControlAPI
 
 /// `relayctl api`: show what relayd answers on its control socket.
-package struct APICommand: AsyncParsableCommand {
-    package static let configuration = CommandConfiguration(
+struct APICommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
         commandName: "api",
         abstract: "Show what relayd answers on its control socket.",
         discussion: """
@@ -11,22 +11,16 @@ package struct APICommand: AsyncParsableCommand {
 
               curl --unix-socket "$(relayctl api --print-socket)" http://relayd/v1/status
 
-            EXIT CODES
-              0   shown
-              2   relayd is not running, or cannot be asked
-              3   relayd refused
-              64  the command line was not understood
+            \(ExitStatus.codes(ok: "shown"))
             """)
 
     @Flag(help: "Only print the path of the socket that answers.")
-    package var printSocket = false
+    var printSocket = false
 
-    @OptionGroup package var output: OutputOptions
-    @OptionGroup package var socket: SocketOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var socket: SocketOptions
 
-    package init() {}
-
-    package func run() async throws {
+    func run() async throws {
         let client = try socket.client()
         guard !printSocket else {
             let (socket, _) = try await client.get(Routes.index)

@@ -1,9 +1,9 @@
-package import ArgumentParser
+import ArgumentParser
 import ControlAPI
 
 /// `relayctl apps`: list the apps that are connected, and those that left.
-package struct AppsCommand: AsyncParsableCommand {
-    package static let configuration = CommandConfiguration(
+struct AppsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
         commandName: "apps",
         abstract: "List the apps that are connected, and those that left.",
         discussion: """
@@ -13,26 +13,14 @@ package struct AppsCommand: AsyncParsableCommand {
               relayctl apps
               relayctl apps --json | jq '.apps[].app_name'
 
-            EXIT CODES
-              0   shown, or there is none
-              2   relayd is not running, or cannot be asked
-              3   relayd refused
-              64  the command line was not understood
+            \(ExitStatus.codes(ok: "shown, or there is none"))
             """)
 
-    @OptionGroup package var output: OutputOptions
-    @OptionGroup package var socket: SocketOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var socket: SocketOptions
 
-    package init() {}
-
-    package func run() async throws {
+    func run() async throws {
         let answer = try await socket.client().ask(AppList.self, Routes.apps)
-        guard !output.json else {
-            Output.current.write(JSONText.safe(answer.json))
-            return
-        }
-        let text = StatusText(
-            width: Output.current.size().columns, style: Output.current.style(output.color))
-        Output.current.write(text.render(answer.value))
+        output.show(answer.json) { StatusText(output).render(answer.value) }
     }
 }

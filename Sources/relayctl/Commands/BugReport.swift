@@ -1,11 +1,11 @@
 import AccessoryLinks
-package import ArgumentParser
+import ArgumentParser
 import ControlAPI
 import Glibc
 
 /// `relayctl bugreport`: one file with everything somebody needs who was not there.
-package struct BugReportCommand: AsyncParsableCommand {
-    package static let configuration = CommandConfiguration(
+struct BugReportCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
         commandName: "bugreport",
         abstract: "Write one file with what somebody needs who helps you.",
         discussion: """
@@ -32,19 +32,17 @@ package struct BugReportCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "Where to write; must not exist. Default: relayd-bugreport-TIME.tar.gz here.",
             valueName: "path"), completion: .file())
-    package var file: String?
+    var file: String?
 
     @Flag(
         help:
             "Also the parameters of messages: what apps show and send, as far as it is not secret.")
-    package var withPayloads = false
+    var withPayloads = false
 
-    @OptionGroup package var output: OutputOptions
-    @OptionGroup package var socket: SocketOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var socket: SocketOptions
 
-    package init() {}
-
-    package func validate() throws {
+    func validate() throws {
         try Names.check([file].compactMap(\.self), "--file", example: "the path of a new file")
     }
 
@@ -73,7 +71,7 @@ package struct BugReportCommand: AsyncParsableCommand {
     private static let journal =
         "journalctl -u \"$\(unitVariable)\" -n 2000 --no-pager --no-hostname -o short-iso 2>&1"
 
-    package func run() async throws {
+    func run() async throws {
         let now = Timestamp.now
         let stamp = "\(now)".prefix(19).replacing(":", with: "").replacing("-", with: "")
         let path = file ?? "relayd-bugreport-\(stamp).tar.gz"

@@ -1,9 +1,9 @@
-package import ArgumentParser
+import ArgumentParser
 import ControlAPI
 
 /// `relayctl config`: show the configuration in force, and where each value is from.
-package struct ConfigCommand: AsyncParsableCommand {
-    package static let configuration = CommandConfiguration(
+struct ConfigCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
         commandName: "config",
         abstract: "Show the configuration in force, and where each value is from.",
         discussion: """
@@ -14,22 +14,16 @@ package struct ConfigCommand: AsyncParsableCommand {
               relayctl config
               relayctl config --all --json
 
-            EXIT CODES
-              0   shown
-              2   relayd is not running, or cannot be asked
-              3   relayd refused
-              64  the command line was not understood
+            \(ExitStatus.codes(ok: "shown"))
             """)
 
     @Flag(help: "Also options at their default.")
-    package var all = false
+    var all = false
 
-    @OptionGroup package var output: OutputOptions
-    @OptionGroup package var socket: SocketOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var socket: SocketOptions
 
-    package init() {}
-
-    package func run() async throws {
+    func run() async throws {
         let answer = try await socket.client().ask(ConfigReport.self, Routes.config)
         guard !output.json else {
             Output.current.write(JSONText.safe(answer.json))

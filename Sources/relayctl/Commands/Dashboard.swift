@@ -1,9 +1,9 @@
-package import ArgumentParser
+import ArgumentParser
 import ControlAPI
 
 /// `relayctl dashboard`: the address of the page for browsers, with its token.
-package struct DashboardCommand: AsyncParsableCommand {
-    package static let configuration = CommandConfiguration(
+struct DashboardCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
         commandName: "dashboard",
         abstract: "Print the address of the dashboard, with the token that lets it change things.",
         discussion: """
@@ -13,20 +13,16 @@ package struct DashboardCommand: AsyncParsableCommand {
 
             From another machine:  ssh -L 2777:127.0.0.1:2777 BENCH  and the same address there.
 
-            EXIT CODES
-              0   printed
-              1   the dashboard is not served; the reason is on standard error
-              2   relayd is not running, or cannot be asked
-              3   you may not
-              64  the command line was not understood
+            \(ExitStatus.codes(
+                ok: "printed",
+                failed: "the dashboard is not served; the reason is on standard error",
+                refused: "you may not"))
             """)
 
-    @OptionGroup package var output: OutputOptions
-    @OptionGroup package var socket: SocketOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var socket: SocketOptions
 
-    package init() {}
-
-    package func run() async throws {
+    func run() async throws {
         let answer = try await socket.client().ask(DashboardReport.self, Routes.dashboard)
         if output.json { Output.current.write(JSONText.safe(answer.json)) }
         guard let address = answer.value.addressWithToken else {

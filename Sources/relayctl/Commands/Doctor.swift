@@ -1,9 +1,9 @@
-package import ArgumentParser
+import ArgumentParser
 import ControlAPI
 
 /// `relayctl doctor`: check the chain from head unit to app; name the first thing that is broken.
-package struct DoctorCommand: AsyncParsableCommand {
-    package static let configuration = CommandConfiguration(
+struct DoctorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
         commandName: "doctor",
         abstract: "Check the chain from head unit to app; name the first thing that is broken.",
         discussion: """
@@ -15,12 +15,7 @@ package struct DoctorCommand: AsyncParsableCommand {
               relayctl doctor
               relayctl doctor --config ./relayd.yaml
 
-            EXIT CODES
-              0   nothing is broken
-              1   something in the chain is broken
-              2   relayd is not running, or cannot be asked
-              3   relayd refused
-              64  the command line was not understood
+            \(ExitStatus.codes(ok: "nothing is broken", failed: "something in the chain is broken"))
             """)
 
     @Option(
@@ -28,26 +23,21 @@ package struct DoctorCommand: AsyncParsableCommand {
             "Configuration file to check. Default: the one relayd runs with, or would start with.",
             valueName: "file"),
         completion: .file(extensions: ["yaml", "yml"]))
-    package var config: String?
+    var config: String?
 
-    @OptionGroup package var output: OutputOptions
-    @OptionGroup package var socket: SocketOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var socket: SocketOptions
 
-    package init() {}
-
-    package func validate() throws {
+    func validate() throws {
         try Names.check([config].compactMap(\.self), "--config", example: "the path of a file")
     }
 
-    package func run() async throws {
+    func run() async throws {
         let (diagnosis, exit) = await Self.examine(try socket.client(), config: config)
-        if output.json {
-            let json = String(decoding: try APICoding.encode(diagnosis), as: UTF8.self)
-            Output.current.write(JSONText.safe(json))
-        } else {
-            let style = Output.current.style(output.color)
-            Output.current.write(
-                diagnosis.text(width: Output.current.size().columns, style: style))
+        try output.show(String(decoding: APICoding.encode(diagnosis), as: UTF8.self)) {
+            let screen = Output.current
+            return diagnosis.text(
+                width: screen.size().columns, style: screen.style(output.color))
         }
         if exit != .ok { throw ExitCode(exit.rawValue) }
     }

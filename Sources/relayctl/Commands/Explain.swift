@@ -1,11 +1,11 @@
-package import ArgumentParser
+import ArgumentParser
 import ControlAPI
 import DidYouMean
 import SDLAdvice
 
 /// `relayctl explain`: the pages behind the codes of relayd's advice.
-package struct ExplainCommand: ParsableCommand {
-    package static let configuration = CommandConfiguration(
+struct ExplainCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
         commandName: "explain",
         abstract: "Explain a code of relayd's advice, or list all codes.",
         discussion: """
@@ -21,13 +21,11 @@ package struct ExplainCommand: ParsableCommand {
             """)
 
     @Argument(help: "The code, as it stands behind relayd's advice.")
-    package var code: String?
+    var code: String?
 
-    @OptionGroup package var output: OutputOptions
+    @OptionGroup var output: OutputOptions
 
-    package init() {}
-
-    package func validate() throws {
+    func validate() throws {
         guard let code, AdviceCode(typed: code) == nil else { return }
         let hint =
             Spelling.nearest(
@@ -37,7 +35,7 @@ package struct ExplainCommand: ParsableCommand {
         throw ValidationError("there is no code '\(SafeText.clean(code))'\(hint)")
     }
 
-    package func run() throws {
+    func run() throws {
         let code = code.flatMap { AdviceCode(typed: $0) }
         let output = Output.current
         guard !self.output.json else {
@@ -45,8 +43,7 @@ package struct ExplainCommand: ParsableCommand {
             output.write(String(decoding: try APICoding.encode(pages), as: UTF8.self))
             return
         }
-        let text = AdviceText(
-            width: output.size().columns, style: output.style(self.output.color))
+        let text = AdviceText(self.output)
         output.write(code.map(text.page) ?? text.list())
     }
 

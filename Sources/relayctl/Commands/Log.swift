@@ -1,11 +1,11 @@
-package import ArgumentParser
+import ArgumentParser
 import DidYouMean
 import Glibc
 import SDLProtocol
 
 /// `relayctl log`: what relayd wrote to the journal, by way of journalctl.
-package struct LogCommand: ParsableCommand {
-    package static let configuration = CommandConfiguration(
+struct LogCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
         commandName: "log",
         abstract: "Show what relayd wrote to the journal, also before its last start.",
         discussion: """
@@ -30,44 +30,42 @@ package struct LogCommand: ParsableCommand {
     @Option(
         help: ArgumentHelp(
             "Only this app: its name, app ID or number. Repeatable.", valueName: "app"))
-    package var app: [String] = []
+    var app: [String] = []
 
     @Option(help: ArgumentHelp("Only this function. Repeatable.", valueName: "function"))
-    package var rpc: [String] = []
+    var rpc: [String] = []
 
     @Flag(help: "Only answers that were not successful.")
-    package var failed = false
+    var failed = false
 
     @Flag(help: "Only warnings, errors and advice.")
-    package var warnings = false
+    var warnings = false
 
     @Option(
         help: ArgumentHelp(
             "Begin there, in journalctl's words: \"10 minutes ago\", today, 10:31, \"2026-11-21 10:31\".",
             valueName: "time"))
-    package var since: String?
+    var since: String?
 
     @Option(
         name: [.customShort("n"), .long],
         help: ArgumentHelp("Only this many of the latest lines.", valueName: "count"))
-    package var number: Int?
+    var number: Int?
 
     @Flag(name: .shortAndLong, help: "Go on with what comes, until ^C.")
-    package var follow = false
+    var follow = false
 
     @Option(
         help: ArgumentHelp("The service: relayd, relayd@NAME.", valueName: "unit"))
-    package var unit = "relayd"
+    var unit = "relayd"
 
     @Flag(help: "One JSON object per line, with every field.")
-    package var json = false
+    var json = false
 
     @Flag(help: "Only print the journalctl command.")
-    package var printCommand = false
+    var printCommand = false
 
-    package init() {}
-
-    package func validate() throws {
+    func validate() throws {
         try Names.check(apps: app)
         try Names.check(functions: rpc)
         try Names.check([unit], "--unit", example: "a service such as relayd or relayd@left")
@@ -87,7 +85,7 @@ package struct LogCommand: ParsableCommand {
         FunctionID.all.first { $0.name.lowercased() == name.lowercased() }?.name
     }
 
-    package var query: JournalQuery {
+    var query: JournalQuery {
         var query = JournalQuery()
         query.unit = unit.contains(".") ? unit : unit + ".service"
         query.apps = app
@@ -101,7 +99,7 @@ package struct LogCommand: ParsableCommand {
         return query
     }
 
-    package func run() throws {
+    func run() throws {
         guard !printCommand else {
             Output.current.write(query.shellText + "\n")
             return

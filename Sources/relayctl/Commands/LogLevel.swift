@@ -1,9 +1,9 @@
-package import ArgumentParser
+import ArgumentParser
 import ControlAPI
 
 /// `relayctl log-level`: show or change what relayd logs.
-package struct LogLevelCommand: AsyncParsableCommand {
-    package static let configuration = CommandConfiguration(
+struct LogLevelCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
         commandName: "log-level",
         abstract: "Show or change what relayd logs.",
         discussion: """
@@ -16,43 +16,39 @@ package struct LogLevelCommand: AsyncParsableCommand {
               relayctl log-level --rpc '!OnVehicleData'
               relayctl log-level info --everything
 
-            EXIT CODES
-              0   shown or changed
-              2   relayd is not running, or cannot be asked
-              3   a value is not understood, or you may not
-              64  the command line was not understood
+            \(ExitStatus.codes(
+                ok: "shown or changed",
+                refused: "a value is not understood, or you may not"))
             """)
 
     @Argument(
         help: ArgumentHelp(
             "relayd's own messages from this level up: error, warning, notice, info, debug, trace.")
     )
-    package var level: String?
+    var level: String?
 
     @Option(help: ArgumentHelp("Whether traffic is logged: on or off.", valueName: "on|off"))
-    package var traffic: ServerCommand.Wanted?
+    var traffic: ServerCommand.Wanted?
 
     @Option(
         parsing: .singleValue, help: "Only this app: its name, app ID or number; may be repeated.")
-    package var app: [String] = []
+    var app: [String] = []
 
     @Option(
         parsing: .singleValue,
         help: "Only this function, or with ! all but this one; may be repeated.")
-    package var rpc: [String] = []
+    var rpc: [String] = []
 
     @Option(parsing: .singleValue, help: "Only this service; may be repeated.")
-    package var service: [String] = []
+    var service: [String] = []
 
     @Flag(help: "Log all apps, functions and services.")
-    package var everything = false
+    var everything = false
 
-    @OptionGroup package var output: OutputOptions
-    @OptionGroup package var socket: SocketOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var socket: SocketOptions
 
-    package init() {}
-
-    package func validate() throws {
+    func validate() throws {
         try Names.check(apps: app)
         try Names.check(functions: rpc)
         try Names.check([level].compactMap(\.self), "<level>", example: "a level such as info")
@@ -62,7 +58,7 @@ package struct LogLevelCommand: AsyncParsableCommand {
         }
     }
 
-    package func run() async throws {
+    func run() async throws {
         func filter(_ words: [String]) -> [String]? { words.isEmpty && !everything ? nil : words }
         let wanted = LogSettings(
             level: level, traffic: traffic.map { $0 == .on }, apps: filter(app),

@@ -8,7 +8,7 @@ import SampleApp
 
 /// `relayctl sample-app`: a small app that goes through relayd to the head unit, for demos and to
 /// find out whether the way is clear before one's own app is to blame.
-package struct SampleAppCommand: AsyncParsableCommand {
+struct SampleAppCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sample-app",
         abstract: "Run a small app against relayd or any SDL head unit on TCP.",

@@ -1,9 +1,9 @@
-package import ArgumentParser
+import ArgumentParser
 import ControlAPI
 
 /// `relayctl server`: let apps connect, or send them away.
-package struct ServerCommand: AsyncParsableCommand {
-    package static let configuration = CommandConfiguration(
+struct ServerCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
         commandName: "server",
         abstract: "Let apps connect, or send them away.",
         discussion: """
@@ -14,27 +14,23 @@ package struct ServerCommand: AsyncParsableCommand {
               relayctl server off
               relayctl server on
 
-            EXIT CODES
-              0   done
-              2   relayd is not running, or cannot be asked
-              3   the port is taken by somebody else, or you may not
-              64  the command line was not understood
+            \(ExitStatus.codes(
+                ok: "done",
+                refused: "the port is taken by somebody else, or you may not"))
             """)
 
     /// What the server is to be.
-    package enum Wanted: String, CaseIterable, ExpressibleByArgument {
+    enum Wanted: String, CaseIterable, ExpressibleByArgument {
         case on, off
     }
 
     @Argument(help: "on or off.")
-    package var wanted: Wanted
+    var wanted: Wanted
 
-    @OptionGroup package var output: OutputOptions
-    @OptionGroup package var socket: SocketOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var socket: SocketOptions
 
-    package init() {}
-
-    package func run() async throws {
+    func run() async throws {
         try await socket.client().changeAndTell(
             output, "PUT", Routes.server, ServerRequest(active: wanted == .on))
     }

@@ -1,11 +1,11 @@
-package import ArgumentParser
+import ArgumentParser
 import ControlAPI
 import NIOCore
 import SDLProtocol
 
 /// `relayctl show N`: one message whole.
-package struct ShowCommand: AsyncParsableCommand {
-    package static let configuration = CommandConfiguration(
+struct ShowCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
         commandName: "show",
         abstract: "Show one message whole.",
         discussion: """
@@ -18,29 +18,24 @@ package struct ShowCommand: AsyncParsableCommand {
               relayctl show 17
               relayctl show 17 --json | jq .message.params
 
-            EXIT CODES
-              0   the message is shown
-              1   relayd does not keep it: it is too old, or did not happen yet
-              2   relayd is not running, or cannot be asked
-              3   relayd refused
-              64  the command line was not understood
+            \(ExitStatus.codes(
+                ok: "the message is shown",
+                failed: "relayd does not keep it: it is too old, or did not happen yet"))
             """)
 
     @Argument(help: ArgumentHelp("Number of the message.", valueName: "n"))
-    package var number: Int
+    var number: Int
 
-    @OptionGroup package var output: OutputOptions
-    @OptionGroup package var socket: SocketOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var socket: SocketOptions
 
-    package init() {}
-
-    package func validate() throws {
+    func validate() throws {
         guard number > 0 else {
             throw ValidationError("the message is \(number); expected its number, from 1 up")
         }
     }
 
-    package func run() async throws {
+    func run() async throws {
         let output = Output.current
         let route = Routes.path(Routes.message, "\(number)")
         let client = try socket.client()
@@ -58,10 +53,8 @@ package struct ShowCommand: AsyncParsableCommand {
             output.write(JSONText.safe(String(decoding: answer.body, as: UTF8.self)))
             return
         }
-        let text = MessageText(
-            style: output.style(self.output.color), width: output.size().columns)
         guard let whole = try? JSONObject(ByteBuffer(bytes: answer.body)),
-            let lines = text.lines(whole)
+            let lines = MessageText(self.output).lines(whole)
         else {
             throw ControlClientError.notUnderstood(
                 path, server: answer.server, problem: "there is no \"message\" in it")

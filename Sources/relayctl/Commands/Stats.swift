@@ -1,9 +1,9 @@
-package import ArgumentParser
+import ArgumentParser
 import ControlAPI
 
 /// `relayctl stats`: show what has been counted: traffic, RPCs, results, latency.
-package struct StatsCommand: AsyncParsableCommand {
-    package static let configuration = CommandConfiguration(
+struct StatsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
         commandName: "stats",
         abstract: "Show what has been counted: traffic, RPCs, results, latency.",
         discussion: """
@@ -16,32 +16,26 @@ package struct StatsCommand: AsyncParsableCommand {
               relayctl stats --watch --interval 5
               relayctl stats --json | jq '.functions[] | select(.max_ms > 500)'
 
-            EXIT CODES
-              0   shown
-              2   relayd is not running, or cannot be asked
-              3   relayd refused
-              64  the command line was not understood
+            \(ExitStatus.codes(ok: "shown"))
             """)
 
     @Flag(name: .shortAndLong, help: "Keep showing it.")
-    package var watch = false
+    var watch = false
 
     @Option(help: ArgumentHelp("With --watch: time between looks.", valueName: "seconds"))
-    package var interval = 1.0
+    var interval = 1.0
 
-    @OptionGroup package var output: OutputOptions
-    @OptionGroup package var socket: SocketOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var socket: SocketOptions
 
-    package init() {}
-
-    package func validate() throws {
+    func validate() throws {
         guard StatusCommand.intervals.contains(interval) else {
             throw ValidationError(
                 "--interval is \(interval); expected seconds from 0.1 to 3600, e.g. --interval 5")
         }
     }
 
-    package func run() async throws {
+    func run() async throws {
         let client = try socket.client()
         let screen = Output.current
         var before: StatsReport?

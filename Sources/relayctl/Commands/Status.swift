@@ -1,9 +1,9 @@
-package import ArgumentParser
-package import ControlAPI
+import ArgumentParser
+import ControlAPI
 
 /// `relayctl status`: where the chain from head unit to app stands.
-package struct StatusCommand: AsyncParsableCommand {
-    package static let configuration = CommandConfiguration(
+struct StatusCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
         commandName: "status",
         abstract: "Show where the chain from head unit to app stands.",
         discussion: """
@@ -25,28 +25,26 @@ package struct StatusCommand: AsyncParsableCommand {
             """)
 
     @Flag(name: .shortAndLong, help: "Keep showing it.")
-    package var watch = false
+    var watch = false
 
     @Option(
         help: ArgumentHelp("With --watch: time between looks.", valueName: "seconds"))
-    package var interval = 1.0
+    var interval = 1.0
 
-    @OptionGroup package var output: OutputOptions
-    @OptionGroup package var socket: SocketOptions
-
-    package init() {}
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var socket: SocketOptions
 
     /// Shortest interval that is not a load of its own; longest that is still "watching".
-    package static let intervals = 0.1...3600.0
+    static let intervals = 0.1...3600.0
 
-    package func validate() throws {
+    func validate() throws {
         guard Self.intervals.contains(interval) else {
             throw ValidationError(
                 "--interval is \(interval); expected seconds from 0.1 to 3600, e.g. --interval 5")
         }
     }
 
-    package func run() async throws {
+    func run() async throws {
         let client = try socket.client()
         let screen = StatusScreen(
             output: .current, isJSON: output.json, style: Output.current.style(output.color))
@@ -68,18 +66,12 @@ package struct StatusCommand: AsyncParsableCommand {
 }
 
 /// A status in the form the user asked for.
-package struct StatusScreen: Sendable {
-    package let output: Output
-    package let isJSON: Bool
-    package let style: Style
+struct StatusScreen: Sendable {
+    let output: Output
+    let isJSON: Bool
+    let style: Style
 
-    package init(output: Output, isJSON: Bool, style: Style) {
-        self.output = output
-        self.isJSON = isJSON
-        self.style = style
-    }
-
-    package func text(_ status: ControlClient.Status, now: Timestamp = .now) -> String {
+    func text(_ status: ControlClient.Status, now: Timestamp = .now) -> String {
         guard !isJSON else { return JSONText.safe(status.json) }
         return StatusText(width: output.size().columns, style: style, now: now)
             .render(status.snapshot)

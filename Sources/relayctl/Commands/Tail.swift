@@ -1,9 +1,9 @@
-package import ArgumentParser
+import ArgumentParser
 import ControlAPI
 
 /// `relayctl tail`: the traffic as it happens, and the recent past before it.
-package struct TailCommand: AsyncParsableCommand {
-    package static let configuration = CommandConfiguration(
+struct TailCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
         commandName: "tail",
         abstract: "Show decoded messages as they happen.",
         discussion: """
@@ -24,23 +24,21 @@ package struct TailCommand: AsyncParsableCommand {
             Notes about the stream itself, such as messages missed or an app that nobody knows, go to \
             standard error.
 
-            EXIT CODES
-              0   nobody reads any more, or --once and all is shown
-              2   relayd is not running, or cannot be asked
-              3   relayd keeps no messages (limits.ring is 0), or refused
-              64  the command line was not understood
+            \(ExitStatus.codes(
+                ok: "nobody reads any more, or --once and all is shown",
+                refused: "relayd keeps no messages (limits.ring is 0), or refused"))
             """)
 
     @Option(
         help: ArgumentHelp(
             "Only this app: its name, app ID or number (1 or #1). Repeatable.", valueName: "app"))
-    package var app: [String] = []
+    var app: [String] = []
 
     @Option(
         help: ArgumentHelp(
             "Only this function and what answers it; with ! in front all but this. Repeatable.",
             valueName: "function"))
-    package var rpc: [String] = []
+    var rpc: [String] = []
 
     @Option(
         help: ArgumentHelp(
@@ -48,57 +46,55 @@ package struct TailCommand: AsyncParsableCommand {
             Only request, response, notification, control, stream, security, encrypted, \
             undecodable, dropped or event. Repeatable.
             """, valueName: "type"))
-    package var type: [String] = []
+    var type: [String] = []
 
     @Option(
         help: ArgumentHelp(
             "Only control, rpc, audio, video or bulk. Repeatable.", valueName: "service"))
-    package var service: [String] = []
+    var service: [String] = []
 
     @Flag(help: "Only what went wrong: failures, refusals, what is undecodable, dropped or lost.")
-    package var failed = false
+    var failed = false
 
     @Option(
         help: ArgumentHelp(
             "Only responses that took at least so long: 200ms, 2s.", valueName: "duration"))
-    package var slowerThan: String?
+    var slowerThan: String?
 
     @Option(
         help: ArgumentHelp(
             "Begin this long ago (30s, 5m) or at this time (10:31, 2026-11-21T10:31:07Z).",
             valueName: "time"))
-    package var since: String?
+    var since: String?
 
     @Option(
         name: [.short, .long],
         help: ArgumentHelp(
             "Begin with this many past messages. Default: 10; with --since all of them.",
             valueName: "count"))
-    package var number: Int?
+    var number: Int?
 
     @Flag(name: .shortAndLong, help: "Show parameters under each line, and what is wrong in them.")
-    package var verbose = false
+    var verbose = false
 
     @Flag(help: "Show the number of each message in front, as 'relayctl show' takes it.")
-    package var numbers = false
+    var numbers = false
 
     @Flag(help: "Show heartbeats and the remains of a goodbye, too.")
-    package var all = false
+    var all = false
 
     @Flag(help: "End when the past is shown.")
-    package var once = false
+    var once = false
 
-    @OptionGroup package var output: OutputOptions
-    @OptionGroup package var socket: SocketOptions
-
-    package init() {}
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var socket: SocketOptions
 
     /// Lines of the past when nobody says how many: what fits above the next prompt.
     private static let defaultNumber = 10
     /// Time until a relayd that is gone is looked for again.
     private static let pause = Duration.milliseconds(500)
 
-    package func validate() throws {
+    func validate() throws {
         try Names.check(apps: app)
         try Names.check(functions: rpc)
         if let number, number < 0 {
@@ -111,7 +107,7 @@ package struct TailCommand: AsyncParsableCommand {
         _ = try start()
     }
 
-    package func run() async throws {
+    func run() async throws {
         let output = Output.current
         let client = try socket.client()
         await client.tellUnknown(apps: app)

@@ -1,10 +1,10 @@
 import AccessoryLinks
-package import ArgumentParser
+import ArgumentParser
 import ControlAPI
 
 /// `relayctl usb`: what is plugged in, and what relayd would make of it.
-package struct USBCommand: AsyncParsableCommand {
-    package static let configuration = CommandConfiguration(
+struct USBCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
         commandName: "usb",
         abstract: "List USB devices, and what relayd would open for an address.",
         discussion: """
@@ -29,18 +29,16 @@ package struct USBCommand: AsyncParsableCommand {
             """)
 
     @Argument(help: "An accessory address, as for relayd --accessory.")
-    package var address: String?
+    var address: String?
 
-    @OptionGroup package var output: OutputOptions
-    @OptionGroup package var socket: SocketOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var socket: SocketOptions
 
-    package init() {}
-
-    package func validate() throws {
+    func validate() throws {
         _ = try selector()
     }
 
-    package func run() async throws {
+    func run() async throws {
         let survey: USBSurvey
         let selector = try selector()
         let accessory = await accessory()
@@ -50,14 +48,8 @@ package struct USBCommand: AsyncParsableCommand {
             Output.current.write("relayctl: \(SafeText.clean("\(error)"))\n", to: .error)
             throw ExitCode(ExitStatus.notConnected.rawValue)
         }
-        let current = Output.current
-        if output.json {
-            let bytes = try APICoding.encode(survey.document)
-            current.write(JSONText.safe(String(decoding: bytes, as: UTF8.self)))
-        } else {
-            let text = USBSurveyText(
-                width: current.size().columns, style: current.style(output.color))
-            current.write(text.render(survey))
+        try output.show(String(decoding: APICoding.encode(survey.document), as: UTF8.self)) {
+            USBSurveyText(output).render(survey)
         }
         if !survey.isReady { throw ExitCode(ExitStatus.notConnected.rawValue) }
     }

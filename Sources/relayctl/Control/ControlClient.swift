@@ -1,5 +1,5 @@
-package import ControlAPI
-package import NIOCore
+import ControlAPI
+import NIOCore
 import NIOHTTP1
 import NIOPosix
 
@@ -7,35 +7,21 @@ import NIOPosix
 ///
 /// Every command that needs the daemon has one. It tries the usual places in order (see
 /// `ControlSocket`) and keeps what it found at each, for the error.
-package struct ControlClient: Sendable {
-    package let sockets: [ControlSocket]
-    let timeout: TimeAmount
-    let eventLoopGroup: any EventLoopGroup
+struct ControlClient: Sendable {
+    let sockets: [ControlSocket]
+    var timeout: TimeAmount = defaultTimeout
+    var eventLoopGroup: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
 
     /// How long relayctl waits for an answer: `AnswerTimeout` of the environment.
-    @TaskLocal package static var defaultTimeout = AnswerTimeout.ofEnvironment.time
-
-    package init(
-        sockets: [ControlSocket], timeout: TimeAmount = defaultTimeout,
-        eventLoopGroup: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
-    ) {
-        self.sockets = sockets
-        self.timeout = timeout
-        self.eventLoopGroup = eventLoopGroup
-    }
+    @TaskLocal static var defaultTimeout = AnswerTimeout.ofEnvironment.time
 
     /// A status, and the JSON it came in.
-    package struct Status: Sendable {
-        package let snapshot: StatusSnapshot
-        package let json: String
-
-        package init(snapshot: StatusSnapshot, json: String) {
-            self.snapshot = snapshot
-            self.json = json
-        }
+    struct Status: Sendable {
+        let snapshot: StatusSnapshot
+        let json: String
     }
 
-    package func status() async throws(ControlClientError) -> Status {
+    func status() async throws(ControlClientError) -> Status {
         let (socket, answer) = try await get(Routes.status)
         do {
             let snapshot = try APICoding.decode(StatusSnapshot.self, from: answer.body)
@@ -47,7 +33,7 @@ package struct ControlClient: Sendable {
     }
 
     /// The answer to `GET path` of the first relayd found, if it is a success.
-    package func get(
+    func get(
         _ path: String
     ) async throws(ControlClientError) -> (socket: ControlSocket, answer: ControlAnswer) {
         try await ask(ControlQuestion(path: path))
@@ -55,7 +41,7 @@ package struct ControlClient: Sendable {
 
     /// The answer of the first relayd found, if it is a success. Asked once: what changes something
     /// is not said again to another socket.
-    package func ask(
+    func ask(
         _ question: ControlQuestion
     ) async throws(ControlClientError) -> (socket: ControlSocket, answer: ControlAnswer) {
         var findings: [ControlClientError.Finding] = []

@@ -1,9 +1,10 @@
-package import ControlAPI
+import AccessoryLinks
+import ControlAPI
 import Glibc
 import NIOCore
 
 /// Why relayd could not be asked, or said no.
-package enum ControlClientError: Error, Equatable, CustomStringConvertible {
+enum ControlClientError: Error, Equatable, CustomStringConvertible {
     /// Nobody answers at any of the places.
     case notRunning([Finding])
     case timedOut(String)
@@ -20,17 +21,12 @@ package enum ControlClientError: Error, Equatable, CustomStringConvertible {
     case notUnderstood(String, server: String, problem: String)
 
     /// What was found at one place.
-    package struct Finding: Sendable, Equatable {
-        package let path: String
-        package let problem: Problem
-
-        package init(path: String, problem: Problem) {
-            self.path = path
-            self.problem = problem
-        }
+    struct Finding: Sendable, Equatable {
+        let path: String
+        let problem: Problem
     }
 
-    package enum Problem: Sendable, Equatable {
+    enum Problem: Sendable, Equatable {
         case absent
         /// A socket file nobody listens on.
         case abandoned
@@ -52,7 +48,7 @@ package enum ControlClientError: Error, Equatable, CustomStringConvertible {
             }
     }
 
-    package var description: String {
+    var description: String {
         switch self {
         case .notRunning(let findings):
             Self.notRunning(findings)
@@ -102,7 +98,7 @@ package enum ControlClientError: Error, Equatable, CustomStringConvertible {
     }
 
     /// What relayctl ends with.
-    package var exitStatus: ExitStatus {
+    var exitStatus: ExitStatus {
         switch self {
         case .notRunning, .timedOut, .crowded, .hungUp, .notRelayd, .notUnderstood: .notRunning
         case .refused: .refused
@@ -135,7 +131,7 @@ package enum ControlClientError: Error, Equatable, CustomStringConvertible {
 }
 
 extension ControlClientError.Problem {
-    package var text: String {
+    var text: String {
         switch self {
         case .absent: "does not exist"
         case .abandoned: "nobody answers (left behind by a relayd that was killed)"
@@ -179,7 +175,7 @@ private struct SocketPermissions {
         guard stat(path, &info) == 0 else {
             return "a directory above \(path) is closed to you: run relayctl with sudo"
         }
-        let group = Self.groupName(info.st_gid)
+        let group = DeviceNode.groupName(info.st_gid)
         let mode = String(info.st_mode & 0o777, radix: 8)
         let owner = "it belongs to user id \(info.st_uid), group \(group), mode \(mode)"
         guard info.st_mode & 0o020 != 0, info.st_gid != 0 else {
@@ -189,18 +185,5 @@ private struct SocketPermissions {
             \(owner): join the group (sudo usermod -aG \(group) $USER, then log in again, or: \
             newgrp \(group)), or run relayctl with sudo
             """
-    }
-
-    private static func groupName(_ id: gid_t) -> String {
-        var entry = group()
-        var found: UnsafeMutablePointer<group>?
-        // 64 KiB: a group with some thousand members still fits.
-        let size = 65_536
-        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: size) { buffer in
-            guard getgrgid_r(id, &entry, buffer.baseAddress, size, &found) == 0,
-                found != nil, let name = entry.gr_name
-            else { return "\(id)" }
-            return String(cString: name)
-        }
     }
 }

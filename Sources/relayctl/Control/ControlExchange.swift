@@ -1,27 +1,21 @@
 import ControlAPI
-package import NIOCore
-package import NIOHTTP1
+import NIOCore
+import NIOHTTP1
 
 /// What relayd is asked.
-package struct ControlQuestion: Sendable, Equatable {
-    package var method: String
-    package let path: String
+struct ControlQuestion: Sendable, Equatable {
+    var method: String = "GET"
+    let path: String
     /// JSON, or nothing.
-    package var body: [UInt8]
-
-    package init(method: String = "GET", path: String, body: [UInt8] = []) {
-        self.method = method
-        self.path = path
-        self.body = body
-    }
+    var body: [UInt8] = []
 }
 
 /// What relayd answered.
-package struct ControlAnswer: Sendable, Equatable {
-    package let status: Int
+struct ControlAnswer: Sendable, Equatable {
+    let status: Int
     /// The `Server` header, "relayd/0.1.0".
-    package let server: String
-    package let body: [UInt8]
+    let server: String
+    let body: [UInt8]
 }
 
 /// One request and its answer on one connection; belongs to `ControlClient`.
@@ -31,9 +25,9 @@ package struct ControlAnswer: Sendable, Equatable {
 /// handed over when relayd has closed the connection, as it was asked to: a caller's next connection then
 /// finds the place of this one free. For that it has `closing`; then the answer is handed over all the
 /// same.
-package final class ControlExchange: ChannelInboundHandler {
-    package typealias InboundIn = HTTPClientResponsePart
-    package typealias OutboundOut = HTTPClientRequestPart
+final class ControlExchange: ChannelInboundHandler {
+    typealias InboundIn = HTTPClientResponsePart
+    typealias OutboundOut = HTTPClientRequestPart
 
     enum Failure: Error, Equatable {
         case timedOut
@@ -58,7 +52,7 @@ package final class ControlExchange: ChannelInboundHandler {
     /// The whole answer; only the end of the connection is missing.
     private var answer: ControlAnswer?
 
-    package init(
+    init(
         _ request: ControlQuestion, timeout: TimeAmount, promise: EventLoopPromise<ControlAnswer>
     ) {
         self.request = request
@@ -66,7 +60,7 @@ package final class ControlExchange: ChannelInboundHandler {
         self.promise = promise
     }
 
-    package func channelActive(context: ChannelHandlerContext) {
+    func channelActive(context: ChannelHandlerContext) {
         deadline = context.eventLoop.assumeIsolated().scheduleTask(in: timeout) {
             self.finish(.failure(Failure.timedOut), context)
         }
@@ -87,7 +81,7 @@ package final class ControlExchange: ChannelInboundHandler {
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
     }
 
-    package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
         case .head(let head):
             self.head = head
@@ -108,7 +102,7 @@ package final class ControlExchange: ChannelInboundHandler {
         }
     }
 
-    package func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
         switch error {
         // The stream ended before an answer did.
         case HTTPParserError.invalidEOFState: finish(.failure(Failure.closedEarly), context)
@@ -119,7 +113,7 @@ package final class ControlExchange: ChannelInboundHandler {
         }
     }
 
-    package func channelInactive(context: ChannelHandlerContext) {
+    func channelInactive(context: ChannelHandlerContext) {
         finish(.failure(Failure.closedEarly), context)
     }
 

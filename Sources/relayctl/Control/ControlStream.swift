@@ -2,7 +2,7 @@
 // `TailFollower`.
 
 import ControlAPI
-package import NIOCore
+import NIOCore
 import NIOHTTP1
 import NIOPosix
 
@@ -16,7 +16,7 @@ extension ControlClient {
     ///   false to stop.
     /// - Returns: When the answer ends, in whichever way, or `body` has had enough.
     /// - Throws: `ControlClientError`, or what `body` throws.
-    package func lines(
+    func lines(
         of path: String, _ body: ([ByteBuffer]) throws -> Bool
     ) async throws {
         var findings: [ControlClientError.Finding] = []

@@ -1,17 +1,15 @@
-package import ArgumentParser
+import ArgumentParser
 import ControlAPI
 
 /// The option of every command that asks relayd.
-package struct SocketOptions: ParsableArguments {
+struct SocketOptions: ParsableArguments {
     @Option(
         name: .customLong("socket"),
         help: ArgumentHelp(
             "relayd's control socket. Default: $RELAYD_SOCKET, else the usual places in turn.",
             valueName: "path"),
         completion: .file())
-    package var path: String?
-
-    package init() {}
+    var path: String?
 
     /// - Throws: `ValidationError` when the path cannot be a socket's, or the environment says how long
     ///   to wait in a way that is not understood.

@@ -1,33 +1,18 @@
-package import ControlAPI
-package import SDLAdvice
+import ControlAPI
+import SDLAdvice
 
 /// Advice and its pages as text. `Commands/Explain.swift` and `Commands/Advice.swift` print it,
 /// `AppText` ends with it.
-package struct AdviceText: Sendable {
-    /// Columns a line may have.
-    package let width: Int
-    package let style: Style
-    package let now: Timestamp
-    package let localTime: LocalTime
+struct AdviceText: TextPage {
+    let layout: TextLayout
 
-    package init(
-        width: Int, style: Style = .plain, now: Timestamp = .now, localTime: LocalTime = .system
-    ) {
-        self.width = max(width, Self.minimumWidth)
-        self.style = style
-        self.now = now
-        self.localTime = localTime
-    }
-
-    /// Narrower terminals wrap by themselves.
-    private static let minimumWidth = 40
     /// Wider lines of prose are hard to read.
     private static let maximumProse = 88
 
     // MARK: - Pages
 
     /// All codes with their titles.
-    package func list() -> String {
+    func list() -> String {
         let codes = AdviceCode.allCases
         let column = (codes.map(\.rawValue.columns).max() ?? 0) + 2
         return codes.map { code in
@@ -37,7 +22,7 @@ package struct AdviceText: Sendable {
     }
 
     /// Everything about one code.
-    package func page(_ code: AdviceCode) -> String {
+    func page(_ code: AdviceCode) -> String {
         let page = code.page
         let sections = [("", page.cause), ("What to do", page.remedy), ("More", page.details)]
         var lines = [style(.bold, code.rawValue) + "  " + page.title]
@@ -58,7 +43,7 @@ package struct AdviceText: Sendable {
 
     // MARK: - Advice
 
-    package func advice(_ list: [AdviceReport]) -> String {
+    func advice(_ list: [AdviceReport]) -> String {
         guard !list.isEmpty else { return "nothing to advise\n" }
         return list.flatMap { lines($0, withApp: true) }.map { $0 + "\n" }.joined()
     }

@@ -1,29 +1,15 @@
-package import ControlAPI
+import ControlAPI
 
 /// Everything known about an app as text, in sections; sections with nothing in them are left out.
 ///
 /// A pure function of the report, a width and a moment. `Commands/App.swift` prints it.
-package struct AppText: Sendable {
-    /// Columns a line may have.
-    package let width: Int
-    package let style: Style
-    package let now: Timestamp
-    package let localTime: LocalTime
+struct AppText: TextPage {
+    let layout: TextLayout
 
-    package init(
-        width: Int, style: Style = .plain, now: Timestamp = .now, localTime: LocalTime = .system
-    ) {
-        self.width = max(width, Self.minimumWidth)
-        self.style = style
-        self.now = now
-        self.localTime = localTime
-    }
-
-    private static let minimumWidth = 40
     /// Rows of a section; --json has all.
     private static let maximumRows = 20
 
-    package func render(_ report: AppReport) -> String {
+    func render(_ report: AppReport) -> String {
         var lines = head(report)
         lines += section("Advice", report.advice.prefix(5).reversed().flatMap(advice))
         lines += section("Registration", registration(report.registration))
@@ -68,8 +54,7 @@ package struct AppText: Sendable {
     }
 
     private func advice(_ advice: AdviceReport) -> [String] {
-        AdviceText(width: width, style: style, now: now, localTime: localTime)
-            .lines(advice, withApp: false, indent: 2)
+        AdviceText(layout: layout).lines(advice, withApp: false, indent: 2)
     }
 
     private func registration(_ registration: RegistrationReport?) -> [String] {

@@ -1,12 +1,10 @@
 import ControlAPI
-package import SDLProtocol
+import SDLProtocol
 
 /// One message as text, with the one it belongs to, as `Routes.message` answers: what it is, where
 /// it belongs, what is in it. `Commands/Show.swift` prints it.
-package struct MessageText: Sendable {
-    package let style: Style
-    package let width: Int
-    package let localTime: LocalTime
+struct MessageText: TextPage {
+    let layout: TextLayout
 
     /// Where values start: the longest label and some air.
     private static let valueColumn = 13
@@ -18,14 +16,8 @@ package struct MessageText: Sendable {
         "text",
     ]
 
-    package init(style: Style = .plain, width: Int = 80, localTime: LocalTime = .system) {
-        self.style = style
-        self.width = max(40, width)
-        self.localTime = localTime
-    }
-
     /// Nil when there is no message in `whole`.
-    package func lines(_ whole: JSONObject) -> [String]? {
+    func lines(_ whole: JSONObject) -> [String]? {
         guard let message = whole.object("message") else { return nil }
         var lines = heading(message)
         lines += place(message)

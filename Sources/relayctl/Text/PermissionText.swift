@@ -1,16 +1,10 @@
-package import ControlAPI
+import ControlAPI
 
 /// The answer to "may I send this now?" as text. `Commands/Permissions.swift` prints it.
-package struct PermissionText: Sendable {
-    package let width: Int
-    package let style: Style
+struct PermissionText: TextPage {
+    let layout: TextLayout
 
-    package init(width: Int, style: Style = .plain) {
-        self.width = max(width, 40)
-        self.style = style
-    }
-
-    package func render(_ answer: PermissionAnswer) -> String {
+    func render(_ answer: PermissionAnswer) -> String {
         let app = answer.appName.map(SafeText.clean) ?? "#\(answer.app)"
         let look: Style.Look =
             switch answer.answer {
@@ -33,7 +27,7 @@ package struct PermissionText: Sendable {
     }
 
     /// Every RPC the head unit named, with the levels it is allowed in and whether the app may use it now.
-    package func render(_ report: AppReport) -> String {
+    func render(_ report: AppReport) -> String {
         let app = report.app.appName.map(SafeText.clean) ?? "#\(report.app.id)"
         guard !report.permissions.isEmpty else {
             return "the head unit has not said what \(app) may do (OnPermissionsChange)\n"

@@ -1,11 +1,11 @@
 /// A remedy as lines of a terminal: sentences are wrapped, a line to be copied into a file is not.
 /// Used by `StatusText` and `Diagnosis`.
-package enum RemedyText {
+enum RemedyText {
     /// How a udev rule begins, which has to be one line in its file.
     private static let rule = "SUBSYSTEM=="
 
     /// The lines, all indented, with an arrow in front of the first.
-    package static func lines(_ remedy: String, width: Int, indent: Int) -> [String] {
+    static func lines(_ remedy: String, width: Int, indent: Int) -> [String] {
         let text = SafeText.line(remedy)
         let start = text.firstRange(of: rule)?.lowerBound ?? text.endIndex
         var lines = Paragraph.words(

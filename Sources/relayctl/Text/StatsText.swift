@@ -1,21 +1,21 @@
-package import ControlAPI
+import ControlAPI
 
 /// A report of counts as text: what went through, what was asked, how long it took.
 /// `Commands/Stats.swift` prints it.
-package struct StatsText: Sendable {
-    package let width: Int
+struct StatsText: Sendable {
+    let width: Int
     /// Lines there is room for.
-    package let rows: Int
-    package let style: Style
+    let rows: Int
+    let style: Style
 
-    package init(width: Int, rows: Int = .max, style: Style = .plain) {
+    init(width: Int, rows: Int = .max, style: Style = .plain) {
         self.width = width
         self.rows = max(rows, 5)
         self.style = style
     }
 
     /// - Parameter before: An earlier report; what was counted since becomes rates.
-    package func render(_ stats: StatsReport, since before: StatsReport? = nil) -> String {
+    func render(_ stats: StatsReport, since before: StatsReport? = nil) -> String {
         var lines = traffic(stats, before)
         lines += functions(stats)
         let others = Units.sum(stats.dropped.values)

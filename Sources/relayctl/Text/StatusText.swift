@@ -1,35 +1,19 @@
-package import ControlAPI
+import ControlAPI
 
 /// A status as text: four lines from accessory to apps, a table, and what went wrong.
 ///
 /// A pure function of the snapshot, a width and a moment, so that tests compare whole screens.
 /// `Commands/Status.swift` prints it.
-package struct StatusText: Sendable {
-    /// Columns a line may have.
-    package let width: Int
-    package let style: Style
-    /// The moment ages are counted to.
-    package let now: Timestamp
-    package let localTime: LocalTime
+struct StatusText: TextPage {
+    let layout: TextLayout
 
-    package init(
-        width: Int, style: Style = .plain, now: Timestamp = .now, localTime: LocalTime = .system
-    ) {
-        self.width = max(width, Self.minimumWidth)
-        self.style = style
-        self.now = now
-        self.localTime = localTime
-    }
-
-    /// Narrower terminals wrap by themselves; the columns of the four lines need this much.
-    private static let minimumWidth = 40
     /// Where states start: the longest label and some air.
     private static let stateColumn = 13
     /// Where details start: "listening" and some air.
     private static let detailColumn = 24
 
     /// The whole text, each line ended.
-    package func render(_ status: StatusSnapshot) -> String {
+    func render(_ status: StatusSnapshot) -> String {
         var lines = accessory(status.accessory)
         lines += link(status.link, status.accessory)
         lines += server(status.server)
@@ -41,7 +25,7 @@ package struct StatusText: Sendable {
     }
 
     /// The apps alone.
-    package func render(_ list: AppList) -> String {
+    func render(_ list: AppList) -> String {
         let rows = table(list.apps).dropFirst()
         let apps = rows.isEmpty ? ["no app is connected"] : Array(rows)
         return (apps + departures(list.recentDepartures)).map { $0 + "\n" }.joined()

@@ -1,17 +1,11 @@
-package import AccessoryLinks
+import AccessoryLinks
 
 /// What is plugged in as a table, with what stands in the way. `Commands/USBCommand.swift` prints
 /// it. What a device calls itself may be anything, so all of it passes through `SafeText`.
-package struct USBSurveyText: Sendable {
-    package let width: Int
-    package let style: Style
+struct USBSurveyText: TextPage {
+    let layout: TextLayout
 
-    package init(width: Int, style: Style = .plain) {
-        self.width = max(width, 40)
-        self.style = style
-    }
-
-    package func render(_ survey: USBSurvey) -> String {
+    func render(_ survey: USBSurvey) -> String {
         guard !survey.rows.isEmpty else {
             return (["No USB devices are plugged in."] + accessory(survey))
                 .map { $0 + "\n" }.joined() + problem(survey)

@@ -1,32 +1,19 @@
+import NIOCore
 import SDLProtocol
 
 /// JSON passed on as it came, so that a script gets fields this relayctl does not know yet.
 ///
 /// Used by `--json`. Works on text: no decoding, no loss.
-package enum JSONText {
+enum JSONText {
     /// On one line, without spaces outside strings.
-    package static func compact(_ json: String) -> String {
-        var kept = String.UnicodeScalarView()
-        var isInString = false
-        var isEscaped = false
-        for scalar in json.unicodeScalars {
-            if isInString {
-                isInString = isEscaped || scalar != "\""
-                isEscaped = !isEscaped && scalar == "\\"
-            } else if scalar.properties.isWhitespace {
-                continue
-            } else {
-                isInString = scalar == "\""
-            }
-            kept.append(scalar)
-        }
-        return String(kept)
+    static func compact(_ json: String) -> String {
+        (try? JSONObject(ByteBuffer(string: json)))?.compacted ?? json
     }
 
     /// The same JSON with invisible characters written as \u escapes: JSON itself only demands it
     /// below U+0020, but U+009B starts a terminal's control sequence all the same. Outside strings
     /// JSON is plain ASCII, so nothing else is touched.
-    package static func safe(_ json: String) -> String {
+    static func safe(_ json: String) -> String {
         if json.utf8.allSatisfy({ $0 < 0x7F }) { return json }
         var kept = ""
         for scalar in json.unicodeScalars {

@@ -2,25 +2,19 @@
 // `tail -v` and `show`.
 
 import NIOCore
-package import SDLProtocol
+import SDLProtocol
 
 /// Something relayd found wrong with a message: an element of `problems` in its JSON.
-package struct MessageProblem: Sendable, Equatable {
+struct MessageProblem: Sendable, Equatable {
     /// Where: "softButtons[0].type"; empty when all of the message is concerned.
-    package let path: String
+    let path: String
     /// What was found and what was expected.
-    package let message: String
+    let message: String
     /// "note", "warning" or "error".
-    package let severity: String
-
-    package init(path: String, message: String, severity: String = "error") {
-        self.path = path
-        self.message = message
-        self.severity = severity
-    }
+    var severity: String = "error"
 
     /// Of a message's JSON object; none when it says nothing.
-    package static func all(of message: JSONObject) -> [MessageProblem] {
+    static func all(of message: JSONObject) -> [MessageProblem] {
         guard let list = message.array("problems") else { return [] }
         return list.elements.compactMap { element in
             list.object(element).map { problem in
@@ -52,7 +46,7 @@ package struct MessageProblem: Sendable, Equatable {
 }
 
 /// JSON of a peer over several lines; numbers and strings as they travelled.
-package struct MarkedJSON {
+struct MarkedJSON {
     private let style: Style
     private var problems: [(steps: [String], problem: MessageProblem)] = []
     /// Which of `problems` have been shown.
@@ -68,7 +62,7 @@ package struct MarkedJSON {
 
     /// The lines of `object`. What is wrong stands behind the value it is about; when the value
     /// is missing, at the end of the object that misses it.
-    package static func lines(
+    static func lines(
         _ object: JSONObject, problems: [MessageProblem] = [], style: Style = .plain
     ) -> [String] {
         var printer = MarkedJSON(style: style)
@@ -99,8 +93,7 @@ package struct MarkedJSON {
             let key = object.string(member.key) ?? ""
             let separator = index < object.members.count - 1 ? "," : ""
             append(
-                member.value, object.text(member.key) + ": ", path + [key], separator,
-                object: object.object, array: object.array, text: object.text)
+                member.value, of: object, object.text(member.key) + ": ", path + [key], separator)
         }
         appendMissing(below: path)
         lines.append(margin(path) + "}" + comma)
@@ -119,25 +112,22 @@ package struct MarkedJSON {
         append(label + "[", at: path)
         for (index, element) in array.elements.enumerated() {
             let separator = index < array.elements.count - 1 ? "," : ""
-            append(
-                element, "", path + ["\(index)"], separator,
-                object: array.object, array: array.array, text: array.text)
+            append(element, of: array, "", path + ["\(index)"], separator)
         }
         appendMissing(below: path)
         lines.append(margin(path) + "]" + comma)
     }
 
     private mutating func append(
-        _ token: JSONToken, _ label: String, _ path: [String], _ comma: String,
-        object: (JSONToken) -> JSONObject?, array: (JSONToken) -> JSONArray?,
-        text: (JSONToken) -> String
+        _ token: JSONToken, of parent: some JSONContainer, _ label: String, _ path: [String],
+        _ comma: String
     ) {
-        if let object = object(token) {
+        if let object = parent.object(token) {
             append(object, label: label, path: path, comma: comma)
-        } else if let array = array(token) {
+        } else if let array = parent.array(token) {
             append(array, label: label, path: path, comma: comma)
         } else {
-            append(label + text(token) + comma, at: path)
+            append(label + parent.text(token) + comma, at: path)
         }
     }
 
@@ -172,16 +162,9 @@ package struct MarkedJSON {
     }
 }
 
-extension JSONObject {
+extension JSONContainer {
     /// A value as it travelled, without what would disturb a terminal.
     func text(_ token: JSONToken) -> String {
-        let start = bytes.readerIndex + token.range.lowerBound
-        return SafeText.line(bytes.getString(at: start, length: token.range.count) ?? "")
-    }
-}
-
-extension JSONArray {
-    fileprivate func text(_ token: JSONToken) -> String {
         let start = bytes.readerIndex + token.range.lowerBound
         return SafeText.line(bytes.getString(at: start, length: token.range.count) ?? "")
     }

@@ -1,5 +1,5 @@
 /// Breaks text into lines of a given width. Used by `StatusText`.
-package enum Paragraph {
+enum Paragraph {
     /// Puts `parts` side by side, two spaces apart, and goes on in a new line when one does not
     /// fit; a part that fits no line loses its middle, unless it is to stay whole.
     ///
@@ -8,7 +8,7 @@ package enum Paragraph {
     ///   - width: columns a line has.
     ///   - indent: columns to leave free at the start of every further line.
     ///   - keepsWhole: a part wider than a line goes over its end, where the terminal wraps it.
-    package static func flow(
+    static func flow(
         _ parts: [String], used: Int = 0, width: Int, indent: Int, gap: String = "  ",
         keepsWhole: Bool = false
     ) -> [String] {
@@ -35,7 +35,7 @@ package enum Paragraph {
     ///
     /// - Parameter keepsWhole: words wider than a line stay as they are: commands and paths that are to
     ///   be copied.
-    package static func words(
+    static func words(
         _ text: String, used: Int, width: Int, indent: Int, keepsWhole: Bool = false
     ) -> [String] {
         flow(

@@ -5,14 +5,14 @@ import SDLProtocol
 /// Everything relayctl shows as text passes through `clean`, everything it passes on as JSON
 /// through `JSONText`: an app's name may be anything, including the sequence that retitles the
 /// window or repaints the lines above.
-package enum SafeText {
+enum SafeText {
     /// Longest piece kept, in Unicode scalars: no name needs more, and a thousand combining marks
     /// on one letter would smear over the lines around it.
-    package static let maximumScalars = 256
+    static let maximumScalars = 256
 
     /// Removes escape sequences whole, then every other control or invisible formatting
     /// character; line breaks and tabs become spaces. What is longer ends in "…".
-    package static func clean(_ text: String) -> String {
+    static func clean(_ text: String) -> String {
         var kept = String.UnicodeScalarView()
         var visible = VisibleScalars()
         func put(_ scalar: Unicode.Scalar, _ isVisible: Bool) {
@@ -38,7 +38,7 @@ package enum SafeText {
 
     /// A whole line of relayd's, of any length, in which relayd has already made the text of apps
     /// harmless: what it may contain beside text are colours, and those only when asked for.
-    package static func line(_ text: String, keepingColours: Bool = false) -> String {
+    static func line(_ text: String, keepingColours: Bool = false) -> String {
         // Most lines.
         if text.unicodeScalars.allSatisfy(isHarmless) { return text }
         var kept = String.UnicodeScalarView()

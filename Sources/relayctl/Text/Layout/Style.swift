@@ -1,17 +1,15 @@
 /// Colours and weights of terminal text, or none.
 ///
 /// Applied last, to text that is clean and has its width, because escape sequences have no width.
-package struct Style: Sendable, Equatable {
-    package let isOn: Bool
+struct Style: Sendable, Equatable {
+    let isOn: Bool
 
-    package init(isOn: Bool) { self.isOn = isOn }
-
-    package static let plain = Style(isOn: false)
-    package static let coloured = Style(isOn: true)
+    static let plain = Style(isOn: false)
+    static let coloured = Style(isOn: true)
 
     /// Select Graphic Rendition parameters (ECMA-48, "8.3.117"); the sixteen-colour ones, which
     /// follow the user's own palette.
-    package enum Look: Int, Sendable {
+    enum Look: Int, Sendable {
         case bold = 1
         case dim = 2
         case red = 31
@@ -21,7 +19,7 @@ package struct Style: Sendable, Equatable {
         case cyan = 36
     }
 
-    package func callAsFunction(_ look: Look?, _ text: String) -> String {
+    func callAsFunction(_ look: Look?, _ text: String) -> String {
         guard isOn, let look, !text.isEmpty else { return text }
         return "\u{1B}[\(look.rawValue)m\(text)\u{1B}[0m"
     }

@@ -1,25 +1,25 @@
 /// Rows under a heading, as wide as they need to be or as narrow as they must.
 ///
 /// `StatusText` fills it; cells must be clean (`SafeText`).
-package struct Table: Sendable {
-    package struct Column: Sendable {
-        package let title: String
-        package var cells: [String]
-        package let alignRight: Bool
+struct Table: Sendable {
+    struct Column: Sendable {
+        let title: String
+        var cells: [String]
+        let alignRight: Bool
 
-        package init(_ title: String, _ cells: [String], alignRight: Bool = false) {
+        init(_ title: String, _ cells: [String], alignRight: Bool = false) {
             self.title = title
             self.cells = cells
             self.alignRight = alignRight
         }
 
-        package var width: Int {
+        var width: Int {
             max(title.columns, cells.map(\.columns).max() ?? 0)
         }
     }
 
     /// One way to make the table narrower; the first ones hurt least.
-    package enum Sacrifice: Sendable {
+    enum Sacrifice: Sendable {
         case drop(String)
         case dropIfAll(String, String)
         case replace(String, with: [String])
@@ -29,20 +29,20 @@ package struct Table: Sendable {
         case shortenInMiddle(String, to: Int)
     }
 
-    package var columns: [Column]
+    var columns: [Column]
     /// Spaces before each row.
-    package static let indent = 2
+    static let indent = 2
     /// Spaces between columns.
-    package static let gap = 2
+    static let gap = 2
 
-    package init(_ columns: [Column]) { self.columns = columns }
+    init(_ columns: [Column]) { self.columns = columns }
 
-    package var width: Int {
+    var width: Int {
         Self.indent + columns.map(\.width).reduce(0, +) + Self.gap * max(0, columns.count - 1)
     }
 
     /// The table after as few sacrifices as it takes to fit `width` columns.
-    package func fitted(to width: Int, _ sacrifices: [Sacrifice]) -> Table {
+    func fitted(to width: Int, _ sacrifices: [Sacrifice]) -> Table {
         var table = self
         for sacrifice in sacrifices where table.width > width {
             table.make(sacrifice, needing: table.width - width)
@@ -76,7 +76,7 @@ package struct Table: Sendable {
     }
 
     /// Heading first, then one line per row.
-    package func lines(_ style: Style) -> [String] {
+    func lines(_ style: Style) -> [String] {
         let rows = columns.map(\.cells.count).max() ?? 0
         let heading = line { $0.title }
         return [style(.bold, heading)] + (0..<rows).map { row in line { $0.cells[row] } }

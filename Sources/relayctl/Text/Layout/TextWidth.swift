@@ -4,23 +4,23 @@
 /// on the locale of the process.
 extension String {
     /// Columns on a terminal; East Asian wide characters and emoji take two.
-    package var columns: Int {
+    var columns: Int {
         reduce(0) { $0 + $1.columns }
     }
 
     /// Filled up with spaces to `width` columns; unchanged when it is wider.
-    package func padded(to width: Int, alignRight: Bool = false) -> String {
+    func padded(to width: Int, alignRight: Bool = false) -> String {
         let space = String(repeating: " ", count: max(0, width - columns))
         return alignRight ? space + self : self + space
     }
 
     /// At most `width` columns, the end replaced by "…".
-    package func shortened(to width: Int) -> String {
+    func shortened(to width: Int) -> String {
         columns <= width ? self : prefix(columns: width - 1) + (width > 0 ? "…" : "")
     }
 
     /// At most `width` columns, the middle replaced by "…": for addresses, whose ends matter.
-    package func shortenedInMiddle(to width: Int) -> String {
+    func shortenedInMiddle(to width: Int) -> String {
         guard columns > width, width > 2 else { return shortened(to: width) }
         let tail = String(reversed()).prefix(columns: (width - 1) / 2)
         return prefix(columns: width - 1 - tail.columns) + "…" + String(tail.reversed())

@@ -1,10 +1,10 @@
-package import ControlAPI
+import ControlAPI
 import Glibc
 
 /// Numbers for people: sizes, durations, times of day. Used by `StatusText`.
-package enum Units {
+enum Units {
     /// "0 B", "980 B", "297.6 KiB", "1.2 MiB", …
-    package static func bytes(_ count: Int) -> String {
+    static func bytes(_ count: Int) -> String {
         guard count >= 1024 else { return "\(count) B" }
         // The unit below the one to show, so that one decimal can be rounded in whole numbers.
         var below = count
@@ -19,7 +19,7 @@ package enum Units {
     }
 
     /// The largest one or two units: "42 s", "2 min", "3 h 5 min", "2 d 3 h".
-    package static func duration(seconds: Int) -> String {
+    static func duration(seconds: Int) -> String {
         let seconds = max(0, seconds)
         let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400)
         if minutes == 0 { return "\(seconds) s" }
@@ -29,7 +29,7 @@ package enum Units {
     }
 
     /// As much as fits: the numbers are those of an answer.
-    package static func sum(_ counts: some Sequence<Int>) -> Int {
+    static func sum(_ counts: some Sequence<Int>) -> Int {
         counts.reduce(0) { total, count in
             let (sum, overflow) = total.addingReportingOverflow(count)
             return overflow ? .max : sum
@@ -37,41 +37,37 @@ package enum Units {
     }
 
     /// "1 app", "2 apps".
-    package static func count(_ number: Int, _ noun: String) -> String {
+    static func count(_ number: Int, _ noun: String) -> String {
         "\(number) \(noun)\(number == 1 ? "" : "s")"
     }
 }
 
 /// A time zone as a function, so that tests need no time zone database.
-package struct LocalTime: Sendable {
+struct LocalTime: Sendable {
     /// Seconds to add to UTC at a moment.
-    package let offsetSeconds: @Sendable (Timestamp) -> Int
-
-    package init(offsetSeconds: @escaping @Sendable (Timestamp) -> Int) {
-        self.offsetSeconds = offsetSeconds
-    }
+    let offsetSeconds: @Sendable (Timestamp) -> Int
 
     /// Of this process ($TZ, /etc/localtime).
-    package static let system = LocalTime { moment in
+    static let system = LocalTime { moment in
         var seconds = time_t(moment.millisecondsSince1970 / 1000)
         var parts = tm()
         return localtime_r(&seconds, &parts) == nil ? 0 : parts.tm_gmtoff
     }
-    package static let utc = LocalTime { _ in 0 }
+    static let utc = LocalTime { _ in 0 }
 
     /// "10:31:07" on the day of `now`, else "2026-11-20 10:31".
-    package func text(_ moment: Timestamp, now: Timestamp) -> String {
+    func text(_ moment: Timestamp, now: Timestamp) -> String {
         let (date, time) = parts(moment)
         return date == parts(now).date ? time : "\(date) \(time.prefix(5))"
     }
 
     /// "10:31:07", whatever the day.
-    package func timeOfDay(_ moment: Timestamp) -> String {
+    func timeOfDay(_ moment: Timestamp) -> String {
         parts(moment).time
     }
 
     /// "2026-11-21 10:31:07.042".
-    package func full(_ moment: Timestamp) -> String {
+    func full(_ moment: Timestamp) -> String {
         let (date, time) = parts(moment)
         let milliseconds = moment.millisecondsSince1970 % 1000
         let digits = String((milliseconds + 1000) % 1000 + 1000).dropFirst()
