@@ -13,8 +13,11 @@ struct ControlRequest {
     /// A header field; several of one name are one with commas between (RFC 9110, 5.2). Nil without any.
     func header(_ name: String) -> String? { head.headers.joined(name) }
 
-    /// Without the query.
-    var path: String { String(head.uri.prefix { $0 != "?" }) }
+    /// Without the query. Bytes, as `RequestTarget` reads them: with a combining mark behind it, "?" would be
+    /// another character.
+    var path: String {
+        String(decoding: head.uri.utf8.prefix { $0 != UInt8(ascii: "?") }, as: UTF8.self)
+    }
 
     /// What `AccessControl` decides by: several hosts are shown as several, and HTTP/1.1 without any (RFC
     /// 9112, 3.2) as one that is no name.
@@ -56,7 +59,7 @@ extension HTTPHeaders {
 /// Used by one task at a time.
 final class RequestParts {
     private var iterator: NIOAsyncChannelInboundStream<HTTPServerRequestPart>.AsyncIterator
-    private(set) var isInRequest = false
+    private var isInRequest = false
 
     init(_ stream: NIOAsyncChannelInboundStream<HTTPServerRequestPart>) {
         iterator = stream.makeAsyncIterator()
