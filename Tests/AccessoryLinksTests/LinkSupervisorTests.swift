@@ -1,10 +1,11 @@
-@testable import AccessoryLinks
 import Foundation
 import Glibc
 import NIOCore
 import NIOPosix
 import RelayTesting
 import Testing
+
+@testable import AccessoryLinks
 
 @Suite("LinkSupervisor on ttys")
 struct LinkSupervisorTests {

@@ -1,10 +1,11 @@
-@testable import AccessoryLinks
 import Glibc
 import Logging
 import NIOCore
 import NIOPosix
 import Synchronization
 import Testing
+
+@testable import AccessoryLinks
 
 // A transport that waits to be called, as a phone waits for its head unit.
 

@@ -1,7 +1,8 @@
-@testable import AccessoryLinks
 import Foundation
 import RelayTesting
 import Testing
+
+@testable import AccessoryLinks
 
 @Suite("What ttys have a device behind them")
 struct SerialSurveyTests {

@@ -1,7 +1,8 @@
-@testable import AccessoryLinks
 import NIOCore
 import NIOPosix
 import Testing
+
+@testable import AccessoryLinks
 
 @Suite("SimTransport")
 struct SimTransportTests {

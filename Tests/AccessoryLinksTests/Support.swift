@@ -1,9 +1,10 @@
-@testable import AccessoryLinks
 import Logging
 import NIOCore
 import NIOPosix
 import Synchronization
 import Testing
+
+@testable import AccessoryLinks
 
 /// What the tests of this target share: deadlines, a recorder of states, a channel end that
 /// collects bytes, a log that can be read.

@@ -1,5 +1,6 @@
-@testable import AccessoryLinks
 import Testing
+
+@testable import AccessoryLinks
 
 @Suite("TransportCatalog")
 struct TransportCatalogTests {

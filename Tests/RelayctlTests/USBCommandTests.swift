@@ -1,7 +1,7 @@
-@testable import AccessoryLinks
 import ControlAPI
 import Testing
 
+@testable import AccessoryLinks
 @testable import relayctl
 
 @Suite struct USBCommandTests {

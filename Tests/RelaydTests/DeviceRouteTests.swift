@@ -1,10 +1,10 @@
-@testable import AccessoryLinks
 import ControlAPI
 import Dispatch
 import NIOCore
 import NIOPosix
 import Testing
 
+@testable import AccessoryLinks
 @testable import relayd
 
 @Suite("GET /v1/devices")

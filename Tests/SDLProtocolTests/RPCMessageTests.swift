@@ -1,7 +1,8 @@
 import NIOCore
 import RelayTesting
-@testable import SDLProtocol
 import Testing
+
+@testable import SDLProtocol
 
 @Suite struct RPCMessageTests {
     @Test("a response has its result and its correlation ID")
