@@ -22,7 +22,8 @@ let build = (Context.environment["RELAY_BUILD"] ?? "").filter {
 /// One list of compiler settings, used by every Swift target.
 let settings: [SwiftSetting] = daemonSettings + [.enableUpcomingFeature("MemberImportVisibility")]
 
-/// For what no byte of an app's passes through: made small, where the rest is made fast.
+/// For what stands beside an app's bytes, or waits for the system with them: made small, where the rest is
+/// made fast. Documentation/performance.md says what it costs.
 let small = SwiftSetting.unsafeFlags(["-Osize"], .when(configuration: .release))
 /// Of the programs: by lld, because gold cannot have addresses that are set at the start in an eighth of
 /// the place (glibc 2.36 or newer, Debian 12).
@@ -59,9 +60,10 @@ let package = Package(
     ],
     targets: [
         // "Did you mean …?" for whatever people type.
-        .target(name: "DidYouMean", swiftSettings: settings),
+        .target(name: "DidYouMean", swiftSettings: settings + [small]),
         // Which addresses a host has, without waiting on an event loop.
-        .target(name: "HostNames", dependencies: [nioCore, nioPosix], swiftSettings: settings),
+        .target(
+            name: "HostNames", dependencies: [nioCore, nioPosix], swiftSettings: settings + [small]),
         // What the bytes mean. Values only: no sockets, clocks or logs.
         .target(
             name: "SDLProtocol", dependencies: ["DidYouMean", nioCore],
@@ -69,7 +71,7 @@ let package = Package(
         // A head unit made of code; the `sim:` link and the tests share it.
         .target(
             name: "SimulatedAccessory", dependencies: ["SDLProtocol", nioCore],
-            swiftSettings: settings),
+            swiftSettings: settings + [small]),
         // An app made of code: the demo, `relayctl sample-app` and the tests share it.
         .target(
             name: "SampleApp", dependencies: ["SDLProtocol", nioCore],
@@ -81,7 +83,7 @@ let package = Package(
                 "SimulatedAccessory", "CLibUSB", "CShims", "DidYouMean", "HostNames", nioCore,
                 nioPosix, nioLocks, logging,
             ],
-            swiftSettings: settings),
+            swiftSettings: settings + [small]),
         // Who gets which frame.
         .target(
             name: "RelayCore",
@@ -95,7 +97,7 @@ let package = Package(
         .target(
             name: "SDLTraffic",
             dependencies: ["RelayCore", "SDLAdvice", "SDLProtocol", "DidYouMean", nioCore],
-            swiftSettings: settings),
+            swiftSettings: settings + [small]),
         // What the tool may ask the daemon: routes and their JSON.
         .target(
             name: "ControlAPI", dependencies: ["CVersion"],
