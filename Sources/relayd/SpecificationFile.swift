@@ -34,11 +34,6 @@ enum SpecificationFile {
 
         static let off = InForce(validator: nil, report: nil)
 
-        private init(validator: RPCValidator?, report: SpecificationReport?) {
-            self.validator = validator
-            self.report = report
-        }
-
         /// The one that came with relayd, instead of a file with that problem.
         static func builtIn(insteadOf problem: String? = nil) -> InForce {
             InForce(
@@ -47,10 +42,11 @@ enum SpecificationFile {
                     version: "\(RPCCatalogue.builtIn.version)", problem: problem))
         }
 
-        init(_ catalogue: RPCCatalogue, file: String) {
-            validator = RPCValidator(catalogue)
-            report = SpecificationReport(
-                version: "\(catalogue.version)", file: ConfigFile.wholePath(file))
+        static func of(_ catalogue: RPCCatalogue, file: String) -> InForce {
+            InForce(
+                validator: RPCValidator(catalogue),
+                report: SpecificationReport(
+                    version: "\(catalogue.version)", file: ConfigFile.wholePath(file)))
         }
     }
 
@@ -67,7 +63,7 @@ enum SpecificationFile {
                 \(catalogue.functions.count) messages, \(catalogue.structs.count) structs, \
                 \(catalogue.enums.count) enumerations
                 """)
-            return InForce(catalogue, file: config.rpcSpec)
+            return .of(catalogue, file: config.rpcSpec)
         } catch {
             logger.error(
                 """

@@ -32,7 +32,9 @@ package struct PermissionVerdict: Hashable, Sendable {
     package var remedy: String?
     /// What the head unit said; nil when nothing.
     package var permission: Permission?
+}
 
+extension PermissionVerdict {
     /// - Parameter function: Name as the RPC specification has it.
     package init(_ function: String, of app: AppFacts) {
         let isNotification = function.hasPrefix("On")
@@ -98,16 +100,6 @@ package struct PermissionVerdict: Hashable, Sendable {
                     ? "nothing to do: it comes when the app is in \(permission.allowed.words)"
                     : "send it after OnHMIStatus with \(permission.allowed.words)")
         }
-    }
-
-    private init(
-        answer: Answer, cause: Cause, reason: String, remedy: String?, permission: Permission?
-    ) {
-        self.answer = answer
-        self.cause = cause
-        self.reason = reason
-        self.remedy = remedy
-        self.permission = permission
     }
 
     /// Conditions that remain although the answer is yes.

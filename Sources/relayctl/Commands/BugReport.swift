@@ -79,8 +79,8 @@ struct BugReportCommand: AsyncParsableCommand {
             throw Self.failed("\(path) cannot be written: \(String(cString: strerror(errno)))")
         }
         var pages = Pages(
-            redactor: Redactor(leavesOutParameters: !withPayloads),
-            time: Int(now.millisecondsSince1970 / 1000))
+            time: Int(now.millisecondsSince1970 / 1000),
+            redactor: Redactor(leavesOutParameters: !withPayloads))
         let client = try socket.client()
         var problem: ControlClientError?
         var relayd = ""
@@ -127,11 +127,6 @@ struct BugReportCommand: AsyncParsableCommand {
         var tar = TarFile()
         var redactor: Redactor
         var names: [String] = []
-
-        init(redactor: Redactor, time: Int) {
-            self.redactor = redactor
-            self.time = time
-        }
 
         mutating func add(_ name: String, text: String) {
             put(name, redactor.text(text))

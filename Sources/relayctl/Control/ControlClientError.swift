@@ -151,7 +151,7 @@ extension ControlClientError.Finding {
                 switch error.errnoCode {
                 case ENOENT, ENOTDIR: .absent
                 case ECONNREFUSED: Self.isSocket(path) ? .abandoned : .notSocket
-                case EACCES, EPERM: .notPermitted(remedy: SocketPermissions(path).remedy)
+                case EACCES, EPERM: .notPermitted(remedy: SocketPermissions(path: path).remedy)
                 case let code: .other(String(cString: strerror(code)))
                 }
             default: .other("\(error)")
@@ -167,8 +167,6 @@ extension ControlClientError.Finding {
 /// Who may use a socket, and how to become one of them.
 private struct SocketPermissions {
     let path: String
-
-    init(_ path: String) { self.path = path }
 
     var remedy: String {
         var info = stat()

@@ -59,14 +59,6 @@ package struct ConfigReader<Value> {
         package var hint: String?
         /// What somebody else has to say, in place of what this option expects.
         package var complaint: String?
-
-        package init(
-            expected: String? = nil, hint: String? = nil, complaint: String? = nil
-        ) {
-            self.expected = expected
-            self.hint = hint
-            self.complaint = complaint
-        }
     }
 
     /// Text in a form of its own, such as an address; `parse` refuses what is not of that form.

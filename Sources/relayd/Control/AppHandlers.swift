@@ -1,26 +1,19 @@
 // Answers what is asked about one app, and about advice. `ControlHandlers` adds the routes.
 
-package import ControlAPI
+import ControlAPI
 import DidYouMean
 import RelayCore
 import SDLProtocol
-package import SDLTraffic
+import SDLTraffic
 
 /// The part of the control API that reads facts and advice.
 package struct AppHandlers: Sendable {
     let status: @Sendable () async throws -> StatusSnapshot
     let facts: SessionFacts
     let advisor: TrafficAdvisor
+}
 
-    package init(
-        status: @escaping @Sendable () async throws -> StatusSnapshot, facts: SessionFacts,
-        advisor: TrafficAdvisor
-    ) {
-        self.status = status
-        self.facts = facts
-        self.advisor = advisor
-    }
-
+extension AppHandlers {
     /// For a server without traffic.
     init(knowingNothingBut status: @escaping @Sendable () async throws -> StatusSnapshot) {
         let facts = SessionFacts()

@@ -13,14 +13,9 @@ package struct ClientProgress: Sendable, Equatable {
     package var unsent: Int
     /// Whether it has sent all of what it asks.
     package var isRequestWhole: Bool
+}
 
-    package init(received: Int, taken: Int, unsent: Int, isRequestWhole: Bool) {
-        self.received = received
-        self.taken = taken
-        self.unsent = unsent
-        self.isRequestWhole = isRequestWhole
-    }
-
+extension ClientProgress {
     /// Nil when the channel is closed or not a client's. On its loop.
     init?(of channel: any Channel) {
         let operations = channel.pipeline.syncOperations

@@ -19,18 +19,6 @@ package struct ControlActions: Sendable {
     /// - Throws: `APIError` with everything that is wrong with it.
     package var reload: @Sendable () async throws -> ReloadReport
 
-    package init(
-        disconnect: @escaping @Sendable (AppID, String?) async throws -> Bool,
-        reopen: @escaping @Sendable (String?) async throws -> Void,
-        setServer: @escaping @Sendable (Bool) async throws -> String,
-        reload: @escaping @Sendable () async throws -> ReloadReport
-    ) {
-        self.disconnect = disconnect
-        self.reopen = reopen
-        self.setServer = setServer
-        self.reload = reload
-    }
-
     /// For a server without a relay behind it.
     package static let none = ControlActions(
         disconnect: { _, _ in false }, reopen: { _ in }, setServer: { _ in "nothing to do" },

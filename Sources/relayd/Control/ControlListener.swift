@@ -14,25 +14,15 @@ package final class ControlListener: Sendable {
         /// Path of the socket; nil means the usual place (see `ControlSocket`).
         package var socketPath: String?
         /// Permission bits. Writing to the socket file is what connecting needs.
-        package var mode: UInt16
+        package var mode = defaultMode
         /// Group the socket is given to; nil leaves the process's own.
         package var group: String?
         /// Whether those whom the mode lets in although they are neither owner, group nor root may
         /// only look.
-        package var isReadOnlyForOthers: Bool
+        package var isReadOnlyForOthers = true
 
         /// 0660: the user relayd runs as and one group. Both may look and change things.
         package static let defaultMode: UInt16 = 0o660
-
-        package init(
-            socketPath: String? = nil, mode: UInt16 = defaultMode, group: String? = nil,
-            isReadOnlyForOthers: Bool = true
-        ) {
-            self.socketPath = socketPath
-            self.mode = mode
-            self.group = group
-            self.isReadOnlyForOthers = isReadOnlyForOthers
-        }
     }
 
     package let path: String

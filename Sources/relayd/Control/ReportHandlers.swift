@@ -1,33 +1,20 @@
 // Answers what is asked about relayd as a whole: apps, counts, configuration, metrics.
 // `ControlHandlers` adds the routes.
 
-package import ControlAPI
+import ControlAPI
 import NIOCore
 import NIOHTTP1
 import RelayCore
 import SDLProtocol
-package import SDLTraffic
+import SDLTraffic
 
 /// The part of the control API that reads counters and settings.
 package struct ReportHandlers: Sendable {
     let status: @Sendable () async throws -> StatusSnapshot
-    let statistics: TrafficStatistics
-    let advisor: TrafficAdvisor?
-    let ring: MessageRing?
-    let config: @Sendable () -> ConfigReport
-
-    package init(
-        status: @escaping @Sendable () async throws -> StatusSnapshot,
-        statistics: TrafficStatistics = TrafficStatistics(), advisor: TrafficAdvisor? = nil,
-        ring: MessageRing? = nil,
-        config: @escaping @Sendable () -> ConfigReport = { ConfigReport(options: []) }
-    ) {
-        self.status = status
-        self.statistics = statistics
-        self.advisor = advisor
-        self.ring = ring
-        self.config = config
-    }
+    var statistics = TrafficStatistics()
+    var advisor: TrafficAdvisor?
+    var ring: MessageRing?
+    var config: @Sendable () -> ConfigReport = { ConfigReport(options: []) }
 
     func addRoutes(to routes: inout RouteHandlers) {
         routes.get(Routes.apps) { _, _ in

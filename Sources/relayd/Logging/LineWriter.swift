@@ -31,11 +31,6 @@ package final class LineWriter: Sendable {
     package struct Counters: Sendable, Equatable {
         package var written = 0
         package var missed = 0
-
-        package init(written: Int = 0, missed: Int = 0) {
-            self.written = written
-            self.missed = missed
-        }
     }
 
     /// Bytes that may wait for a slow reader: some seconds of a busy link's traffic.

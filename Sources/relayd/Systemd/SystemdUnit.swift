@@ -6,13 +6,10 @@ package struct SystemdUnit: Sendable, Equatable {
     /// Such as "relayd@left.service".
     package var name: String
     /// It belongs to a user's own manager, not to the system's.
-    package var isUsers: Bool
+    package var isUsers = false
+}
 
-    package init(name: String, isUsers: Bool = false) {
-        self.name = name
-        self.isUsers = isUsers
-    }
-
+extension SystemdUnit {
     /// Nil when systemd did not start this very process: a shell in a terminal is in a unit, too.
     package static let ofThisProcess: SystemdUnit? = {
         // Set by systemd 248 and later for the process it starts (systemd.exec(5)).

@@ -4,31 +4,16 @@ package struct USBDeviceDescription: Hashable, Sendable {
     /// One setting of one interface.
     package struct Interface: Hashable, Sendable {
         package var number: UInt8
-        package var alternate: UInt8
+        package var alternate: UInt8 = 0
         /// bInterfaceClass; 0xFF is "vendor specific".
         package var classCode: UInt8
-        package var subclass: UInt8
-        package var protocolCode: UInt8
+        package var subclass: UInt8 = 0
+        package var protocolCode: UInt8 = 0
         package var endpoints: [Endpoint]
         /// The kernel driver that holds the interface, such as `cdc_acm`.
         package var driver: String?
         /// iInterface as the kernel read it, such as `MTP`.
         package var name: String?
-
-        package init(
-            number: UInt8, alternate: UInt8 = 0, classCode: UInt8, subclass: UInt8 = 0,
-            protocolCode: UInt8 = 0, endpoints: [Endpoint], driver: String? = nil,
-            name: String? = nil
-        ) {
-            self.number = number
-            self.alternate = alternate
-            self.classCode = classCode
-            self.subclass = subclass
-            self.protocolCode = protocolCode
-            self.endpoints = endpoints
-            self.driver = driver
-            self.name = name
-        }
     }
 
     package struct Endpoint: Hashable, Sendable {

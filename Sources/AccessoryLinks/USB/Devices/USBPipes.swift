@@ -14,8 +14,6 @@ package struct USBPipes: Hashable, Sendable {
     /// Why a device has no such pair, as half a sentence.
     package struct Missing: Error, Hashable, Sendable {
         package let reason: String
-
-        package init(reason: String) { self.reason = reason }
     }
 
     /// The first bulk pair within one interface that the address allows. Interfaces for

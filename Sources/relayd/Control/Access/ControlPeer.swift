@@ -12,13 +12,9 @@ package struct ControlPeer: Sendable, Equatable, CustomStringConvertible {
     package var uid: UInt32?
     /// Its group, and the others it belongs to, as far as the kernel can name them here.
     package var groups: Set<UInt32>
+}
 
-    package init(pid: Int, uid: UInt32?, groups: Set<UInt32>) {
-        self.pid = pid
-        self.uid = uid
-        self.groups = groups
-    }
-
+extension ControlPeer {
     /// Nil when the descriptor is no connected Unix socket.
     package init?(descriptor: Int32, unknown: UnknownIDs = .current) {
         guard let (pid, uid, gid) = Self.credentials(of: descriptor) else { return nil }
@@ -62,11 +58,6 @@ package struct ControlPeer: Sendable, Equatable, CustomStringConvertible {
 package struct UnknownIDs: Sendable, Equatable {
     package var user: UInt32
     package var group: UInt32
-
-    package init(user: UInt32, group: UInt32) {
-        self.user = user
-        self.group = group
-    }
 
     package static let current = UnknownIDs(
         user: number(in: "/proc/sys/kernel/overflowuid"),

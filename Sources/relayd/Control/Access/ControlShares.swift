@@ -24,7 +24,7 @@ package final class ControlShares: Sendable {
     /// What one door has.
     package struct Limits: Sendable, Equatable {
         /// The section of the configuration the limits are from: `control` or `dashboard`.
-        package var section: String
+        package var section = "control"
         /// Connections at once. The owner's go on beyond that, as far as `ControlPlaces` has room.
         package var connections: Int
         /// Connections that only the owner and root get; on TCP nobody is known to be one.
@@ -35,43 +35,6 @@ package final class ControlShares: Sendable {
         package var streamsOfPeer: Int
         /// Streams of one peer that only those get who may change something.
         package var reservedStreams: Int
-
-        package init(
-            section: String = "control", connections: Int, reservedConnections: Int,
-            connectionsOfPeer: Int, streamsOfPeer: Int, reservedStreams: Int
-        ) {
-            self.section = section
-            self.connections = connections
-            self.reservedConnections = reservedConnections
-            self.connectionsOfPeer = connectionsOfPeer
-            self.streamsOfPeer = streamsOfPeer
-            self.reservedStreams = reservedStreams
-        }
-
-        /// Of the Unix socket. The four places kept for root and relayd's own user are no option:
-        /// they are what it takes to look and to put things right, whatever the limits are.
-        package init(_ control: Config.Control) {
-            self.init(
-                section: "control", connections: control.connections, reservedConnections: 4,
-                connectionsOfPeer: control.connectionsPerPeer,
-                streamsOfPeer: control.streamsPerPeer, reservedStreams: 0)
-        }
-
-        /// Of the dashboard's port. The eight streams kept for those who have the token are no
-        /// option: they are a page or two more, for who may end the others.
-        package init(_ dashboard: Config.Dashboard) {
-            self.init(
-                section: "dashboard", connections: dashboard.connections, reservedConnections: 0,
-                connectionsOfPeer: dashboard.connectionsPerPeer,
-                streamsOfPeer: dashboard.streamsPerPeer, reservedStreams: 8)
-        }
-
-        /// All places are taken.
-        var all: ControlCrowd.Limit { .init(section, .connections, connections) }
-        /// One peer has its share.
-        var ofPeer: ControlCrowd.Limit { .init(section, .connectionsPerPeer, connectionsOfPeer) }
-        /// One peer has its share of streams.
-        var streams: ControlCrowd.Limit { .init(section, .streamsPerPeer, streamsOfPeer) }
     }
 
     private struct State {
@@ -105,8 +68,6 @@ package final class ControlShares: Sendable {
     /// There is no place: which limit stands in the way.
     package struct Full: Error, Equatable {
         package let limit: ControlCrowd.Limit
-
-        package init(limit: ControlCrowd.Limit) { self.limit = limit }
     }
 
     /// A place for a connection.
@@ -210,4 +171,31 @@ extension Dictionary where Value == Int {
         guard let count = self[key] else { return }
         self[key] = count > 1 ? count - 1 : nil
     }
+}
+
+extension ControlShares.Limits {
+    /// Of the Unix socket. The four places kept for root and relayd's own user are no option:
+    /// they are what it takes to look and to put things right, whatever the limits are.
+    package init(_ control: Config.Control) {
+        self.init(
+            section: "control", connections: control.connections, reservedConnections: 4,
+            connectionsOfPeer: control.connectionsPerPeer,
+            streamsOfPeer: control.streamsPerPeer, reservedStreams: 0)
+    }
+
+    /// Of the dashboard's port. The eight streams kept for those who have the token are no
+    /// option: they are a page or two more, for who may end the others.
+    package init(_ dashboard: Config.Dashboard) {
+        self.init(
+            section: "dashboard", connections: dashboard.connections, reservedConnections: 0,
+            connectionsOfPeer: dashboard.connectionsPerPeer,
+            streamsOfPeer: dashboard.streamsPerPeer, reservedStreams: 8)
+    }
+
+    /// All places are taken.
+    var all: ControlCrowd.Limit { .init(section, .connections, connections) }
+    /// One peer has its share.
+    var ofPeer: ControlCrowd.Limit { .init(section, .connectionsPerPeer, connectionsOfPeer) }
+    /// One peer has its share of streams.
+    var streams: ControlCrowd.Limit { .init(section, .streamsPerPeer, streamsOfPeer) }
 }

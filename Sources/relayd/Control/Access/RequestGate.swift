@@ -72,14 +72,6 @@ package struct RequestGate: Sendable {
     /// Whether the token itself is told here, to others than browsers.
     package let tellsToken: Bool
 
-    package init(hosts: Hosts, token: DashboardToken, reads: Need, writes: Need, tellsToken: Bool) {
-        self.hosts = hosts
-        self.token = token
-        self.reads = reads
-        self.writes = writes
-        self.tellsToken = tellsToken
-    }
-
     /// The Unix socket: the kernel says who connects, so that only browsers need the token.
     package static func unixSocket(_ token: DashboardToken) -> RequestGate {
         RequestGate(
