@@ -1,5 +1,3 @@
-// The seam at which an accessory language stands: what it provides, and in whose hands the rest is.
-
 package import NIOCore
 
 /// What one accessory language provides so that its apps and its link can be served: how bytes become

@@ -1,6 +1,4 @@
-// Plain integers counted on the event loop and read by snapshot.
-
-/// What one peer has sent and received.
+/// What one peer has sent and received; counted on the event loop.
 package struct TrafficCounters: Sendable, Equatable {
     /// Frames and bytes that came from the peer.
     package var framesIn: UInt64 = 0

@@ -1,6 +1,4 @@
-// Why a frame was not passed on: counted, logged and shown in status.
-
-/// Why a frame was not passed on.
+/// Why a frame was not passed on: counted, logged and shown in status.
 package enum DropReason: Hashable, Sendable {
     /// An app used a session that another app owns or nobody has.
     case notItsSession(UInt8)

@@ -1,9 +1,7 @@
-// What a connection's failure is called in logs and in the status.
-
 import Glibc
 import NIOCore
 
-/// Errors of sockets and channels in plain words.
+/// What a connection's failure is called in logs and in the status.
 package enum ErrorWords {
     /// - Parameter peer: whose end of the connection it is: "app", "head unit".
     package static func text(_ error: any Error, by peer: String) -> String {

@@ -1,5 +1,3 @@
-// What the hub noticed, told to people and observers: log lines, notices on the tap, limits that were hit.
-
 package import Logging
 import NIOCore
 

@@ -1,8 +1,7 @@
-// Keeps what strangers cause from filling the log; used by the hub and the control API.
-
 package import NIOCore
 
-/// Lets some lines of a kind through and counts the others.
+/// Keeps what strangers cause from filling the log: lets some lines of a kind through and counts
+/// the others.
 package struct LineLimiter: Sendable {
     /// Enough to see who it is, too few to fill a disk.
     static let linesPerWindow = 5

@@ -1,5 +1,3 @@
-// How much one read takes at most; set by `AppListener` on apps and by `LinkConnection` on the link.
-
 package import NIOCore
 import SDLProtocol
 

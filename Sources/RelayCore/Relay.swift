@@ -1,5 +1,3 @@
-// The façade everyone else holds: Sendable, async, small.
-
 package import Logging
 package import NIOCore
 

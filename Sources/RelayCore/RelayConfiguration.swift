@@ -1,9 +1,8 @@
-// Everything about the hub that a user may set; the daemon fills it from its configuration file.
-
 package import NIOCore
 import SDLProtocol
 
-/// How the hub treats apps and the link.
+/// How the hub treats apps and the link, as far as a user may set it. The daemon fills it from its
+/// configuration file.
 package struct RelayConfiguration: Sendable, Equatable {
     /// What an app gets that asks for a session while no head unit is connected.
     package enum WhenAccessoryAbsent: String, Sendable, CaseIterable {

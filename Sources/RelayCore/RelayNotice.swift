@@ -1,9 +1,7 @@
-// What the hub itself noticed and no frame shows: made by `Switchboard`, carried by `FrameTap`, told
-// in the traffic log and explained by the advice.
-
 package import SDLProtocol
 
-/// Something that happened below the frames.
+/// What the hub itself noticed and no frame shows: made by `Switchboard`, carried by `FrameTap`,
+/// told in the traffic log and explained by the advice.
 package enum RelayNotice: Hashable, Sendable {
     /// A peer stopped in the middle of a frame.
     ///

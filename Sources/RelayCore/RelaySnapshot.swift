@@ -1,8 +1,6 @@
-// What the hub looks like at one moment; made on the event loop, read by the control API.
-
 package import SDLProtocol
 
-/// The hub at one moment.
+/// What the hub looks like at one moment; made on the event loop, read by the control API.
 package struct RelaySnapshot: Sendable {
     package struct Link: Sendable {
         package var isUp: Bool

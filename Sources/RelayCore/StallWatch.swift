@@ -1,5 +1,3 @@
-// Notices a stream that stands still where it should go on; used by both ends of the hub.
-
 import NIOCore
 import SDLProtocol
 

@@ -1,13 +1,12 @@
-// The hub on the event loop: one link and its apps, between which an accessory language decides.
-//
-// A read of the link or of an app begins here, goes through the language, which decides and writes, and
-// ends here: `endRead` flushes once per app and hands the tap's batch on. All of it runs on the one event
-// loop of the link and its apps.
-
 package import Logging
 package import NIOCore
 
-/// Connects one link with its apps. Everything here is called on `loop`.
+/// The hub: connects one link with its apps, between which an accessory language decides.
+/// Everything here is called on `loop`.
+///
+/// A read of the link or of an app begins here, goes through the language, which decides and
+/// writes, and ends here: `endRead` flushes once per app and hands the tap's batch on. All of it
+/// runs on the one event loop of the link and its apps.
 package final class Switchboard {
     package let loop: any EventLoop
     package private(set) var configuration: RelayConfiguration

@@ -1,5 +1,3 @@
-// What goes out on a connection between two flushes, in as few writes as possible.
-
 import NIOCore
 
 /// Units on their way to a channel. Those that lie one behind the other in what was read leave as one

@@ -1,8 +1,7 @@
-// Who may connect: asked by `AppGate` for every connection before anything is read from it.
-
 import NIOCore
 
-/// Decides about new connections of apps: by network, by rate, by number.
+/// Decides about new connections of apps before anything is read from them: by network, by rate, by
+/// number. Asked by `AppGate`.
 struct AppAdmission {
     enum Decision: Hashable {
         /// It becomes an app.

@@ -1,9 +1,8 @@
-// An app's connection: its socket, its pauses, its queue and its end, whatever language is spoken on it.
-
 package import NIOCore
 import SDLProtocol
 
-/// One app's connection. Lives on the link's event loop; owned by its channel and the hub.
+/// One app's connection, whatever language is spoken on it: its socket, its pauses, its queue and
+/// its end. Lives on the link's event loop; owned by its channel and the hub.
 ///
 /// Holds its socket's reads while the app is paused, so that back pressure reaches the app's own TCP
 /// window, and closes so that the last words arrive. What its bytes mean is the affair of its reader.

@@ -1,5 +1,3 @@
-// Who gets in: what becomes of a connection that a listening socket has accepted.
-
 import Glibc
 import Logging
 import NIOCore

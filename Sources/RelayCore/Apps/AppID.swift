@@ -1,5 +1,3 @@
-// The number by which people and programs know an app's connection.
-
 /// Numbers app connections from 1 in order of arrival; never reused while relayd runs.
 package struct AppID: RawRepresentable, Hashable, Sendable, Comparable, CustomStringConvertible {
     package var rawValue: UInt64

@@ -1,8 +1,7 @@
-// What goes to apps: in the order in which the link brought it, and flushed once a read.
-
 import NIOCore
 
-/// Sends to apps what a read of the link brought. Everything here is called on the hub's loop.
+/// Sends to apps what a read of the link brought, in that order, and flushes once a read.
+/// Everything here is called on the hub's loop.
 final class AppOutput {
     private var unflushed: [AppConnection] = []
     /// The app that was sent to last. What goes to another one is written behind it.

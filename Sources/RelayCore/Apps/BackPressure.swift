@@ -1,8 +1,7 @@
-// Apps that read too slowly: carries out what `SlowAppPolicy` decides about them.
-
 import NIOCore
 
-/// Answers "does the link have to wait". Everything here is called on the hub's loop.
+/// Apps that read too slowly: carries out what `SlowAppPolicy` decides about them, and answers
+/// whether the link has to wait. Everything here is called on the hub's loop.
 final class BackPressure {
     private unowned let hub: Switchboard
     private var flow: SlowAppPolicy<AppConnection>

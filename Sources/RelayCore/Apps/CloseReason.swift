@@ -1,9 +1,7 @@
-// Why an app's connection ended, in words for the log, the status and the app's developer.
-
 package import NIOCore
 package import SDLProtocol
 
-/// Why an app's connection ended; shown in log and status.
+/// Why an app's connection ended, in words for the log, the status and the app's developer.
 package enum CloseReason: Hashable, Sendable {
     case byApp
     case connectionError(String)

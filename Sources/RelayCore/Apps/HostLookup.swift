@@ -1,10 +1,8 @@
-// Finds the one address behind a host that relayd listens on, in a time that is known beforehand. Used
-// by `AppListener`.
-
 import HostNames
 package import NIOCore
 
-/// Names into addresses, with a limit to the waiting.
+/// Finds the one address behind a host that relayd listens on, in a time that is known beforehand.
+/// Used by `AppListener`.
 package enum HostLookup {
     /// Longest wait for a name server. The resolver itself would take up to half a minute.
     package static let patience = TimeAmount.seconds(5)

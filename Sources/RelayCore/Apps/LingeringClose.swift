@@ -1,9 +1,7 @@
-// Ends a TCP connection so that what was written last arrives; used for apps, admitted or refused.
-
 import NIOCore
 
-/// Closes the sending half when everything is written, and the rest when the peer has closed its
-/// half or `patience` is over.
+/// Ends a TCP connection so that what was written last arrives: closes the sending half when
+/// everything is written, and the rest when the peer has closed its half or `patience` is over.
 ///
 /// A socket that is closed with unread bytes resets the connection (RFC 2525, 2.17), and the peer may
 /// then never see what was sent last. So the handler goes on reading meanwhile, and throws away what

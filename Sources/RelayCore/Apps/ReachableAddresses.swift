@@ -1,11 +1,9 @@
-// Where apps can connect, in the order in which it should be suggested. Asked by the daemon for its
-// status and its first log line.
-
 import Glibc
 import NIOCore
 import NIOPosix
 
-/// The addresses of a machine, as apps elsewhere would use them.
+/// Where apps can connect, in the order in which it should be suggested. Asked by the daemon for
+/// its status and its first log line.
 package struct ReachableAddresses: Sendable {
     /// An address of an interface, such as "eth0" and "192.168.1.20".
     package struct Interface: Hashable, Sendable {

@@ -1,9 +1,7 @@
-// Who must stop reading, and why: decisions of back pressure, carried out by `BackPressure`.
-
 import NIOCore
 
-/// Decides whether the link has to wait for apps that do not take what it brings, and which of
-/// them is closed.
+/// Decides whether the link has to wait for apps that do not take what it brings, and which of them
+/// is closed; carried out by `BackPressure`.
 ///
 /// One link carries the frames of all apps in one order, so whoever waits for a slow app makes the
 /// others wait too. In running order, for an app whose socket takes no more:

@@ -1,8 +1,7 @@
-// How fast an app may send what is not for the link; `SDLApp` asks before it passes a frame on.
-
 import NIOCore
 
-/// Keeps one session below the rate at which head units end a session.
+/// Keeps one session below the rate at which head units end a session; `SDLApp` asks before it
+/// passes on what is not for the link.
 ///
 /// Counts frames of the last second in slots of 100 ms. A whole slot more than the second is
 /// looked at, so that no second, wherever it begins, has more than the limit.

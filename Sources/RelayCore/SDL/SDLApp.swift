@@ -1,5 +1,3 @@
-// An app's bytes become frames, and go on no faster than a head unit stands; one per connection.
-
 import NIOCore
 import SDLProtocol
 

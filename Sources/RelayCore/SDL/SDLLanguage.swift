@@ -1,13 +1,12 @@
-// SDL at the hub's seam: carries out what `SessionRouter` decides.
-//
-// Life of a frame, accessory → app: `receiveFromAccessory` asks the router, shows the frame to the tap and
-// sends it to the app's connection. App → accessory: `receive` asks the router, `LinkOutput` writes or
-// queues.
-
 import NIOCore
 import SDLProtocol
 
-/// SmartDeviceLink between one head unit and its apps. Everything here is called on the hub's loop.
+/// SmartDeviceLink between one head unit and its apps: carries out what `SessionRouter` decides.
+/// Everything here is called on the hub's loop.
+///
+/// Life of a frame, accessory → app: `receiveFromAccessory` asks the router, shows the frame to the
+/// tap and sends it to the app's connection. App → accessory: `receive` asks the router,
+/// `LinkOutput` writes or queues.
 final class SDLLanguage: AccessoryLanguage {
     /// Unchecked: the check costs every frame two atomic operations. The hub owns this object, and pending
     /// timers keep the hub alive.

@@ -1,9 +1,8 @@
-// The head unit's bytes become frames; one per opened link.
-
 import NIOCore
 import SDLProtocol
 
-/// Cuts what the head unit sends into frames, and finds the next frame behind what is none.
+/// Cuts what the head unit sends into frames, and finds the next frame behind what is none. One per
+/// opened link.
 final class SDLLink: LinkReader {
     let connection: LinkConnection
     /// Owns this, and is there as long as the link.

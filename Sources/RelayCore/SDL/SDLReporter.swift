@@ -1,5 +1,3 @@
-// What SDL noticed, told to people and observers.
-
 import Logging
 import NIOCore
 import SDLProtocol

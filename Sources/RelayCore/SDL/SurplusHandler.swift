@@ -1,9 +1,8 @@
-// A connection that is one too many: it is told so in the protocol's words, then closed.
-
 import NIOCore
 import SDLProtocol
 
-/// Answers the first StartService with StartServiceNAK and ends. Lives on the link's event loop.
+/// A connection that is one too many: answers the first StartService with StartServiceNAK and ends.
+/// Lives on the link's event loop.
 ///
 /// Whatever it does or does not, it is gone after `patience`, and it reads a few KiB at most.
 final class SurplusHandler: ChannelInboundHandler {

@@ -1,9 +1,7 @@
-// The one way off the hot path: shows what passes to every sink.
-
 import NIOCore
 package import SDLProtocol
 
-/// Shows frames and events to every sink. Lives on the event loop.
+/// The one way off the hot path: shows frames and events to every sink. Lives on the event loop.
 ///
 /// Each sink has its own queue, bound, policy and count of missed frames, so a slow sink never costs the
 /// others a frame.

@@ -1,6 +1,5 @@
-// What has to be told although the queue was full; used by `TapQueue`.
-
-/// Who is connected and whether there is a link, as far as it has not been told.
+/// Who is connected and whether there is a link, as far as it has not been told because the queue
+/// was full. Used by `TapQueue`.
 ///
 /// Bounded without a limit of its own: it keeps one event per connected app, one per app that is
 /// known, and two of the link. An app that came and went meanwhile leaves nothing.

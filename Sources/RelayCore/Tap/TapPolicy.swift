@@ -1,5 +1,3 @@
-// The policy of a sink.
-
 package import NIOCore
 
 /// What a sink gets of each frame; its header in any case.

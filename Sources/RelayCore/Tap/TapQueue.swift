@@ -1,10 +1,8 @@
-// Carries items off the event loop: filled by `TapSink`, emptied by one reader.
-
 package import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A queue with one reader, bounded by bytes.
+/// Carries items off the event loop: a queue with one reader, bounded by bytes. `TapSink` fills it.
 package final class TapQueue: Sendable {
     fileprivate enum Item {
         case batch(TapBatch)

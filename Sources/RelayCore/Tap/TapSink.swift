@@ -1,5 +1,3 @@
-// One sink of the tap, on the event loop.
-
 import NIOCore
 import SDLProtocol
 

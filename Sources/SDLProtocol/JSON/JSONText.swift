@@ -1,8 +1,7 @@
-// Turns the text inside JSON quotes into Unicode, whatever a peer put there; and prints JSON again
-// in one line. Used by `JSONObject`, and by the log for text of peers.
-
 import NIOCore
 
+/// Turns the text inside JSON quotes into Unicode, whatever a peer put there; and prints JSON again
+/// in one line. Used by `JSONObject`, and by the log for text of peers.
 enum JSONText {
     /// The unescaped text of a string token.
     static func string(_ token: JSONToken, in text: Span<UInt8>) -> String {

@@ -1,7 +1,5 @@
-// Puts a configuration together: defaults, then the file, then environment and flags, collecting
-// everything that is wrong on the way. `Config.load` and `Arguments.effectiveConfig` use it.
-
-/// A configuration in the making.
+/// Puts a configuration together: defaults, then the file, then environment and flags, collecting
+/// everything that is wrong on the way. `Config.load` and `Arguments.effectiveConfig` use it.
 package struct ConfigBuilder {
     private let schema: ConfigSchema
     private var config = Config()

@@ -1,7 +1,5 @@
-// What an option accepts, as data: for whoever describes the configuration instead of reading it,
-// such as the JSON Schema in config/relayd.schema.json. Each `ConfigReader` has one.
-
-/// The values a reader accepts.
+/// What an option accepts, as data: for whoever describes the configuration instead of reading it,
+/// such as the JSON Schema in config/relayd.schema.json. Each `ConfigReader` has one.
 package indirect enum ConfigShape: Sendable, Equatable {
     case flag
     case count(ClosedRange<Int>)

@@ -1,7 +1,5 @@
-// A value as the user wrote it, wherever that was: the common ground of file, environment and
-// flags. `ConfigReader` turns it into a typed value.
-
-/// What stands at one option, not yet understood, with where it stands.
+/// A value as the user wrote it, with where it stands: the common ground of file, environment and
+/// flags. `ConfigReader` turns it into a typed value.
 package struct ConfigValue: Sendable, Equatable {
     package enum Form: Sendable, Equatable {
         /// Text; `quoted` when the user said that it is text and not a number or a word.

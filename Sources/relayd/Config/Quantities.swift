@@ -1,7 +1,5 @@
-// Durations and sizes as people write them ("20s", "16 MiB"), both ways. Used by the readers of
-// the configuration.
-
-/// A number with a unit.
+/// Durations and sizes as people write them ("20s", "16 MiB"), both ways. Used by the readers of
+/// the configuration.
 package enum Quantity {
     /// Milliseconds per unit, smallest first.
     private static let durationUnits: [(name: String, milliseconds: Int)] = [

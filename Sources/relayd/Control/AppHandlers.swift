@@ -1,12 +1,10 @@
-// Answers what is asked about one app, and about advice. `ControlHandlers` adds the routes.
-
 import ControlAPI
 import DidYouMean
 import RelayCore
 import SDLProtocol
 import SDLTraffic
 
-/// The part of the control API that reads facts and advice.
+/// Answers what is asked about one app, and about advice.
 package struct AppHandlers: Sendable {
     let status: @Sendable () async throws -> StatusSnapshot
     let facts: SessionFacts

@@ -1,9 +1,7 @@
-// Finds the app that a person means: by number, name or app ID. Used by `AppHandlers`.
-
 import ControlAPI
 import SDLProtocol
 
-/// Which connected app is meant.
+/// Finds the app that a person means: by number, name or app ID. Used by `AppHandlers`.
 struct AppLookup {
     let status: StatusSnapshot
 

@@ -1,9 +1,6 @@
-// Whether a client of the control API does its part of a conversation. `ControlClients` asks when relayd
-// stops.
-
 import NIOCore
 
-/// What one client had sent and taken at one moment.
+/// What one client had sent and taken at one moment. `ControlClients` asks when relayd stops.
 package struct ClientProgress: Sendable, Equatable {
     /// Bytes that came from it.
     package var received: Int

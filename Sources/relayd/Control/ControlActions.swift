@@ -1,10 +1,8 @@
-// What clients of the control socket may do, as far as the control API knows of it: a closure each,
-// connected by `Daemon`.
-
 package import ControlAPI
 package import RelayCore
 
-/// The things relayd does when somebody asks.
+/// What clients of the control socket may do, as far as the control API knows of it: a closure
+/// each, connected by `Daemon`.
 package struct ControlActions: Sendable {
     /// Ends an app's sessions and its connection; false when it has left by itself.
     package var disconnect: @Sendable (AppID, _ reason: String?) async throws -> Bool

@@ -1,6 +1,3 @@
-// One client of the control API, from its pipeline to its last answer. `ControlServer` accepts clients
-// and hands them in; nothing here needs a socket.
-
 import ControlAPI
 import Logging
 import NIOCore
@@ -8,7 +5,8 @@ import NIOHTTP1
 import ServiceLifecycle
 import Synchronization
 
-/// Sets up and serves the clients that come by one door.
+/// Sets up and serves the clients that come by one door, each from its pipeline to its last answer.
+/// Nothing here needs a socket.
 struct ControlClients: Sendable {
     let door: ControlDoor
     let responder: ControlResponder

@@ -1,12 +1,10 @@
-// How often the control API had no room for another client: counted by `ControlServer` and
-// `ControlShares`, told by `StatusReporter`.
-
 package import ControlAPI
 import Logging
 import NIOCore
 import Synchronization
 
-/// The moments at which places of the control API were all taken.
+/// How often the control API had no room for another client: counted by `ControlServer` and
+/// `ControlShares`, told by `StatusReporter`.
 package final class ControlCrowd: Sendable {
     /// What was full. The names are the options', and stand in the status as `API.md` has them.
     package struct Limit: Sendable, Hashable {

@@ -1,5 +1,3 @@
-// Puts the parts of the control API together.
-
 import ControlAPI
 import NIOCore
 import NIOHTTP1

@@ -1,6 +1,3 @@
-// What a client of the control API may cost in time and bytes. `ControlServer` keeps to it; how many
-// connections and streams one may have is in `ControlShares`.
-
 import NIOCore
 
 /// What one request may cost. Everybody who may connect is trusted to look,

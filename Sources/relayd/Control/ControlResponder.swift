@@ -1,5 +1,3 @@
-// From a request to its answer: path, route, gate, handler, in this order and in this place only.
-
 import ControlAPI
 import Logging
 import NIOCore
@@ -7,7 +5,7 @@ import NIOHTTP1
 import RelayCore
 import SDLProtocol
 
-/// Finds the route of a request, asks whether this client may, and has it answered.
+/// From a request to its answer: path, route, gate, handler, in this order and in this place only.
 ///
 /// Everything after the match is decided about the route that was matched. Who changes something is
 /// logged, and so is who may not.

@@ -1,7 +1,5 @@
-// What a client and relayd still have to say to each other. `LastAnswerHandler` keeps it up to date and
-// asks it when a connection may end.
-
-/// Counts requests and answers. Pure: no sockets in here.
+/// What a client and relayd still have to say to each other: counts requests and answers. Pure;
+/// `LastAnswerHandler` asks it when a connection may end.
 package struct Conversation: Sendable, Equatable {
     /// Requests that have begun to come and have not got all of their answer.
     private var unanswered = 0

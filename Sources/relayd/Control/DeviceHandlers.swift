@@ -1,6 +1,3 @@
-// Answers what is plugged in, as relayd itself sees it: its user, its groups, its sandbox.
-// `ControlHandlers` adds the route.
-
 package import AccessoryLinks
 import ControlAPI
 
@@ -37,7 +34,7 @@ package struct DeviceList: Codable, Sendable {
     }
 }
 
-/// The part of the control API that looks at the machine.
+/// Answers what is plugged in, as relayd itself sees it: its user, its groups, its sandbox.
 package struct DeviceHandlers: Sendable {
     private let survey: @Sendable () async -> DeviceList
 

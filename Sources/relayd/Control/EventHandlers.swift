@@ -1,5 +1,3 @@
-// Answers what is asked about events: a list, the stream. `ControlHandlers` adds the routes.
-
 package import ControlAPI
 package import NIOCore
 import NIOHTTP1
@@ -7,7 +5,7 @@ import NIOPosix
 import SDLTraffic
 import ServiceLifecycle
 
-/// The part of the control API that reads `EventRing`.
+/// Answers what is asked about events: a list, the stream.
 package struct EventHandlers: Sendable {
     let ring: EventRing
     private let pause: StreamPause

@@ -1,6 +1,3 @@
-// The latest events, for those who follow along: fed by decoded traffic, advice, limits and the
-// control API itself, read by `EventHandlers`.
-
 package import ControlAPI
 import NIOCore
 package import RelayCore
@@ -9,8 +6,9 @@ import SDLProtocol
 package import SDLTraffic
 import Synchronization
 
-/// Keeps the latest events; the oldest make room for the newest. Nobody waits for readers: one that
-/// is overtaken is told how many it missed.
+/// Keeps the latest events, of decoded traffic, advice, limits and the control API itself; the
+/// oldest make room for the newest. Nobody waits for readers: one that is overtaken is told how
+/// many it missed.
 package final class EventRing: TrafficConsumer {
     /// Tells the numbers of this run of relayd from those of another.
     package let instance: String

@@ -1,6 +1,3 @@
-// Ends the connection of a client behind its last answer, without a byte of it being lost.
-// `ControlClients` puts one behind the HTTP decoder of every connection.
-
 import NIOCore
 import NIOHTTP1
 

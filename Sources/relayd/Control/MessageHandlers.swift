@@ -1,6 +1,3 @@
-// Answers what is asked about messages: lists, the stream, one whole. `ControlHandlers` adds the
-// routes.
-
 import ControlAPI
 package import NIOCore
 import NIOHTTP1
@@ -8,7 +5,7 @@ import NIOPosix
 import SDLProtocol
 package import SDLTraffic
 
-/// The part of the control API that reads `MessageRing`.
+/// Answers what is asked about messages: lists, the stream, one whole.
 package struct MessageHandlers: Sendable {
     let ring: MessageRing
     let heartbeat: TimeAmount

@@ -1,5 +1,3 @@
-// Reads the query of a request for messages: cursor, filters, form. Used by `MessageHandlers`.
-
 import ControlAPI
 import DidYouMean
 import NIOHTTP1
@@ -7,7 +5,7 @@ import RelayCore
 import SDLProtocol
 import SDLTraffic
 
-/// What a client wants to know about the kept messages.
+/// What a client wants to know about the kept messages, read from the query: cursor, filters, form.
 struct MessageRequest: Sendable {
     enum Route: Sendable {
         case list

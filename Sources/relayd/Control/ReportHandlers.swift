@@ -1,6 +1,3 @@
-// Answers what is asked about relayd as a whole: apps, counts, configuration, metrics.
-// `ControlHandlers` adds the routes.
-
 import ControlAPI
 import NIOCore
 import NIOHTTP1
@@ -8,7 +5,7 @@ import RelayCore
 import SDLProtocol
 import SDLTraffic
 
-/// The part of the control API that reads counters and settings.
+/// Answers what is asked about relayd as a whole: apps, counts, configuration, metrics.
 package struct ReportHandlers: Sendable {
     let status: @Sendable () async throws -> StatusSnapshot
     var statistics = TrafficStatistics()

@@ -1,7 +1,5 @@
-// How a stream's lines are put on the wire: one JSON object per line, or as server-sent events for
-// browsers. Chosen per request by `MessageHandlers` and `EventHandlers`.
-
-/// The form of a stream.
+/// How a stream's lines are put on the wire: one JSON object per line, or as server-sent events for
+/// browsers. Chosen per request by `MessageHandlers` and `EventHandlers`.
 enum StreamFraming: Sendable {
     /// A JSON object per line (application/x-ndjson).
     case lines

@@ -1,10 +1,8 @@
-// Waiting between two looks of a stream; used by `MessageStream` and `EventStream`.
-
 import NIOCore
 import SDLTraffic
 import ServiceLifecycle
 
-/// How long a stream waits, and what for.
+/// How long a stream of messages or events waits between two looks, and what for.
 struct StreamPause: Sendable {
     /// A stream on which nothing happens says so this often.
     let heartbeat: TimeAmount

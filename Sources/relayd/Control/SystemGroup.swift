@@ -1,9 +1,7 @@
-// Finds a group of this machine by what the configuration calls it: asked when the control socket is
-// made, and by --check-config.
-
 package import Glibc
 
-/// Groups of this machine.
+/// Finds a group of this machine by what the configuration calls it: asked when the control socket
+/// is made, and by --check-config.
 package enum SystemGroup {
     /// A group's number; by name, else by number, as chown(1) reads it.
     ///

@@ -1,10 +1,8 @@
-// Says no to a client for whom there is no connection left, in a few bytes and without serving it.
-// `ControlServer` puts one into the pipeline of such a connection, and nothing else.
-
 import ControlAPI
 import NIOCore
 
-/// Writes one answer, whatever is asked, and closes the connection.
+/// Says no to a client for whom there is no connection left: writes one answer, whatever is asked,
+/// and closes the connection.
 final class TurnAwayHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer

@@ -1,6 +1,3 @@
-// Answers the requests that change something. `ControlHandlers` adds the routes; who may ask is
-// decided before, by `ControlResponder`.
-
 import ControlAPI
 import DidYouMean
 import NIOCore
@@ -8,7 +5,8 @@ import NIOHTTP1
 import RelayCore
 import SDLProtocol
 
-/// The part of the control API that changes something.
+/// Answers the requests that change something. Who may ask is decided before, by
+/// `ControlResponder`.
 struct WriteHandlers: Sendable {
     let status: @Sendable () async throws -> StatusSnapshot
     let actions: ControlActions

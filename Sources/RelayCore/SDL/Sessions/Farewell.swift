@@ -1,12 +1,10 @@
-// How one session ends: the steps of a goodbye, each behind the answer to the one before.
-//
-// In running order: what the app said last goes out, its half messages are ended, the app is
-// unregistered if it is to go for good, its turn comes, and EndService is said.
-
 import NIOCore
 import SDLProtocol
 
 /// The goodbye of one session, from the moment its end is decided to the head unit's answer.
+///
+/// In running order: what the app said last goes out, its half messages are ended, the app is
+/// unregistered if it is to go for good, its turn comes, and EndService is said.
 ///
 /// Pure: `SessionRouter` says the words and tells what came back. The order is what was measured with
 /// sdl_core 8.2.0: it answers what it is told in one go with an end that it has already carried out,

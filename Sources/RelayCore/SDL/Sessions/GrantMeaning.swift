@@ -1,5 +1,3 @@
-// What an RPC StartServiceACK does; decided by `SessionRouter`, told to all others with the frame.
-
 /// What a StartServiceACK of the RPC service does to its session. The bytes alone do not tell: both
 /// kinds may be encrypted, and head units differ in the hash they give.
 package enum GrantMeaning: Hashable, Sendable {

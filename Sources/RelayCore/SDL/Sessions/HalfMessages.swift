@@ -1,11 +1,8 @@
-// What the head unit holds of unfinished multi-frame messages, and how relayd ends one in the place
-// of an app that will not. Pure; kept by `SessionRouter`, told of every frame that is written.
-
 package import NIOCore
 package import SDLProtocol
 
 /// The messages of all sessions whose first frame has been written to the link and whose last has
-/// not.
+/// not, and how relayd ends one in the place of an app that will not. Kept by `SessionRouter`.
 ///
 /// sdl_core keeps an unfinished message for 10 s by connection, session and message ID, whatever its
 /// service, and not even the end of the session drops it: the next app with that session would have

@@ -1,6 +1,4 @@
-// Who speaks to the head unit: carried with every frame from the router to the link.
-
-/// Whose words a frame to the head unit is.
+/// Whose words a frame to the head unit is: goes with every frame from the router to the link.
 package enum Origin<App: Hashable>: Hashable {
     case app(App)
     /// relayd's own, in the place of an app: the end of a half message, a goodbye, a heartbeat's

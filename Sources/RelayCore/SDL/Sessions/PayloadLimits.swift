@@ -1,5 +1,3 @@
-// How large a frame of a session may be; asked by `SessionRouter` for every frame of an app.
-
 import SDLProtocol
 
 /// Payload bytes of the largest frame that the head unit takes of each service of a session.

@@ -1,8 +1,6 @@
-// What the router noticed; told to people by `HubReporter`.
-
 package import SDLProtocol
 
-/// Something worth telling that happened to a session.
+/// Something worth telling that happened to a session; `HubReporter` tells people.
 package enum RouterEvent<App: Hashable>: Hashable {
     case sessionOpened(App, SessionGrant)
     /// Goodbye was said for an app that left.

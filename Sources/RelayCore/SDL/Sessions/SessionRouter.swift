@@ -1,14 +1,13 @@
-// Decides who gets which frame. Pure: no sockets, no clock; `Switchboard` carries out what it says.
-//
-// In running order: an app asks for a session (one request at a time on the link), the head unit
-// grants it, frames flow both ways, either side ends it, and goodbye is said in the order that
-// `Farewell` knows. The parts are in files of their own: +FromApp, +FromAccessory, +Farewells,
-// +Heartbeats.
-
 package import NIOCore
 package import SDLProtocol
 
-/// The session table of one link.
+/// Decides who gets which frame: the session table of one link. Pure: no sockets, no clock;
+/// `SDLLanguage` carries out what it says.
+///
+/// In running order: an app asks for a session (one request at a time on the link), the head unit
+/// grants it, frames flow both ways, either side ends it, and goodbye is said in the order that
+/// `Farewell` knows. The parts are in files of their own: +FromApp, +FromAccessory, +Farewells,
+/// +Heartbeats.
 ///
 /// Generic over the handle that stands for an app: a connection in the relay, a name in tests.
 /// Data frames take the short way through `receive`: one table look-up and no allocation. Control

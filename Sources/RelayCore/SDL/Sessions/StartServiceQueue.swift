@@ -1,5 +1,3 @@
-// Who asked for a session and whose turn it is: the part of `SessionRouter` that pairs answers.
-
 import NIOCore
 import SDLProtocol
 

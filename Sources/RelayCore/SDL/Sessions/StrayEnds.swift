@@ -1,5 +1,3 @@
-// EndServices that may end another session than their own. Pure; kept by `SessionRouter`.
-
 import NIOCore
 
 /// EndServices that have been written and not answered, and whose sessions have ended without them.

@@ -1,8 +1,6 @@
-// Makes a tree of the events of libyaml, and refuses what no configuration needs and what costs without
-// bound: aliases, which a few hundred bytes multiply to gigabytes, nesting, and very many values. Called
-// by `ConfigBuilder`.
-
-/// One YAML text on its way to a tree.
+/// Makes a tree of the events of libyaml, and refuses what no configuration needs and what costs
+/// without bound: aliases, which a few hundred bytes multiply to gigabytes, nesting, and very many
+/// values. Called by `ConfigBuilder`.
 struct YAMLComposer {
     /// The deepest option, an entry of `log.functions`, is on level 3.
     static let maximumDepth = 16

@@ -1,9 +1,7 @@
-// Decides about a request before anything is done for it: which route it means, and whether this
-// door lets it in. Values only; `ControlResponder` carries the decision out.
-
 package import ControlAPI
 
-/// The decision about a request, made of its head alone.
+/// Decides about a request before anything is done for it: which route it means, and whether this
+/// door lets it in. Values only; `ControlResponder` carries the decision out.
 package struct AccessControl: Sendable {
     /// A request that may go on to its handler.
     package struct Admitted: Sendable, Equatable {

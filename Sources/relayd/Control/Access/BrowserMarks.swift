@@ -1,6 +1,4 @@
-// How the head of a request tells a browser from a program. `RequestGate` asks.
-
-/// The fields by which browsers give themselves away.
+/// The fields by which browsers give themselves away. `RequestGate` asks.
 ///
 /// `Origin` and `Sec-Fetch-…` are not enough: a page that asks its own host sends no `Origin` with a GET,
 /// and browsers send `Sec-Fetch-…` to https and loopback only (W3C Fetch Metadata, 2; "potentially

@@ -1,10 +1,8 @@
-// The two ways in, and who comes by each: the Unix socket and the dashboard's port. `ControlServer`
-// serves both with the same routes and limits.
-
 import ControlAPI
 import NIOCore
 
-/// One of the two ways in.
+/// One of the two ways in, the Unix socket and the dashboard's port, and who comes by it.
+/// `ControlServer` serves both with the same routes and limits.
 struct ControlDoor: Sendable {
     enum Kind: Sendable {
         /// The kernel says who is at the other end.

@@ -1,10 +1,8 @@
-// How many connections and streams of the control API one client may have, so that none of them can
-// take all there are. Asked by `ControlServer` for each connection, by the streams for each stream.
-
 package import ControlAPI
 import Synchronization
 
-/// The places of one door.
+/// The places of one door: how many connections and streams one client may have, so that none of
+/// them can take all there are. Asked for each connection and each stream.
 package final class ControlShares: Sendable {
     /// Who comes, as far as shares go.
     package enum Peer: Hashable, Sendable, CustomStringConvertible {

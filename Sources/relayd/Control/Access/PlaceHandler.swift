@@ -1,9 +1,7 @@
-// Keeps a client's place as long as its connection lasts, half closed or not. `ControlClients` puts one
-// at the front of the pipeline, next to the socket.
-
 import NIOCore
 
-/// Ends a connection in one step, so that it never has one open half without a place.
+/// Keeps a client's place as long as its connection lasts, and ends that in one step, so that it
+/// never has one open half without a place. Stands next to the socket.
 ///
 /// To close the sending half means here that nothing more is going to be sent: once everything has been
 /// written, the whole connection is closed. A client therefore reads the end of its answer when its place

@@ -1,12 +1,10 @@
-// Says in the log who was refused. `ControlResponder` has one for requests, `ControlClients` one for
-// connections.
-
 import Logging
 import NIOCore
 import RelayCore
 import Synchronization
 
-/// Keeps clients that are refused again and again from filling the log.
+/// Says in the log who was refused, and keeps clients that are refused again and again from filling
+/// it.
 final class RefusalLog: Sendable {
     private let limiter = Mutex(LineLimiter())
 

@@ -1,11 +1,9 @@
-// Which requests are let in: whom a browser speaks for, and who needs the token for the route that
-// was matched. `ControlServer` has one for the Unix socket and one for the dashboard's port.
-
 package import ControlAPI
 import NIOCore
 import SDLProtocol
 
-/// Decides about a request by its head and its route. A value: no sockets in here.
+/// Which requests are let in, by head and route: whom a browser speaks for, and who needs the
+/// token. One for the Unix socket, one for the dashboard's port. A value: no sockets in here.
 ///
 /// Two things can send a request without anybody's wish: a web site that has a browser ask us (its
 /// `Origin` or `Sec-Fetch-Site` says so), and a web site whose name was made to point at this

@@ -1,10 +1,8 @@
-// Reads the query of a request target: names and values as forms and URLSearchParams write them.
-// Used by `MessageRequest`.
-
 package import ControlAPI
 import SDLProtocol
 
-/// What stands behind the "?", in order; a name may come more than once.
+/// The query of a request target: names and values as forms and URLSearchParams write them, in
+/// order; a name may come more than once.
 package struct RequestQuery: Sendable {
     package let items: [(name: String, value: String)]
 

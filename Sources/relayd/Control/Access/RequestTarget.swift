@@ -1,9 +1,7 @@
-// Reads what a request line asks for, strictly: every path has one spelling, so that nothing that
-// looks at a request can mistake it for another. Made by `ControlResponder` before anything else.
-
 package import ControlAPI
 
-/// The path of a request, in segments.
+/// Reads what a request line asks for, strictly: every path has one spelling, so that nothing that
+/// looks at a request can mistake it for another. Made by `ControlResponder` before anything else.
 package struct RequestTarget: Equatable, Sendable {
     /// Without slashes, still percent-encoded; empty for "/".
     package let segments: [String]

@@ -1,9 +1,7 @@
-// Finds the route that a request means. There is no other matcher: gate, handlers and log are handed
-// what this one found.
-
 package import ControlAPI
 
-/// The routes by their paths.
+/// Finds the route that a request means. There is no other matcher: gate, handlers and log are
+/// handed what this one found.
 package struct RouteTable: Sendable {
     /// What a path means.
     package struct Match: Sendable, Equatable {

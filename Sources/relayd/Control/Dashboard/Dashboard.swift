@@ -1,11 +1,10 @@
-// The dashboard of one running relayd: where it is, its token, and what relayctl is told about it.
-// `Daemon` makes it, `ControlServer` serves it.
-
 package import ControlAPI
 package import Logging
 package import NIOCore
 package import RelayCore
 
+/// The dashboard of one running relayd: where it is, its token, and what relayctl is told about it.
+/// `Daemon` makes it, `ControlServer` serves it.
 package struct Dashboard: Sendable {
     /// nil when it is off, or its port cannot be had.
     let listener: DashboardListener?

@@ -1,10 +1,9 @@
-// The page and its files, which are part of the program, and what browsers are told about them.
-// `ControlHandlers` adds the routes.
-
 import ControlAPI
 import NIOCore
 import NIOHTTP1
 
+/// The page and its files, which are part of the program, and what browsers are told about them.
+/// `ControlHandlers` adds the routes.
 enum DashboardPage {
     private struct File: Sendable {
         let type: String

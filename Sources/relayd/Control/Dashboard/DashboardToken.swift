@@ -1,5 +1,3 @@
-// The token of the dashboard: made anew, or read from a file. `Dashboard` has one.
-
 import ControlAPI
 import Glibc
 

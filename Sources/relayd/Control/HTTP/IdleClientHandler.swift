@@ -1,11 +1,8 @@
-// Closes a connection on which no request comes. `ControlClients` puts one behind the HTTP decoder of every
-// connection.
-
 package import NIOCore
 package import NIOHTTP1
 
-/// Gives a client so long for a whole request, from the connection on and from the end of the answer
-/// before.
+/// Closes a connection on which no request comes: gives a client so long for a whole one, from the
+/// connection on and from the end of the answer before.
 ///
 /// While an answer is being made or written the time does not run: how long that takes is not the
 /// client's fault, and `StalledClientHandler` looks after who does not read.

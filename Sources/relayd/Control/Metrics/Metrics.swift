@@ -1,17 +1,15 @@
-// relayd's metrics: which there are, what they are called, where their numbers are from. Made for
-// each request by `ReportHandlers`.
-//
-// How many series there are does not depend on what peers send: names of apps, functions and result
-// codes are bounded by `TrafficStatistics`, and there is no label for a connection or a session.
-// Latency is a histogram per kind of request; one per function would be 1,400 series that are mostly
-// empty, so mean and maximum of each function stand in `GET /v1/stats` instead.
-
 import ControlAPI
 import SDLAdvice
 import SDLProtocol
 import SDLTraffic
 
-/// Everything at one moment.
+/// relayd's metrics: which there are, what they are called, where their numbers are from. Made for
+/// each request by `ReportHandlers`.
+///
+/// How many series there are does not depend on what peers send: names of apps, functions and
+/// result codes are bounded by `TrafficStatistics`, and there is no label for a connection or a
+/// session. Latency is a histogram per kind of request; one per function would be 1,400 series that
+/// are mostly empty, so mean and maximum of each function stand in `GET /v1/stats` instead.
 struct Metrics {
     let status: StatusSnapshot
     let statistics: TrafficStatistics.Counts

@@ -1,5 +1,3 @@
-// What relayd itself costs at the moment, for the metrics.
-
 import Glibc
 
 /// Memory, processor time and descriptors of this process, by the names all Prometheus clients use.

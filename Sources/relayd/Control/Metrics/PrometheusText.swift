@@ -1,7 +1,5 @@
-// The Prometheus text format, version 0.0.4: families with their help, samples with their labels.
-// Written by `Metrics`.
-
-/// Metrics as text.
+/// The Prometheus text format, version 0.0.4: families with their help, samples with their labels.
+/// Written by `Metrics`.
 package struct PrometheusText {
     package enum Kind: String {
         case counter, gauge, histogram
