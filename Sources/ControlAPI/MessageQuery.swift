@@ -66,25 +66,8 @@ package struct MessageQuery: Sendable, Equatable {
     /// The route with this query behind it.
     package func path(_ route: String) -> String {
         guard !items.isEmpty else { return route }
-        let pairs = items.map { "\($0.key.rawValue)=\(Self.encoded($0.value))" }
+        let pairs = items.map { "\($0.key.rawValue)=\($0.value.percentEncoded(except: ".~"))" }
         return route + "?" + pairs.joined(separator: "&")
-    }
-
-    /// Everything but RFC 3986's unreserved characters as %XX.
-    private static func encoded(_ text: String) -> String {
-        var encoded = ""
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
-                UInt8(ascii: "_"), UInt8(ascii: "~"):
-                encoded.unicodeScalars.append(Unicode.Scalar(byte))
-            default:
-                let digits = String(byte, radix: 16, uppercase: true)
-                encoded += digits.count < 2 ? "%0" + digits : "%" + digits
-            }
-        }
-        return encoded
     }
 
     package static func == (left: Self, right: Self) -> Bool {

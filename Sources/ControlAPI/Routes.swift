@@ -147,18 +147,23 @@ extension Routes {
     package static func path(_ route: String, _ segments: String...) -> String {
         var rest = segments[...]
         let parts = route.split(separator: "/").map { segment in
-            segment.hasPrefix(":") ? encoded(rest.popFirst() ?? "") : String(segment)
+            segment.hasPrefix(":") ? (rest.popFirst() ?? "").percentEncoded() : String(segment)
         }
         return "/" + parts.joined(separator: "/")
     }
+}
 
-    /// Percent-encoding of everything but unreserved characters (RFC 3986, "2.3").
-    private static func encoded(_ text: String) -> String {
+extension String {
+    /// Percent-encoded, but for letters, digits, "-", "_" and what is to stay besides of the unreserved
+    /// characters (RFC 3986, 2.3). Not "." in a path: a segment of dots would be taken for a step.
+    func percentEncoded(except kept: String = "") -> String {
         var result = ""
-        for byte in text.utf8 {
+        for byte in utf8 {
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
                 UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                result.unicodeScalars.append(Unicode.Scalar(byte))
+            case _ where kept.utf8.contains(byte):
                 result.unicodeScalars.append(Unicode.Scalar(byte))
             default:
                 let digits = String(byte, radix: 16, uppercase: true)

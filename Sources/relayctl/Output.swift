@@ -92,7 +92,7 @@ extension Output {
         size: { terminalSize() },
         sink: { stream, text in writeAll(text, to: stream.rawValue) },
         follow: {
-            StandingBack.begin()
+            LowPriority.begin()
             DispatchQueue.global().async { exitWithReader() }
         })
 

@@ -5,10 +5,10 @@ import ControlAPI
 /// Ends when `pause` throws (^C ends the process before that) or nobody reads any more. A relayd
 /// that goes away is waited for.
 struct StatusWatch {
-    typealias Outcome = Result<ControlClient.Status, ControlClientError>
+    typealias Outcome = Result<ControlClient.Answer<StatusSnapshot>, ControlClientError>
 
     private let screen: StatusScreen
-    private let ask: () async throws(ControlClientError) -> ControlClient.Status
+    private let ask: () async throws(ControlClientError) -> ControlClient.Answer<StatusSnapshot>
     private let pause: () async throws -> Void
     private var last: Shown?
 
@@ -20,7 +20,7 @@ struct StatusWatch {
 
     init(
         screen: StatusScreen,
-        ask: @escaping () async throws(ControlClientError) -> ControlClient.Status,
+        ask: @escaping () async throws(ControlClientError) -> ControlClient.Answer<StatusSnapshot>,
         pause: @escaping () async throws -> Void
     ) {
         self.screen = screen
@@ -53,7 +53,7 @@ struct StatusWatch {
         let shown: Shown
         switch outcome {
         case .success(let status):
-            var snapshot = status.snapshot
+            var snapshot = status.value
             snapshot.relayd.uptimeSeconds = 0
             shown = .status(snapshot)
         case .failure(let error):

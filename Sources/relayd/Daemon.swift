@@ -43,13 +43,13 @@ struct Daemon {
         // One loop for the link and its apps, where routing is a method call; one for the control
         // API, one for what decodes, and one for everything else: a signal, the supervisor and the
         // watchdog do next to nothing, and must not wait for those that do a lot.
-        LoopExecutor.shared.loop.execute { ThreadScheduling.keepPace(as: "tasks") }
+        LoopExecutor.shared.loop.execute { ThreadScheduling.normalPriority(as: "tasks") }
         let loop = LastingLoop.start()
         loop.execute { ThreadScheduling.relay() }
         let controlLoop = LastingLoop.start()
-        controlLoop.execute { ThreadScheduling.standBack(as: "control") }
+        controlLoop.execute { ThreadScheduling.lowPriority(as: "control") }
         let observersLoop = LastingLoop.start()
-        observersLoop.execute { ThreadScheduling.standBack(as: "observers") }
+        observersLoop.execute { ThreadScheduling.lowPriority(as: "observers") }
         let logger = Logger(label: "relayd")
         OpenFiles.raiseLimit()
         Self.warnOfShortage(config, logger)
@@ -72,12 +72,12 @@ struct Daemon {
         let transport = try TransportCatalog.transport(for: address)
         let accessory = AccessoryMonitor(
             kind: address.scheme, address: config.accessory, details: transport.details)
-        let crowd = ControlCrowd { events.addCrowd($0, count: $1) }
+        let overflow = ControlOverflow { events.addOverflow($0, count: $1) }
         let specification = SpecificationFile.inForce(config, logger: logger)
         let reporter = StatusReporter(
             relay: relay, accessory: accessory, facts: facts, advisor: advisor,
             outputs: outputs, effective: effective, specification: specification.report,
-            crowd: crowd)
+            overflow: overflow)
         let stopTime = StopTime { reporter.farewellTimeout }
         let systemd = SystemdNotifier(
             logger: Logger(label: "systemd"), stopTime: stopTime,
@@ -102,7 +102,7 @@ struct Daemon {
                     },
                     beforeClose: { reason in await relay.linkWillClose(because: reason) })
             }
-        let link = LinkSlot(makeSupervisor(address, transport))
+        let link = SupervisorRunner(makeSupervisor(address, transport))
         let server = AppServer(
             config.listen, descriptors: inherited.apps, relay: relay,
             report: { condition in
@@ -167,7 +167,7 @@ struct Daemon {
             log: log,
             dashboard: Dashboard(
                 config.dashboard, at: dashboardPlace, logger: Logger(label: "dashboard")),
-            crowd: crowd, limits: (.init(config.control), .init(config.dashboard)),
+            overflow: overflow, limits: (.init(config.control), .init(config.dashboard)),
             eventLoopGroup: controlLoop, executor: LoopExecutor(controlLoop),
             logger: Logger(label: "control")
         )
@@ -269,7 +269,8 @@ struct Daemon {
 
     /// What people may have done through the control socket.
     private func actions(
-        relay: Relay, link: LinkSlot, server: AppServer, reloader: Reloader, events: EventRing
+        relay: Relay, link: SupervisorRunner, server: AppServer, reloader: Reloader,
+        events: EventRing
     ) -> ControlActions {
         ControlActions(
             disconnect: { app, reason in

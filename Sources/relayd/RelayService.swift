@@ -6,7 +6,7 @@ import ServiceLifecycle
 struct RelayService: Service {
     let relay: Relay
     let server: AppServer
-    let link: LinkSlot
+    let link: SupervisorRunner
     let observer: any FrameObserver
     /// Where it looks at frames.
     let observers: LoopExecutor

@@ -6,8 +6,8 @@ import Testing
 
 @testable import AccessoryLinks
 
-/// What the tests of this target share: deadlines, a recorder of states, a channel end that
-/// collects bytes, a log that can be read.
+// What the tests of this target share: deadlines, a recorder of states, a channel end that
+// collects bytes, a log that can be read.
 
 /// Far beyond anything needed, for machines on which builds run at the same time.
 let patience: Duration = .seconds(600)

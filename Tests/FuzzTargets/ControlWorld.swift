@@ -44,14 +44,14 @@ final class ControlWorld {
             reports: ReportHandlers(status: { Self.status }),
             writes: WriteHandlers(status: { Self.status }, actions: .none, log: .none),
             devices: DeviceHandlers { DeviceList() }, dashboard: Self.dashboard)
-        let door = ControlDoor(
+        let door = ControlEndpoint(
             kind: isPort ? .port : .unixSocket(Self.policy), gate: Self.gates[number & 3],
             // One of each, so that one that is not given back is missed.
             shares: ControlShares(
                 .init(
                     connections: 1, reservedConnections: 0, connectionsOfPeer: 1, streamsOfPeer: 1,
                     reservedStreams: 0),
-                owner: 0, crowd: ControlCrowd()),
+                owner: 0, overflow: ControlOverflow()),
             identify: { _ in isRoot ? ControlPeer(pid: 1, uid: 0, groups: []) : nil })
         clients = ControlClients(
             door: door, responder: ControlResponder(handlers), logger: Self.quiet)

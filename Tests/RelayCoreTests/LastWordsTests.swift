@@ -33,7 +33,9 @@ struct LastWordsTests {
     }
 
     /// An app that has not read what the head unit sent.
-    private func deafApp(_ bench: RelayBench, on headUnit: FramePeer) async throws -> FramePeer {
+    private func appThatDoesNotRead(_ bench: RelayBench, on headUnit: FramePeer) async throws
+        -> FramePeer
+    {
         let app = try await FramePeer.connect(port: bench.port, receiveBuffer: 16_384)
         try await app.send(.startService())
         try await headUnit.grant(session: 1)
@@ -46,7 +48,7 @@ struct LastWordsTests {
 
     /// One that has also written more than relayd has read, because the link stands still.
     private func busyApp(_ bench: RelayBench, on headUnit: FramePeer) async throws -> FramePeer {
-        let app = try await deafApp(bench, on: headUnit)
+        let app = try await appThatDoesNotRead(bench, on: headUnit)
         try await headUnit.channel.setOption(.autoRead, value: false).get()
         let bytes = ByteBuffer(repeating: 0x5A, count: 60_000)
         // More than all buffers on the way take.
@@ -159,7 +161,7 @@ struct LastWordsTests {
     func goesOnSending() async throws {
         try await Self.run { bench in
             let headUnit = try await bench.openLink()
-            let app = try await deafApp(bench, on: headUnit)
+            let app = try await appThatDoesNotRead(bench, on: headUnit)
             try await app.send(bytes: ByteBuffer(string: "GET / HTTP/1.1\r\n\r\n"))
             try await bench.until { $0.apps.isEmpty }
             let before = try await bench.relay.snapshot().link.counters.framesOut

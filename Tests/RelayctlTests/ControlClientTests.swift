@@ -12,7 +12,7 @@ import Testing
 @Suite struct ControlClientTests {
     private func status(
         _ path: String, timeout: TimeAmount = FramePeer.patience
-    ) async throws -> ControlClient.Status {
+    ) async throws -> ControlClient.Answer<StatusSnapshot> {
         try await client(path, timeout: timeout).status()
     }
 
@@ -37,7 +37,7 @@ import Testing
     @Test("a status comes with the JSON it was in") func success() async throws {
         let server = try await StubServer(StubServer.relayd(Samples.busy))
         let answer = try await status(server.path)
-        #expect(answer.snapshot == Samples.busy)
+        #expect(answer.value == Samples.busy)
         #expect(answer.json == (try Samples.status(Samples.busy).json))
         try await server.stop()
     }
@@ -112,7 +112,7 @@ import Testing
         let absent = try ControlSocket.forTool(given: "/nonexistent/a.sock")
         let live = try ControlSocket.forTool(given: server.path)
         let found = try await ControlClient(sockets: absent + live).status()
-        #expect(found.snapshot == Samples.busy)
+        #expect(found.value == Samples.busy)
         try await server.stop()
         let error = await #expect(throws: ControlClientError.self) {
             _ = try await ControlClient(sockets: absent + live).status()
@@ -208,7 +208,7 @@ import Testing
     func staysOpen() async throws {
         let json = String(decoding: try APICoding.encode(Samples.busy), as: UTF8.self)
         let server = try await StubServer(.answer(StubServer.answer(json)))
-        #expect(try await status(server.path).snapshot == Samples.busy)
+        #expect(try await status(server.path).value == Samples.busy)
         try await server.stop()
     }
 

@@ -48,9 +48,9 @@ enum Samples {
             attempts: 12),
         link: LinkStatus(state: .noAccessory))
 
-    static func status(_ snapshot: StatusSnapshot) throws -> ControlClient.Status {
-        ControlClient.Status(
-            snapshot: snapshot,
+    static func status(_ snapshot: StatusSnapshot) throws -> ControlClient.Answer<StatusSnapshot> {
+        ControlClient.Answer(
+            value: snapshot,
             json: String(decoding: try APICoding.encode(snapshot), as: UTF8.self))
     }
 }

@@ -114,7 +114,7 @@ struct APITypesTests {
         let document = try Self.document.get()
         let expected: [(String, [String])] = [
             ("AccessoryReasonCode", LinkProblem.Code.allCases.map(\.rawValue) + ["listening"]),
-            ("LimitName", RelayLimit.allCases.map(\.rawValue) + ControlCrowd.Limit.names),
+            ("LimitName", RelayLimit.allCases.map(\.rawValue) + ControlOverflow.Limit.names),
             ("LogLevel", Config.Log.levels.map(\.rawValue)),
             ("MessageKind", MessageFilter.allKinds),
             ("Priority", TrafficPriority.allCases.map(\.name)),

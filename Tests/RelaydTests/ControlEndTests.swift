@@ -85,8 +85,8 @@ struct ControlEndTests {
 
     @Test("clients that never hang up do not fill the door")
     func neverHangUp() async throws {
-        let crowd = ControlCrowd()
-        try await ControlTestServer.with(crowd: crowd) { test in
+        let overflow = ControlOverflow()
+        try await ControlTestServer.with(overflow: overflow) { test in
             let count = Config().control.connections + ControlShares.maximumTurnedAway + 20
             let (clients, answers) = try await blocking {
                 var clients: [Int32] = []
@@ -102,7 +102,7 @@ struct ControlEndTests {
             defer { for client in clients { close(client) } }
             #expect(answers.allSatisfy { $0?.hasPrefix("HTTP/1.1 200") == true })
             #expect(try await test.get(Routes.health).hasPrefix("HTTP/1.1 200"))
-            #expect(crowd.hits.map(\.name) == [])
+            #expect(overflow.hits.map(\.name) == [])
         }
     }
 

@@ -233,8 +233,8 @@ import Testing
     @Test("beyond the limit relayd's own user is counted, then waits, and is served later")
     func full() async throws {
         let (hits, hit) = AsyncStream.makeStream(of: Int.self)
-        let crowd = ControlCrowd { _, count in hit.yield(count) }
-        try await ControlTestServer.with(crowd: crowd) { test in
+        let overflow = ControlOverflow { _, count in hit.yield(count) }
+        try await ControlTestServer.with(overflow: overflow) { test in
             let limit = Config().control.connections
             let beyond = ControlShares.maximumTurnedAway
             let clients = try await blocking {
@@ -242,7 +242,7 @@ import Testing
             }
             // Each of those beyond, and that others have to wait.
             for await count in hits where count >= beyond { break }
-            let found = try #require(crowd.hits.first)
+            let found = try #require(overflow.hits.first)
             #expect(found.name == "control.connections" && found.limit == limit)
             #expect(found.count == beyond || found.count == beyond + 1)
             async let late = test.get(Routes.health)
@@ -255,8 +255,8 @@ import Testing
     @Test("while the door is full, a crowd stands in line instead of being refused")
     func line() async throws {
         let (hits, hit) = AsyncStream.makeStream(of: Int.self)
-        let crowd = ControlCrowd { _, count in hit.yield(count) }
-        try await ControlTestServer.with(crowd: crowd) { test in
+        let overflow = ControlOverflow { _, count in hit.yield(count) }
+        try await ControlTestServer.with(overflow: overflow) { test in
             let beyond = ControlShares.maximumTurnedAway
             let places = Config().control.connections + beyond
             let inside = try await blocking { try (0..<places).map { _ in try test.connect() } }

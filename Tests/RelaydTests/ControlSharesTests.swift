@@ -5,13 +5,13 @@ import Testing
 
 @Suite("Shares of the control API")
 struct ControlSharesTests {
-    private let crowd = ControlCrowd()
+    private let overflow = ControlOverflow()
 
     private func shares(reservedStreams: Int = 0) -> ControlShares {
         ControlShares(
             .init(
                 connections: 10, reservedConnections: 2, connectionsOfPeer: 3, streamsOfPeer: 2,
-                reservedStreams: reservedStreams), owner: 900, crowd: crowd)
+                reservedStreams: reservedStreams), owner: 900, overflow: overflow)
     }
 
     @Test("a peer has its share of connections, gets it back as they end, and no more")
@@ -20,7 +20,7 @@ struct ControlSharesTests {
         var places = try (0..<3).map { _ in try shares.connect(.user(1)) }
         let full = ControlShares.Full(limit: .init("control", .connectionsPerPeer, 3))
         #expect(throws: full) { try shares.connect(.user(1)) }
-        #expect(crowd.hits.map(\.name) == ["control.connections_per_peer"])
+        #expect(overflow.hits.map(\.name) == ["control.connections_per_peer"])
         _ = try shares.connect(.user(2))
         places.removeLast()
         _ = try shares.connect(.user(1))
@@ -47,12 +47,12 @@ struct ControlSharesTests {
         // Not its share stands in the way, which it has not begun to use.
         let full = ControlShares.Full(limit: .init("control", .connections, 10))
         #expect(throws: full) { try shares.connect(.address("127.0.0.1")) }
-        let hits = crowd.hits.first { $0.name == "control.connections" }?.count ?? 0
+        let hits = overflow.hits.first { $0.name == "control.connections" }?.count ?? 0
         var own = [try shares.connect(.user(900)), try shares.connect(.user(0))]
-        #expect(crowd.hits.first { $0.name == "control.connections" }?.count == hits)
+        #expect(overflow.hits.first { $0.name == "control.connections" }?.count == hits)
         // It goes beyond the limit, which is told.
         own.append(try shares.connect(.user(0)))
-        #expect(crowd.hits.first { $0.name == "control.connections" }?.count == hits + 1)
+        #expect(overflow.hits.first { $0.name == "control.connections" }?.count == hits + 1)
         withExtendedLifetime((places, own)) {}
     }
 
@@ -61,7 +61,7 @@ struct ControlSharesTests {
         let shares = ControlShares(
             .init(
                 connections: 10, reservedConnections: 2, connectionsOfPeer: 3, streamsOfPeer: 0,
-                reservedStreams: 0), owner: 900, crowd: crowd)
+                reservedStreams: 0), owner: 900, overflow: overflow)
         do throws(APIError) {
             _ = try shares.stream(.user(1), isPrivileged: false)
             Issue.record("a stream")
@@ -75,9 +75,9 @@ struct ControlSharesTests {
 
     @Test("who is turned away hears which limit stands in the way, and whose it is")
     func refusals() {
-        let all = ControlCrowd.Limit("control", .connections, 10).refusal
+        let all = ControlOverflow.Limit("control", .connections, 10).refusal
         #expect(all.hasPrefix("all connections to relayd are taken (control.connections: 10)"))
-        let own = ControlCrowd.Limit("dashboard", .connectionsPerPeer, 3).refusal
+        let own = ControlOverflow.Limit("dashboard", .connectionsPerPeer, 3).refusal
         #expect(own.hasPrefix("this client has its share of connections to relayd"))
         #expect(own.contains("(dashboard.connections_per_peer: 3); close one of them"))
     }

@@ -45,7 +45,7 @@ struct ControlTestServer {
         log: LogControl = .none, events: EventRing = EventRing(instance: "e"),
         eventHandlers: EventHandlers? = nil,
         reports: ReportHandlers? = nil, dashboard: Dashboard? = nil,
-        devices: DeviceHandlers = DeviceHandlers(), crowd: ControlCrowd = ControlCrowd(),
+        devices: DeviceHandlers = DeviceHandlers(), overflow: ControlOverflow = ControlOverflow(),
         limits: (socket: ControlShares.Limits, port: ControlShares.Limits) =
             (.init(Config.Control()), .init(Config.Dashboard())),
         identify: @escaping @Sendable (any Channel) async throws -> ControlPeer? = ControlPeer.of,
@@ -58,7 +58,7 @@ struct ControlTestServer {
             configuration: .init(socketPath: path, mode: mode, group: group), status: status,
             messages: messages, events: eventHandlers ?? EventHandlers(ring: events),
             reports: reports,
-            actions: actions, log: log, devices: devices, dashboard: dashboard, crowd: crowd,
+            actions: actions, log: log, devices: devices, dashboard: dashboard, overflow: overflow,
             limits: limits, identify: identify, endInterval: endInterval, eventLoopGroup: loops,
             logger: logger)
     }
@@ -72,7 +72,7 @@ struct ControlTestServer {
         log: LogControl = .none, events: EventRing = EventRing(instance: "e"),
         eventHandlers: EventHandlers? = nil,
         reports: ReportHandlers? = nil, dashboard: Dashboard? = nil,
-        devices: DeviceHandlers = DeviceHandlers(), crowd: ControlCrowd = ControlCrowd(),
+        devices: DeviceHandlers = DeviceHandlers(), overflow: ControlOverflow = ControlOverflow(),
         asIf peer: ControlPeer? = nil,
         on loops: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
         logger: Logger = Self.quiet,
@@ -87,7 +87,7 @@ struct ControlTestServer {
         let server = try test.make(
             messages: messages, actions: actions, log: log, events: events,
             eventHandlers: eventHandlers, reports: reports, dashboard: dashboard, devices: devices,
-            crowd: crowd, identify: identify, on: loops,
+            overflow: overflow, identify: identify, on: loops,
             logger: logger,
             status: {
                 if let error { throw error }

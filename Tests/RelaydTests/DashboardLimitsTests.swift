@@ -68,9 +68,9 @@ struct DashboardLimitsTests {
     func crowd() async throws {
         let dashboard = DashboardBench.dashboard()
         let token = try #require(dashboard.report.token)
-        let crowd = ControlCrowd()
+        let overflow = ControlOverflow()
         let port = try DashboardBench.port(of: dashboard)
-        try await ControlTestServer.with(dashboard: dashboard, crowd: crowd) { test in
+        try await ControlTestServer.with(dashboard: dashboard, overflow: overflow) { test in
             let browser = Browser(test: test, port: port)
             func stream(_ headers: String = "") async throws -> (Int32, String) {
                 let descriptor = try await browser.connected()
@@ -91,7 +91,7 @@ struct DashboardLimitsTests {
             let (refused, answer) = try await stream()
             taken.append(refused)
             #expect(answer.hasPrefix("HTTP/1.1 429"))
-            #expect(crowd.hits.map(\.name) == ["dashboard.streams_per_peer"])
+            #expect(overflow.hits.map(\.name) == ["dashboard.streams_per_peer"])
             #expect(try await browser.ask(Routes.status).status == "200")
             let (kept, own) = try await stream("Authorization: Bearer \(token)\r\n")
             taken.append(kept)
@@ -102,9 +102,9 @@ struct DashboardLimitsTests {
     @Test("connections beyond an address's share are turned away at once, in words")
     func share() async throws {
         let dashboard = DashboardBench.dashboard()
-        let crowd = ControlCrowd()
+        let overflow = ControlOverflow()
         let port = try DashboardBench.port(of: dashboard)
-        try await ControlTestServer.with(dashboard: dashboard, crowd: crowd) { test in
+        try await ControlTestServer.with(dashboard: dashboard, overflow: overflow) { test in
             let browser = Browser(test: test, port: port)
             // Which of them is one too many is the server's loops' choice, so that all are looked at.
             let count = Config().dashboard.connectionsPerPeer + 1
@@ -116,7 +116,7 @@ struct DashboardLimitsTests {
             #expect(
                 error.code == .tooMany
                     && error.message.contains("(dashboard.connections_per_peer: 56)"))
-            #expect(crowd.hits.map(\.name) == ["dashboard.connections_per_peer"])
+            #expect(overflow.hits.map(\.name) == ["dashboard.connections_per_peer"])
             // The other door has places of its own.
             #expect(try await test.get(Routes.status).hasPrefix("HTTP/1.1 200"))
             crowded.leave()
@@ -182,7 +182,7 @@ struct DashboardLimitsTests {
 
     /// Serves a dashboard that gives each address one connection.
     private func withOnePlace(
-        crowd: ControlCrowd = ControlCrowd(), logger: Logger = ControlTestServer.quiet,
+        overflow: ControlOverflow = ControlOverflow(), logger: Logger = ControlTestServer.quiet,
         _ body: (Browser) async throws -> Void
     ) async throws {
         let dashboard = DashboardBench.dashboard()
@@ -191,7 +191,7 @@ struct DashboardLimitsTests {
         let test = try ControlTestServer()
         defer { test.cleanUp() }
         let server = try test.make(
-            dashboard: dashboard, crowd: crowd, limits: (.init(Config.Control()), limits),
+            dashboard: dashboard, overflow: overflow, limits: (.init(Config.Control()), limits),
             logger: logger)
         let group = ServiceGroup(services: [server], logger: ControlTestServer.quiet)
         async let running: Void = group.run()
@@ -202,8 +202,8 @@ struct DashboardLimitsTests {
 
     @Test("a client whose connection was closed finds its only place free, and has only one")
     func onePlace() async throws {
-        let crowd = ControlCrowd()
-        try await withOnePlace(crowd: crowd) { browser in
+        let overflow = ControlOverflow()
+        try await withOnePlace(overflow: overflow) { browser in
             let test = browser.test
             // It never hangs up.
             let (clients, answers) = try await blocking {
@@ -221,7 +221,7 @@ struct DashboardLimitsTests {
             }
             defer { for client in clients { close(client) } }
             #expect(answers.count { $0 != "HTTP/1.1 200" } == 0)
-            #expect(crowd.hits.map(\.name) == [])
+            #expect(overflow.hits.map(\.name) == [])
             // Nobody is there any more: the system answers with a reset, whatever relayd does.
             for client in clients { test.send("x", to: client) }
             let reset = Int16(POLLERR | POLLHUP)

@@ -329,9 +329,9 @@ import Testing
         try await ControlTestServer.with(messages: MessageHandlers(ring: ring)) { test in
             let listener = try Listener(test)
             _ = try await listener.until("instance")
-            while ring.waitingReaders == 0 { await Task.yield() }
+            while ring.readers.count == 0 { await Task.yield() }
             listener.close()
-            while ring.waitingReaders > 0 { await Task.yield() }
+            while ring.readers.count > 0 { await Task.yield() }
         }
     }
 

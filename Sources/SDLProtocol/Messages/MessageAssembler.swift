@@ -186,16 +186,8 @@ package struct MessageAssembler: Sendable {
     package mutating func expire(at now: Int64) -> [(Message, AssemblyProblem)] {
         guard !unfinished.isEmpty else { return [] }
         let late = unfinished.filter { now - $0.value.lastFrame >= limits.expiry }
-        return late.keys.compactMap { key in
-            remove(key).flatMap { message in
-                message.isBroken
-                    ? nil
-                    : (
-                        message.message,
-                        .expired(
-                            received: message.receivedFrames, announced: message.announcedFrames)
-                    )
-            }
+        return giveUp(late.keys) {
+            .expired(received: $0.receivedFrames, announced: $0.announcedFrames)
         }
     }
 
@@ -214,17 +206,16 @@ package struct MessageAssembler: Sendable {
     package mutating func abandon(session: UInt8? = nil) -> [(Message, AssemblyProblem)] {
         guard !unfinished.isEmpty else { return [] }
         let gone = unfinished.keys.filter { session == nil || $0.sessionID == session }
-        return gone.compactMap { key in
-            remove(key).flatMap { message in
-                message.isBroken
-                    ? nil
-                    : (
-                        message.message,
-                        .abandoned(
-                            received: message.receivedFrames, announced: message.announcedFrames)
-                    )
-            }
+        return giveUp(gone) {
+            .abandoned(received: $0.receivedFrames, announced: $0.announcedFrames)
         }
+    }
+
+    /// Takes messages out; those that were reported already are not reported again.
+    private mutating func giveUp(
+        _ keys: some Sequence<Key>, _ problem: (Unfinished) -> AssemblyProblem
+    ) -> [(Message, AssemblyProblem)] {
+        keys.compactMap { remove($0) }.filter { !$0.isBroken }.map { ($0.message, problem($0)) }
     }
 
     /// Frames went by unseen: forgets all beginnings, and does not blame peers for missing ones.

@@ -50,9 +50,6 @@ package struct FileFact: Hashable, Sendable {
     package var isPersistent: Bool?
     /// Of the latest upload; nil when it was there before.
     package var time: WallTime?
-
-    /// All chunks have come.
-    package var isComplete: Bool { totalBytes.map { receivedBytes >= $0 } ?? true }
 }
 
 /// What a person can choose.

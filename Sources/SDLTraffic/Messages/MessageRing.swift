@@ -21,6 +21,7 @@ package final class MessageRing: TrafficConsumer {
     package static let defaultMaximumBytes = 16 << 20
 
     private let state = Mutex(State())
+    package let readers = WaitingReaders()
     /// Used by the one who keeps.
     private let recent = Mutex(RecentDocuments())
     /// Parameters of one message that are kept.
@@ -59,7 +60,6 @@ package final class MessageRing: TrafficConsumer {
         var latest: UInt64 = 0
         /// Number of the latest entry given up.
         var evicted: UInt64 = 0
-        var waiters: [ObjectIdentifier: MessageWaiter] = [:]
     }
 
     // MARK: Keeping
@@ -68,7 +68,7 @@ package final class MessageRing: TrafficConsumer {
     package func consume(_ entries: [TrafficEntry]) {
         guard !isOff, let latest = entries.last?.number else { return }
         let segments = recent.withLock { recent in self.segments(of: entries, sharing: &recent) }
-        let (given, waiters) = state.withLock { state in
+        let given = state.withLock { state in
             for segment in segments {
                 state.segments.append(segment)
                 state.bytes += segment.bytes
@@ -80,10 +80,9 @@ package final class MessageRing: TrafficConsumer {
                 state.evicted = oldest.last
                 given.append(oldest)
             }
-            defer { state.waiters = [:] }
-            return (given, state.waiters)
+            return given
         }
-        for waiter in waiters.values { waiter.wake() }
+        readers.wake()
         // What was given up is freed here, not under the lock.
         withExtendedLifetime(given) {}
     }
@@ -119,9 +118,6 @@ package final class MessageRing: TrafficConsumer {
 
     /// Number of the latest entry, kept or not; 0 before the first.
     package var latest: UInt64 { state.withLock { $0.latest } }
-
-    /// Readers that wait for the next entry.
-    package var waitingReaders: Int { state.withLock { $0.waiters.count } }
 
     /// What is kept right now.
     package var usage: (entries: Int, bytes: Int) {
@@ -260,16 +256,8 @@ package final class MessageRing: TrafficConsumer {
     // MARK: Following
 
     /// Returns when there is an entry after `cursor`, the waiter is woken, or the task is cancelled.
-    package func wait(_ waiter: MessageWaiter, after cursor: UInt64) async {
-        let id = ObjectIdentifier(waiter)
-        let mayWait = state.withLock { state in
-            guard state.latest <= cursor else { return false }
-            state.waiters[id] = waiter
-            return true
-        }
-        guard mayWait else { return }
-        await waiter.wait()
-        state.withLock { $0.waiters[id] = nil }
+    package func wait(_ waiter: Waiter, after cursor: UInt64) async {
+        await readers.wait(waiter) { latest > cursor }
     }
 }
 

@@ -86,7 +86,7 @@ struct BugReportCommand: AsyncParsableCommand {
         var relayd = ""
         var unit = UnitReport.name(ofSocket: client.sockets.first?.path)
         do throws(ControlClientError) {
-            let status = try await client.status().snapshot
+            let status = try await client.status().value
             relayd = "\(status.relayd.version) runs (pid \(status.relayd.pid))"
             unit = status.relayd.unit ?? unit
             for (name, route) in Self.pages + [("messages.json", messages)] {

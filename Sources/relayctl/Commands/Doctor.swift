@@ -50,7 +50,7 @@ struct DoctorCommand: AsyncParsableCommand {
     ) async -> (diagnosis: Diagnosis, exit: ExitStatus) {
         do throws(ControlClientError) {
             let (found, _) = try await client.get(Routes.index)
-            let status = try await client.status().snapshot
+            let status = try await client.status().value
             let advice = try await client.ask(AdviceList.self, Routes.advice).value
             let running = try await client.ask(ConfigReport.self, Routes.config).value
             let diagnosis = Diagnosis(

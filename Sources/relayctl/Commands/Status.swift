@@ -60,7 +60,7 @@ struct StatusCommand: AsyncParsableCommand {
         }
         let status = try await client.status()
         Output.current.write(screen.text(status))
-        let exit = ExitStatus(status.snapshot.health)
+        let exit = ExitStatus(status.value.health)
         if exit != .ok { throw ExitCode(exit.rawValue) }
     }
 }
@@ -71,9 +71,9 @@ struct StatusScreen: Sendable {
     let isJSON: Bool
     let style: Style
 
-    func text(_ status: ControlClient.Status, now: Timestamp = .now) -> String {
+    func text(_ status: ControlClient.Answer<StatusSnapshot>, now: Timestamp = .now) -> String {
         guard !isJSON else { return JSONText.safe(status.json) }
         return StatusText(width: output.size().columns, style: style, now: now)
-            .render(status.snapshot)
+            .render(status.value)
     }
 }

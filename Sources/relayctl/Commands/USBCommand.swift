@@ -56,7 +56,7 @@ struct USBCommand: AsyncParsableCommand {
 
     /// What a running relayd is set to, if that is on USB; nobody has to run for this command.
     private func accessory() async -> USBSelector? {
-        guard address == nil, let status = try? await socket.client().status().snapshot.accessory,
+        guard address == nil, let status = try? await socket.client().status().value.accessory,
             status.kind == USBTransport.scheme
         else { return nil }
         return try? USBSelector(AccessoryAddress(status.address))

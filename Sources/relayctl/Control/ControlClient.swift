@@ -15,20 +15,53 @@ struct ControlClient: Sendable {
     /// How long relayctl waits for an answer: `AnswerTimeout` of the environment.
     @TaskLocal static var defaultTimeout = AnswerTimeout.ofEnvironment.time
 
-    /// A status, and the JSON it came in.
-    struct Status: Sendable {
-        let snapshot: StatusSnapshot
+    /// An answer that is one JSON document, and the JSON it came in.
+    struct Answer<Value: Sendable>: Sendable {
+        let value: Value
         let json: String
     }
 
-    func status() async throws(ControlClientError) -> Status {
-        let (socket, answer) = try await get(Routes.status)
+    func status() async throws(ControlClientError) -> Answer<StatusSnapshot> {
+        try await ask(StatusSnapshot.self, Routes.status)
+    }
+
+    /// Asks for a route whose ":" segments are filled in.
+    func ask<Value: Decodable & Sendable>(
+        _ type: Value.Type, _ path: String
+    ) async throws(ControlClientError) -> Answer<Value> {
+        try await ask(type, ControlQuestion(path: path))
+    }
+
+    /// Asks relayd to change something.
+    ///
+    /// - Throws: `ControlClientError`, `refused` with relayd's own words among them.
+    func change<Value: Decodable & Sendable>(
+        _ type: Value.Type, _ method: String, _ path: String, _ body: (any Encodable)? = nil
+    ) async throws -> Answer<Value> {
+        let body = try body.map { try APICoding.encodeLine($0) } ?? []
+        return try await ask(type, ControlQuestion(method: method, path: path, body: body))
+    }
+
+    /// The same, and tells what was done.
+    func changeAndTell(
+        _ output: OutputOptions, _ method: String, _ path: String, _ body: (any Encodable)? = nil
+    ) async throws {
+        let answer = try await change(ActionReport.self, method, path, body)
+        Output.current.write(
+            output.json
+                ? JSONText.safe(answer.json) : SafeText.clean(answer.value.summary) + "\n")
+    }
+
+    private func ask<Value: Decodable & Sendable>(
+        _ type: Value.Type, _ question: ControlQuestion
+    ) async throws(ControlClientError) -> Answer<Value> {
+        let (socket, answer) = try await ask(question)
         do {
-            let snapshot = try APICoding.decode(StatusSnapshot.self, from: answer.body)
-            return Status(snapshot: snapshot, json: String(decoding: answer.body, as: UTF8.self))
+            return Answer(
+                value: try APICoding.decode(type, from: answer.body),
+                json: String(decoding: answer.body, as: UTF8.self))
         } catch {
-            throw .notUnderstood(
-                socket.path, server: answer.server, problem: Self.problem(error))
+            throw .notUnderstood(socket.path, server: answer.server, problem: Self.problem(error))
         }
     }
 

@@ -27,21 +27,15 @@ package struct ConfigBuilder {
                     text: error.text))
             return
         }
-        var values: [(ConfigOption, ConfigValue)] = []
-        var found: [ConfigProblem] = []
+        var (config, origins, problems) = (config, origins, problems)
         ConfigWalk(
             file: file, schema: schema, root: root,
-            visit: { values.append(($0, $1)) }, report: { found.append($0) }
+            visit: { option, value in
+                option.apply(value, &config, &problems)
+                origins[option.path] = value.origin
+            }, report: { problems.append($0) }
         ).run()
-        for (option, value) in values {
-            option.apply(value, &config, &found)
-            origins[option.path] = value.origin
-        }
-        problems += found.enumerated().sorted { first, second in
-            let a = first.element.origin.position
-            let b = second.element.origin.position
-            return (a.0, a.1, first.offset) < (b.0, b.1, second.offset)
-        }.map(\.element)
+        (self.config, self.origins, self.problems) = (config, origins, problems)
     }
 
     /// Sets one option from outside the file.
@@ -72,13 +66,5 @@ package struct ConfigBuilder {
         }
         guard problems.isEmpty else { throw ConfigErrors(problems: problems) }
         return config
-    }
-}
-
-extension ConfigOrigin {
-    /// For sorting the problems of one file.
-    fileprivate var position: (Int, Int) {
-        guard case .file(_, let line, let column) = self else { return (0, 0) }
-        return (line, column)
     }
 }

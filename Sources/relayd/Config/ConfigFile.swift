@@ -33,7 +33,7 @@ extension ConfigBuilder {
             add(yaml: try ConfigFile.text(of: ConfigFile.read(path)), file: path)
         } catch {
             let origin =
-                error.position.map { ConfigOrigin.file(path, line: $0.line, column: $0.column) }
+                error.place.map { ConfigOrigin.file(path, line: $0.line, column: $0.column) }
             report(ConfigProblem(origin: origin ?? .wholeFile(path), path: "", text: error.text))
         }
     }
@@ -59,13 +59,8 @@ package enum ConfigFile {
 
     /// Why there is no text.
     package struct Failure: Error, Equatable {
-        package var position: (line: Int, column: Int)?
+        var place: YAMLPlace?
         package var text: String
-
-        package static func == (a: Failure, b: Failure) -> Bool {
-            a.text == b.text && a.position?.line == b.position?.line
-                && a.position?.column == b.position?.column
-        }
     }
 
     /// Whether anything at all is at this path, readable or not.
@@ -117,12 +112,12 @@ package enum ConfigFile {
         if let text = String(validating: bytes, as: UTF8.self) { return text }
         var decoder = UTF8()
         var iterator = bytes.makeIterator()
-        var position = (line: 1, column: 1)
+        var place = YAMLPlace(line: 1, column: 1)
         while case .scalarValue(let scalar) = decoder.decode(&iterator) {
-            position =
-                scalar == "\n" ? (position.line + 1, 1) : (position.line, position.column + 1)
+            place.column += 1
+            if scalar == "\n" { place = YAMLPlace(line: place.line + 1, column: 1) }
         }
-        throw Failure(position: position, text: "not UTF-8 text; save the file as UTF-8")
+        throw Failure(place: place, text: "not UTF-8 text; save the file as UTF-8")
     }
 
     private static func unreadable(_ kind: Kind) -> Failure {

@@ -5,10 +5,10 @@ import NIOHTTP1
 import ServiceLifecycle
 import Synchronization
 
-/// Sets up and serves the clients that come by one door, each from its pipeline to its last answer.
+/// Sets up and serves the clients that come by one endpoint, each from its pipeline to its last answer.
 /// Nothing here needs a socket.
 struct ControlClients: Sendable {
-    let door: ControlDoor
+    let endpoint: ControlEndpoint
     let responder: ControlResponder
     let logger: Logger
     /// How long a client may take nothing of its last answer.
@@ -16,10 +16,10 @@ struct ControlClients: Sendable {
     private let refusals = RefusalLog()
 
     init(
-        door: ControlDoor, responder: ControlResponder,
+        endpoint: ControlEndpoint, responder: ControlResponder,
         endInterval: Duration = EndPatience.interval, logger: Logger
     ) {
-        self.door = door
+        self.endpoint = endpoint
         self.responder = responder
         self.endInterval = endInterval
         self.logger = logger
@@ -33,13 +33,13 @@ struct ControlClients: Sendable {
         _ channel: any Channel, from peer: ControlShares.Peer?
     ) -> EventLoopFuture<AcceptedClient> {
         // Nobody is left to hear why.
-        guard let peer else { return turnAway(channel, door.shares.limits.ofPeer, nil) }
+        guard let peer else { return turnAway(channel, endpoint.shares.limits.ofPeer, nil) }
         let place: ControlShares.Place
         do throws(ControlShares.Full) {
-            place = try door.shares.connect(peer)
+            place = try endpoint.shares.connect(peer)
         } catch {
             refusals.warn("a connection from \(peer) refused: \(error.limit.reason)", logger)
-            return turnAway(channel, error.limit, door.shares.turnAway())
+            return turnAway(channel, error.limit, endpoint.shares.turnAway())
         }
         return channel.eventLoop.makeCompletedFuture {
             AcceptedClient(try Self.makePipeline(of: channel, place), peer)
@@ -72,7 +72,7 @@ struct ControlClients: Sendable {
 
     /// - Parameter place: To hear why; without one the connection is closed at once.
     private func turnAway(
-        _ channel: any Channel, _ limit: ControlCrowd.Limit, _ place: ControlShares.Place?
+        _ channel: any Channel, _ limit: ControlOverflow.Limit, _ place: ControlShares.Place?
     ) -> EventLoopFuture<AcceptedClient> {
         channel.eventLoop.makeCompletedFuture {
             try channel.pipeline.syncOperations.addHandler(TurnAwayHandler(limit, place))
@@ -156,7 +156,7 @@ struct ControlClients: Sendable {
             let request = ControlRequest(
                 head: head, body: RequestBody(parts, deadline: deadline))
             var response = try await responder.respond(
-                to: request, at: door, on: channel, from: peer, logger)
+                to: request, at: endpoint, on: channel, from: peer, logger)
             deadline?.isMet()
             DashboardPage.harden(&response.headers)
             response.headers.add(name: "Server", value: "relayd/\(Version.current)")

@@ -22,11 +22,11 @@ struct ControlResponder: Sendable {
 
     /// - Parameter peer: Who asks, as far as places go.
     func respond(
-        to request: ControlRequest, at door: ControlDoor, on channel: any Channel,
+        to request: ControlRequest, at endpoint: ControlEndpoint, on channel: any Channel,
         from peer: ControlShares.Peer, _ logger: Logger
     ) async throws -> ControlResponse {
         do {
-            return try await answer(request, door, channel, peer, logger)
+            return try await answer(request, endpoint, channel, peer, logger)
         } catch let refusal as RequestGate.Refusal {
             log(refusal.error, request, channel, logger)
             var response = try ControlResponse.json(
@@ -55,11 +55,12 @@ struct ControlResponder: Sendable {
     }
 
     private func answer(
-        _ request: ControlRequest, _ door: ControlDoor, _ channel: any Channel,
+        _ request: ControlRequest, _ endpoint: ControlEndpoint, _ channel: any Channel,
         _ peer: ControlShares.Peer, _ logger: Logger
     ) async throws -> ControlResponse {
         let admitted = try access.admit(
-            request.head.method.rawValue, request.head.uri, RequestGate.Head(request), by: door.gate
+            request.head.method.rawValue, request.head.uri, RequestGate.Head(request),
+            by: endpoint.gate
         )
         let route = admitted.route
         // `ControlServerTests` asks every route, so there is one.
@@ -67,17 +68,18 @@ struct ControlResponder: Sendable {
             throw APIError(.internal, "relayd does not answer this yet")
         }
         let context = RouteContext(
-            parameters: admitted.parameters, gate: door.gate, shares: door.shares, peer: peer,
+            parameters: admitted.parameters, gate: endpoint.gate, shares: endpoint.shares,
+            peer: peer,
             logger: logger)
         switch route.access {
         case .open, .read:
             return Self.forMethod(request, try await handler(request, context))
         // Who has the token may change things, so only who may change things gets it.
         case .secret:
-            _ = try await door.admit(channel)
+            _ = try await endpoint.admit(channel)
             return Self.forMethod(request, try await handler(request, context))
         default:
-            let who = try await door.admit(channel)
+            let who = try await endpoint.admit(channel)
             let response = try await changed(request, context, handler)
             logger.notice("control: \(Self.what(request)) by \(who): \(response.status.code)")
             return response
@@ -126,7 +128,7 @@ struct ControlResponder: Sendable {
     ) {
         refusals.warn(
             """
-            \(Self.what(request))\(ControlDoor.address(of: channel)) refused: \(error.error.message)
+            \(Self.what(request))\(ControlEndpoint.address(of: channel)) refused: \(error.error.message)
             """, logger)
     }
 }

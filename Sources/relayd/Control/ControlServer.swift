@@ -21,7 +21,7 @@ package struct ControlServer: Service {
     private let listener: ControlListener
     private let dashboard: Dashboard
     private let responder: ControlResponder
-    private let crowd: ControlCrowd
+    private let overflow: ControlOverflow
     private let limits: (socket: ControlShares.Limits, port: ControlShares.Limits)
     private let identify: @Sendable (any Channel) async throws -> ControlPeer?
     private let endInterval: Duration
@@ -42,7 +42,7 @@ package struct ControlServer: Service {
     ///   - log: what clients may change of the log.
     ///   - devices: what is plugged in.
     ///   - dashboard: where browsers may ask as well; nowhere, when not given.
-    ///   - crowd: counts how often there was no room for a client.
+    ///   - overflow: counts how often there was no room for a client.
     ///   - limits: connections and streams of the Unix socket and of the dashboard's port.
     ///   - endInterval: how often is looked whether a client still takes its last answer at the end.
     ///   - executor: runs what is done for clients; the caller's, when not given.
@@ -56,7 +56,7 @@ package struct ControlServer: Service {
         events: EventHandlers = EventHandlers(ring: EventRing(instance: "0")),
         reports: ReportHandlers? = nil, actions: ControlActions = .none, log: LogControl = .none,
         devices: DeviceHandlers = DeviceHandlers(), dashboard: @autoclosure () -> Dashboard? = nil,
-        crowd: ControlCrowd = ControlCrowd(),
+        overflow: ControlOverflow = ControlOverflow(),
         limits: (socket: ControlShares.Limits, port: ControlShares.Limits) =
             (.init(Config.Control()), .init(Config.Dashboard())),
         identify: @escaping @Sendable (any Channel) async throws -> ControlPeer? =
@@ -71,7 +71,7 @@ package struct ControlServer: Service {
             } ?? ControlListener(configuration)
         // A second relayd has stopped by now, and does not complain about the port as well.
         self.dashboard = dashboard() ?? .off
-        self.crowd = crowd
+        self.overflow = overflow
         self.limits = limits
         self.identify = identify
         self.endInterval = endInterval
@@ -107,12 +107,14 @@ package struct ControlServer: Service {
         logger.debug("control socket is \(path)")
         if listener.writePolicy.isGroupUnknown { logger.warning("\(WritePolicy.hint)") }
         let owner = listener.writePolicy.owner
-        let socket = ControlDoor(
+        let socket = ControlEndpoint(
             kind: .unixSocket(listener.writePolicy), gate: .unixSocket(dashboard.gate.token),
-            shares: ControlShares(limits.socket, owner: owner, crowd: crowd), identify: identify)
-        let port = ControlDoor(
+            shares: ControlShares(limits.socket, owner: owner, overflow: overflow),
+            identify: identify)
+        let port = ControlEndpoint(
             kind: .port, gate: dashboard.gate,
-            shares: ControlShares(limits.port, owner: owner, crowd: crowd), identify: identify)
+            shares: ControlShares(limits.port, owner: owner, overflow: overflow), identify: identify
+        )
         try await withThrowingTaskGroup { group in
             group.addTask { [listener] in
                 try await serve(on: descriptor, socket) { listener.remove() }
@@ -126,11 +128,11 @@ package struct ControlServer: Service {
 
     /// Serves the clients of one socket.
     private func serve(
-        on descriptor: NIOBSDSocket.Handle, _ door: ControlDoor,
+        on descriptor: NIOBSDSocket.Handle, _ endpoint: ControlEndpoint,
         onShutdown: @escaping @Sendable () -> Void
     ) async throws {
         let clients = ControlClients(
-            door: door, responder: responder, endInterval: endInterval, logger: logger)
+            endpoint: endpoint, responder: responder, endInterval: endInterval, logger: logger)
         let server = try await accept(on: descriptor, clients)
         try await withGracefulShutdownHandler {
             try await withThrowingDiscardingTaskGroup { group in
@@ -151,7 +153,7 @@ package struct ControlServer: Service {
     private func accept(
         on descriptor: NIOBSDSocket.Handle, _ clients: ControlClients
     ) async throws -> NIOAsyncChannel<AcceptedClient, Never> {
-        let (logger, crowd) = (logger, crowd)
+        let (logger, overflow) = (logger, overflow)
         return try await ServerBootstrap(group: eventLoopGroup)
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -165,13 +167,13 @@ package struct ControlServer: Service {
                         })
                     try channel.pipeline.syncOperations.addHandler(
                         ControlPlaces(
-                            clients.door.shares.limits.all, crowd: crowd, logger: logger))
+                            clients.endpoint.shares.limits.all, overflow: overflow, logger: logger))
                 }
             }
             // A client may shut its sending side after the request, as `nc -N` does.
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .bind(descriptor) { channel in
-                clients.accept(channel, from: clients.door.peer(of: channel))
+                clients.accept(channel, from: clients.endpoint.peer(of: channel))
             }
     }
 }

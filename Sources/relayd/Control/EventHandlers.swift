@@ -85,7 +85,7 @@ private struct EventStream: Sendable {
             cursor = max(0, ring.latest - min(last, EventRing.defaultCapacity))
             cursor = max(cursor, (ring.range?.lowerBound ?? 1) - 1)
         }
-        let waiter = MessageWaiter()
+        let waiter = Waiter()
         var lastWrite = pause.now
         while true {
             // What is kept when the stop comes is still written.

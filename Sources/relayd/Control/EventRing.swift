@@ -17,9 +17,9 @@ package final class EventRing: TrafficConsumer {
     private struct State {
         var events = CircularBuffer<RelayEvent>()
         var latest = 0
-        var waiters: [ObjectIdentifier: MessageWaiter] = [:]
     }
     private let state = Mutex(State())
+    private let readers = WaitingReaders()
 
     /// Events kept: hours of a bench, about half a megabyte.
     package static let defaultCapacity = 1000
@@ -35,17 +35,15 @@ package final class EventRing: TrafficConsumer {
         _ event: RelayEventKind, _ text: String, at time: WallTime = .now(), app: AppID? = nil,
         appName: String? = nil, code: String? = nil, count: Int? = nil
     ) {
-        let waiters = state.withLock { state in
+        state.withLock { state in
             state.latest += 1
             state.events.append(
                 RelayEvent(
                     n: state.latest, at: Timestamp(time), event: event, text: text,
                     app: app.map { Int($0.rawValue) }, appName: appName, code: code, count: count))
             if state.events.count > capacity { state.events.removeFirst() }
-            defer { state.waiters = [:] }
-            return state.waiters
         }
-        for waiter in waiters.values { waiter.wake() }
+        readers.wake()
     }
 
     package func consume(_ entries: [TrafficEntry]) {
@@ -111,16 +109,8 @@ package final class EventRing: TrafficConsumer {
     }
 
     /// Returns when there is an event after `cursor`, the waiter is woken, or the task is cancelled.
-    package func wait(_ waiter: MessageWaiter, after cursor: Int) async {
-        let id = ObjectIdentifier(waiter)
-        let mayWait = state.withLock { state in
-            guard state.latest <= cursor else { return false }
-            state.waiters[id] = waiter
-            return true
-        }
-        guard mayWait else { return }
-        await waiter.wait()
-        state.withLock { $0.waiters[id] = nil }
+    package func wait(_ waiter: Waiter, after cursor: Int) async {
+        await readers.wait(waiter) { latest > cursor }
     }
 }
 
@@ -138,7 +128,7 @@ extension EventRing {
     }
 
     /// Places of the control API were all taken, for the first time, or 2, 4, 8, … times.
-    func addCrowd(_ name: String, count: Int) {
+    func addOverflow(_ name: String, count: Int) {
         addLimit(name, count: count, at: .now())
     }
 

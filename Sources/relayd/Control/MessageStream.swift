@@ -104,7 +104,7 @@ struct MessageStream: Sendable {
 
         var cursor = begin()
         try await lines.flush(to: writer)
-        let waiter = MessageWaiter()
+        let waiter = Waiter()
         var lastWrite = pause.now
         while true {
             // What is kept when the stop comes is still written.

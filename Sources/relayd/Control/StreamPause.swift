@@ -19,7 +19,7 @@ struct StreamPause: Sendable {
     ///
     /// - Throws: When the client has left.
     func wait(
-        _ waiter: MessageWaiter, since lastWrite: NIODeadline, _ news: () async -> Void
+        _ waiter: Waiter, since lastWrite: NIODeadline, _ news: () async -> Void
     ) async throws {
         await withGracefulShutdownHandler {
             await wait(until: now + Self.pace, waiter) { await waiter.wait() }
@@ -33,7 +33,7 @@ struct StreamPause: Sendable {
 
     /// Not `Task.sleep`, which would start the system's thread pool (see `LoopExecutor`).
     private func wait(
-        until deadline: NIODeadline, _ waiter: MessageWaiter, _ news: () async -> Void
+        until deadline: NIODeadline, _ waiter: Waiter, _ news: () async -> Void
     ) async {
         let timer = timers.scheduleTask(deadline: deadline) { waiter.wake() }
         await news()

@@ -14,7 +14,7 @@ final class TurnAwayHandler: ChannelInboundHandler {
     /// milliseconds, and what is turned away must not cost a place for longer.
     private static let patience = TimeAmount.milliseconds(500)
 
-    private let limit: ControlCrowd.Limit
+    private let limit: ControlOverflow.Limit
     /// Given back when the connection is closed and this goes.
     private let place: ControlShares.Place?
     private var isDone = false
@@ -22,7 +22,7 @@ final class TurnAwayHandler: ChannelInboundHandler {
     /// - Parameters:
     ///   - limit: what stands in the way, for the answer.
     ///   - place: to wait in until the client has the answer; without one it is closed at once.
-    init(_ limit: ControlCrowd.Limit, _ place: ControlShares.Place?) {
+    init(_ limit: ControlOverflow.Limit, _ place: ControlShares.Place?) {
         self.limit = limit
         self.place = place
     }

@@ -12,7 +12,7 @@ package final class SerialThread: Sendable {
     /// - Parameter name: of the thread, as `top -H` shows it; up to 15 characters.
     package init(named name: String) {
         pool.start()
-        pool.submit { _ in ThreadScheduling.standBack(as: name) }
+        pool.submit { _ in ThreadScheduling.lowPriority(as: name) }
     }
 
     deinit { pool.shutdownGracefully { _ in } }

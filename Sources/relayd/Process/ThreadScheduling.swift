@@ -25,26 +25,26 @@ enum ThreadScheduling {
 
     /// For the relay's loop, and for what it starts.
     static func relay() {
-        be("relay", nicerBy: relaying)
+        set(name: "relay", niceness: relaying)
     }
 
     /// For what does little and must not wait: as nice as relayd was started.
-    static func keepPace(as name: String) {
-        be(name, nicerBy: 0)
+    static func normalPriority(as name: String) {
+        set(name: name, niceness: 0)
     }
 
     /// For what decodes and logs: whoever else wakes up goes first, of whatever program.
     ///
     /// - Parameter name: what `top -H` shows, up to 15 characters.
-    static func standBack(as name: String) {
-        be(name, nicerBy: observing)
+    static func lowPriority(as name: String) {
+        set(name: name, niceness: observing)
         _ = relay_thread_set_slice(observersSlice)
     }
 
-    private static func be(_ name: String, nicerBy steps: CInt) {
+    private static func set(name: String, niceness: CInt) {
         _ = relay_thread_set_name(name)
         // On Linux these name threads: the main thread, and 0 the calling one.
         let started = getpriority(__priority_which_t(PRIO_PROCESS.rawValue), id_t(getpid()))
-        _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, started + steps)
+        _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, started + niceness)
     }
 }

@@ -16,7 +16,7 @@ final class StatusReporter: Sendable {
     private let outputs: LogOutputs
     private let effective: Mutex<EffectiveConfig>
     private let specification: SpecificationReport?
-    private let crowd: ControlCrowd
+    private let overflow: ControlOverflow
     private let startedAt = Timestamp.now
     private let started = ContinuousClock.now
     private let refusedConfiguration = Mutex<String?>(nil)
@@ -25,7 +25,7 @@ final class StatusReporter: Sendable {
     init(
         relay: Relay, accessory: AccessoryMonitor, facts: SessionFacts, advisor: TrafficAdvisor,
         outputs: LogOutputs, effective: EffectiveConfig, specification: SpecificationReport?,
-        crowd: ControlCrowd
+        overflow: ControlOverflow
     ) {
         self.advisor = advisor
         self.relay = relay
@@ -34,7 +34,7 @@ final class StatusReporter: Sendable {
         self.outputs = outputs
         self.effective = Mutex(effective)
         self.specification = specification
-        self.crowd = crowd
+        self.overflow = overflow
     }
 
     func changed(to condition: ServerCondition) {
@@ -84,7 +84,7 @@ final class StatusReporter: Sendable {
             },
             log: LogStatus(
                 droppedBatches: hub.missedBatches, droppedLines: outputs.missedLines),
-            limitsHit: limits(hub) + crowd.hits)
+            limitsHit: limits(hub) + overflow.hits)
     }
 
     private func accessoryStatus(

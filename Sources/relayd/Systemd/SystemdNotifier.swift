@@ -3,6 +3,7 @@ internal import Glibc
 package import Logging
 internal import NIOCore
 internal import NIOPosix
+internal import SDLTraffic
 internal import ServiceLifecycle
 internal import Synchronization
 
@@ -113,7 +114,7 @@ package final class SystemdNotifier: Service {
 
     private func feed(every interval: Duration) async {
         let timers = MultiThreadedEventLoopGroup.singleton.next()
-        let pause = Pause()
+        let pause = Waiter()
         await withGracefulShutdownHandler {
             while !Task.isShuttingDownGracefully, !Task.isCancelled {
                 if await isAlive() {
@@ -122,46 +123,12 @@ package final class SystemdNotifier: Service {
                     logger.error("no sign of life for systemd: the relay does not answer")
                 }
                 // Not `Task.sleep`: it would start the system's thread pool (see `LoopExecutor`).
-                let timer = timers.scheduleTask(in: TimeAmount(interval)) { pause.end() }
-                await withTaskCancellationHandler {
-                    await pause.wait()
-                } onCancel: {
-                    pause.end()
-                }
+                let timer = timers.scheduleTask(in: TimeAmount(interval)) { pause.wake() }
+                await pause.wait()
                 timer.cancel()
             }
         } onGracefulShutdown: {
-            pause.end()
-        }
-    }
-
-    /// A wait that can be ended from anywhere, also before it begins.
-    private final class Pause: Sendable {
-        private struct State {
-            var isOver = false
-            var waiter: CheckedContinuation<Void, Never>?
-        }
-
-        private let state = Mutex(State())
-
-        func wait() async {
-            await withCheckedContinuation { continuation in
-                let isOver = state.withLock { state in
-                    defer { state.isOver = false }
-                    if !state.isOver { state.waiter = continuation }
-                    return state.isOver
-                }
-                if isOver { continuation.resume() }
-            }
-        }
-
-        func end() {
-            let waiter = state.withLock { state in
-                defer { state.waiter = nil }
-                state.isOver = state.waiter == nil
-                return state.waiter
-            }
-            waiter?.resume()
+            pause.wake()
         }
     }
 

@@ -19,7 +19,7 @@ struct HubModel {
         enum Kind: String {
             case wrongApp, wrongSession, order, lostDown, lostUp, grantLost, grantWrong
             case answerMissing, twoAnswers, unasked, closed, malformed, mixture, stray, ghost, left
-            case overtaken, flood, deaf, repeated, stop, wait, harm
+            case overtaken, flood, stoppedReading, repeated, stop, wait, harm
         }
         var kind: Kind
         var text: String

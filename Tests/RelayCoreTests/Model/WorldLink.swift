@@ -111,7 +111,9 @@ final class WorldLink {
             if kernel.readableBytes == 0 { kernel.clear() }
             world.core.receive(
                 ByteBuffer(bytes: taken.readableBytesView), on: id, at: world.loop.now)
-            if world.core.isDeaf(id) { world.model.fail(.deaf, "the head unit was made deaf") }
+            if world.core.hasStoppedReading(id) {
+                world.model.fail(.stoppedReading, "the head unit stopped reading")
+            }
             // Of what the kernel took before a standstill nobody can promise when it arrives.
             if world.core.counters.floods > 0, world.stalledUntil + .seconds(2) < world.loop.now {
                 world.model.fail(.flood, "the head unit ended a session as a flood")

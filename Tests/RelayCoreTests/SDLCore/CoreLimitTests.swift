@@ -1,4 +1,4 @@
-// The stand-in for sdl_core and its limits: floods, malformed frames, deafness, heartbeats.
+// The stand-in for sdl_core and its limits: floods, malformed frames, connections not read any more, heartbeats.
 
 import NIOCore
 import RelayTesting
@@ -124,8 +124,10 @@ struct CoreLimitTests {
         #expect(dialogue.core.counters.malformed == 1)
     }
 
-    @Test("a first frame that announces nothing makes the connection deaf until it is closed")
-    func deaf() {
+    @Test(
+        "a first frame that announces nothing keeps the connection from being read until it is closed"
+    )
+    func stopsReading() {
         var dialogue = CoreDialogue()
         let app = dialogue.app()
         dialogue.say(Self.first(app, ofBytes: 0))

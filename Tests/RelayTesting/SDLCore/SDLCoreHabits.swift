@@ -52,8 +52,8 @@ package struct SDLCoreHabits: Sendable {
     package var heartbeatTimeout: TimeAmount = .seconds(7)
     /// Connections after which heartbeat answers are not recognised any more.
     package var heartbeatConnections = 255
-    /// A first frame that announces 0 bytes makes the connection deaf.
-    package var isDeafenedByEmptyMessage = true
+    /// A first frame that announces 0 bytes: the connection is not read any more.
+    package var stopsReadingAtEmptyMessage = true
 
     // MARK: A line that loses something
 

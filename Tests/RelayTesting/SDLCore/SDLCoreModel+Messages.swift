@@ -8,8 +8,8 @@ extension SDLCoreModel {
     mutating func begin(_ frame: Frame, on id: ConnectionID) {
         let announced = Int(
             frame.payload.getInteger(at: frame.payload.readerIndex, as: UInt32.self) ?? 0)
-        guard announced > 0 || !habits.isDeafenedByEmptyMessage else {
-            connections[id]?.isDeaf = true
+        guard announced > 0 || !habits.stopsReadingAtEmptyMessage else {
+            connections[id]?.hasStoppedReading = true
             return
         }
         let key = HalfKey(

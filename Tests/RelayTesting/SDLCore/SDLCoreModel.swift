@@ -92,9 +92,11 @@ package struct SDLCoreModel {
 
     package mutating func receive(_ bytes: ByteBuffer, on id: ConnectionID, at now: NIODeadline) {
         advance(to: now)
-        guard connections[id]?.isDeaf == false else { return }
+        guard connections[id]?.hasStoppedReading == false else { return }
         connections[id]?.framing.append(bytes)
-        while connections[id]?.isDeaf == false, let piece = connections[id]?.framing.next() {
+        while connections[id]?.hasStoppedReading == false,
+            let piece = connections[id]?.framing.next()
+        {
             switch piece {
             case .frame(let frame): receive(frame, on: id)
             case .malformed: countMalformed(on: id)
@@ -202,8 +204,10 @@ package struct SDLCoreModel {
 
     /// Messages whose end has not come, of running sessions and of ended ones.
     package var unfinishedMessages: Int { halves.count }
-    /// Whether the connection was made deaf.
-    package func isDeaf(_ id: ConnectionID) -> Bool { connections[id]?.isDeaf ?? false }
+    /// Whether the connection is not read any more.
+    package func hasStoppedReading(_ id: ConnectionID) -> Bool {
+        connections[id]?.hasStoppedReading ?? false
+    }
 
     /// Running sessions, lowest number first.
     package var running: [Session] { sessions.all.compactMap(\.self) }

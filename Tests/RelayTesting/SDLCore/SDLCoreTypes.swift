@@ -101,7 +101,7 @@ extension SDLCoreModel {
         var malformed = RecentTimes()
         var sessionZero = RecentTimes()
         /// Reads nothing any more.
-        var isDeaf = false
+        var hasStoppedReading = false
     }
 
     struct QueuedFrame {

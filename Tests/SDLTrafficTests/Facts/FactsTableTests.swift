@@ -317,3 +317,8 @@ import Testing
         #expect(other.time(of: "Show") == first && other.time(of: "Speak") == talk.time)
     }
 }
+
+extension FileFact {
+    /// All chunks have come.
+    fileprivate var isComplete: Bool { totalBytes.map { receivedBytes >= $0 } ?? true }
+}

@@ -245,7 +245,7 @@ import Testing
         try await withThrowingTaskGroup(of: (Int, Int).self) { group in
             for reader in 0..<3 {
                 group.addTask {
-                    let waiter = MessageWaiter()
+                    let waiter = Waiter()
                     var (seen, missed) = (0, 0)
                     var cursor: UInt64 = 0
                     while cursor < total {
@@ -267,7 +267,7 @@ import Testing
             }
             for try await (seen, missed) in group { #expect(seen + missed == total) }
         }
-        #expect(ring.waitingReaders == 0)
+        #expect(ring.readers.count == 0)
     }
 
     @Test("a reader that waits is woken by the next entry, or by whoever it told")
@@ -275,17 +275,17 @@ import Testing
         var feed = TrafficFeed()
         feed.heartbeat()
         let ring = feed.ring
-        let waiter = MessageWaiter()
+        let waiter = Waiter()
         await ring.wait(waiter, after: 0)
         async let woken: Void = ring.wait(waiter, after: 1)
-        while ring.waitingReaders == 0 { await Task.yield() }
+        while ring.readers.count == 0 { await Task.yield() }
         feed.heartbeat()
         await woken
         async let other: Void = ring.wait(waiter, after: 2)
-        while ring.waitingReaders == 0 { await Task.yield() }
+        while ring.readers.count == 0 { await Task.yield() }
         waiter.wake()
         await other
-        #expect(ring.waitingReaders == 0)
+        #expect(ring.readers.count == 0)
         // Woken before it waits: it does not wait at all.
         waiter.wake()
         await ring.wait(waiter, after: 2)
@@ -293,10 +293,10 @@ import Testing
 
     @Test("a cancelled reader stops waiting") func cancelled() async {
         let ring = MessageRing()
-        let reader = Task { await ring.wait(MessageWaiter(), after: 0) }
-        while ring.waitingReaders == 0 { await Task.yield() }
+        let reader = Task { await ring.wait(Waiter(), after: 0) }
+        while ring.readers.count == 0 { await Task.yield() }
         reader.cancel()
         await reader.value
-        #expect(ring.waitingReaders == 0)
+        #expect(ring.readers.count == 0)
     }
 }

@@ -1,7 +1,7 @@
 package import ControlAPI
 
 /// Decides about a request before anything is done for it: which route it means, and whether this
-/// door lets it in. Values only; `ControlResponder` carries the decision out.
+/// endpoint lets it in. Values only; `ControlResponder` carries the decision out.
 package struct AccessControl: Sendable {
     /// A request that may go on to its handler.
     package struct Admitted: Sendable, Equatable {
@@ -29,7 +29,7 @@ package struct AccessControl: Sendable {
 
     /// - Parameters:
     ///   - target: As it stands in the request line.
-    ///   - gate: That of the door the request came by.
+    ///   - gate: That of the endpoint the request came by.
     /// - Throws: `APIError` for a request with several hosts or without one, and for a path that is none
     ///   or not there; `RequestGate.Refusal`, or `WrongMethod`.
     package func admit(

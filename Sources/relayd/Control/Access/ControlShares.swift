@@ -1,7 +1,7 @@
 package import ControlAPI
 import Synchronization
 
-/// The places of one door: how many connections and streams one client may have, so that none of
+/// The places of one endpoint: how many connections and streams one client may have, so that none of
 /// them can take all there are. Asked for each connection and each stream.
 package final class ControlShares: Sendable {
     /// Who comes, as far as shares go.
@@ -19,7 +19,7 @@ package final class ControlShares: Sendable {
         }
     }
 
-    /// What one door has.
+    /// What one endpoint has.
     package struct Limits: Sendable, Equatable {
         /// The section of the configuration the limits are from: `control` or `dashboard`.
         package var section = "control"
@@ -44,14 +44,14 @@ package final class ControlShares: Sendable {
     }
     private let state = Mutex(State())
     let limits: Limits
-    private let crowd: ControlCrowd
+    private let overflow: ControlOverflow
     /// The user relayd runs as.
     private let owner: UInt32
 
-    package init(_ limits: Limits, owner: UInt32, crowd: ControlCrowd) {
+    package init(_ limits: Limits, owner: UInt32, overflow: ControlOverflow) {
         self.limits = limits
         self.owner = owner
-        self.crowd = crowd
+        self.overflow = overflow
     }
 
     /// A place that is given back when the last reference to it goes.
@@ -65,7 +65,7 @@ package final class ControlShares: Sendable {
 
     /// There is no place: which limit stands in the way.
     package struct Full: Error, Equatable {
-        package let limit: ControlCrowd.Limit
+        package let limit: ControlOverflow.Limit
     }
 
     /// A place for a connection.
@@ -74,7 +74,7 @@ package final class ControlShares: Sendable {
     package func connect(_ peer: Peer) throws(Full) -> Place {
         let isOwner = isOwner(peer)
         var isBeyond = false
-        let obstacle: ControlCrowd.Limit? = state.withLock { state in
+        let obstacle: ControlOverflow.Limit? = state.withLock { state in
             let count = state.connections[peer, default: 0]
             if !isOwner {
                 if count >= limits.connectionsOfPeer { return limits.ofPeer }
@@ -88,10 +88,10 @@ package final class ControlShares: Sendable {
             return nil
         }
         if let obstacle {
-            crowd.hit(obstacle)
+            overflow.hit(obstacle)
             throw Full(limit: obstacle)
         }
-        if isBeyond { crowd.hit(limits.all) }
+        if isBeyond { overflow.hit(limits.all) }
         return Place { [self] in
             state.withLock { state in
                 state.connections.countDown(peer)
@@ -128,7 +128,7 @@ package final class ControlShares: Sendable {
             return true
         }
         guard isIn else {
-            crowd.hit(limits.streams)
+            overflow.hit(limits.streams)
             guard limit > 0 else {
                 throw APIError(
                     .tooMany,
@@ -191,9 +191,9 @@ extension ControlShares.Limits {
     }
 
     /// All places are taken.
-    var all: ControlCrowd.Limit { .init(section, .connections, connections) }
+    var all: ControlOverflow.Limit { .init(section, .connections, connections) }
     /// One peer has its share.
-    var ofPeer: ControlCrowd.Limit { .init(section, .connectionsPerPeer, connectionsOfPeer) }
+    var ofPeer: ControlOverflow.Limit { .init(section, .connectionsPerPeer, connectionsOfPeer) }
     /// One peer has its share of streams.
-    var streams: ControlCrowd.Limit { .init(section, .streamsPerPeer, streamsOfPeer) }
+    var streams: ControlOverflow.Limit { .init(section, .streamsPerPeer, streamsOfPeer) }
 }

@@ -4,7 +4,7 @@ import Glibc
 /// How a command that follows traffic stays out of its way. Nobody reads thousands of lines a
 /// second, but relayd and the apps beside it want the processor then: what shows them gives way,
 /// and says which messages it missed. Called by `Output.follow`.
-enum StandingBack {
+enum LowPriority {
     /// As nice(1) counts, from what relayctl was started with; what relayd's own decoding has.
     private static let steps: CInt = 10
 

@@ -3,7 +3,7 @@ import Synchronization
 
 /// The place of the link supervisor: runs one after the other, and the one before has closed its
 /// link when the next begins. `RelayService` runs it, a reload puts another supervisor in.
-final class LinkSlot: Sendable {
+final class SupervisorRunner: Sendable {
     private let latest: Mutex<LinkSupervisor>
     private let supervisors: AsyncStream<LinkSupervisor>
     private let replacement: AsyncStream<LinkSupervisor>.Continuation

@@ -5,12 +5,12 @@ import Synchronization
 
 /// How often the control API had no room for another client: counted by `ControlServer` and
 /// `ControlShares`, told by `StatusReporter`.
-package final class ControlCrowd: Sendable {
+package final class ControlOverflow: Sendable {
     /// What was full. The names are the options', and stand in the status as `API.md` has them.
     package struct Limit: Sendable, Hashable {
         /// What is counted; the raw value is the option's key.
         package enum Kind: String, Sendable, CaseIterable {
-            /// All connections of a door.
+            /// All connections of an endpoint.
             case connections
             /// Those of one user or address.
             case connectionsPerPeer = "connections_per_peer"
@@ -103,16 +103,16 @@ final class ControlPlaces: ChannelDuplexHandler {
     typealias OutboundIn = Never
     typealias OutboundOut = Never
 
-    private let limit: ControlCrowd.Limit
-    private let crowd: ControlCrowd
+    private let limit: ControlOverflow.Limit
+    private let overflow: ControlOverflow
     private let logger: Logger
     private var taken = 0
     /// A client may wait that was not asked in.
     private var isHeldBack = false
 
-    init(_ limit: ControlCrowd.Limit, crowd: ControlCrowd, logger: Logger) {
+    init(_ limit: ControlOverflow.Limit, overflow: ControlOverflow, logger: Logger) {
         self.limit = limit
-        self.crowd = crowd
+        self.overflow = overflow
         self.logger = logger
     }
 
@@ -128,7 +128,7 @@ final class ControlPlaces: ChannelDuplexHandler {
         if taken == places {
             logger.debug(
                 "\(taken) connections are taken (\(limit.name): \(limit.value)), others wait")
-            crowd.hit(limit)
+            overflow.hit(limit)
         }
         let loop = context.eventLoop
         let here = NIOLoopBound((handler: self, context: context), eventLoop: loop)

@@ -3,7 +3,7 @@ import NIOCore
 
 /// One of the two ways in, the Unix socket and the dashboard's port, and who comes by it.
 /// `ControlServer` serves both with the same routes and limits.
-struct ControlDoor: Sendable {
+struct ControlEndpoint: Sendable {
     enum Kind: Sendable {
         /// The kernel says who is at the other end.
         case unixSocket(WritePolicy)
