@@ -3,12 +3,12 @@
 
 import Foundation
 import NIOCore
+import RelayTesting
 import SDLProtocol
 
 /// The folders Tests/Fixtures and Tests/Fixtures/fuzz.
 package enum FuzzCorpus {
-    static let fixtures = URL(filePath: #filePath)
-        .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Fixtures")
+    static let fixtures = Checkout.fixtures
 
     package struct Input: Sendable, CustomStringConvertible {
         /// Name of a finding, or line of `corpus.txt`.

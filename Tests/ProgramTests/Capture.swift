@@ -29,9 +29,7 @@ struct Capture {
         var chunks: [Chunk]
     }
 
-    static let folder = URL(fileURLWithPath: #filePath)
-        .deletingLastPathComponent().deletingLastPathComponent()
-        .appending(path: "Fixtures/captures")
+    static let folder = Checkout.captures
 
     /// - Parameter session: replaces the recorded session ID.
     init(_ name: String, session: UInt8? = nil) throws {

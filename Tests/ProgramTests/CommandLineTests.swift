@@ -47,9 +47,7 @@ struct CommandLineTests {
 
     @Test("--check-config is content with the file that is shipped")
     func goodConfig() async throws {
-        let shipped = URL(fileURLWithPath: #filePath)
-            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-            .appending(path: "config/relayd.yaml").path
+        let shipped = Checkout.root.appending(path: "config/relayd.yaml").path
         let check = try await Program.relayd.run(["--check-config", "--config", shipped])
         #expect(check.ending == .exited(0))
         #expect(check.output == "\(shipped): ok")

@@ -7,9 +7,7 @@ import RelayTesting
 import Testing
 
 @Suite("Scripts/fuzz") struct FuzzScriptTests {
-    private static let script = URL(fileURLWithPath: #filePath)
-        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        .appending(path: "Scripts/fuzz").path
+    private static let script = Checkout.root.appending(path: "Scripts/fuzz").path
 
     /// Two targets that end at once, one with a dictionary; two that find something; and one that goes
     /// on until SIGTERM, as libFuzzer does. Tells its options in the log.

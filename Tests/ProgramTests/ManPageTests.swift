@@ -6,8 +6,7 @@ import RelayTesting
 import Testing
 
 @Suite("The man pages") struct ManPageTests {
-    private static let root = URL(fileURLWithPath: #filePath)
-        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().path
+    private static let root = Checkout.root.path
 
     private static func page(_ program: Program, _ section: Int) async throws -> String {
         let made = try await ChildProcess.run(

@@ -14,9 +14,7 @@ struct SlowTTY: Sendable {
 
     /// Built once per test run, with whatever C compiler there is.
     private static let library = Task {
-        let source = URL(fileURLWithPath: #filePath)
-            .deletingLastPathComponent().deletingLastPathComponent()
-            .appendingPathComponent("SlowTTY/slow_tty.c").path
+        let source = Checkout.root.appending(path: "Tests/SlowTTY/slow_tty.c").path
         let library = try Program.relayd.path() + "-slow-tty.so"
         let built = try await ChildProcess.run(
             "sh",

@@ -23,8 +23,7 @@ struct DeadSessionTests {
 
     @Test("a recorded answer with message ID 0 after EndServiceACK: the next app starts at once")
     func recorded() throws {
-        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .deletingLastPathComponent().appending(path: "Fixtures/captures")
+        let folder = Checkout.captures
         let name = "java-zero-message-id-1"
         let index = try JSONDecoder().decode(
             Recording.self, from: Data(contentsOf: folder.appending(path: "\(name).json")))

@@ -28,10 +28,8 @@ package struct APIDocument: Sendable {
     package let sections: [Section]
 
     package init() throws {
-        let root = URL(filePath: #filePath).deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent()
         let text = try String(
-            contentsOf: root.appending(path: "Sources/ControlAPI/API.md"), encoding: .utf8)
+            contentsOf: Checkout.root.appending(path: "Sources/ControlAPI/API.md"), encoding: .utf8)
         sections = text.components(separatedBy: "\n### ").dropFirst().map(Self.section)
     }
 

@@ -169,8 +169,7 @@ import Testing
     @Test("every relayctl command that is quoted anywhere is one that relayctl takes")
     func everywhere() async {
         await onOwnThread {
-            let root = URL(fileURLWithPath: #filePath)
-                .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+            let root = Checkout.root
             var count = 0
             for place in ["Sources", "config", "systemd", "README.md", "CHANGELOG.md"] {
                 let path = root.appending(path: place).path

@@ -95,9 +95,8 @@ struct APITypesTests {
     func writtenKeys() throws {
         let document = try Self.document.get()
         let source = try String(
-            contentsOf: URL(filePath: #filePath).deletingLastPathComponent()
-                .deletingLastPathComponent().deletingLastPathComponent()
-                .appending(path: "Sources/SDLTraffic/Log/TrafficJSONFormat.swift"),
+            contentsOf: Checkout.root.appending(
+                path: "Sources/SDLTraffic/Log/TrafficJSONFormat.swift"),
             encoding: .utf8)
         let helper = source.matches(of: #/key: "([a-z_]+)"/#).map { String($0.1) }
         let literal = source.matches(of: #/\\"([a-z_]+)\\":/#).map { String($0.1) }

@@ -1,5 +1,6 @@
 import AccessoryLinks
 import Foundation
+import RelayTesting
 import SDLProtocol
 
 @testable import relayd
@@ -9,10 +10,8 @@ import SDLProtocol
 
 /// `config/relayd.schema.json`.
 enum ConfigJSONSchema {
-    static let root = URL(filePath: #filePath).deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent()
-    static let file = root.appending(path: "config/relayd.schema.json")
-    static let shipped = root.appending(path: "config/relayd.yaml")
+    static let file = Checkout.root.appending(path: "config/relayd.schema.json")
+    static let shipped = Checkout.root.appending(path: "config/relayd.yaml")
 
     /// The document as it is to be committed.
     static func text() throws -> String {

@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import RelayCore
+import RelayTesting
 import Testing
 
 @testable import relayd
@@ -9,9 +10,7 @@ import Testing
 
 @Suite("Config")
 struct ConfigTests {
-    private static let shippedFile =
-        URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().appending(path: "config/relayd.yaml").path
+    private static let shippedFile = Checkout.root.appending(path: "config/relayd.yaml").path
 
     @Test("the shipped file equals the built-in defaults")
     func shippedFileEqualsDefaults() throws {

@@ -101,11 +101,9 @@ import Testing
 
     /// Where `Tests/Prometheus/fetch-promtool` puts it, or wherever it is installed.
     private static var promtool: String? {
-        let root = URL(filePath: #filePath).deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent()
         let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
         let places =
-            [root.appending(path: ".build/tools/promtool").path]
+            [Checkout.root.appending(path: ".build/tools/promtool").path]
             + path.split(separator: ":").map { "\($0)/promtool" }
         return places.first { FileManager.default.isExecutableFile(atPath: $0) }
     }
@@ -128,14 +126,12 @@ import Testing
 
     // MARK: The alerts of config/prometheus-rules.yaml
 
-    private static let root = URL(filePath: #filePath).deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent()
-
     @Test("the alerts ask for metrics and labels that relayd has")
     func alertedMetrics() async throws {
         let page = try await Self.page()
         let rules = try String(
-            contentsOf: Self.root.appending(path: "config/prometheus-rules.yaml"), encoding: .utf8
+            contentsOf: Checkout.root.appending(path: "config/prometheus-rules.yaml"),
+            encoding: .utf8
         ).split(separator: "\n").filter { $0.firstMatch(of: #/^ *#/#) == nil }
             .joined(separator: "\n")
         let asked = Set(rules.matches(of: #/relayd_[a-z_]+/#).map { String($0.0) })
@@ -161,11 +157,11 @@ import Testing
             let check = try await ChildProcess.run(tool, arguments, environment: [:])
             #expect(check.ending == .exited(0), "\(check.output)\(check.errors)")
         }
-        let rules = Self.root.appending(path: "Tests/Prometheus/rules_test.yaml").path
+        let rules = Checkout.root.appending(path: "Tests/Prometheus/rules_test.yaml").path
         try await check("test", "rules", rules)
         // The file with the token is looked for, too.
         try await ScratchDirectory.useAsync { directory in
-            let config = Self.root.appending(path: "config").path
+            let config = Checkout.root.appending(path: "config").path
             let text = try String(contentsOfFile: config + "/prometheus.yaml", encoding: .utf8)
             let token = "/etc/relayd/dashboard-token"
             try #require(text.contains(token))

@@ -2,6 +2,7 @@ import ArgumentParser
 import ControlAPI
 import Foundation
 import Logging
+import RelayTesting
 import SDLProtocol
 import Synchronization
 import Testing
@@ -11,9 +12,7 @@ import Testing
 // A user's RPC specification is loaded, or refused with the reason while relayd goes on.
 
 @Suite struct SpecificationFileTests {
-    private let sample = URL(filePath: #filePath)
-        .deletingLastPathComponent().deletingLastPathComponent()
-        .appending(path: "Fixtures/sample-spec.xml").path
+    private let sample = Checkout.fixtures.appending(path: "sample-spec.xml").path
 
     private func inForce(_ path: String) -> (SpecificationFile.InForce, [String]) {
         let lines = LogLines()

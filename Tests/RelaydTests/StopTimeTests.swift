@@ -1,6 +1,7 @@
 import AccessoryLinks
 import Foundation
 import NIOCore
+import RelayTesting
 import Synchronization
 import Testing
 
@@ -10,9 +11,7 @@ import Testing
 
 @Suite("StopTime")
 struct StopTimeTests {
-    private static let unit = URL(filePath: #filePath).deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent()
-        .appending(path: "systemd/relayd.service")
+    private static let unit = Checkout.root.appending(path: "systemd/relayd.service")
 
     private func seconds(_ key: String) throws -> Int {
         let text = try String(contentsOf: Self.unit, encoding: .utf8)

@@ -2,13 +2,13 @@
 
 import Foundation
 import NIOCore
+import RelayTesting
 import Testing
 
 @testable import SDLProtocol
 
 enum Fixtures {
-    static let folder = URL(filePath: #filePath)
-        .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Fixtures")
+    static let folder = Checkout.fixtures
 
     struct HexExample: CustomTestStringConvertible {
         var name: String

@@ -3,6 +3,7 @@
 import Foundation
 import NIOCore
 import RelayCore
+import RelayTesting
 import SDLProtocol
 import SDLTraffic
 
@@ -21,9 +22,7 @@ struct Capture {
         var chunks: [Chunk]
     }
 
-    static let folder = URL(fileURLWithPath: #filePath)
-        .deletingLastPathComponent().deletingLastPathComponent()
-        .appending(path: "Fixtures/captures")
+    static let folder = Checkout.captures
 
     /// As the tap would have delivered it: the app connects, chunks arrive, the app is closed.
     static func items(_ name: String) throws -> [TapItem] {

@@ -1,5 +1,6 @@
 import Foundation
 import NIOCore
+import RelayTesting
 import SDLProtocol
 import SimulatedAccessory
 import Testing
@@ -7,9 +8,7 @@ import Testing
 /// A real app's half of a conversation: what SDL's JavaScript suite said to sdl_core 8.2.0.
 @Suite struct CapturedAppTests {
     private func captured() throws -> [Frame] {
-        let file = URL(filePath: #filePath)
-            .deletingLastPathComponent().deletingLastPathComponent()
-            .appending(path: "Fixtures/captures/js-full-1.up.bin")
+        let file = Checkout.captures.appending(path: "js-full-1.up.bin")
         return try frames(ByteBuffer(bytes: try Data(contentsOf: file)))
     }
 

@@ -1,5 +1,6 @@
 import CLibUSB
 import Foundation
+import RelayTesting
 import Testing
 
 @testable import AccessoryLinks
@@ -26,9 +27,7 @@ struct USBProblemTests {
         let name = try #require(USBAccessRule.file.split(separator: "/").last)
         let remedy = USBProblem.opening(device, LIBUSB_ERROR_ACCESS.rawValue).remedy
         #expect(remedy?.contains("into \(USBAccessRule.file),") == true)
-        let brought = URL(filePath: #filePath).deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appending(path: "systemd").path
+        let brought = Checkout.root.appending(path: "systemd").path
         let files = try FileManager.default.contentsOfDirectory(atPath: brought)
         #expect(files.contains("70-relayd.rules"))
         #expect(!files.contains(String(name)))

@@ -24,9 +24,7 @@ struct FakeUSB {
     /// Built once per test run, with whatever C compiler there is: as a target of the package, a
     /// machine without umockdev could build nothing at all.
     private static let program = Task {
-        let source = URL(fileURLWithPath: #filePath)
-            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-            .appendingPathComponent("FakeUSBDevice/fake_usb_device.c").path
+        let source = Checkout.root.appending(path: "Tests/FakeUSBDevice/fake_usb_device.c").path
         let program = try Program.relayd.path() + "-fake-usb-device"
         let built = try await ChildProcess.run(
             "sh",
