@@ -1,5 +1,4 @@
 package import NIOCore
-import NIOPosix
 
 /// A host as people write it, an address or a name, and which addresses it has: found without
 /// holding up an event loop. Used for the addresses relayd listens on and for links over TCP.

@@ -1,5 +1,4 @@
 package import Logging
-import NIOCore
 
 /// Puts into words what happens to apps and link whatever they speak, and keeps repetitions from filling
 /// the log. Everything here is called on the hub's loop.

@@ -1,7 +1,5 @@
 // Wall-clock time for tapped frames and status.
 
-import NIOCore
-
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)

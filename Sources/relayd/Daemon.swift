@@ -3,7 +3,6 @@ import ControlAPI
 import Glibc
 import Logging
 import NIOCore
-import NIOPosix
 import RelayCore
 import SDLProtocol
 import SDLTraffic

@@ -1,5 +1,4 @@
 package import NIOCore
-import SDLProtocol
 
 /// One app's connection, whatever language is spoken on it: its socket, its pauses, its queue and
 /// its end. Lives on the link's event loop; owned by its channel and the hub.

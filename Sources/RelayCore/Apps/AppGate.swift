@@ -1,7 +1,6 @@
 import Glibc
 import Logging
 import NIOCore
-import SDLProtocol
 
 /// Makes connections apps, and tells those for which there is no place why. Everything here is called
 /// on the hub's loop.

@@ -1,6 +1,5 @@
 import RelayCore
 import SDLAdvice
-import SDLProtocol
 
 /// Keeps advice from becoming a flood: lets the same pass when it is new, after a minute, and then
 /// more and more rarely. Used by `AdviceRules`.

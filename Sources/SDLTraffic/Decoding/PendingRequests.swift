@@ -1,5 +1,4 @@
 import RelayCore
-import SDLProtocol
 
 /// Pairs the responses of one session with its requests, the oldest of which are given up when
 /// there are too many. `TrafficDecoder` keeps one for each session.

@@ -1,7 +1,6 @@
 // Steps 4 and 5 of `TrafficDecoder`: frames are assembled to messages, messages read as RPCs, and
 // responses paired with their requests.
 
-import NIOCore
 import RelayCore
 import SDLProtocol
 

@@ -1,4 +1,3 @@
-import NIOCore
 package import RelayCore
 import SDLAdvice
 package import SDLProtocol

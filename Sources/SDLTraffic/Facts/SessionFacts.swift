@@ -1,5 +1,4 @@
 package import RelayCore
-import SDLProtocol
 import Synchronization
 
 /// Keeps facts about apps and head unit from decoded traffic, for status and control API; readable

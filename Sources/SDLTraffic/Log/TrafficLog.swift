@@ -1,7 +1,5 @@
 // Writes decoded traffic down: chooses entries, formats lines, hands them on in batches.
 
-import SDLProtocol
-
 /// How lines look.
 package enum TrafficFormat: String, Hashable, Sendable, CaseIterable {
     case text

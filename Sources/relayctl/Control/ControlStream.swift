@@ -4,7 +4,6 @@
 import ControlAPI
 import NIOCore
 import NIOHTTP1
-import NIOPosix
 
 extension ControlClient {
     /// Asks the first relayd found for `path` and hands over the lines of its answer as they come.

@@ -2,7 +2,6 @@
 // sockets of apps and of the control API, on their event loops.
 
 import Glibc
-import Logging
 package import NIOCore
 
 /// Descriptors kept for others than apps: without them nobody could ask relayd what is wrong.

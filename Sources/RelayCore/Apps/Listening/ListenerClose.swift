@@ -2,7 +2,6 @@
 
 import Glibc
 package import NIOCore
-import NIOPosix
 
 extension Channel {
     /// Nobody can connect any more, and the port can be opened again.

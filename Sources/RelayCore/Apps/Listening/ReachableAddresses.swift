@@ -1,6 +1,5 @@
 import Glibc
 import NIOCore
-import NIOPosix
 
 /// Where apps can connect, in the order in which it should be suggested. Asked by the daemon for
 /// its status and its first log line.

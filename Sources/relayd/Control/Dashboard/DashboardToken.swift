@@ -1,4 +1,3 @@
-import ControlAPI
 import Glibc
 
 /// What a request over TCP has to bring. Made once per start of relayd and kept nowhere, or read from

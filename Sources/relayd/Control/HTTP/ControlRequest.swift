@@ -1,7 +1,6 @@
 // What a client asks, as far as it has come. `ControlClients` reads it, `ControlResponder` hands it to the
 // function of its route.
 
-import ControlAPI
 import NIOCore
 import NIOHTTP1
 

@@ -2,7 +2,6 @@ import ControlAPI
 import Logging
 import NIOCore
 import NIOHTTP1
-import RelayCore
 import SDLProtocol
 
 /// From a request to its answer: path, route, gate, handler, in this order and in this place only.

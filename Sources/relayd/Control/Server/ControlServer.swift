@@ -1,12 +1,10 @@
 package import ControlAPI
 package import Logging
 package import NIOCore
-import NIOHTTP1
 import NIOPosix
 import RelayCore
 import SDLTraffic
 import ServiceLifecycle
-import Synchronization
 
 /// The control API: HTTP on the Unix socket and, for the dashboard, on a TCP port, from the first
 /// listen to the last answer. Who may ask what there is `RequestGate`'s to say.
