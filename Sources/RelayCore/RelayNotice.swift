@@ -27,7 +27,6 @@ package enum RelayNotice: Hashable, Sendable {
 /// A message that relayd ended in the place of its app, or that its app finished too late.
 package struct EndedMessage: Hashable, Sendable {
     package enum Cause: Hashable, Sendable {
-        /// The app left.
         case left
         /// The app ended its session.
         case ended

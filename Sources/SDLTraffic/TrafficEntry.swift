@@ -85,7 +85,6 @@ package struct PendingRequest: Hashable, Sendable {
     package var patience: Int64
 }
 
-/// A control frame.
 package struct ControlEntry: Sendable {
     package var type: ControlFrameType
     /// Protocol version of its header.
@@ -173,7 +172,6 @@ package struct DroppedEntry: Sendable {
     package var reason: DropReason
     /// The frame, when the entry stands for one; nil when it sums up those that followed.
     package var frame: Frame?
-    /// Its RPC, when it is one.
     package var rpc: RPCMessage?
 }
 

@@ -77,7 +77,6 @@ package struct SampleApp: Sendable {
 
     // MARK: Events
 
-    /// The connection is there.
     package mutating func connected(at now: NIODeadline) -> Output {
         perform(at: now) { $0.begin(.startService) }
     }

@@ -25,7 +25,6 @@ struct TailFollower {
     private let style: Style
     /// What to show.
     private let filters: MessageQuery
-    /// Where to begin.
     private let beginning: MessageQuery
     private let isFollowing: Bool
     private let pause: () async throws -> Void

@@ -8,7 +8,6 @@ package struct SerialSurvey: Sendable {
         package let node: String
         /// The name udev made for it, which stays.
         package let link: String?
-        /// The address that opens it.
         package let address: String
         /// The kernel's driver.
         package let driver: String?

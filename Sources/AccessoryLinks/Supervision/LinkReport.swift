@@ -71,7 +71,6 @@ struct LinkReport {
                 since: since, attempts: attempts))
     }
 
-    /// The open link ended.
     mutating func ended(_ problem: LinkProblem, attempts: Int, wasStable: Bool) {
         if wasStable { logged.removeAll() }
         let since = ContinuousClock.now

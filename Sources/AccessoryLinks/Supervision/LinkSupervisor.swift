@@ -134,7 +134,6 @@ extension LinkSupervisor {
         struct Attempt {
             let number: Int
             let task: Task<Outcome, Never>
-            /// It listens.
             var isListening = false
             /// A reopen was asked for meanwhile.
             var isReopenWanted = false

@@ -21,7 +21,6 @@ final class USBOpening {
     private var machine: AccessorySwitch?
     private var handle: USBHandle?
     private var transfer: USBTransfer?
-    /// The transfer is with the kernel.
     private var isTransferring = false
     private var isCancelled = false
     private var step = AccessorySwitch.Step.stay

@@ -9,7 +9,6 @@ package enum Direction: Hashable, Sendable {
     case fromAccessory
 }
 
-/// What became of a frame.
 package enum FrameFate: Hashable, Sendable {
     /// Passed on untouched.
     case forwarded

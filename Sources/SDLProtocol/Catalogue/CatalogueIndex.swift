@@ -10,7 +10,6 @@ struct CatalogueIndex: Sendable {
         case string
         case enumeration
         case structure
-        /// An element of an enumeration.
         case element
     }
 
@@ -70,7 +69,6 @@ struct CatalogueIndex: Sendable {
     private(set) var slots: [Int32] = []
     private var functions: [UInt64: Int32] = [:]
 
-    /// The parameters of a function.
     func function(_ id: FunctionID, _ type: RPCType) -> Int? {
         functions[Self.key(id, type)].map { Int($0) }
     }

@@ -3,7 +3,6 @@
 
 import DidYouMean
 
-/// Who sent an RPC.
 package enum RPCSender: Hashable, Sendable {
     case app
     case accessory
@@ -24,7 +23,6 @@ package struct RPCValidator: Sendable {
     package let catalogue: RPCCatalogue
     let index: CatalogueIndex
 
-    /// For RPC specification 8.0.0.
     package static let builtIn = RPCValidator(.builtIn)
 
     package init(_ catalogue: RPCCatalogue) {

@@ -18,7 +18,6 @@ package struct GarbageReport: Hashable, Sendable {
 
 /// What the receiver knows of the frames that may come next, which makes a candidate believable.
 package struct FrameExpectation: Hashable, Sendable {
-    /// Sessions that exist.
     package var sessions = SessionSet()
     /// A StartService of the RPC service is unanswered. Its StartServiceACK brings a new session,
     /// and often nothing follows it until the app has read it.

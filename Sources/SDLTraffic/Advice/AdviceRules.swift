@@ -179,7 +179,6 @@ struct AdviceRules: Sendable {
         return function + (rpc.message.correlationID.map { " #\($0)" } ?? "")
     }
 
-    /// Who sent the entry.
     static func side(_ entry: TrafficEntry) -> String {
         entry.direction == .fromAccessory ? "the head unit" : "the app"
     }

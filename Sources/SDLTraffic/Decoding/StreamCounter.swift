@@ -66,7 +66,6 @@ struct StreamCounter: Sendable {
     }
 }
 
-/// Which stream.
 struct StreamKey: Hashable, Sendable, Comparable {
     var sessionID: UInt8
     var service: ServiceType

@@ -4,7 +4,6 @@ import SDLProtocol
 /// All that is known of the connected apps and the head unit, made from decoded traffic entry by
 /// entry. Kept by `SessionFacts`, looked at by the advice.
 package struct FactsTable: Sendable {
-    /// Connected apps.
     package private(set) var apps: [AppID: AppFacts] = [:]
     package private(set) var headUnit = HeadUnitFacts()
     /// What is left of apps that left, oldest first.

@@ -4,7 +4,6 @@ import NIOCore
 package import RelayCore
 package import SDLProtocol
 
-/// A set of HMI levels.
 package struct HMILevelSet: OptionSet, Hashable, Sendable {
     package var rawValue: UInt8
 
@@ -72,7 +71,6 @@ package struct Permission: Hashable, Sendable {
     }
 }
 
-/// One OnPermissionsChange.
 struct PermissionsChange: Sendable {
     /// By name of the RPC.
     fileprivate var items: [String: Permission]

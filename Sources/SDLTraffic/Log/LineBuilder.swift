@@ -35,7 +35,6 @@ struct LineBuilder: Sendable {
         bytes.append(contentsOf: text.utf8)
     }
 
-    /// Text of a peer.
     mutating func append(printable text: String, limit: Int = .max) {
         PrintableText.append(text, to: &bytes, limit: limit)
     }

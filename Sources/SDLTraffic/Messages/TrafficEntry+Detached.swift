@@ -93,7 +93,6 @@ private enum Footprint {
     static let allocation = 32
     /// A dozen BSON keys and values.
     static let document = 1024
-    /// A line of text.
     static let text = 128
     /// Texts of a problem with an RPC: path, what was found, what was expected, a hint.
     static let problem = 4 * 64

@@ -10,7 +10,6 @@ struct ControlQuestion: Sendable, Equatable {
     var body: [UInt8] = []
 }
 
-/// What relayd answered.
 struct ControlAnswer: Sendable, Equatable {
     let status: Int
     /// The `Server` header, "relayd/0.1.0".

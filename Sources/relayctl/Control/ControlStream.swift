@@ -105,7 +105,6 @@ extension ControlClient {
     }
 }
 
-/// What has come of an answer.
 private struct StreamedAnswer {
     let socketPath: String
     let path: String

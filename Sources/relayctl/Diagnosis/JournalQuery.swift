@@ -1,7 +1,6 @@
 /// A search in the journal for what relayd wrote: the command line of journalctl, made from the
 /// options of `relayctl log`.
 struct JournalQuery: Sendable, Equatable {
-    /// The service, or a pattern of services.
     var unit = "relayd.service"
     /// App names, app IDs, or connections as "#1" or "1".
     var apps: [String] = []

@@ -24,7 +24,6 @@ struct StatusText: TextPage {
         return lines.map { $0 + "\n" }.joined()
     }
 
-    /// The apps alone.
     func render(_ list: AppList) -> String {
         let rows = table(list.apps).dropFirst()
         let apps = rows.isEmpty ? ["no app is connected"] : Array(rows)

@@ -33,7 +33,6 @@ package struct Config: Sendable, Equatable {
 
     package init() {}
 
-    /// How apps are treated.
     package struct Apps: Sendable, Equatable {
         /// An app that comes before the head unit is held by default: app libraries wait for an
         /// answer, but give up or spin when they are refused at once.

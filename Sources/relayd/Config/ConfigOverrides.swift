@@ -22,7 +22,6 @@ package enum EnvironmentVariable: String, CaseIterable {
 }
 
 extension ConfigBuilder {
-    /// Applies the environment.
     package mutating func add(environment: [String: String]) {
         let controlSocket: EnvironmentVariable =
             EnvironmentVariable.controlSocket.value(in: environment) == nil
@@ -44,7 +43,6 @@ extension ConfigBuilder {
         }
     }
 
-    /// Applies the flags.
     package mutating func add(flags: Arguments) {
         for (flag, path, text) in [
             ("--accessory", "accessory", flags.accessory),

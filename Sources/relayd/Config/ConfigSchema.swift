@@ -57,7 +57,6 @@ package struct ConfigSchema {
             + Self.log + Self.control + Self.dashboard
     }
 
-    /// The option at this path.
     package subscript(path: String) -> ConfigOption? {
         options.first { $0.path == path }
     }

@@ -5,7 +5,6 @@ package indirect enum ConfigShape: Sendable, Equatable {
     case count(ClosedRange<Int>)
     /// A size, as a number of bytes or with a unit.
     case bytes(ClosedRange<Int>)
-    /// A duration with its unit.
     case duration(ClosedRange<Duration>)
     case choice([String])
     case text(TextForm)

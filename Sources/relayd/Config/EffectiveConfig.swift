@@ -76,7 +76,6 @@ extension ConfigOption {
         }
     }
 
-    /// A value as the file has it.
     static func text(_ value: Any, of path: String) -> String {
         switch value {
         // The one number that is written in octal.

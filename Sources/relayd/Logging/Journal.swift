@@ -27,7 +27,6 @@ package enum SyslogPriority: Int, Sendable, Comparable {
     package static func < (a: SyslogPriority, b: SyslogPriority) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// One entry of the journal.
 package struct JournalEntry: Sendable, Equatable {
     package var message: String
     package var priority: SyslogPriority
@@ -56,7 +55,6 @@ package struct JournalEntry: Sendable, Equatable {
     }
 }
 
-/// Access to journald.
 package enum Journal {
     /// Whether this descriptor is the stream systemd connected to journald.
     ///

@@ -13,7 +13,6 @@ package struct LogOutputs: Sendable {
     package let traffic: LineWriter
     /// How relayd's own messages are spelt.
     package let messageFormat: WriterLogHandler.Format
-    /// How traffic is to be spelt.
     package let trafficFormat: WriterLogHandler.Format
     /// From which severity up relayd's own messages are written.
     package let threshold: LogThreshold

@@ -5,7 +5,6 @@ import CLibUSB
 final class USBInquiry {
     private var machine: OpenXCInquiry
     private var transfer: USBTransfer?
-    /// The transfer is with the kernel.
     private var isTransferring = false
     private var isOver = false
     private(set) var deadline: ContinuousClock.Instant?

@@ -6,7 +6,6 @@ enum USBOutcome: Hashable {
     /// The endpoint has halted; it goes on after its halt is cleared.
     case stalled
     case cancelled
-    /// The device is gone.
     case gone
     /// The device sent more than fits: bytes are lost.
     case overflow

@@ -49,7 +49,6 @@ struct MessageProblem: Sendable, Equatable {
 struct MarkedJSON {
     private let style: Style
     private var problems: [(steps: [String], problem: MessageProblem)] = []
-    /// Which of `problems` have been shown.
     private var shown: Set<Int> = []
     private var lines: [String] = []
 

@@ -115,7 +115,6 @@ extension ConfigReader where Value == Int {
 }
 
 extension ConfigReader where Value == Duration {
-    /// A duration with its unit.
     package static func duration(_ range: ClosedRange<Duration>) -> ConfigReader {
         let expected =
             "a duration with its unit such as 500ms, 20s or 2m,"

@@ -27,7 +27,6 @@ package final class ControlShares: Sendable {
         package var connections: Int
         /// Connections that only the owner and root get; on TCP nobody is known to be one.
         package var reservedConnections: Int
-        /// Connections of one peer.
         package var connectionsOfPeer: Int
         /// Streams of one peer. What is left of its connections is for requests that end.
         package var streamsOfPeer: Int

@@ -8,7 +8,6 @@ import Logging
 struct RouteContext: Sendable {
     /// What stands for the segments that begin with ":", decoded.
     let parameters: [String: String]
-    /// The gate the request has passed.
     let gate: RequestGate
     /// Gives out places for streams.
     let shares: ControlShares

@@ -23,7 +23,6 @@ enum DashboardPage {
         }
     }
 
-    /// The page itself.
     static var page: ControlResponse {
         response(files["dashboard.html"]) ?? ControlResponse(.notFound)
     }

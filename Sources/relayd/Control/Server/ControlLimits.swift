@@ -16,6 +16,5 @@ enum ControlLimits {
     static let headerFieldBytes = 4096
     /// Bytes of all header fields together.
     static let headerBytes = 16_384
-    /// Number of header fields.
     static let headerFields = 64
 }

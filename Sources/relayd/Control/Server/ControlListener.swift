@@ -203,7 +203,6 @@ extension ControlListener {
 private final class SocketEntry {
     private let descriptor: Int32
     let identity: FileIdentity
-    /// The group it was bound with.
     let group: gid_t
 
     init(_ path: String) throws(ControlListenerError) {

@@ -12,7 +12,6 @@ struct StreamPause: Sendable {
     /// then; a message that comes alone is written at once.
     private static let pace = TimeAmount.milliseconds(20)
 
-    /// As the timers have it.
     var now: NIODeadline { timers.now }
 
     /// Until there is something to write, a sign of life is due, or relayd stops.
