@@ -67,20 +67,9 @@ package struct ValidationProblem: Hashable, Sendable {
     package var repeats = 0
 
     package var isError: Bool { severity == .error }
+}
 
-    package init(
-        rule: ValidationRule, severity: ValidationSeverity, path: String, subject: String? = nil,
-        found: String, expected: String, hint: String? = nil
-    ) {
-        self.rule = rule
-        self.severity = severity
-        self.path = path
-        self.subject = subject
-        self.found = found
-        self.expected = expected
-        self.hint = hint
-    }
-
+extension ValidationProblem {
     /// The problem of a message that cannot even be read as an RPC; nil when it is none of its
     /// parameters.
     package init?(_ error: RPCError) {

@@ -44,7 +44,7 @@ final class ControlWorld {
             reports: ReportHandlers(status: { Self.status }),
             writes: WriteHandlers(status: { Self.status }, actions: .none, log: .none),
             devices: DeviceHandlers { DeviceList() }, dashboard: Self.dashboard)
-        let door = ControlEndpoint(
+        let endpoint = ControlEndpoint(
             kind: isPort ? .port : .unixSocket(Self.policy), gate: Self.gates[number & 3],
             // One of each, so that one that is not given back is missed.
             shares: ControlShares(
@@ -54,7 +54,7 @@ final class ControlWorld {
                 owner: 0, overflow: ControlOverflow()),
             identify: { _ in isRoot ? ControlPeer(pid: 1, uid: 0, groups: []) : nil })
         clients = ControlClients(
-            door: door, responder: ControlResponder(handlers), logger: Self.quiet)
+            endpoint: endpoint, responder: ControlResponder(handlers), logger: Self.quiet)
     }
 
     // MARK: The conversation

@@ -10,20 +10,10 @@ import Synchronization
 struct ControlClients: Sendable {
     let endpoint: ControlEndpoint
     let responder: ControlResponder
-    let logger: Logger
     /// How long a client may take nothing of its last answer.
-    private let endInterval: Duration
+    var endInterval = EndPatience.interval
+    let logger: Logger
     private let refusals = RefusalLog()
-
-    init(
-        endpoint: ControlEndpoint, responder: ControlResponder,
-        endInterval: Duration = EndPatience.interval, logger: Logger
-    ) {
-        self.endpoint = endpoint
-        self.responder = responder
-        self.endInterval = endInterval
-        self.logger = logger
-    }
 
     /// Makes the pipeline of a connection, or says no to a peer that has its share. On the channel's
     /// loop.

@@ -50,7 +50,7 @@ package struct ControlServer: Service {
         configuration: Configuration, inherited: CInt? = nil,
         status: @escaping @Sendable () async throws -> StatusSnapshot,
         apps: AppHandlers? = nil,
-        messages: MessageHandlers = MessageHandlers(ring: MessageRing(maximumBytes: 0)),
+        messages: MessageHandlers? = nil,
         events: EventHandlers = EventHandlers(ring: EventRing(instance: "0")),
         reports: ReportHandlers? = nil, actions: ControlActions = .none, log: LogControl = .none,
         devices: DeviceHandlers = DeviceHandlers(), dashboard: @autoclosure () -> Dashboard? = nil,
@@ -78,7 +78,8 @@ package struct ControlServer: Service {
         self.logger = logger
         let handlers = ControlHandlers(
             status: status, apps: apps ?? AppHandlers(knowingNothingBut: status),
-            messages: messages, events: events, reports: reports ?? ReportHandlers(status: status),
+            messages: messages ?? MessageHandlers(ring: MessageRing(maximumBytes: 0)),
+            events: events, reports: reports ?? ReportHandlers(status: status),
             writes: WriteHandlers(status: status, actions: actions, log: log), devices: devices,
             dashboard: self.dashboard)
         self.responder = ControlResponder(handlers)

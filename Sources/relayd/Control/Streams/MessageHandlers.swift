@@ -1,28 +1,18 @@
 import ControlAPI
-package import NIOCore
+import NIOCore
 import NIOHTTP1
 import NIOPosix
 import SDLProtocol
-package import SDLTraffic
+import SDLTraffic
 
 /// Answers what is asked about messages: lists, the stream, one whole.
 package struct MessageHandlers: Sendable {
     let ring: MessageRing
-    let heartbeat: TimeAmount
-    private let timers: any EventLoop
-
-    /// - Parameters:
-    ///   - heartbeat: A stream on which nothing happens says so this often: twice within the half
-    ///     minute after which proxies and people give a silent connection up.
-    ///   - timers: Keeps the time while there are streams.
-    package init(
-        ring: MessageRing, heartbeat: TimeAmount = .seconds(15),
-        timers: any EventLoop = MultiThreadedEventLoopGroup.singleton.next()
-    ) {
-        self.ring = ring
-        self.heartbeat = heartbeat
-        self.timers = timers
-    }
+    /// A stream on which nothing happens says so this often: twice within the half minute after which
+    /// proxies and people give a silent connection up.
+    var heartbeat = TimeAmount.seconds(15)
+    /// Keeps the time while there are streams.
+    var timers: any EventLoop = MultiThreadedEventLoopGroup.singleton.next()
 
     func addRoutes(to routes: inout RouteHandlers) {
         routes.get(Routes.messages) { request, _ in try list(request) }
