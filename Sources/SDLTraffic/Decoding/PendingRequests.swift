@@ -27,8 +27,6 @@ struct PendingRequests: Sendable {
     /// A request was given up, so an answer without one proves nothing.
     private(set) var isIncomplete = false
 
-    var count: Int { waiting.count }
-
     /// When to call `takeLate`, or earlier; nil while nothing waits.
     var nextDeadline: Int64? { unreported > 0 ? earliest : nil }
 

@@ -12,8 +12,8 @@ extension Logger {
         var metadata: Logger.Metadata = [
             LogRecord.adviceCode: "\(advice.code.rawValue)", "entry": "\(advice.entry)",
         ]
-        if let app = advice.app { metadata[LogKey.app.rawValue] = "\(app)" }
-        if let session = advice.sessionID { metadata[LogKey.session.rawValue] = "\(session)" }
+        if let app = advice.app { metadata["app"] = "\(app)" }
+        if let session = advice.sessionID { metadata["session"] = "\(session)" }
         if let fault = advice.fault { metadata["fault"] = "\(fault.rawValue)" }
         let times = advice.count > 1 ? " (\(advice.count) times by now)" : ""
         log(

@@ -60,8 +60,8 @@ package struct LogRecord: Sendable {
     /// there: one search finds both.
     private static let sharedFields = [
         adviceCode: adviceCode,
-        LogKey.app.rawValue: "SDL_CONNECTION",
-        LogKey.session.rawValue: "SDL_SESSION",
+        "app": "SDL_CONNECTION",
+        "session": "SDL_SESSION",
     ]
 
     /// What journald stores beside the message: every value under a name of its own.

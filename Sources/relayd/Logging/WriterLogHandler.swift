@@ -27,11 +27,6 @@ package struct WriterLogHandler: LogHandler {
         self.writer = writer
     }
 
-    package init(label: String, format: Format, level: Logger.Level, writer: LineWriter) {
-        self.init(
-            label: label, format: format, threshold: LogThreshold(level), writer: writer)
-    }
-
     package var logLevel: Logger.Level {
         get { ownLevel ?? threshold.level }
         set { ownLevel = newValue }

@@ -36,7 +36,6 @@ struct AccessorySwitchTests {
         }
         #expect(step == .send(.init(type: 0x40, request: 53, length: 0)))
         #expect(aoa.ended(.done([])) == .awaitReturn)
-        #expect(aoa.isAwaitingReturn)
         #expect(aoa.left(phone) == .stay)
         #expect(aoa.appeared(.mouse) == .stay)
         #expect(aoa.appeared(.accessory(ports: [1])) == .stay)

@@ -13,10 +13,7 @@ extension FuzzTarget {
             do throws(RPCSpecificationError) {
                 let catalogue = try RPCCatalogue(xml: Array(bytes))
                 let validator = RPCValidator(catalogue)
-                for function in catalogue.functions.prefix(4) {
-                    judge(function, validator)
-                    _ = catalogue.function(function.id, function.type)
-                }
+                for function in catalogue.functions.prefix(4) { judge(function, validator) }
             } catch {
                 guard (0...lines).contains(error.line) else {
                     throw BrokenPromise("line \(error.line) of \(lines): \(error.reason)")

@@ -99,10 +99,11 @@ struct LoggingRecordTests {
         let received = Collected<JournalEntry>()
         let writer = LineWriter(.journal(send: { received.add($0) }))
         var handler = WriterLogHandler(
-            label: "hub", format: .text(color: true), level: .info, writer: writer)
+            label: "hub", format: .text(color: true), threshold: LogThreshold(.info), writer: writer
+        )
         handler.metadataProvider = Logger.MetadataProvider { ["session": "3"] }
         var logger = Logger(label: "hub", factory: { _ in handler })
-        logger[.app] = "#1"
+        logger[metadataKey: "app"] = "#1"
         logger.debug("below the level")
         logger.error("closed", metadata: ["reason": "slow"])
         await writer.flush(within: .seconds(30))

@@ -37,10 +37,6 @@ struct AccessorySwitch {
         strings = identity.strings
     }
 
-    var isAwaitingReturn: Bool {
-        if case .awaitingReturn = state { true } else { false }
-    }
-
     func start() -> Step {
         .send(
             USBControlRequest(type: 0xC0, request: AndroidAccessory.Request.getProtocol, length: 2))

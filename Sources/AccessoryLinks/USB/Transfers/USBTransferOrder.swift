@@ -30,8 +30,6 @@ struct USBTransferOrder<Transfer: Equatable> {
         entries.reserveCapacity(capacity)
     }
 
-    var isEmpty: Bool { entries.isEmpty }
-
     mutating func submitted(_ transfer: Transfer) {
         entries.append(Entry(transfer: transfer))
     }
@@ -50,8 +48,6 @@ struct USBTransferOrder<Transfer: Equatable> {
 
     /// Whether none is under way any more.
     var areAllBack: Bool { entries.allSatisfy { $0.outcome != nil } }
-
-    mutating func removeAll() { entries.removeAll(keepingCapacity: true) }
 }
 
 /// What ends a link from the device's side.
