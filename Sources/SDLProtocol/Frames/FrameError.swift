@@ -53,7 +53,4 @@ extension FrameError: CustomStringConvertible {
 }
 
 /// Two upper-case hex digits.
-func hex(_ byte: UInt8) -> String {
-    let digits = String(byte, radix: 16, uppercase: true)
-    return digits.count == 1 ? "0" + digits : digits
-}
+func hex(_ byte: UInt8) -> String { byte.hexDigits.uppercased() }

@@ -57,10 +57,7 @@ struct ControlDetails {
     }
 
     /// A hash ID as the log and the advice write it: "0x00010005".
-    static func hash(_ hash: UInt32) -> String {
-        let digits = String(hash, radix: 16)
-        return "0x" + String(repeating: "0", count: 8 - digits.utf8.count) + digits
-    }
+    static func hash(_ hash: UInt32) -> String { "0x" + hash.hexDigits }
 
     /// Told above, or, the service transports, of no use to people on a bench.
     private static let known: Set<String> = [

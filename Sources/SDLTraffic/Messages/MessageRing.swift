@@ -1,5 +1,6 @@
 import NIOCore
 import RelayCore
+import SDLProtocol
 import Synchronization
 
 /// Keeps the latest entries, bounded by bytes; the oldest make room for the newest. Fed by
@@ -36,8 +37,7 @@ package final class MessageRing: TrafficConsumer {
 
     package init(maximumBytes: Int = defaultMaximumBytes) {
         self.maximumBytes = max(0, maximumBytes)
-        let digits = String(UInt64.random(in: .min ... .max), radix: 16)
-        instance = String(repeating: "0", count: 16 - digits.count) + digits
+        instance = UInt64.random(in: .min ... .max).hexDigits
         // One huge message must not push everything else out.
         maximumMessageBytes = self.maximumBytes / 4
         segmentBytes = max(1, self.maximumBytes / 64)

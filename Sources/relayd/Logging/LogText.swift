@@ -38,10 +38,7 @@ package enum LogText {
             case "\r": json += "\\r"
             case "\t": json += "\\t"
             case _ where VisibleScalars.isInvisible(scalar):
-                for unit in String(scalar).utf16 {
-                    let hex = String(unit, radix: 16)
-                    json += "\\u" + String(repeating: "0", count: 4 - hex.utf8.count) + hex
-                }
+                for unit in String(scalar).utf16 { json += "\\u" + unit.hexDigits }
             default: json.unicodeScalars.append(scalar)
             }
         }

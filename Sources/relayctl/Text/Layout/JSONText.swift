@@ -18,10 +18,7 @@ enum JSONText {
         var kept = ""
         for scalar in json.unicodeScalars {
             if scalar.value >= 0x7F, VisibleScalars.isInvisible(scalar) {
-                for unit in String(scalar).utf16 {
-                    let digits = String(unit, radix: 16)
-                    kept += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-                }
+                for unit in String(scalar).utf16 { kept += "\\u" + unit.hexDigits }
             } else {
                 kept.unicodeScalars.append(scalar)
             }

@@ -1,4 +1,5 @@
 import Glibc
+import SDLProtocol
 
 /// What a request over TCP has to bring. Made once per start of relayd and kept nowhere, or read from
 /// the file the configuration names; told only over the Unix socket.
@@ -55,8 +56,7 @@ package struct DashboardToken: Sendable {
         isNewAtEachStart = true
         var generator = SystemRandomNumberGenerator()
         text = (0..<4).map { _ in
-            let digits = String(UInt64.random(in: .min ... .max, using: &generator), radix: 16)
-            return String(repeating: "0", count: 16 - digits.count) + digits
+            UInt64.random(in: .min ... .max, using: &generator).hexDigits
         }.joined()
     }
 
