@@ -44,7 +44,7 @@ extension HubWorld {
         for (wait, patience) in waitsNow() {
             let bound = loop.now + patience
             let until = waits[wait] ?? wait.deadline.map { min($0, bound) } ?? bound
-            // A look may fall on the bound itself.
+            // A poll may fall on the bound itself.
             if until + .microseconds(1) < loop.now {
                 model.fail(
                     .wait, "\(wait.kind) goes on \((loop.now - until).seconds) s beyond its bound")
@@ -114,15 +114,15 @@ extension HubWorld {
         }
     }
 
-    /// What the rates are counted in, and how often held sessions are looked at.
+    /// What the rates are counted in, and how often held sessions are let go.
     private static var rateSlot: TimeAmount { .milliseconds(100) }
 
-    /// A second, the slots in which it begins and ends, and two until somebody has looked whether the
+    /// A second, the slots in which it begins and ends, and two until somebody has asked whether the
     /// last frame of its slot has left, whosever that is.
     private static var rateWindow: TimeAmount { .milliseconds(1400) }
 
     /// What is on its way counts until a second after it has left. When a standstill ends is known at
-    /// the next look.
+    /// the next poll.
     private var heldTime: TimeAmount {
         let standstill = setting.mayStall ? Self.rateSlot : .zero
         guard let passBytes = setting.passBytes else { return Self.rateWindow + standstill }
@@ -135,11 +135,11 @@ extension HubWorld {
     private var queueTime: TimeAmount {
         guard switchboard.sdl.output.waitingFrames > 0 else { return .zero }
         let bytes = switchboard.sdl.output.waitingBytes + switchboard.sdl.output.bytesInFlight
-        let looks = Int64(bytes / LinkPacer.leastBytes + 1)
+        let polls = Int64(bytes / LinkPacer.leastBytes + 1)
         let frames = switchboard.configuration.framesPerSecond
         let seconds = switchboard.sdl.output.waitingFrames / frames + 1
         return .nanoseconds(
-            looks * LinkPacer.longestLook.nanoseconds
+            polls * LinkPacer.longestPoll.nanoseconds
                 + Int64(seconds) * Self.rateWindow.nanoseconds)
     }
 }

@@ -40,10 +40,10 @@ struct LinkEpochsTests {
         var bench = Bench()
         bench.writes(10, at: at(0))
         for look in 1...50 as ClosedRange<Int64> {
-            bench.pacing.epochs.look(left: 0, at: at(look * 100))
+            bench.pacing.epochs.polled(left: 0, at: at(look * 100))
         }
         let before = bench.isFull(at: at(5050))
-        bench.pacing.epochs.look(left: bench.bytes, at: at(5100))
+        bench.pacing.epochs.polled(left: bench.bytes, at: at(5100))
         let verdicts = [5150, 6150, 6200].map { bench.isFull(at: at($0)) }
         #expect(before && verdicts == [true, true, false])
     }
@@ -54,7 +54,7 @@ struct LinkEpochsTests {
         let left = bench.bytes
         bench.writes(1, at: at(250))
         for look in 3...20 as ClosedRange<Int64> {
-            bench.pacing.epochs.look(left: left, at: at(look * 100))
+            bench.pacing.epochs.polled(left: left, at: at(look * 100))
         }
         let isFull = bench.isFull(at: at(2050))
         bench.writes(8, at: at(2050))
@@ -76,13 +76,13 @@ struct LinkEpochsTests {
 
     @Test("more slots than are told apart go on as one, and no frame is forgotten") func many() {
         var bench = Bench()
-        bench.pacing.epochs.look(left: 0, at: at(0))
+        bench.pacing.epochs.polled(left: 0, at: at(0))
         for slot in 0..<40 as Range<Int64> {
-            bench.pacing.epochs.look(left: 0, at: at(slot * 100))
+            bench.pacing.epochs.polled(left: 0, at: at(slot * 100))
             bench.writes(1, at: at(slot * 100))
         }
         let isFull = bench.isFull(at: at(9000))
-        bench.pacing.epochs.look(left: bench.bytes, at: at(9000))
+        bench.pacing.epochs.polled(left: bench.bytes, at: at(9000))
         let verdicts = [9000, 10_099, 10_100].map { bench.isFull(at: at($0)) }
         #expect(isFull && verdicts == [true, true, false])
     }
@@ -90,7 +90,7 @@ struct LinkEpochsTests {
     @Test("the next link begins with nothing on its way") func closed() {
         var bench = Bench()
         bench.writes(10, at: at(0))
-        bench.pacing.epochs.look(left: 0, at: at(100))
+        bench.pacing.epochs.polled(left: 0, at: at(100))
         bench.pacing.epochs.linkClosed(at: at(200))
         let verdicts = [250, 1250, 1300].map { bench.isFull(at: at($0)) }
         #expect(verdicts == [true, true, false])

@@ -11,191 +11,197 @@ import Testing
 struct LinkPacerTests {
     private let start = NIODeadline.uptimeNanoseconds(1_000_000_000)
 
-    @Test("a link that keeps up is never held, and looked at once per 64 KB")
+    private let sample = LinkPacer.sampleTime
+
+    @Test("a link that keeps up is never held, and polled once per 10 ms of its traffic")
     func fastLink() {
         var pacer = LinkPacer()
-        var looks = 0
-        for step in 0..<1024 {
+        var polls = 0
+        for step in 0..<10_000 {
             if pacer.room < 1024 {
-                looks += 1
-                pacer.looked(waiting: 0, at: start + .microseconds(Int64(step)))
+                polls += 1
+                pacer.polled(unsent: 0, at: start + .microseconds(100 * Int64(step)))
             }
             #expect(pacer.room >= 1024)
             pacer.wrote(1024)
         }
-        #expect(looks <= 1024 * 1024 / LinkPacer.leastLookBytes + 3, "and more often at first")
+        #expect(polls <= 120, "and more often at first")
         #expect(pacer.rate == nil)
     }
 
-    /// Writes so much that a link takes at once, 256 KB each 100 µs as a read brings them.
-    private func proven(_ pacer: inout LinkPacer, bytes: Int) -> (now: NIODeadline, looks: Int) {
-        var (now, looks, written) = (start, 0, 0)
-        pacer.looked(waiting: 0, at: now)
-        while written < bytes {
-            now = now + .microseconds(100)
-            for frame in 0..<16 {
-                if pacer.room < 16 << 10 || (frame == 0 && pacer.isLookWelcome) {
-                    looks += 1
-                    pacer.looked(waiting: 0, at: now)
-                }
-                pacer.wrote(16 << 10)
-                written += 16 << 10
-            }
-        }
-        return (now, looks)
-    }
-
-    @Test("a very fast link is looked at once per read, between two of them")
+    @Test("a very fast link is polled once per read, between two of them")
     func veryFastLink() {
         var pacer = LinkPacer()
-        _ = proven(&pacer, bytes: 8 << 20)
-        #expect(proven(&pacer, bytes: 8 << 20).looks == 31, "32 reads, the first after a look")
+        var polls = 0
+        // 256 KB each 100 µs.
+        for read in 0..<1000 as Range<Int64> {
+            if read == 900 { polls = 0 }
+            for frame in 0..<16 {
+                if pacer.room < 16 << 10 || (frame == 0 && pacer.isPollWelcome) {
+                    polls += 1
+                    pacer.polled(unsent: 0, at: start + .microseconds(100 * read))
+                    #expect(read < 900 || frame == 0)
+                }
+                pacer.wrote(16 << 10)
+            }
+        }
+        #expect(polls == 100)
+        #expect(pacer.limit == LinkPacer.mostBytes)
     }
 
-    @Test("what a link has proven is believed for 10 ms while it leaves something on its way")
-    func proof() {
+    /// A pacer that has measured so many bytes per second; 10 ms of it are on their way.
+    private func learnt(_ rate: Int) -> LinkPacer {
         var pacer = LinkPacer()
-        let (now, _) = proven(&pacer, bytes: 8 << 20)
-        pacer.wrote(200_000)
-        pacer.looked(waiting: 400_000, at: now + .milliseconds(5))
-        #expect(pacer.limit == LinkPacer.mostUnmeasuredBytes)
-        #expect(pacer.room == LinkPacer.mostUnmeasuredBytes - 400_000, "and no more than that")
-        pacer.looked(waiting: 400_000, at: now + .milliseconds(11))
-        #expect(pacer.limit == LinkPacer.firstBytes)
-        #expect(pacer.room == 0)
-    }
-
-    @Test("a kernel that takes no more ends a proof at once")
-    func full() {
-        var pacer = LinkPacer()
-        let (now, _) = proven(&pacer, bytes: 8 << 20)
-        pacer.looked(waiting: 0, isFull: true, at: now)
-        #expect(pacer.limit == LinkPacer.firstBytes)
+        pacer.wrote(rate / 20 + rate / 100)
+        pacer.held(at: start)
+        pacer.polled(unsent: rate / 100, at: start + sample)
+        return pacer
     }
 
     @Test("a link that was measured lets in 10 ms of its rate")
     func learnt() {
-        var pacer = LinkPacer()
-        pacer.wrote(16_384)
-        pacer.held(at: start)
-        pacer.looked(waiting: 6384, at: start + .milliseconds(10))
+        var pacer = learnt(1_000_000)
         #expect(pacer.rate == 1_000_000)
         #expect(pacer.limit == 10_000)
-        #expect(pacer.room == 3616)
-        pacer.looked(waiting: 4000, at: start + .milliseconds(11))
-        #expect(pacer.room == .max, "the next frame goes before the link runs dry")
-        pacer.wrote(8000)
         #expect(pacer.room == 0)
-        #expect(pacer.nextLook == .milliseconds(8))
+        pacer.polled(unsent: 6384, at: start + sample + .milliseconds(4))
+        #expect(pacer.room == 3616)
+        pacer.polled(unsent: 4000, at: start + sample + .milliseconds(6))
+        #expect(pacer.room == .max, "the next frame goes before the link runs dry")
+        pacer.wrote(9000)
+        #expect(pacer.room == 0)
+        #expect(pacer.nextPoll == .milliseconds(8))
     }
 
     @Test("a fast link gets more in one go, never more than a read brings")
     func batches() {
-        var pacer = LinkPacer()
-        #expect(pacer.batchBytes == 4 << 10)
-        for (gone, batch) in [(100_000, 4 << 10), (4_000_000, 100_000), (99_000_000, 256 << 10)] {
-            pacer = LinkPacer()
-            pacer.wrote(gone + 1000)
-            pacer.held(at: start)
-            pacer.looked(waiting: 1000, at: start + .milliseconds(10))
-            #expect(pacer.batchBytes == batch)
-        }
+        #expect(LinkPacer().batchBytes == 2 << 10)
+        #expect(learnt(1_000_000).batchBytes == 5000)
+        #expect(learnt(2_000_000_000).batchBytes == 256 << 10)
     }
 
     @Test("a link that slows down, stands still, or runs dry")
     func change() {
-        var pacer = LinkPacer()
-        pacer.wrote(20_000)
-        pacer.held(at: start)
-        pacer.looked(waiting: 10_000, at: start + .milliseconds(10))
-        pacer.looked(waiting: 10_000, at: start + .milliseconds(20))
-        #expect(pacer.rate == 1_000_000, "a window that opens in steps")
-        pacer.looked(waiting: 8_000, at: start + .milliseconds(30))
-        #expect(pacer.rate == 550_000, "2 KB in 20 ms")
-        pacer.looked(waiting: 8_000, at: start + .milliseconds(1030))
-        #expect(pacer.rate == 275_000, "nothing for a second")
-        pacer.looked(waiting: 0, at: start + .milliseconds(1035))
-        #expect(pacer.rate == 275_000, "a buffer may have taken it")
+        var pacer = learnt(1_000_000)
+        var now = start + sample
+        func pass(_ time: TimeAmount, unsent: Int) -> Double? {
+            now = now + time
+            pacer.polled(unsent: unsent, at: now)
+            return pacer.rate
+        }
+        #expect(pass(.milliseconds(60), unsent: 10_000) == 1_000_000, "a window opens in steps")
+        #expect(pass(.milliseconds(40), unsent: 8000) == 510_000, "2 KB in 100 ms")
+        #expect(pass(.seconds(10), unsent: 8000) == 510_000, "a standstill is no speed")
+        #expect(pass(.milliseconds(10), unsent: 0) == 510_000, "a buffer may have taken it")
         #expect(pacer.room == .max, "but whatever comes follows at once")
-        pacer.wrote(92_000)
-        pacer.looked(waiting: 0, at: start + .milliseconds(1080))
-        #expect(pacer.rate == 2_000_000, "100 KB in 50 ms at least")
+        pacer.wrote(100_000)
+        #expect(pass(.milliseconds(50), unsent: 0) == 2_000_000, "100 KB in 50 ms at least")
         pacer.wrote(1000)
-        pacer.looked(waiting: 0, at: start + .milliseconds(1130))
-        #expect(pacer.rate == 3_000_000, "it could have taken more")
+        #expect(pass(.milliseconds(50), unsent: 0) == 2_000_000, "it could have taken more")
     }
 
-    @Test("a link that stands still is looked at less and less often, at last every 50 ms")
+    @Test("a link that stands still is polled less and less often, at last every 50 ms")
     func standstill() {
-        for learnt in [false, true] {
+        for isLearnt in [false, true] {
             var pacer = LinkPacer()
-            pacer.wrote(20_000)
-            pacer.held(at: start)
-            if learnt { pacer.looked(waiting: 10_000, at: start + .milliseconds(10)) }
-            var now = start + .milliseconds(10)
-            var looks = 0
-            while now < start + .seconds(60) {
-                now = now + pacer.nextLook
-                looks += 1
-                pacer.looked(waiting: 10_000, at: now)
+            if isLearnt {
+                pacer = learnt(1_000_000)
+            } else {
+                pacer.wrote(10_000)
+                pacer.held(at: start)
             }
-            #expect(looks < 60 * 20 + 100, "\(looks) looks in a minute")
-            #expect(pacer.nextLook == LinkPacer.longestLook)
-            // It goes on: the next look comes soon again.
-            pacer.looked(waiting: 5_000, at: now + .milliseconds(1))
-            pacer.looked(waiting: 100, at: now + .seconds(1))
-            #expect(pacer.nextLook < .milliseconds(5))
+            var now = start + sample
+            var polls = 0
+            while now < start + .seconds(60) {
+                now = now + pacer.nextPoll
+                polls += 1
+                pacer.polled(unsent: 10_000, at: now)
+            }
+            #expect(polls < 60 * 20 + 100, "\(polls) polls in a minute")
+            #expect(pacer.nextPoll == LinkPacer.longestPoll)
+            // It goes on: the next poll comes soon again.
+            pacer.polled(unsent: 5_000, at: now + .milliseconds(1))
+            pacer.polled(unsent: 100, at: now + .seconds(1))
+            #expect(pacer.nextPoll < .milliseconds(5))
         }
     }
 
-    @Test("a link found faster again and again has a bounded rate, which comes down in 0.2 s")
-    func runaway() {
-        var pacer = LinkPacer()
-        pacer.held(at: start)
-        var now = start
-        for _ in 0..<5000 {
-            pacer.wrote(1000)
-            now = now + .milliseconds(60)
-            pacer.looked(waiting: 0, at: now)
+    @Test("a rate of a thousand times what the link takes now comes down in 0.6 s")
+    func slowDown() {
+        var pacer = learnt(1_000_000_000)
+        #expect(pacer.limit == LinkPacer.mostBytes)
+        let now = start + sample
+        for step in 1...60 as ClosedRange<Int64> {
+            pacer.wrote(10_000)
+            pacer.polled(unsent: 10_000_000, at: now + .milliseconds(10 * step))
         }
-        #expect(pacer.rate == LinkPacer.mostRate)
-        #expect(pacer.limit <= Int(LinkPacer.mostRate / 100))
-        pacer.wrote(300_000)
-        for step in 1...20 as ClosedRange<Int64> {
-            pacer.looked(waiting: 300_000 - Int(step) * 10_000, at: now + .milliseconds(10 * step))
-        }
-        #expect((pacer.rate ?? 0) < 1_010_000)
+        #expect((pacer.rate ?? 0) < 1_300_000)
     }
 
     @Test("time in which nothing waits teaches nothing")
     func idle() {
-        var pacer = LinkPacer()
-        pacer.wrote(20_000)
-        pacer.held(at: start)
-        pacer.looked(waiting: 10_000, at: start + .milliseconds(10))
+        var pacer = learnt(1_000_000)
         pacer.released()
         pacer.wrote(1000)
-        pacer.looked(waiting: 500, at: start + .seconds(60))
+        pacer.polled(unsent: 500, at: start + .seconds(60))
         #expect(pacer.rate == 1_000_000)
     }
 
-    @Test("what a receive buffer takes at once is believed as far as it went")
+    @Test("a link that never stays busy for a whole sample is still known to take what it took")
+    func busyForMoments() {
+        var pacer = LinkPacer()
+        for step in 0..<100 as Range<Int64> {
+            let now = start + .milliseconds(10 * step)
+            pacer.held(at: now)
+            pacer.wrote(10_000)
+            pacer.polled(unsent: 5000, at: now + .milliseconds(1))
+            pacer.polled(unsent: 0, at: now + .milliseconds(5))
+            pacer.released()
+        }
+        #expect(pacer.limit >= 10_000)
+    }
+
+    @Test("what a receive buffer takes at once lets in a fifth of that")
     func receiveBuffer() {
         var pacer = LinkPacer()
-        var taken = 0
-        while taken < 14_000 {
-            pacer.wrote(2000)
-            taken += 2000
-            pacer.looked(waiting: 0, at: start + .microseconds(Int64(taken) / 100))
+        pacer.held(at: start)
+        for step in 0..<32 as Range<Int64> {
+            pacer.wrote(2 << 10)
+            pacer.polled(unsent: 0, at: start + .microseconds(10 * step))
         }
-        #expect(pacer.limit <= LinkPacer.firstBytes + taken)
+        pacer.wrote(4 << 10)
+        pacer.polled(unsent: 4 << 10, at: start + .milliseconds(50))
+        #expect(pacer.limit <= 64 << 10 / 5)
+    }
+
+    @Test("a link that stood still for two seconds, or has become fast, is full again soon")
+    func fullAgain() {
+        for (before, after) in [(0, 1_000_000), (100_000, 1_000_000), (0, 20_000_000)] {
+            var link = BufferedLink(bytesPerSecond: after, receiveBuffer: 0)
+            var sent = 0
+            func run(_ rate: Int, milliseconds: Int64) {
+                link.bytesPerSecond = rate
+                sent = 0
+                let end = link.now + .milliseconds(milliseconds)
+                while link.now < end {
+                    while link.scheduler.waitingBytes < 64 << 10 {
+                        link.enqueue(.data(session: 1, bytes: (8 << 10) - 12), from: 1)
+                    }
+                    sent += link.turn().reduce(0) { $0 + $1.0.wire.readableBytes }
+                }
+            }
+            run(after, milliseconds: 1000)
+            run(before, milliseconds: 2000)
+            run(after, milliseconds: 1000)
+            #expect(sent >= after * 9 / 10, "\(before) to \(after): \(sent) bytes")
+        }
     }
 
     @Test("a kernel that counts its overhead is not believed more than was written")
     func overhead() {
         var pacer = LinkPacer()
         pacer.wrote(100)
-        pacer.looked(waiting: 768, at: start)
+        pacer.polled(unsent: 768, at: start)
         #expect(pacer.inFlight == 100)
     }
 
@@ -254,7 +260,7 @@ private struct BufferedLink {
     var scheduler = LinkScheduler<Int>()
     var pacer = LinkPacer()
     var now = NIODeadline.uptimeNanoseconds(0)
-    let bytesPerSecond: Int
+    var bytesPerSecond: Int
     /// Bytes that the head unit takes before it reads them.
     let receiveBuffer: Int
     var inKernel = 0
@@ -267,7 +273,7 @@ private struct BufferedLink {
     }
 
     func time(of bytes: Int) -> TimeAmount {
-        .nanoseconds(Int64(bytes) * 1_000_000_000 / Int64(bytesPerSecond))
+        .nanoseconds(Int64(bytes) * 1_000_000_000 / Int64(max(1, bytesPerSecond)))
     }
 
     mutating func enqueue(_ frame: Frame, from app: Int) {
@@ -276,7 +282,7 @@ private struct BufferedLink {
     }
 
     /// What is written now and when the head unit will have read it, counted from when it came;
-    /// then time goes on to the next look.
+    /// then time goes on to the next poll.
     mutating func turn() -> [(Frame, TimeAmount)] {
         var written: [(Frame, TimeAmount)] = []
         while let entry = scheduler.next(at: now, upTo: pacer.room) {
@@ -285,14 +291,14 @@ private struct BufferedLink {
             written.append((entry.frame, now - entry.since + time(of: inKernel + received)))
         }
         if scheduler.isEmpty { pacer.released() }
-        let pause = min(pacer.nextLook, .milliseconds(5))
+        let pause = min(pacer.nextPoll, .milliseconds(5))
         now = now + pause
         var bytes = Int(Double(bytesPerSecond) * Double(pause.nanoseconds) / 1e9)
         while bytes > 0 {
             read(min(bytes, 100))
             bytes -= 100
         }
-        pacer.looked(waiting: inKernel, at: now)
+        pacer.polled(unsent: inKernel, at: now)
         return written
     }
 

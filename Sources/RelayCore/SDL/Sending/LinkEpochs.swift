@@ -9,7 +9,7 @@ import NIOCore
 /// on a link that stands still or goes in steps is long after it was written. An epoch is what was written
 /// in one slot of 100 ms; it is over one second and one slot after its last byte has left.
 ///
-/// Where nobody has to wait, the kernel takes all at once, and nobody looks what has become of it, an
+/// Where nobody has to wait, the kernel takes all at once, and nobody polls what has become of it, an
 /// epoch leaves when it is written. Pure: whoever asks says what the time is and what has left.
 struct LinkEpochs {
     /// Epochs that are told apart at once. When there are so many, the latest one goes on for longer.
@@ -30,7 +30,7 @@ struct LinkEpochs {
     private var begunIn = ContiguousArray<Int64>(repeating: 0, count: Self.count)
     /// Slots in which epochs left.
     private var leftIn = ContiguousArray<Int64>(repeating: 0, count: Self.count)
-    /// Somebody looks in every slot what has left.
+    /// What has left is polled in every slot.
     private var isWatched = false
     /// The kernel has not taken all that was written.
     private var isFull = false
@@ -70,7 +70,7 @@ struct LinkEpochs {
     // MARK: - Leaving
 
     /// How long what is written now will be on its way, as what is on it now has been: at least so long,
-    /// and no more than a slot is missing. Zero when nobody looks.
+    /// and no more than a slot is missing. Zero while nothing is polled.
     var delay: TimeAmount {
         guard isWatched, left < current else { return .zero }
         return RateGuard.slotLength * (slot - begunIn[Self.index(left + 1)])
@@ -91,14 +91,14 @@ struct LinkEpochs {
         if !isWatched { leaveAll(at: now) }
     }
 
-    /// Somebody has looked, and does so again in every slot.
+    /// The kernel was asked, and will be again in every slot.
     ///
     /// - Parameter bytes: Bytes that have left for the head unit, of all that were ever written.
-    mutating func look(left bytes: UInt64, at now: NIODeadline) {
+    mutating func polled(left bytes: UInt64, at now: NIODeadline) {
         advance(to: now)
         if !isWatched {
             isWatched = true
-            // What was thought to have left, because nobody looked, and is still on its way.
+            // What was thought to have left, because nobody polled, and is still on its way.
             while left > over, ends[Self.index(left)] > bytes { left -= 1 }
         }
         while left < current, ends[Self.index(left + 1)] <= bytes {

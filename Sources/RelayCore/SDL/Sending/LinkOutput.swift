@@ -28,8 +28,8 @@ final class LinkOutput {
     /// Sessions of which the router wants to know when none of their frames waits any more.
     private var draining = SessionSet()
     /// The next time that the kernel is asked how much is on its way, while frames wait for it.
-    private var lookTimer: Scheduled<Void>?
-    /// The next time that what has left is looked at, while sessions are held or frames wait.
+    private var pollTimer: Scheduled<Void>?
+    /// The next time that what has left is counted, while sessions are held or frames wait.
     private var slotTimer: Scheduled<Void>?
     private var stallTimer: Scheduled<Void>?
     /// Frames written when the link was last found stalled.
@@ -65,8 +65,8 @@ final class LinkOutput {
 
     /// The next link is to be learnt anew.
     private func forget() {
-        lookTimer?.cancel()
-        lookTimer = nil
+        pollTimer?.cancel()
+        pollTimer = nil
         pacing.linkClosed(at: hub.now)
         isFull = false
         isUnflushed = false
@@ -81,7 +81,7 @@ final class LinkOutput {
         let bytes = frame.wire.readableBytes
         if !isUnflushed {
             noteWhetherFull(link)
-            if pacer.isLookWelcome, !isFull { look() }
+            if pacer.isPollWelcome, !isFull { poll() }
         }
         if !scheduler.hasReady, !isFull, mayGo(frame, from: origin) {
             if bytes > pacer.room { makeRoom() }
@@ -113,7 +113,7 @@ final class LinkOutput {
         if scheduler.hasReady {
             pacer.held(at: hub.now)
             watchForStall()
-            scheduleLook()
+            schedulePoll()
             watchWhatLeaves()
         }
         guard let app = origin.app else { return }
@@ -176,28 +176,28 @@ final class LinkOutput {
         }
     }
 
-    // MARK: - Looking what is on its way
+    // MARK: - Asking what is on its way
 
     /// More may have gone than is known.
     private func makeRoom() {
         flush()
-        if !isFull { look() }
+        if !isFull { poll() }
     }
 
     /// - Parameter wasFull: The kernel took no more until just now.
-    private func look(wasFull: Bool = false) {
+    private func poll(wasFull: Bool = false) {
         guard let link else { return }
-        pacer.looked(waiting: link.bytesInKernel, isFull: wasFull, at: hub.loop.now)
+        pacer.polled(unsent: link.bytesInKernel, isFull: wasFull, at: hub.loop.now)
     }
 
     /// A timer runs only while frames wait for bytes in the kernel.
-    private func scheduleLook() {
-        guard lookTimer == nil, !isFull else { return }
-        lookTimer = schedule(at: hub.loop.now + pacer.nextLook) {
-            self.lookTimer = nil
+    private func schedulePoll() {
+        guard pollTimer == nil, !isFull else { return }
+        pollTimer = schedule(at: hub.loop.now + pacer.nextPoll) {
+            self.pollTimer = nil
             guard !self.isFull else { return }
-            self.look()
-            self.drain(mayLook: true)
+            self.poll()
+            self.drain(mayPoll: true)
         }
     }
 
@@ -208,52 +208,52 @@ final class LinkOutput {
         isFull = false
         pacing.epochs.linkTookAll(at: hub.loop.now)
         guard !isDraining, scheduler.hasReady else { return }
-        look(wasFull: true)
-        drain(mayLook: true)
+        poll(wasFull: true)
+        drain(mayPoll: true)
     }
 
     /// At the end of a read: what has just come may be more important than what waits, or small enough
     /// for the room there is.
     @inline(__always)
     func drainIfReady() {
-        if scheduler.hasReady, !isFull { drain(mayLook: false) }
+        if scheduler.hasReady, !isFull { drain(mayPoll: false) }
     }
 
     /// Writes what waits, the scheduler's choice first, as far as there is room.
     ///
-    /// - Parameter mayLook: Ask the kernel when there is no room as far as is known. Else it is asked
+    /// - Parameter mayPoll: Ask the kernel when there is no room as far as is known. Else it is asked
     ///   only when so much has been written that it is time to.
-    private func drain(mayLook: Bool) {
+    private func drain(mayPoll: Bool) {
         guard !isDraining, let link, scheduler.hasReady else { return }
         isDraining = true
         hub.now = hub.loop.now
         var resumable: [SDLApp] = []
-        var hasLooked = !mayLook
+        var hasPolled = !mayPoll
         while !isFull, scheduler.hasReady {
             let bytes = writeBatch(to: link, &resumable)
             if bytes > 0 {
-                hasLooked = !mayLook
+                hasPolled = !mayPoll
                 flush()
             } else {
-                guard !hasLooked || pacer.isLookDue else { break }
-                hasLooked = true
-                look()
+                guard !hasPolled || pacer.isPollDue else { break }
+                hasPolled = true
+                poll()
             }
         }
         isDraining = false
         if scheduler.hasReady {
-            scheduleLook()
+            schedulePoll()
         } else {
-            stopLooking()
+            stopPolling()
         }
         for app in resumable { app.connection.resume(.link) }
         language.settle()
     }
 
-    private func stopLooking() {
+    private func stopPolling() {
         pacer.released()
-        lookTimer?.cancel()
-        lookTimer = nil
+        pollTimer?.cancel()
+        pollTimer = nil
     }
 
     /// - Returns: Bytes written.
@@ -291,7 +291,7 @@ final class LinkOutput {
         watchWhatLeaves()
     }
 
-    /// While sessions are held or frames wait, the link is looked at in every slot of the rates.
+    /// While sessions are held or frames wait, the kernel is asked in every slot of the rates.
     private func watchWhatLeaves() {
         guard slotTimer == nil else { return }
         slotTimer = schedule(at: RateGuard.nextSlot(after: hub.now)) {
@@ -303,8 +303,8 @@ final class LinkOutput {
     private func slotIsOver() {
         hub.beginRead()
         let left = hub.link.counters.bytesOut &- UInt64(clamping: bytesInFlight)
-        pacing.epochs.look(left: left, at: hub.now)
-        language.router.linkLooked(left: left, at: hub.now)
+        pacing.epochs.polled(left: left, at: hub.now)
+        language.router.linkPolled(left: left, at: hub.now)
         for session in pacing.release(at: hub.now) { scheduler.release(session) }
         if pacing.held.isEmpty, !scheduler.hasReady {
             pacing.epochs.stopWatching(at: hub.now)
@@ -312,7 +312,7 @@ final class LinkOutput {
         } else {
             watchWhatLeaves()
         }
-        drain(mayLook: true)
+        drain(mayPoll: true)
         hub.endRead()
     }
 
@@ -401,5 +401,5 @@ extension LinkOutput {
     var drainRate: Double? { pacer.rate }
     var heldSessions: SessionSet { pacing.held }
     /// Nothing here waits for a time.
-    var isTimeless: Bool { lookTimer == nil && slotTimer == nil }
+    var isTimeless: Bool { pollTimer == nil && slotTimer == nil }
 }

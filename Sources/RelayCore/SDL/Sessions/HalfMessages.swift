@@ -35,7 +35,7 @@ package struct HalfMessages {
         var writtenAt = NIODeadline.uptimeNanoseconds(0)
         /// Bytes written to the link up to its end.
         var end: UInt64 = 0
-        /// It was still on its way when somebody looked.
+        /// It was still on its way at a poll.
         var isOnWay = false
         /// At least one frame of it was a TLS record.
         package var isEncrypted = false
@@ -175,7 +175,7 @@ package struct HalfMessages {
     /// The head unit counts from the moment it gets a frame: what is on its way is no older than now.
     ///
     /// - Parameter bytes: Bytes that have left for the head unit, of all that were ever written.
-    mutating func looked(left bytes: UInt64, at now: NIODeadline) {
+    mutating func polled(left bytes: UInt64, at now: NIODeadline) {
         left = bytes
         for index in open.indices {
             let isOnWay = open[index].end > bytes
@@ -184,7 +184,7 @@ package struct HalfMessages {
         }
     }
 
-    /// Nobody looks any more.
+    /// Nobody polls any more.
     mutating func allLeft() {
         left = .max
         for index in open.indices { open[index].isOnWay = false }

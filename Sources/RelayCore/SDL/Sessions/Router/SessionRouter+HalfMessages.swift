@@ -192,11 +192,11 @@ extension SessionRouter {
         }
     }
 
-    /// Somebody has looked at the link.
+    /// The kernel was asked what has left.
     ///
     /// - Parameter bytes: Bytes that have left for the head unit, of all that were ever written.
-    package mutating func linkLooked(left bytes: UInt64, at now: NIODeadline) {
-        if !halves.isEmpty { halves.looked(left: bytes, at: now) }
+    package mutating func linkPolled(left bytes: UInt64, at now: NIODeadline) {
+        if !halves.isEmpty { halves.polled(left: bytes, at: now) }
     }
 
     /// Nothing waits for the link any more.
