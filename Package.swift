@@ -177,7 +177,7 @@ let package = Package(
         .testTarget(
             name: "RelayCoreTests",
             dependencies: [
-                "RelayCore", "SDLProtocol", "SimulatedAccessory", "RelayTesting",
+                "RelayCore", "SDLTraffic", "SDLProtocol", "SimulatedAccessory", "RelayTesting",
                 nioCore, nioPosix, nioEmbedded, logging,
             ],
             swiftSettings: settings),

@@ -29,6 +29,11 @@ package final class HubReporter {
         tap.record(.noticed(notice, app?.id, time: time))
     }
 
+    /// Shows the observers that a session of an app that goes on is over.
+    package func ended(_ session: UInt8, of app: AppConnection, at time: WallTime) {
+        tap.record(.sessionEnded(session, app.id, time: time))
+    }
+
     func connected(_ app: AppConnection) {
         logger.debug("app connected", metadata: ["app": "\(app.id)", "peer": "\(app.peer)"])
     }

@@ -65,6 +65,8 @@ extension TapItem {
             return .linkOpened(number: number, address: address, time: shifted(time))
         case .linkClosed(let reason, let time):
             return .linkClosed(reason: reason, time: shifted(time))
+        case .sessionEnded(let session, let app, let time):
+            return .sessionEnded(session, app, time: shifted(time))
         case .missed: return self
         case .noticed(let notice, let app, let time):
             return .noticed(notice, app, time: shifted(time))

@@ -47,6 +47,11 @@ package struct TrafficEntry: Sendable {
     }
 }
 
+extension TrafficEntry {
+    /// Logs show it and the ring keeps it.
+    var isForPeople: Bool { if case .event(.sessionEnded) = content { false } else { true } }
+}
+
 extension Direction {
     /// Who sent it, as JSON, journal and metrics name the two: "app" or "accessory".
     package var sender: String { self == .fromApp ? "app" : "accessory" }
@@ -179,6 +184,9 @@ package struct DroppedEntry: Sendable {
 package enum EventEntry: Hashable, Sendable {
     case appConnected(peer: String)
     case appClosed(reason: String)
+    /// A session of an app that goes on is over. For those who follow sessions only: people see the
+    /// frames that ended it.
+    case sessionEnded
     /// `number` counts the links since relayd started, from 1.
     case linkOpened(number: Int, address: String)
     case linkClosed(reason: String)

@@ -62,7 +62,7 @@ package struct TrafficFilter: Hashable, Sendable {
     }
 
     package func accepts(_ entry: TrafficEntry) -> Bool {
-        guard entry.priority >= minimumPriority else { return false }
+        guard entry.isForPeople, entry.priority >= minimumPriority else { return false }
         if case .event(.missed) = entry.content { return true }
         guard services.isEmpty || entry.service.map(services.contains) ?? !isStrict else {
             return false

@@ -113,6 +113,10 @@ struct Dialogue {
             Frame(
                 version: version, type: .control, service: service, info: type.rawValue,
                 sessionID: session ?? self.session, payload: payload), fate: fate)
+        // The hub says so behind the answer to an app's EndService.
+        if type == .endServiceACK, service == .rpc, let app {
+            receive(.sessionEnded(session ?? self.session, app, time: time))
+        }
     }
 
     /// App connected, session granted.

@@ -135,6 +135,9 @@ final class SDLReporter {
             logger.debug(
                 "session opened",
                 metadata: ["app": "\(app.id)", "session": "\(grant.sessionID)"])
+        case .sessionEnded(let app, let session):
+            reporter.ended(session, of: app.connection, at: time)
+            logger.debug("session ended", metadata: ["app": "\(app.id)", "session": "\(session)"])
         case .farewell(let session):
             logger.debug("goodbye said for an app that left", metadata: ["session": "\(session)"])
         case .messageEnded(let app, let message):

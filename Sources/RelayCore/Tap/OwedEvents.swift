@@ -1,16 +1,18 @@
-/// Who is connected and whether there is a link, as far as it has not been told because the queue
-/// was full. Used by `TapQueue`.
+/// Who is connected, whose sessions are over and whether there is a link, as far as it has not been told
+/// because the queue was full. Used by `TapQueue`.
 ///
 /// Bounded without a limit of its own: it keeps one event per connected app, one per app that is
-/// known, and two of the link. An app that came and went meanwhile leaves nothing.
+/// known, one per session, and two of the link. An app that came and went meanwhile leaves nothing.
 struct OwedEvents {
     private var connected: [AppID: TapItem] = [:]
     private var closed: [TapItem] = []
+    private var ended: [UInt8: TapItem] = [:]
     private var linkClosed: TapItem?
     private var linkOpened: TapItem?
 
     var isEmpty: Bool {
-        connected.isEmpty && closed.isEmpty && linkClosed == nil && linkOpened == nil
+        connected.isEmpty && closed.isEmpty && ended.isEmpty && linkClosed == nil
+            && linkOpened == nil
     }
 
     /// Frames and what the hub noticed are not owed.
@@ -19,7 +21,9 @@ struct OwedEvents {
         case .appConnected(let app, _, _): connected[app] = event
         case .appClosed(let app, _, _):
             if connected.removeValue(forKey: app) == nil { closed.append(event) }
+        case .sessionEnded(let session, _, _): ended[session] = event
         case .linkClosed:
+            ended = [:]
             linkClosed = event
             linkOpened = nil
         case .linkOpened: linkOpened = event
@@ -32,7 +36,8 @@ struct OwedEvents {
         guard !isEmpty else { return [] }
         defer { self = Self() }
         let arrivals = connected.sorted { $0.key < $1.key }.map(\.value)
-        return closed + [linkClosed, linkOpened].compactMap(\.self) + arrivals
+        let ends = ended.sorted { $0.key < $1.key }.map(\.value)
+        return closed + ends + [linkClosed, linkOpened].compactMap(\.self) + arrivals
     }
 }
 
@@ -45,7 +50,7 @@ extension TapItem {
                 .linkOpened(_, let text, _), .linkClosed(let text, _):
                 text.utf8.count
             case .noticed(.garbage(let garbage), _, _): garbage.excerpt.utf8.count
-            case .noticed, .missed, .frames: 0
+            case .noticed, .missed, .frames, .sessionEnded: 0
             }
         return TapSink.overheadBytes + text
     }

@@ -55,6 +55,8 @@ package enum TapItem: Sendable {
     case appConnected(AppID, peer: String, time: WallTime)
     /// All that is known of the app may be forgotten.
     case appClosed(AppID, reason: String, time: WallTime)
+    /// A session of an app that goes on is over, whether or not a frame says so.
+    case sessionEnded(UInt8, AppID, time: WallTime)
     /// `number` counts the links since relayd started, from 1.
     case linkOpened(number: Int, address: String, time: WallTime)
     /// All sessions are gone; unfinished messages and unanswered requests will stay so.

@@ -22,9 +22,7 @@ extension AdviceRules {
             considerRefusal(control, entry, service, table)
         case (.endService, .fromApp) where service == .rpc:
             considerEnd(control, entry, session)
-        case (.endServiceACK, _):
-            sessions[session]?.streams.remove(service)
-            if service == .rpc { sessions[session] = nil }
+        case (.endServiceACK, _): sessions[session]?.streams.remove(service)
         case (.heartbeat, .fromAccessory): considerHeartbeat(entry, session)
         case (.heartbeatACK, .fromApp): sessions[session]?.heartbeats = 0
         case (.transportEventUpdate, .fromAccessory):

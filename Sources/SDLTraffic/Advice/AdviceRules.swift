@@ -154,6 +154,9 @@ struct AdviceRules: Sendable {
         case .appClosed:
             sessions = sessions.filter { $0.value.app != entry.app }
             protectedStarts = protectedStarts.filter { $0.app != entry.app }
+        case .sessionEnded:
+            guard let session = entry.sessionID, sessions[session]?.app == entry.app else { return }
+            sessions[session] = nil
         case .linkClosed:
             sessions = [:]
             registeredIDs = []

@@ -50,6 +50,16 @@ extension TrafficDecoder {
             frames: 0)
     }
 
+    /// Has the number of the entry before, because it is not shown.
+    mutating func ended(_ session: UInt8, of app: AppID) -> TrafficEntry {
+        var entry = entry(
+            .event(.sessionEnded), app: app, session: session, service: nil, direction: nil,
+            bytes: 0, frames: 0)
+        lastNumber -= 1
+        entry.number = lastNumber
+        return entry
+    }
+
     mutating func entry(
         _ content: TrafficEntry.Content, app: AppID?, session: UInt8?, service: ServiceType?,
         direction: Direction?, bytes: Int, frames: Int

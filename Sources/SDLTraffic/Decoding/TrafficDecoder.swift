@@ -6,7 +6,7 @@ package import SDLProtocol
 /// Items are decoded in the order they happened:
 ///
 /// 1. a dropped frame is shown or counted, and takes part in nothing below;
-/// 2. control frames are read, and tell which sessions exist;
+/// 2. control frames are read; which sessions they begin and end the hub's router tells with them;
 /// 3. audio and video are counted;
 /// 4. other frames are assembled to messages, one assembler per direction;
 /// 5. messages are read as RPCs, responses paired with their requests, and both compared with the
@@ -59,6 +59,11 @@ package struct TrafficDecoder: Sendable {
             entries.append(event(.appClosed(reason: PrintableText.string(reason)), app: app))
             sessions.forget(app)
             starts.forget(app)
+        case .sessionEnded(let session, let app, let time):
+            now = time
+            guard sessions.app(session) == app else { return }
+            end(session, into: &entries)
+            entries.append(ended(session, of: app))
         case .linkOpened(let number, let address, let time):
             now = time
             starts.linkOpened(at: time)
@@ -190,6 +195,5 @@ package struct TrafficDecoder: Sendable {
         var entry = entry(.control(content), tapped, bytes: frame.payloadBytes, frames: 1)
         entry.startFault = fault
         entries.append(entry)
-        if type == .endServiceACK, frame.service == .rpc { end(frame.sessionID, into: &entries) }
     }
 }

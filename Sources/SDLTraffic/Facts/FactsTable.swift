@@ -43,6 +43,8 @@ package struct FactsTable: Sendable {
                         name: left.name, lastFailure: left.isRegistered ? nil : left.lastFailure)
                 ))
             if departed.count > Self.departedCount { departed.removeFirst() }
+        case .sessionEnded:
+            if let app = entry.app, let session = entry.sessionID { apps[app]?.end(session) }
         case .linkOpened(let number, _): headUnit = HeadUnitFacts(link: number)
         case .linkClosed:
             headUnit = HeadUnitFacts()
@@ -96,21 +98,22 @@ extension AppFacts {
         case .startServiceACK:
             // Of the session that had the number before nothing is left.
             if control.grant == .opens, sessions.contains(session) { end(session) }
+            guard control.grant != .nothing else { return }
             start(service, session, control, entry)
             guard service == .rpc else { return }
-            let version = FactLimits.text(
-                control.payload.document?.string(ControlKey.protocolVersion))
-            protocolVersion = version ?? "\(control.version)"
+            if control.grant == .opens || protocolVersion == nil {
+                let version = FactLimits.text(
+                    control.payload.document?.string(ControlKey.protocolVersion))
+                protocolVersion = version ?? "\(control.version)"
+            }
             if !sessions.contains(session) {
                 sessions.append(session)
                 sessions.sort()
             }
         case .endServiceACK:
-            if service == .rpc {
-                end(session)
-            } else {
-                services.removeAll { $0.service == service && $0.sessionID == session }
-            }
+            // Of the RPC service it ends the session, when the router says so.
+            guard service != .rpc else { return }
+            services.removeAll { $0.service == service && $0.sessionID == session }
         case .startServiceNAK:
             let reason = FactLimits.text(control.payload.document?.string(ControlKey.reason))
             let what = service == .rpc ? "" : " \(service.name)"

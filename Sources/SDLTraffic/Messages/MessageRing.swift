@@ -93,7 +93,7 @@ package final class MessageRing: TrafficConsumer {
         var segments: [Segment] = []
         var segment = Segment()
         segment.entries.reserveCapacity(min(entries.count, Self.segmentEntries))
-        for entry in entries {
+        for entry in entries where entry.isForPeople {
             let kept = entry.detached(maximumBytes: maximumMessageBytes, sharing: &recent)
             segment.entries.append(kept)
             segment.bytes += kept.footprint

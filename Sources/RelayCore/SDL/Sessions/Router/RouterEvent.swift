@@ -3,6 +3,9 @@ package import SDLProtocol
 /// Something worth telling that happened to a session; `HubReporter` tells people.
 package enum RouterEvent<App: Hashable>: Hashable {
     case sessionOpened(App, SessionGrant)
+    /// The session is the app's no more, which goes on: the head unit has ended it or never said so, or
+    /// has given its number away. Sessions of apps and links that are gone end with them.
+    case sessionEnded(App, session: UInt8)
     /// Goodbye was said for an app that left.
     case farewell(session: UInt8)
     /// The head unit granted an ID that another app still held.

@@ -148,9 +148,9 @@ extension SessionRouter {
 
     /// The goodbye is over; the number is free unless its app is still there.
     mutating func conclude(_ session: UInt8) {
-        guard routes[session].owner != nil else { return release(session) }
+        guard let owner = routes[session].owner else { return release(session) }
         farewells[session] = nil
-        routes[session].phase = .ended
+        isOver(session, of: owner)
     }
 
     mutating func startPatience(of session: UInt8) {

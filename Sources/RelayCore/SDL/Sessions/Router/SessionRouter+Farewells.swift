@@ -189,7 +189,11 @@ extension SessionRouter {
             endInstead(session)
         } else {
             farewells[session] = nil
-            routes[session].phase = isRefused && wasAsked ? .open : .ended
+            if isRefused && wasAsked {
+                routes[session].phase = .open
+            } else {
+                isOver(session, of: owner)
+            }
         }
         return wasAsked ? .toApp(owner) : .drop(.farewell(session))
     }
@@ -226,8 +230,14 @@ extension SessionRouter {
         }
         farewells[session] = nil
         heartbeats[session] = nil
-        routes[session].phase = .ended
+        isOver(session, of: owner)
         return .toApp(owner)
+    }
+
+    /// Late frames of the head unit still reach the app.
+    mutating func isOver(_ session: UInt8, of owner: App) {
+        routes[session].phase = .ended
+        actions.append(.event(.sessionEnded(owner, session: session)))
     }
 
     /// The app's own EndService was refused: relayd knows the hash.

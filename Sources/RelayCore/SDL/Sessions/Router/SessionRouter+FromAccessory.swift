@@ -127,6 +127,9 @@ extension SessionRouter {
         if !isDue, let owner = routes[session].owner, routes[session].phase == .open {
             return .toApp(owner)
         }
+        if let owner = routes[session].owner, owner != app, routes[session].phase != .ended {
+            actions.append(.event(.sessionEnded(owner, session: session)))
+        }
         let former = takeOver(session, grant: SessionGrant(frame), isClaimed: app != nil)
         guard let app else {
             routes[session].phase = .farewell

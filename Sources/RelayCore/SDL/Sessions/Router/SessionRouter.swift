@@ -195,9 +195,9 @@ extension SessionRouter {
         return actions
     }
 
-    /// Sessions the app owns, in the order of their grant.
+    /// Sessions the app owns that are not over, in the order of their grant.
     package func sessions(of app: App) -> [SessionGrant] {
-        (apps[app]?.sessions ?? []).compactMap { grants[$0] }
+        (apps[app]?.sessions ?? []).filter { routes[$0].phase != .ended }.compactMap { grants[$0] }
     }
 
     /// The app waits for an answer to StartService, its own or the one before it.
