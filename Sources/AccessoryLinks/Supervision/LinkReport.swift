@@ -34,14 +34,14 @@ struct LinkReport {
     mutating func listening(at place: String) {
         waitingSince = nil
         told = nil
-        if isNew("listening at \(place)") { logger.info("listening: \(address) at \(place)") }
+        if remember("listening at \(place)") { logger.info("listening: \(address) at \(place)") }
         onStateChange(.listening(at: place, since: .now))
     }
 
     mutating func opened(at now: ContinuousClock.Instant) {
         waitingSince = nil
         told = nil
-        if isNew("open") { logger.info("open: \(address)") }
+        if remember("open") { logger.info("open: \(address)") }
         onStateChange(.open(since: now))
     }
 
@@ -96,13 +96,14 @@ struct LinkReport {
     }
 
     private mutating func log(_ problem: LinkProblem, _ event: String) {
-        guard isNew(problem.description) else { return }
+        guard remember(problem.description) else { return }
         logger.log(
             level: problem.code == .closedHere ? .info : .warning,
             "\(event): \(problem)", metadata: ["reason": "\(problem.code.rawValue)"])
     }
 
-    private mutating func isNew(_ reason: String) -> Bool {
+    /// - Returns: Whether it was not logged before.
+    private mutating func remember(_ reason: String) -> Bool {
         if logged.count >= Self.maximumReasons { logged.removeAll() }
         return logged.insert(reason).inserted
     }

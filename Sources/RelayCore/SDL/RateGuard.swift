@@ -26,10 +26,12 @@ struct RateGuard {
         return true
     }
 
-    mutating func isFull(at now: NIODeadline) -> Bool {
+    private func isFull(at now: NIODeadline) -> Bool {
         guard limit > 0, sum >= limit else { return false }
-        advance(to: now)
-        return sum >= limit
+        // A copy, which only an app that has reached its limit costs.
+        var counts = self
+        counts.advance(to: now)
+        return counts.sum >= limit
     }
 
     private mutating func count(at now: NIODeadline) {

@@ -68,7 +68,7 @@ final class SDLApp: AppReader {
             var next = refused.take()
             if next == nil { next = try decoder.next() }
             guard let frame = next else { return nil }
-            if frame.service.isStream || language.allows(frame, of: self, or: &rateGuard) {
+            if frame.service.isStream || language.admit(frame, of: self, or: &rateGuard) {
                 return frame
             }
             let now = language.hub.now

@@ -267,9 +267,9 @@ final class SDLLanguage: AccessoryLanguage {
     // MARK: - Apps that send too fast
 
     /// Whether the head unit would stand one more frame of an app's session now: what has been
-    /// written to the link counts. What is not for the link is counted by the app's own guard.
+    /// written to the link counts. What is not for the link the app's own guard counts here.
     @inline(__always)
-    func allows(_ frame: Frame, of app: SDLApp, or own: inout RateGuard) -> Bool {
+    func admit(_ frame: Frame, of app: SDLApp, or own: inout RateGuard) -> Bool {
         guard router.isOpen(frame.sessionID, of: app) else { return own.allow(at: hub.now) }
         return output.allows(frame.sessionID)
     }

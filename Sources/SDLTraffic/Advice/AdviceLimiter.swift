@@ -21,8 +21,10 @@ struct AdviceLimiter: Sendable {
 
     private var told: [AdviceKey: Told] = [:]
 
-    /// Whether to pass it on. Information that needs no remedy is passed on once.
-    mutating func allows(_ key: AdviceKey, at time: WallTime) -> Bool {
+    /// Notes that it was found. Information that needs no remedy is passed on once.
+    ///
+    /// - Returns: Whether to pass it on.
+    mutating func found(_ key: AdviceKey, at time: WallTime) -> Bool {
         guard var before = told[key] else { return begin(key, at: time) }
         defer { told[key] = before }
         let isBack = Self.elapsed(since: before.seenAt, at: time) >= Self.quiet

@@ -105,7 +105,7 @@ struct AdviceRules: Sendable {
     ) {
         let app = isAboutLink ? nil : entry.app
         let key = AdviceKey(code: code, app: app, cause: cause)
-        guard limiter.allows(key, at: entry.time) else {
+        guard limiter.found(key, at: entry.time) else {
             found.append(.again(key, at: entry.time))
             return
         }

@@ -22,7 +22,7 @@ extension LinkScheduler {
                 removed.append(entry)
             }
             lanes[lane].messageFrames = 0
-            lookAtFront(of: lane)
+            noteFront(of: lane)
             leave(lane, of: number)
             place(lane)
         }

@@ -164,7 +164,7 @@ package struct LinkScheduler<App: Hashable> {
         lanes[lane].account = classes[number].served.enter(origin.app)
         lanes[lane].movedAt = now
         lanes[lane].place = UInt8(number)
-        lookAtFront(of: lane)
+        noteFront(of: lane)
         place(lane)
     }
 
@@ -278,7 +278,7 @@ package struct LinkScheduler<App: Hashable> {
         classes[choice.number].served.serve(
             bytes, to: account(of: lane, in: choice.number), isInTurn: choice.isInTurn)
         settleAge(of: choice, bytes: bytes, at: now)
-        lookAtFront(of: lane)
+        noteFront(of: lane)
         if lanes[lane].front == .nothing {
             sessions[session].waiting &= ~(1 << own)
             if own == TrafficClass.rpc.rawValue { sessions[session].isEnding = false }
@@ -319,7 +319,7 @@ package struct LinkScheduler<App: Hashable> {
     private func ownClass(of lane: Int) -> Int { lane % TrafficClass.count }
 
     /// Notes what the lane's first frame is now.
-    mutating func lookAtFront(of lane: Int) {
+    mutating func noteFront(of lane: Int) {
         let before = lanes[lane].front
         let front: Front =
             if let entry = frames.first(of: lanes[lane].frames) {
@@ -365,6 +365,7 @@ package struct LinkScheduler<App: Hashable> {
         case .end where sessions[session].waiting != 1 << own:
             sessions[session].parked |= 1 << own
         case .first where isBehindAnotherMessage(lane):
+            promoteMessages(before: lane)
             sessions[session].parked |= 1 << own
         case .first:
             insert(lane, into: .beginning, of: number)
@@ -383,24 +384,29 @@ package struct LinkScheduler<App: Hashable> {
 
     /// Whether a message of another lane of the session was begun, or came, before this one. The
     /// lane with the earliest frame never waits for another, so some lane can always go on.
-    ///
+    private func isBehindAnotherMessage(_ lane: Int) -> Bool {
+        lanesOfSession(of: lane).contains { hasMessage($0, before: lane) }
+    }
+
     /// What is in the way is served as if it were of this lane's class: an RPC must not have to wait
     /// until all other apps' bulk data has gone.
-    private mutating func isBehindAnotherMessage(_ lane: Int) -> Bool {
-        let base = lane - ownClass(of: lane)
-        let sequence = frames.firstSequence(of: lanes[lane].frames)
-        var isBehind = false
-        for other in base..<base + TrafficClass.count
-        where other != lane && lanes[other].messageFrames > 0
-            && frames.firstSequence(of: lanes[other].frames) < sequence
-        {
-            isBehind = true
-            if lanes[other].place > lanes[lane].place {
-                lanes[other].place = lanes[lane].place
-                place(other)
-            }
+    private mutating func promoteMessages(before lane: Int) {
+        for other in lanesOfSession(of: lane)
+        where lanes[other].place > lanes[lane].place && hasMessage(other, before: lane) {
+            lanes[other].place = lanes[lane].place
+            place(other)
         }
-        return isBehind
+    }
+
+    private func hasMessage(_ other: Int, before lane: Int) -> Bool {
+        other != lane && lanes[other].messageFrames > 0
+            && frames.firstSequence(of: lanes[other].frames)
+                < frames.firstSequence(of: lanes[lane].frames)
+    }
+
+    private func lanesOfSession(of lane: Int) -> Range<Int> {
+        let base = lane - ownClass(of: lane)
+        return base..<base + TrafficClass.count
     }
 
     /// Something of the session has gone: lets go on what waited for it, and ends promotions.

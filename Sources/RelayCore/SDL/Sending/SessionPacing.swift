@@ -29,8 +29,8 @@ struct SessionPacing {
     func isHeld(_ session: UInt8) -> Bool { !held.isEmpty && held.contains(session) }
 
     /// Whether the session has sent all it may for now.
-    mutating func isFull(_ session: UInt8, at now: NIODeadline) -> Bool {
-        // What is known of the link is known where held sessions are looked at.
+    func isFull(_ session: UInt8, at now: NIODeadline) -> Bool {
+        // What has left is known where held sessions are let go.
         isHeld(session) || hasReachedLimit(session, at: now)
     }
 
@@ -69,10 +69,12 @@ struct SessionPacing {
         epochs.linkClosed(at: now)
     }
 
-    private mutating func hasReachedLimit(_ session: UInt8, at now: NIODeadline) -> Bool {
-        guard limit > 0, let sum = counts[Int(session)]?.sum, sum >= limit else { return false }
+    private func hasReachedLimit(_ session: UInt8, at now: NIODeadline) -> Bool {
+        guard limit > 0, var count = counts[Int(session)], count.sum >= limit else { return false }
+        // Copies, which only a session that has reached its limit costs.
+        var epochs = epochs
         epochs.advance(to: now)
-        counts[Int(session)]?.forget(upTo: epochs.over)
-        return (counts[Int(session)]?.sum ?? 0) >= limit
+        count.forget(upTo: epochs.over)
+        return count.sum >= limit
     }
 }

@@ -39,8 +39,12 @@ extension SessionRouter {
             answered(request)
             return .drop(.farewell(session))
         }
-        if let half = halves.noteRefusal(frame, at: now), isSwallowed(half) {
-            return .drop(.farewell(session))
+        if let half = halves.noteRefusal(frame, at: now) {
+            if half.isEnding {
+                answered(answer(to: half))
+                return .drop(.farewell(session))
+            }
+            tellPaused(half)
         }
         if let correlationID = routes[session].ownUnregister,
             frame.answersUnregister(correlationID)
@@ -102,7 +106,7 @@ extension SessionRouter {
 
     /// Protection of a running service was answered: its ACK carries hash 0, the first one stays
     /// valid.
-    private mutating func isUpgradeAnswer(_ frame: Frame) -> Bool {
+    private func isUpgradeAnswer(_ frame: Frame) -> Bool {
         let session = frame.sessionID
         guard routes[session].isUpgradePending, routes[session].phase == .open else { return false }
         let isGrant = !frame.isEncrypted && (ControlPayload(frame).hashID ?? 0) != 0

@@ -55,7 +55,7 @@ extension SessionRouter {
         routes[half.session].isWatched = true
     }
 
-    private func answer(to half: HalfMessages.Half) -> OwnRequests.Request {
+    func answer(to half: HalfMessages.Half) -> OwnRequests.Request {
         .init(
             session: half.session,
             kind: .messageEnd(functionID: half.functionID, maySucceed: half.pause == .said),
@@ -63,18 +63,10 @@ extension SessionRouter {
             expectedUntil: now + OwnRequests.patience)
     }
 
-    /// The head unit has refused a message that it has given up.
-    ///
-    /// - Returns: Whether it is nobody's any more: relayd's end of it waits for the link.
-    mutating func isSwallowed(_ refused: HalfMessages.Half) -> Bool {
-        guard !refused.isEnding else {
-            answered(answer(to: refused))
-            return true
-        }
-        if refused.pause == .none, let owner = routes[refused.session].owner {
-            tell(refused, of: owner, cause: .paused)
-        }
-        return false
+    /// The head unit has refused a message that it has given up, and its app does not know why.
+    mutating func tellPaused(_ refused: HalfMessages.Half) {
+        guard refused.pause == .none, let owner = routes[refused.session].owner else { return }
+        tell(refused, of: owner, cause: .paused)
     }
 
     mutating func tell(_ half: HalfMessages.Half, of app: App?, cause: EndedMessage.Cause) {
