@@ -34,7 +34,19 @@ package final class TrafficAdvisor: TrafficConsumer {
         self.sink = sink
     }
 
+    /// Entries looked at while the lock is held: a batch may be 26,000 of them, and a status that asks
+    /// must not wait for all.
+    private static let entriesPerLock = 64
+
     package func consume(_ entries: [TrafficEntry]) {
+        var rest = entries[...]
+        while !rest.isEmpty {
+            consume(rest.prefix(Self.entriesPerLock))
+            rest = rest.dropFirst(Self.entriesPerLock)
+        }
+    }
+
+    private func consume(_ entries: ArraySlice<TrafficEntry>) {
         let news = state.withLock { state in
             var news: [Advice] = []
             facts.consume(entries) { entry, table in

@@ -34,11 +34,11 @@ package final class SessionFacts: TrafficConsumer {
     }
 
     package func consume(_ entries: [TrafficEntry]) {
-        consume(entries) { _, _ in }
+        consume(entries[...]) { _, _ in }
     }
 
     /// Takes entries over, showing each to `look` with the facts as they were before it.
-    func consume(_ entries: [TrafficEntry], _ look: (TrafficEntry, FactsTable) -> Void) {
+    func consume(_ entries: ArraySlice<TrafficEntry>, _ look: (TrafficEntry, FactsTable) -> Void) {
         state.withLock { table in
             for entry in entries {
                 look(entry, table)

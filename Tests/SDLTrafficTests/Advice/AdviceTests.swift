@@ -132,6 +132,23 @@ import Testing
             kept.first?.time.nanoseconds == talk.entries.first { $0.isFailure }?.time.nanoseconds)
     }
 
+    @Test("who asks for facts waits for a part of a batch, not for all of it")
+    func batchInParts() {
+        let facts = SessionFacts()
+        let known = Mutex<[Int]>([])
+        let advisor = TrafficAdvisor(facts: facts) { _ in
+            known.withLock { $0.append(facts.facts().count) }
+        }
+        var talk = Dialogue(validator: .builtIn)
+        talk.starts(level: "NONE")
+        talk.fails(.show, "DISALLOWED")
+        for _ in 0..<100 { talk.control(.fromAccessory, .heartbeatACK, .control) }
+        talk.receive(.appConnected(AppID(rawValue: 2), peer: "127.0.0.1:5001", time: talk.time))
+        advisor.consume(talk.entries)
+        #expect(known.withLock { $0 } == [1], "when the advice came")
+        #expect(facts.facts().count == 2)
+    }
+
     @Test("file names, which apps choose, neither make advice new nor stay in memory")
     func longNames() async {
         await onOwnThread {

@@ -1,0 +1,91 @@
+// What decodes has a thread of its own: neither the link nor a status waits for it.
+
+import AccessoryLinks
+import Dispatch
+import Logging
+import NIOCore
+import NIOPosix
+import RelayCore
+import RelayTesting
+import ServiceLifecycle
+import Synchronization
+import Testing
+
+@testable import relayd
+
+@Suite("The relay as a service")
+struct RelayServiceTests {
+    @Test("a device is plugged in again and the status tells of it while a batch is being decoded")
+    func decodingIsBeside() async throws {
+        let terminal = try PseudoTerminal()
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let relay = try await Relay.start(
+            on: loop, configuration: RelayConfiguration(),
+            accessoryAddress: "serial:\(terminal.path)", logger: logger)
+        let address = try AccessoryAddress("serial:\(terminal.path)")
+        let observer = BusyObserver()
+        let service = RelayService(
+            relay: relay, server: AppServer([], relay: relay) { _ in },
+            link: LinkSlot(
+                LinkSupervisor(
+                    transport: try SerialTransport(address), address: address, loop: loop,
+                    logger: logger, configure: { relay.configureLink($0) },
+                    onStateChange: { _ in })),
+            observer: observer, observers: LoopExecutor(LastingLoop.start()))
+        let group = ServiceGroup(services: [service], logger: logger)
+        async let running: Void = group.run()
+
+        // The first link is what it decodes until the end of this test.
+        try await until(relay) { $0.link.openedCount == 1 }
+        await observer.hasBegun()
+        terminal.unplug()
+        try await until(relay) { !$0.link.isUp }
+        try terminal.replug()
+        try await until(relay) { $0.link.openedCount == 2 }
+        #expect(!observer.hasFinished)
+
+        observer.finish.signal()
+        await group.triggerGracefulShutdown()
+        try await running
+    }
+
+    private func until(_ relay: Relay, _ condition: (RelaySnapshot) -> Bool) async throws {
+        let deadline = NIODeadline.now() + FramePeer.patience
+        while NIODeadline.now() < deadline {
+            if condition(try await relay.snapshot()) { return }
+            await Task.yield()
+        }
+        throw FramePeer.Failure.nothingCame
+    }
+}
+
+/// Needs its thread for its first batch until it is told that it has finished.
+private final class BusyObserver: FrameObserver {
+    let finish = DispatchSemaphore(value: 0)
+    private let begun: AsyncStream<Void>
+    private let begin: AsyncStream<Void>.Continuation
+    private let finished = Atomic(false)
+
+    init() {
+        (begun, begin) = AsyncStream.makeStream()
+    }
+
+    var hasFinished: Bool { finished.load(ordering: .acquiring) }
+
+    func hasBegun() async {
+        for await _ in begun { return }
+    }
+
+    func observe(_ items: [TapItem]) async -> Duration? {
+        guard !finished.load(ordering: .acquiring) else { return nil }
+        begin.yield()
+        work()
+        return nil
+    }
+
+    private func work() {
+        finish.wait()
+        finished.store(true, ordering: .releasing)
+    }
+}
