@@ -86,7 +86,7 @@ package struct RelayConfiguration: Sendable, Equatable {
     package var appQueueBytes = 12 << 20
     package var whenSlow = WhenSlow.drop
     /// How long the link is held for an app that has stopped reading before its queue grows instead.
-    package var stallGrace: TimeAmount = .milliseconds(50)
+    package var stallGrace: TimeAmount = .milliseconds(40)
     /// Bytes of one app waiting for the link before that app is no longer read.
     package var linkQueueBytes = 256 << 10
     /// Bytes waiting for the observers before they miss frames.

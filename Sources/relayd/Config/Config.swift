@@ -56,7 +56,7 @@ package struct Config: Sendable, Equatable {
 
         /// How long the link is slowed for an app that does not read, before its queue grows:
         /// long enough for a scheduling hiccup, too short for the other apps to notice.
-        package var stallGrace = Duration.milliseconds(50)
+        package var stallGrace = Duration.milliseconds(40)
 
         /// TCP connections at once. A link has at most 255 sessions; the rest is room for
         /// connections that are about to be refused or are closing.

@@ -28,6 +28,12 @@ struct SlowAppPolicyTests {
         #expect(flow.nextDeadline == nil)
     }
 
+    @Test("an app that stops reading costs the others less than 50 ms unless told otherwise")
+    func graceOfTheHouse() {
+        let worst = RelayConfiguration().stallGrace + Flow.lookInterval
+        #expect(worst < .milliseconds(50), "no more than one look late")
+    }
+
     @Test("a shorter grace counts for the next app, a smaller queue for one that is slow already")
     func reconfigured() {
         var flow = flow()
