@@ -65,7 +65,7 @@ package struct AppListener: Sendable {
     ) async throws -> Self {
         var found = places ?? []
         if places == nil { found = try await HostLookup.addresses(of: addresses, on: relay.loop) }
-        let bootstrap = bootstrap(for: relay)
+        let bootstrap = bootstrap(for: relay, isOwn: true)
         var channels: [any Channel] = []
         for (address, place) in zip(addresses, found) {
             do {
@@ -87,7 +87,7 @@ package struct AppListener: Sendable {
 
     /// Takes over sockets that listen already, and their descriptors.
     package static func adopt(_ descriptors: [CInt], for relay: Relay) async throws -> Self {
-        let bootstrap = bootstrap(for: relay)
+        let bootstrap = bootstrap(for: relay, isOwn: false)
         var channels: [any Channel] = []
         for descriptor in descriptors {
             channels.append(try await bootstrap.withBoundSocket(descriptor).get())
@@ -97,23 +97,28 @@ package struct AppListener: Sendable {
         return Self(channels: channels, isOwn: false)
     }
 
-    private static func bootstrap(for relay: Relay) -> ServerBootstrap {
-        ServerBootstrap(group: relay.loop, childGroup: relay.loop)
+    /// - Parameter isOwn: The sockets begin to listen with these options, and connections inherit them. Of
+    ///   sockets that listened before, connections may wait that were made without.
+    static func bootstrap(for relay: Relay, isOwn: Bool) -> ServerBootstrap {
+        let bootstrap = ServerBootstrap(group: relay.loop, childGroup: relay.loop)
             .serverChannelOption(.backlog, value: backlog)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .serverChannelOption(.maxMessagesPerRead, value: acceptsInRow)
             .serverChannelInitializer { relay.configureListener($0) }
-            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
-            .childChannelOption(.socketOption(.so_keepalive), value: 1)
-            .childChannelOption(tcp(TCP_KEEPIDLE), value: keepaliveIdleSeconds)
-            .childChannelOption(tcp(TCP_KEEPCNT), value: keepaliveCount)
-            .childChannelOption(tcp(TCP_KEEPINTVL), value: keepaliveIntervalSeconds)
-            .childChannelOption(tcp(TCP_USER_TIMEOUT), value: userTimeoutMilliseconds)
             .childChannelOption(.writeBufferWaterMark, value: appWaterMark)
             .childChannelOption(.recvAllocator, value: ReadBuffer.allocator)
             .childChannelOption(.maxMessagesPerRead, value: ReadBuffer.readsInRow)
             .childChannelInitializer { relay.configureApp($0) }
+        return connectionOptions.reduce(bootstrap) { bootstrap, option in
+            isOwn
+                ? bootstrap.serverChannelOption(option.name, value: option.value)
+                : bootstrap.childChannelOption(option.name, value: option.value)
+        }
     }
 
+    /// One in each turn of the loop: apps that are there are served between those that come, and of a
+    /// thousand at once the first do not wait until the last is accepted.
+    private static let acceptsInRow: UInt = 1
     /// Connections the kernel may hold until they are accepted: a whole bench may reconnect at once
     /// after the link was lost. The kernel takes net.core.somaxconn where that is less.
     private static let backlog: Int32 = 4096
@@ -124,15 +129,22 @@ package struct AppListener: Sendable {
     // An app whose machine loses power or network sends no FIN, and its session would stay on the
     // head unit. The keepalive numbers are sdl_core's own.
 
-    /// Seconds of silence before the first keepalive probe.
-    private static let keepaliveIdleSeconds: Int = 3
-    /// Unanswered probes before the connection counts as dead.
-    private static let keepaliveCount: Int = 5
-    /// Seconds between probes.
-    private static let keepaliveIntervalSeconds: Int = 1
-    /// Milliseconds that sent bytes may stay unacknowledged. A minute, because the kernel counts
-    /// the closed window of an app that stands at a breakpoint too.
-    private static let userTimeoutMilliseconds: Int = 60_000
+    /// What the kernel is asked for on every app's connection.
+    private static let connectionOptions:
+        [(name: ChannelOptions.Types.SocketOption, value: ChannelOptions.Types.SocketOption.Value)] =
+            [
+                (tcp(TCP_NODELAY), 1),
+                (.init(level: .socket, name: .so_keepalive), 1),
+                // Seconds of silence before the first keepalive probe.
+                (tcp(TCP_KEEPIDLE), 3),
+                // Unanswered probes before the connection counts as dead.
+                (tcp(TCP_KEEPCNT), 5),
+                // Seconds between probes.
+                (tcp(TCP_KEEPINTVL), 1),
+                // Milliseconds that sent bytes may stay unacknowledged. A minute, because the kernel counts
+                // the closed window of an app that stands at a breakpoint too.
+                (tcp(TCP_USER_TIMEOUT), 60_000),
+            ]
 
     private static func ipv6(_ name: CInt) -> ChannelOptions.Types.SocketOption {
         ChannelOptions.Types.SocketOption(level: .ipv6, name: .init(rawValue: name))
