@@ -34,8 +34,11 @@ package protocol AccessoryLanguage: AnyObject {
 
     // MARK: Time
 
-    /// Everything is decided that a read has caused: what goes to the link is flushed.
+    /// Everything is decided that one or more reads have caused: what goes to the link is flushed. Also
+    /// outside of a read.
     func flushLink()
+    /// Bytes written to the link since its last flush.
+    var unflushedLinkBytes: Int { get }
     /// The same, after the apps' flush: what waits for the link may go.
     func readIsOver()
     /// When to call `advance`; nil while nothing is due.

@@ -5,8 +5,9 @@ package import NIOCore
 /// Everything here is called on `loop`.
 ///
 /// A read of the link or of an app begins here, goes through the language, which decides and
-/// writes, and ends here: `endRead` flushes once per app and hands the tap's batch on. All of it
-/// runs on the one event loop of the link and its apps.
+/// writes, and ends here: `endRead` flushes once per app and hands the tap's batch on, and what apps'
+/// reads brought for the link leaves once per turn of the loop. All of it runs on the one event loop
+/// of the link and its apps.
 package final class Switchboard {
     package let loop: any EventLoop
     package private(set) var configuration: RelayConfiguration
@@ -29,6 +30,11 @@ package final class Switchboard {
     private(set) var departures: [RelaySnapshot.Departure] = []
     var wakeUp: (at: NIODeadline, task: Scheduled<Void>)?
     private var whenAllIsSaid: [() -> Void] = []
+    private var isLinkFlushDue = false
+    private lazy var linkFlush: () -> Void = { [weak self] in
+        self?.isLinkFlushDue = false
+        self?.language.flushLink()
+    }
 
     /// Departures remembered for status.
     static let departureCount = 8
@@ -71,21 +77,44 @@ package final class Switchboard {
 
     /// Everything the read caused is written: flush, then let the observers see it.
     package func endRead() {
-        flushAll()
+        language.flushLink()
+        finishRead()
+    }
+
+    /// The same for the read of an app. What few bytes it brought for the link leave at the end of the loop's
+    /// turn, with what other apps brought in it: where many share a link, a write for each of them costs
+    /// more than all the rest of its way.
+    func endAppRead() {
+        if language.unflushedLinkBytes < Self.mostGatheredBytes {
+            flushLinkLater()
+        } else {
+            language.flushLink()
+        }
+        finishRead()
+    }
+
+    /// Gathered for the link at most: with more, one write costs little beside what it carries.
+    static let mostGatheredBytes = 16 << 10
+
+    private func flushLinkLater() {
+        guard !isLinkFlushDue, language.unflushedLinkBytes > 0 else { return }
+        isLinkFlushDue = true
+        // Runs behind the sockets of this turn. Made once: a new one each time would be an allocation.
+        loop.assumeIsolated().execute(linkFlush)
+    }
+
+    private func finishRead() {
+        appOutput.flush { language.blocked($0) }
         language.readIsOver()
         tap.endRead()
         scheduleWakeUp()
         allMayBeSaid()
     }
 
-    package func flushAll() {
-        language.flushLink()
-        appOutput.flush { language.blocked($0) }
-    }
-
     /// What was decided outside of a read is carried out like a read's.
     package func settle() {
-        flushAll()
+        language.flushLink()
+        appOutput.flush { language.blocked($0) }
         tap.endRead()
         scheduleWakeUp()
     }

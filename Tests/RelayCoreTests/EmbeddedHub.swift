@@ -66,6 +66,7 @@ final class EmbeddedHub {
     /// Frames the head unit has got since the last look.
     func heard() throws -> [Frame] {
         var decoder = FrameDecoder(rules: .fromAccessory(), recovery: .fail)
+        loop.run()
         while let bytes = try link.readOutbound(as: ByteBuffer.self) { decoder.append(bytes) }
         var frames: [Frame] = []
         while let frame = try decoder.next() { frames.append(frame) }
@@ -138,8 +139,9 @@ extension EmbeddedChannel {
         try writeInbound(frame.wire)
     }
 
-    /// The next frame written to this channel; nil if there is none.
+    /// The next frame written to this channel when this turn of the loop is over; nil if there is none.
     func hears() throws -> Frame? {
+        embeddedEventLoop.run()
         guard let bytes = try readOutbound(as: ByteBuffer.self) else { return nil }
         var decoder = FrameDecoder(rules: .fromAccessory(), recovery: .fail)
         decoder.append(bytes)

@@ -60,6 +60,7 @@ struct SharedCoreTests {
             var isQuiet = false
             while !isQuiet {
                 isQuiet = true
+                loop.run()
                 while let bytes = try link.readOutbound(as: ByteBuffer.self) {
                     isQuiet = false
                     core.receive(bytes, on: connection, at: loop.now)

@@ -149,7 +149,7 @@ package final class AppConnection: ChannelInboundHandler {
     }
 
     package func channelReadComplete(context: ChannelHandlerContext) {
-        hub.endRead()
+        hub.endAppRead()
         if self.context != nil { reader?.waits() }
     }
 

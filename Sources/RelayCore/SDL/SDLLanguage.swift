@@ -184,6 +184,8 @@ final class SDLLanguage: AccessoryLanguage {
 
     func flushLink() { output.flush() }
 
+    var unflushedLinkBytes: Int { output.unflushedBytes }
+
     func readIsOver() { output.drainIfReady() }
 
     var nextDeadline: NIODeadline? {

@@ -14,6 +14,7 @@ final class LineLanguage: AccessoryLanguage {
     private var link: LinkConnection?
     private var apps: [AppID: LineApp] = [:]
     private var askers: [AppID] = []
+    private(set) var unflushedLinkBytes = 0
 
     init(_ hub: Switchboard) { self.hub = hub }
 
@@ -35,6 +36,7 @@ final class LineLanguage: AccessoryLanguage {
         app.connection.counters.framesIn += 1
         if line.readableBytesView.first == UInt8(ascii: "?") { askers.append(app.connection.id) }
         link?.write(line)
+        unflushedLinkBytes += line.readableBytes
     }
 
     fileprivate func tooLong(_ app: LineApp) {
@@ -73,7 +75,12 @@ final class LineLanguage: AccessoryLanguage {
     }
 
     func leave(_ app: AppConnection) {}
-    func flushLink() { link?.flush() }
+
+    func flushLink() {
+        unflushedLinkBytes = 0
+        link?.flush()
+    }
+
     func readIsOver() {}
     var nextDeadline: NIODeadline? { nil }
     func advance() {}

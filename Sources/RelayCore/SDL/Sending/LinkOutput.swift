@@ -21,7 +21,8 @@ final class LinkOutput {
     private var scheduler = LinkScheduler<SDLApp>()
     private var pacer = LinkPacer()
     private var pacing: SessionPacing
-    private var isUnflushed = false
+    /// Bytes written since the last flush.
+    private(set) var unflushedBytes = 0
     private var isDraining = false
     /// The kernel has not taken all that was flushed; the channel tells when it has.
     private var isFull = false
@@ -69,7 +70,7 @@ final class LinkOutput {
         pollTimer = nil
         pacing.linkClosed(at: hub.now)
         isFull = false
-        isUnflushed = false
+        unflushedBytes = 0
         pacer = LinkPacer()
     }
 
@@ -79,7 +80,7 @@ final class LinkOutput {
     func forward(_ frame: Frame, from origin: Origin<SDLApp>) {
         guard let link else { return }
         let bytes = frame.wire.readableBytes
-        if !isUnflushed {
+        if unflushedBytes == 0 {
             noteWhetherFull(link)
             if pacer.isPollWelcome, !isFull { poll() }
         }
@@ -148,7 +149,7 @@ final class LinkOutput {
         pacing.epochs.wrote(upTo: hub.link.counters.bytesOut, at: hub.now)
         pacer.wrote(bytes)
         link.write(frame.wire)
-        isUnflushed = true
+        unflushedBytes += bytes
     }
 
     /// The end of a half message goes right before the frame that would continue or expire it.
@@ -160,8 +161,8 @@ final class LinkOutput {
     }
 
     func flush() {
-        guard isUnflushed, let link else { return }
-        isUnflushed = false
+        guard unflushedBytes > 0, let link else { return }
+        unflushedBytes = 0
         link.flush()
         noteWhetherFull(link)
     }
