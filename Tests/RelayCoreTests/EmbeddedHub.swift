@@ -95,14 +95,6 @@ final class EmbeddedHub {
     }
 }
 
-extension Switchboard {
-    /// What speaks SDL here, in tests that look into it.
-    var sdl: SDLLanguage {
-        guard let sdl = language as? SDLLanguage else { preconditionFailure("not SDL") }
-        return sdl
-    }
-}
-
 final class KernelBytes {
     var count = 0
 }

@@ -70,6 +70,7 @@ struct SessionTruthTests: GoodbyeWords {
         try bench.hub.link.says(.control(.endService, session: 1))
         bench.hub.loop.advanceTime(by: .seconds(12))
         #expect(bench.sessions() == [[]])
+        _ = try bench.hub.heard()
         // The number is granted again; then the answer comes, which may be to either.
         _ = try bench.hub.app(session: 1)
         #expect(bench.sessions() == [[], [1]])

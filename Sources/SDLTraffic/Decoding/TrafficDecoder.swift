@@ -61,8 +61,8 @@ package struct TrafficDecoder: Sendable {
             starts.forget(app)
         case .sessionEnded(let session, let app, let time):
             now = time
-            guard sessions.app(session) == app else { return }
-            end(session, into: &entries)
+            // Else the number has been given away, and is another's already.
+            if sessions.app(session) == app { end(session, into: &entries) }
             entries.append(ended(session, of: app))
         case .linkOpened(let number, let address, let time):
             now = time

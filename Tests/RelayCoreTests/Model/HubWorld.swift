@@ -166,7 +166,7 @@ final class HubWorld {
         let end = loop.now + .milliseconds(500)
         for _ in 0..<100_000 {
             let before = frames
-            for app in apps { app.push(.max) }
+            speak()
             link?.drain(.max)
             core.advance(to: loop.now)
             listen()
@@ -234,7 +234,7 @@ final class HubWorld {
 
     /// What goes on by itself.
     func step() {
-        for app in apps { app.push(.max) }
+        speak()
         if let passBytes = setting.passBytes {
             link?.drain(passBytes)
             listen(upTo: passBytes)
@@ -248,6 +248,12 @@ final class HubWorld {
     }
 
     // MARK: - Apps
+
+    /// In one turn of the hub's loop, all that the hub reads.
+    private func speak() {
+        for app in apps { app.push(.max) }
+        loop.run()
+    }
 
     func connect() throws -> WorldApp {
         lastNumber += 1
@@ -304,5 +310,13 @@ final class Outlet: ChannelDuplexHandler {
     func channelInactive(context: ChannelHandlerContext) {
         onEnd()
         context.fireChannelInactive()
+    }
+}
+
+extension Switchboard {
+    /// What speaks SDL here, in tests that look into it.
+    var sdl: SDLLanguage {
+        guard let sdl = language as? SDLLanguage else { preconditionFailure("not SDL") }
+        return sdl
     }
 }

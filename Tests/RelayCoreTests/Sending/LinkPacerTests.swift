@@ -19,13 +19,13 @@ struct LinkPacerTests {
         var polls = 0
         for step in 0..<10_000 {
             if pacer.room < 1024 {
-                polls += 1
+                polls += step < 1000 ? 0 : 1
                 pacer.polled(unsent: 0, at: start + .microseconds(100 * Int64(step)))
             }
             #expect(pacer.room >= 1024)
             pacer.wrote(1024)
         }
-        #expect(polls <= 120, "and more often at first")
+        #expect(polls <= 100, "and more often in the first sample")
         #expect(pacer.rate == nil)
     }
 
@@ -250,7 +250,9 @@ struct LinkPacerTests {
         #expect(largest <= bound, "50 ms and a frame")
         #expect(sent >= rate * seconds * 9 / 10, "the link is used: \(sent) bytes")
         let learnt = link.pacer.rate ?? 0
-        #expect(learnt > Double(rate) / 2 && learnt < Double(rate) * 2, "learnt \(learnt)")
+        // What a receive buffer takes when it opens may be all that a sample has seen.
+        let most = max(rate * 2, receiveBuffer * 15)
+        #expect(learnt > Double(rate) / 2 && learnt < Double(most), "learnt \(learnt)")
     }
 }
 

@@ -80,6 +80,7 @@ struct WriteRunTests {
         let leftWrites = try WriteCounter.added(to: left)
 
         try left.writeInbound(Self.bytes(of: sent))
+        hub.loop.run()
         #expect(linkWrites.writes == [Self.bytes(of: sent)])
 
         let other = Frame.data(session: 2, message: 9, bytes: 20)
