@@ -1,8 +1,8 @@
 package import NIOCore
 import SDLProtocol
 
-/// How the hub treats apps and the link, as far as a user may set it. The daemon fills it from its
-/// configuration file.
+/// How the hub treats apps and the link, with the built-in defaults: what a user may set, by the daemon's
+/// configuration file, and some that only tests do.
 package struct RelayConfiguration: Sendable, Equatable {
     /// What an app gets that asks for a session while no head unit is connected.
     package enum WhenAccessoryAbsent: String, Sendable, CaseIterable {
@@ -48,12 +48,19 @@ package struct RelayConfiguration: Sendable, Equatable {
         case hold
     }
 
+    /// Held by default: app libraries wait for an answer, but give up or spin when they are refused
+    /// at once.
     package var whenAccessoryAbsent = WhenAccessoryAbsent.hold
     /// How long an app's StartService waits for a head unit to come; libraries give up by
     /// themselves after 10 s or more and come again.
     package var holdTimeout: TimeAmount = .seconds(60)
+    /// Closed by default: a closed connection is what makes libraries reconnect and register anew.
     package var whenLinkLost = WhenLinkLost.close
+    /// Stripped by default: offers name the head unit's own network, which the app's machine cannot
+    /// reach and relayd cannot see.
     package var secondaryTransports = SecondaryTransports.strip
+    /// Dropped and logged by default, so that the developer sees the line and not just a lost
+    /// connection.
     package var foreignFrames = ForeignFrames.drop
     /// How long a head unit may take to answer StartService; real units took 14 s.
     package var startServiceTimeout: TimeAmount = .seconds(20)
@@ -76,6 +83,7 @@ package struct RelayConfiguration: Sendable, Equatable {
     package var lingerPatience = LingeringClose.patience
     /// How long after a session's end the head unit may still speak in it.
     package var lateWordsWindow: TimeAmount = .seconds(10)
+    /// Answered by default: the developer finds an app at a breakpoint as it was.
     package var heartbeats = Heartbeats.answer
     /// How long an app may take to answer a heartbeat. sdl_core ends the session 7 s after it.
     package var heartbeatPatience: TimeAmount = .milliseconds(2500)
@@ -84,6 +92,7 @@ package struct RelayConfiguration: Sendable, Equatable {
     package var messageBytes = 101 << 20
     /// Bytes waiting for one app that does not read; beyond, that app is closed.
     package var appQueueBytes = 12 << 20
+    /// Closed by default: the other apps would go on waiting.
     package var whenSlow = WhenSlow.drop
     /// How long the link is held for an app that has stopped reading before its queue grows instead.
     package var stallGrace: TimeAmount = .milliseconds(40)

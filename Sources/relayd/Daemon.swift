@@ -56,7 +56,7 @@ struct Daemon {
         let address = try AccessoryAddress(config.accessory)
 
         let relay = try await Relay.start(
-            on: loop, configuration: RelayConfiguration(config),
+            on: loop, configuration: config.relay,
             accessoryAddress: config.accessory, logger: Logger(label: "relay"))
         let facts = SessionFacts()
         let adviceLogger = Logger(label: "advice")
@@ -124,7 +124,7 @@ struct Daemon {
                 }
                 try await log.change(plan)
                 try await relay.reconfigure(
-                    RelayConfiguration(plan.config), accessoryAddress: plan.config.accessory)
+                    plan.config.relay, accessoryAddress: plan.config.accessory)
                 reporter.reconfigure(plan.effective)
                 if plan.applied.contains("apps.maximum") {
                     Self.warnOfShortage(plan.config, logger)
@@ -293,7 +293,7 @@ struct Daemon {
     }
 
     private static func warnOfShortage(_ config: Config, _ logger: Logger) {
-        if let shortage = OpenFiles.shortage(apps: config.apps.maximum) {
+        if let shortage = OpenFiles.shortage(apps: config.hub.maximumApps) {
             logger.warning("\(shortage)")
         }
     }
@@ -356,39 +356,18 @@ extension Config.Control {
 }
 
 extension Config {
+    /// The hub's share, as far as this machine lets it have it.
+    fileprivate var relay: RelayConfiguration {
+        var relay = hub
+        relay.maximumSurplus = OpenFiles.surplus(of: hub.maximumSurplus, apps: hub.maximumApps)
+        return relay
+    }
+
     fileprivate var messageLimits: MessageAssembler.Limits {
         var messageLimits = MessageAssembler.Limits()
         messageLimits.maximumMessageBytes = limits.maximumMessage
         messageLimits.maximumKeptBytes = max(
             messageLimits.maximumKeptBytes, limits.maximumMessage)
         return messageLimits
-    }
-}
-
-extension RelayConfiguration {
-    /// The hub's share of the configuration.
-    init(_ config: Config) {
-        self.init()
-        whenAccessoryAbsent = config.apps.whenAccessoryAbsent
-        holdTimeout = TimeAmount(config.apps.holdTimeout)
-        whenLinkLost = config.apps.whenLinkLost
-        appQueueBytes = config.apps.queueLimit
-        stallGrace = TimeAmount(config.apps.stallGrace)
-        whenSlow = config.apps.whenSlow
-        maximumApps = config.apps.maximum
-        allowedNetworks = config.apps.allow
-        connectionsPerSecond = config.apps.connectionsPerSecond
-        silentTimeout = TimeAmount(config.apps.silentTimeout)
-        maximumSurplus = OpenFiles.surplus(of: maximumSurplus, apps: maximumApps)
-        framesPerSecond = config.apps.framesPerSecond
-        messageBytes = config.apps.messageLimit
-        foreignFrames = config.apps.foreignFrames
-        startServiceTimeout = TimeAmount(config.sessions.startServiceTimeout)
-        farewellTimeout = TimeAmount(config.sessions.farewellTimeout)
-        heartbeats = config.sessions.heartbeats
-        secondaryTransports = config.sessions.secondaryTransports
-        maximumPayloadBytes = config.limits.maximumPayload
-        linkQueueBytes = config.limits.linkQueue
-        tapQueueBytes = config.limits.tapQueue
     }
 }

@@ -23,14 +23,14 @@ struct ReloadPlanTests {
     @Test("what can change at run time does, the rest waits for a restart and is named")
     func mixed() {
         var wanted = Config()
-        wanted.apps.holdTimeout = .seconds(5)
+        wanted.hub.holdTimeout = .seconds(5)
         wanted.log.level = .debug
         wanted.limits.ring = 0
         wanted.control.mode = 0o600
         let plan = plan(Config(), wanted)
         #expect(plan.applied == ["apps.hold_timeout", "log.level"])
         #expect(plan.needingRestart == ["limits.ring", "control.mode"])
-        #expect(plan.config.apps.holdTimeout == .seconds(5))
+        #expect(plan.config.hub.holdTimeout == .seconds(5))
         #expect(plan.config.limits.ring == Config().limits.ring)
         #expect(
             plan.summary(unit: SystemdUnit(name: "relayd@left.service")) == """
@@ -51,7 +51,7 @@ struct ReloadPlanTests {
     @Test("what connections keep is said to be for new ones")
     func newConnections() {
         var wanted = Config()
-        wanted.apps.silentTimeout = .zero
+        wanted.hub.silentTimeout = .zero
         #expect(
             plan(Config(), wanted).summary(unit: nil)
                 == "changed apps.silent_timeout (for new connections)")

@@ -24,8 +24,9 @@ package struct Config: Sendable, Equatable {
     /// Whether RPCs are compared with the specification. It costs less than writing the log line.
     package var rpcValidation = true
 
-    package var apps = Apps()
-    package var sessions = Sessions()
+    /// How apps and the link are treated: the sections `apps` and `sessions`, and the hub's part of
+    /// `limits`.
+    package var hub = RelayConfiguration()
     package var limits = Limits()
     package var log = Log()
     package var control = Control()
@@ -33,98 +34,8 @@ package struct Config: Sendable, Equatable {
 
     package init() {}
 
-    package struct Apps: Sendable, Equatable {
-        /// An app that comes before the head unit is held by default: app libraries wait for an
-        /// answer, but give up or spin when they are refused at once.
-        package var whenAccessoryAbsent = RelayConfiguration.WhenAccessoryAbsent.hold
-
-        /// How long an app's StartService is held before it is answered with a NAK. A minute
-        /// is enough to switch a bench on, and short enough for a person who forgot to.
-        package var holdTimeout = Duration.seconds(60)
-
-        /// Apps are closed with the link by default, because a closed connection is what makes
-        /// their libraries reconnect and register anew.
-        package var whenLinkLost = RelayConfiguration.WhenLinkLost.close
-
-        /// Bytes waiting for one slow app before that app alone is closed: some seconds of a
-        /// busy link fit, and one app that hangs cannot take the machine's memory.
-        package var queueLimit = 12 * 1024 * 1024
-
-        /// An app that reads, but for long more slowly than the head unit sends: its queue is full
-        /// although the link was slowed. Closed by default, because the others would go on waiting.
-        package var whenSlow = RelayConfiguration.WhenSlow.drop
-
-        /// How long the link is slowed for an app that does not read, before its queue grows:
-        /// long enough for a scheduling hiccup, too short for the other apps to notice.
-        package var stallGrace = Duration.milliseconds(40)
-
-        /// TCP connections at once. A link has at most 255 sessions; the rest is room for
-        /// connections that are about to be refused or are closing.
-        package var maximum = 300
-
-        /// Networks apps may connect from; empty = whoever reaches `listen`.
-        package var allow: [Network] = []
-
-        /// Connections one address may make in a second; twenty seconds' worth at once are fine.
-        /// Far above what reconnecting libraries do, far below what would keep relayd busy.
-        /// 0 = any number.
-        package var connectionsPerSecond = 100
-
-        /// How long a connection may stay without one whole frame: libraries send StartService at
-        /// once, also those of an app at a breakpoint. 0 = for ever.
-        package var silentTimeout = Duration.seconds(60)
-
-        /// Frames a session may send in a second before its app is paced; audio and video do not
-        /// count. sdl_core ends a session at 1000. 0 switches pacing off.
-        package var framesPerSecond = 950
-
-        /// Bytes a message may announce: sdl_core reserves them at once, and an app that announces
-        /// a gigabyte makes all others wait. Its apps have 100 MiB for all their files, so no RPC
-        /// needs more than that and its parameters.
-        package var messageLimit = 101 * 1024 * 1024
-
-        /// Frames of a session the app does not own are an app's bug: dropped and logged by
-        /// default, so that the developer sees the line and not just a lost connection.
-        package var foreignFrames = RelayConfiguration.ForeignFrames.drop
-
-        package init() {}
-    }
-
-    /// How sessions begin and end.
-    package struct Sessions: Sendable, Equatable {
-        /// How long the head unit may take to answer a StartService. Real units took 14 s, so
-        /// less than 20 s cuts off sessions that would have come.
-        package var startServiceTimeout = Duration.seconds(20)
-
-        /// How long a stopping relayd waits for the head unit to confirm that its sessions have
-        /// ended. A second is plenty for a head unit that answers, and short for a restart.
-        package var farewellTimeout = Duration.seconds(1)
-
-        /// A head unit ends a session whose app does not answer its heartbeat, as at a breakpoint;
-        /// relayd answers in its place by default, so that the developer finds the app as it was.
-        package var heartbeats = RelayConfiguration.Heartbeats.answer
-
-        /// Offers of a second transport name the head unit's own network, which the app's
-        /// machine cannot reach and relayd cannot see; they are stripped by default.
-        package var secondaryTransports = RelayConfiguration.SecondaryTransports.strip
-
-        package init() {}
-    }
-
-    /// Bounds on memory.
+    /// Bounds on the memory of what looks at the traffic.
     package struct Limits: Sendable, Equatable {
-        /// Bytes of one frame's payload, protocol version 3 and later: the protocol's largest
-        /// frame (131084) and some slack, because senders disagree whether it counts the header.
-        package var maximumPayload = 131_100
-
-        /// Bytes waiting for the link before apps are held back: two of the largest frames, so
-        /// that a slow link never waits for data, and memory does not grow while it is slow.
-        package var linkQueue = 256 * 1024
-
-        /// Bytes waiting for the log before it misses frames (counted): the relay never waits
-        /// for a terminal.
-        package var tapQueue = 8 * 1024 * 1024
-
         /// Bytes of one multi-frame message the log assembles: the largest images apps send
         /// fit; anything above is relayed all the same, only not decoded.
         package var maximumMessage = 16 * 1024 * 1024

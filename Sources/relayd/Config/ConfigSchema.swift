@@ -92,34 +92,34 @@ package struct ConfigSchema {
     private static var apps: [ConfigOption] {
         [
             ConfigOption(
-                "apps.when_accessory_absent", \.apps.whenAccessoryAbsent,
+                "apps.when_accessory_absent", \.hub.whenAccessoryAbsent,
                 .choice(RelayConfiguration.WhenAccessoryAbsent.allCases)),
             ConfigOption(
-                "apps.hold_timeout", \.apps.holdTimeout,
+                "apps.hold_timeout", \.hub.holdTimeout,
                 .duration(.seconds(1)...(.seconds(3600)))),
             ConfigOption(
-                "apps.when_link_lost", \.apps.whenLinkLost,
+                "apps.when_link_lost", \.hub.whenLinkLost,
                 .choice(RelayConfiguration.WhenLinkLost.allCases)),
-            ConfigOption("apps.queue_limit", \.apps.queueLimit, .bytes(64 << 10...1 << 30)),
+            ConfigOption("apps.queue_limit", \.hub.appQueueBytes, .bytes(64 << 10...1 << 30)),
             ConfigOption(
-                "apps.stall_grace", \.apps.stallGrace, .duration(.zero...(.seconds(10)))),
+                "apps.stall_grace", \.hub.stallGrace, .duration(.zero...(.seconds(10)))),
             ConfigOption(
-                "apps.when_slow", \.apps.whenSlow,
+                "apps.when_slow", \.hub.whenSlow,
                 .choice(RelayConfiguration.WhenSlow.allCases)),
-            ConfigOption("apps.maximum", \.apps.maximum, .count(1...10_000)),
+            ConfigOption("apps.maximum", \.hub.maximumApps, .count(1...10_000)),
             ConfigOption(
-                "apps.allow", \.apps.allow,
+                "apps.allow", \.hub.allowedNetworks,
                 .list(of: .network, expected: "a list of networks such as 192.168.0.0/16")),
             ConfigOption(
-                "apps.connections_per_second", \.apps.connectionsPerSecond, .count(0...100_000)),
+                "apps.connections_per_second", \.hub.connectionsPerSecond, .count(0...100_000)),
             ConfigOption(
-                "apps.silent_timeout", \.apps.silentTimeout,
+                "apps.silent_timeout", \.hub.silentTimeout,
                 .duration(.zero...(.seconds(3600)))),
             ConfigOption(
-                "apps.frames_per_second", \.apps.framesPerSecond, .count(0...1_000_000)),
-            ConfigOption("apps.message_limit", \.apps.messageLimit, .bytes(64 << 10...4 << 30)),
+                "apps.frames_per_second", \.hub.framesPerSecond, .count(0...1_000_000)),
+            ConfigOption("apps.message_limit", \.hub.messageBytes, .bytes(64 << 10...4 << 30)),
             ConfigOption(
-                "apps.foreign_frames", \.apps.foreignFrames,
+                "apps.foreign_frames", \.hub.foreignFrames,
                 .choice(RelayConfiguration.ForeignFrames.allCases)),
         ]
     }
@@ -127,16 +127,16 @@ package struct ConfigSchema {
     private static var sessions: [ConfigOption] {
         [
             ConfigOption(
-                "sessions.start_service_timeout", \.sessions.startServiceTimeout,
+                "sessions.start_service_timeout", \.hub.startServiceTimeout,
                 .duration(.seconds(1)...(.seconds(600)))),
             ConfigOption(
-                "sessions.farewell_timeout", \.sessions.farewellTimeout,
+                "sessions.farewell_timeout", \.hub.farewellTimeout,
                 .duration(.zero...StopTime.maximumFarewell)),
             ConfigOption(
-                "sessions.heartbeats", \.sessions.heartbeats,
+                "sessions.heartbeats", \.hub.heartbeats,
                 .choice(RelayConfiguration.Heartbeats.allCases)),
             ConfigOption(
-                "sessions.secondary_transports", \.sessions.secondaryTransports,
+                "sessions.secondary_transports", \.hub.secondaryTransports,
                 .choice(RelayConfiguration.SecondaryTransports.allCases)),
         ]
     }
@@ -145,9 +145,9 @@ package struct ConfigSchema {
         [
             // Below 1488, the payload of protocol version 1, no app could even register.
             ConfigOption(
-                "limits.maximum_payload", \.limits.maximumPayload, .bytes(1488...16 << 20)),
-            ConfigOption("limits.link_queue", \.limits.linkQueue, .bytes(4 << 10...64 << 20)),
-            ConfigOption("limits.tap_queue", \.limits.tapQueue, .bytes(64 << 10...1 << 30)),
+                "limits.maximum_payload", \.hub.maximumPayloadBytes, .bytes(1488...16 << 20)),
+            ConfigOption("limits.link_queue", \.hub.linkQueueBytes, .bytes(4 << 10...64 << 20)),
+            ConfigOption("limits.tap_queue", \.hub.tapQueueBytes, .bytes(64 << 10...1 << 30)),
             ConfigOption(
                 "limits.maximum_message", \.limits.maximumMessage, .bytes(64 << 10...1 << 30)),
             ConfigOption("limits.ring", \.limits.ring, .bytes(0...1 << 30)),
@@ -226,14 +226,14 @@ package struct ConfigSchema {
 
     /// What no option can tell alone: whether the sizes fit each other.
     package static func contradictions(in config: Config) -> [(path: String, text: String)] {
-        let payload = config.limits.maximumPayload
+        let payload = config.hub.maximumPayloadBytes
         // A frame is its payload and a header of 12 bytes.
         let frame = payload + 12
         let atLeast = "limits.maximum_payload (\(Quantity.text(bytes: payload)))"
         var found: [(path: String, text: String)] = []
         for (path, bytes) in [
-            ("apps.queue_limit", config.apps.queueLimit),
-            ("limits.tap_queue", config.limits.tapQueue),
+            ("apps.queue_limit", config.hub.appQueueBytes),
+            ("limits.tap_queue", config.hub.tapQueueBytes),
             ("limits.maximum_message", config.limits.maximumMessage),
         ] where bytes < frame {
             found.append(

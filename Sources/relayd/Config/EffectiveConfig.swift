@@ -1,4 +1,5 @@
 package import ControlAPI
+import NIOCore
 
 // A configuration with the place each value is from, and how both are shown. Made by `Arguments`,
 // told by the control API.
@@ -70,7 +71,7 @@ extension ConfigOption {
         switch value {
         case let flag as Bool: .flag(flag)
         case let number as Int: .number(number)
-        case let duration as Duration: .number(Quantity.milliseconds(duration))
+        case let time as TimeAmount: .number(Quantity.milliseconds(Duration(time)))
         case let list as [any Sendable]: .list(list.map { text($0, of: path) })
         default: .text(text(value, of: path))
         }
@@ -80,7 +81,7 @@ extension ConfigOption {
         switch value {
         // The one number that is written in octal.
         case let mode as UInt32: "0" + String(mode, radix: 8)
-        case let duration as Duration: Quantity.text(duration)
+        case let time as TimeAmount: Quantity.text(Duration(time))
         case let path as Config.Control.SocketPath:
             if case .path(let path) = path { path } else { "auto" }
         case let list as [any Sendable]: list.map { text($0, of: path) }.joined(separator: ", ")

@@ -46,7 +46,9 @@ final class StatusReporter: Sendable {
     }
 
     /// How long the head unit has to confirm the end of its sessions.
-    var farewellTimeout: Duration { effective.withLock { $0.config.sessions.farewellTimeout } }
+    var farewellTimeout: Duration {
+        Duration(effective.withLock { $0.config.hub.farewellTimeout })
+    }
 
     /// Why the latest reload was refused; nil once one is accepted.
     func refused(_ reason: String?) {
@@ -191,18 +193,18 @@ final class StatusReporter: Sendable {
 
     private static func value(of limit: RelayLimit, _ config: Config) -> Int {
         switch limit {
-        case .maximumApps: config.apps.maximum
-        case .allow: config.apps.allow.count
-        case .connectionsPerSecond: config.apps.connectionsPerSecond
-        case .silentTimeout: Int(config.apps.silentTimeout.components.seconds)
-        case .stallGrace: Int(TimeAmount(config.apps.stallGrace).nanoseconds / 1_000_000)
+        case .maximumApps: config.hub.maximumApps
+        case .allow: config.hub.allowedNetworks.count
+        case .connectionsPerSecond: config.hub.connectionsPerSecond
+        case .silentTimeout: Int(config.hub.silentTimeout.nanoseconds / 1_000_000_000)
+        case .stallGrace: Int(config.hub.stallGrace.nanoseconds / 1_000_000)
         case .sessions: RelayLimit.sessionsOfALink
         case .descriptors: OpenFiles.limit
-        case .appQueue: config.apps.queueLimit
-        case .framesPerSecond: config.apps.framesPerSecond
-        case .messageBytes: config.apps.messageLimit
-        case .linkQueue: config.limits.linkQueue
-        case .tapQueue: config.limits.tapQueue
+        case .appQueue: config.hub.appQueueBytes
+        case .framesPerSecond: config.hub.framesPerSecond
+        case .messageBytes: config.hub.messageBytes
+        case .linkQueue: config.hub.linkQueueBytes
+        case .tapQueue: config.hub.tapQueueBytes
         case .pendingStarts: RelayConfiguration().maximumPendingStartsPerApp
         }
     }

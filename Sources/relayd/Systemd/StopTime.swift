@@ -26,7 +26,7 @@ package struct StopTime: Sendable {
     private let farewell: @Sendable () -> Duration
 
     package init(
-        farewell: @escaping @Sendable () -> Duration = { Config().sessions.farewellTimeout }
+        farewell: @escaping @Sendable () -> Duration = { Duration(Config().hub.farewellTimeout) }
     ) {
         self.farewell = farewell
     }

@@ -31,7 +31,7 @@ struct ConfigNetworkTests {
         do throws(ConfigErrors) {
             let config = try Config.decode(
                 "apps:\n  allow: [127.0.0.0/8, \"\(text)\"]\n", file: "f")
-            Issue.record("taken for \(config.apps.allow)")
+            Issue.record("taken for \(config.hub.allowedNetworks)")
         } catch {
             #expect(error.problems.map(\.description) == [message])
         }

@@ -77,7 +77,7 @@ struct ArgumentsTests {
             let onlyFile = try Self.config(file: file)
             #expect(onlyFile.accessory == "tcp:file:1")
             #expect(onlyFile.listen.map(\.description) == ["file:1", "file:2"])
-            #expect(onlyFile.apps.maximum == 9)
+            #expect(onlyFile.hub.maximumApps == 9)
 
             let both = try Self.config(environment: environment, file: file)
             #expect(both.accessory == "tcp:environment:1")
@@ -100,7 +100,7 @@ struct ArgumentsTests {
             #expect(all.log.functions == ["!Show"])
             #expect(all.log.services == [.rpc])
             #expect(all.control.socket == .path("/flag"))
-            #expect(all.apps.maximum == 9)
+            #expect(all.hub.maximumApps == 9)
         }
     }
 

@@ -63,7 +63,7 @@ struct StopTimeTests {
     func longest() throws {
         let text =
             "sessions:\n  farewell_timeout: \(StopTime.maximumFarewell.components.seconds)s\n"
-        let farewell = try Config.decode(text, file: "f").sessions.farewellTimeout
+        let farewell = Duration(try Config.decode(text, file: "f").hub.farewellTimeout)
         #expect(StopTime { farewell }.needed >= farewell + .seconds(5))
         #expect(throws: ConfigErrors.self) {
             try Config.decode(

@@ -1,4 +1,5 @@
 import DidYouMean
+import NIOCore
 
 // How each kind of value is read: one small function per kind, strict, with a message that helps.
 // `ConfigSchema` says which option uses which.
@@ -114,8 +115,8 @@ extension ConfigReader where Value == Int {
     }
 }
 
-extension ConfigReader where Value == Duration {
-    package static func duration(_ range: ClosedRange<Duration>) -> ConfigReader {
+extension ConfigReader where Value == TimeAmount {
+    static func duration(_ range: ClosedRange<Duration>) -> ConfigReader {
         let expected =
             "a duration with its unit such as 500ms, 20s or 2m,"
             + " from \(Quantity.text(range.lowerBound)) to \(Quantity.text(range.upperBound))"
@@ -126,7 +127,7 @@ extension ConfigReader where Value == Duration {
                 throw Refusal(hint: isNumber ? "write \(text)s for seconds" : nil)
             }
             guard range.contains(duration) else { throw Refusal() }
-            return duration
+            return TimeAmount(duration)
         }
     }
 }
