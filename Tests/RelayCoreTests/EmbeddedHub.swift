@@ -32,8 +32,8 @@ final class EmbeddedHub {
             logger: Logger(label: "test") { [log] _ in log })
         link = EmbeddedChannel(
             handlers: [
-                linkReads, FrameCutter(),
-                LinkConnection(hub: switchboard, kernelBytes: { [kernel] in kernel.count }),
+                linkReads, kernel, FrameCutter(),
+                LinkConnection(hub: switchboard, kernelBytes: { [kernel] in kernel.bytes }),
             ], loop: loop)
         try connect(link)
     }
@@ -95,8 +95,28 @@ final class EmbeddedHub {
     }
 }
 
-final class KernelBytes {
+final class KernelBytes: ChannelOutboundHandler {
+    typealias OutboundIn = ByteBuffer
+
+    /// As the test says.
     var count = 0
+    /// Whether what is flushed counts as well, as with a real kernel, until the test has set `flushed` to 0.
+    var countsFlushed = false
+    var flushed = 0
+    private var written = 0
+
+    var bytes: Int { count + flushed }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        if countsFlushed { written += unwrapOutboundIn(data).readableBytes }
+        context.write(data, promise: promise)
+    }
+
+    func flush(context: ChannelHandlerContext) {
+        flushed += written
+        written = 0
+        context.flush()
+    }
 }
 
 /// Counts the reads that get through to the transport.

@@ -27,10 +27,11 @@ struct RelayServiceTests {
         let observer = BusyObserver()
         let service = RelayService(
             relay: relay, server: AppServer([], relay: relay) { _ in },
-            link: LinkSlot(
+            link: SupervisorRunner(
                 LinkSupervisor(
                     transport: try SerialTransport(address), address: address, loop: loop,
-                    logger: logger, configure: { relay.configureLink($0) },
+                    logger: logger,
+                    configure: { relay.configureLink($0) },
                     onStateChange: { _ in })),
             observer: observer, observers: LoopExecutor(LastingLoop.start()))
         let group = ServiceGroup(services: [service], logger: logger)

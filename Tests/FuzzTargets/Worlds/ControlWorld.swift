@@ -90,10 +90,10 @@ final class ControlWorld {
         try ensure(isServed.isSet, "a client that has left is still served")
         try ensure(!connection.hasSpokenTooLate, "it speaks after the end of its answer")
         try ensure(
-            (try? clients.door.shares.connect(peer)) != nil,
+            (try? clients.endpoint.shares.connect(peer)) != nil,
             "a place for a connection is not given back")
         do {
-            _ = try clients.door.shares.stream(peer, isPrivileged: false)
+            _ = try clients.endpoint.shares.stream(peer, isPrivileged: false)
         } catch {
             throw BrokenPromise("a place for a stream is not given back")
         }

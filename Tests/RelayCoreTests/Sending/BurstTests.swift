@@ -241,6 +241,7 @@ struct BurstTests {
     ) throws -> [(frame: Frame, at: NIODeadline)] {
         let hub = try EmbeddedHub { $0.framesPerSecond = limit }
         let busy = try hub.app(session: 2)
+        hub.kernel.countsFlushed = true
         var arrived: [(Frame, NIODeadline)] = []
         var underWay: [Frame] = []
         for millisecond in 0..<seconds * 1000 {
@@ -258,6 +259,7 @@ struct BurstTests {
                 underWay.removeFirst(min(2, underWay.count))
             }
             hub.kernel.count = underWay.reduce(0) { $0 + $1.wire.readableBytes }
+            hub.kernel.flushed = 0
         }
         return arrived
     }

@@ -251,8 +251,8 @@ struct LinkPacerTests {
         #expect(sent >= rate * seconds * 9 / 10, "the link is used: \(sent) bytes")
         let learnt = link.pacer.rate ?? 0
         // What a receive buffer takes when it opens may be all that a sample has seen.
-        let most = max(rate * 2, receiveBuffer * 15)
-        #expect(learnt > Double(rate) / 2 && learnt < Double(most), "learnt \(learnt)")
+        let fastest = max(rate * 2, receiveBuffer * 15)
+        #expect(learnt > Double(rate) / 2 && learnt < Double(fastest), "learnt \(learnt)")
     }
 }
 
