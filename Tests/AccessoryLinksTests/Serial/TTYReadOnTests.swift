@@ -144,6 +144,8 @@ private final class Reads: ChannelInboundHandler, Sendable {
 
     private struct State {
         var pieces: [ByteBuffer] = []
+        /// What a read brought that nobody had asked for: a hang-up lets the channel read at once.
+        var unasked: [ByteBuffer]?
         var done: EventLoopPromise<[ByteBuffer]>?
         var problems: [String] = []
     }
@@ -155,7 +157,11 @@ private final class Reads: ChannelInboundHandler, Sendable {
     /// Succeeds when the read that is asked for next is complete.
     func next(on loop: any EventLoop) -> EventLoopFuture<[ByteBuffer]> {
         let promise = loop.makePromise(of: [ByteBuffer].self)
-        state.withLock { $0.done = promise }
+        let unasked = state.withLock { state in
+            if state.unasked == nil { state.done = promise }
+            return state.unasked.take()
+        }
+        if let unasked { promise.succeed(unasked) }
         return promise.futureResult
     }
 
@@ -166,8 +172,10 @@ private final class Reads: ChannelInboundHandler, Sendable {
 
     func channelReadComplete(context: ChannelHandlerContext) {
         let (done, pieces) = state.withLock { state in
-            defer { (state.done, state.pieces) = (nil, []) }
-            return (state.done, state.pieces)
+            let pieces = state.pieces
+            state.pieces = []
+            if state.done == nil, !pieces.isEmpty { state.unasked = pieces }
+            return (state.done.take(), pieces)
         }
         done?.succeed(pieces)
     }
