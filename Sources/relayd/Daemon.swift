@@ -59,12 +59,12 @@ struct Daemon {
             on: loop, configuration: config.relay,
             accessoryAddress: config.accessory, logger: Logger(label: "relay"))
         let facts = SessionFacts()
-        let adviceLogger = Logger(label: "advice")
+        let adviceLog = AdviceLog(Logger(label: "advice"))
         let ring = MessageRing(maximumBytes: config.limits.ring)
         let events = EventRing(instance: ring.instance)
         let statistics = TrafficStatistics()
         let advisor = TrafficAdvisor(facts: facts) { advice in
-            adviceLogger.log(advice)
+            adviceLog.add(advice)
             events.add(advice)
         }
         try await relay.onLimit { events.add($0, $1) }
@@ -175,7 +175,7 @@ struct Daemon {
         let observer = TrafficObserver(
             limits: config.messageLimits,
             validator: specification.validator,
-            consumers: [advisor, statusLine, ring, statistics, events, log])
+            consumers: [advisor, statusLine, ring, statistics, events, log, adviceLog])
 
         try await announce(addresses, control: control, inherited: inherited, logger: logger)
         systemd.ready(status: try await reporter.snapshot().summary)

@@ -5,13 +5,40 @@ import Logging
 import RelayCore
 import SDLAdvice
 import SDLTraffic
+import Synchronization
+
+/// Writes advice behind the messages it is about: the advisor knows first, so what it says waits here until
+/// the traffic log has written the batch. The last of the consumers.
+final class AdviceLog: TrafficConsumer {
+    private let logger: Logger
+    private let waiting = Mutex<[Advice]>([])
+
+    init(_ logger: Logger) {
+        self.logger = logger
+    }
+
+    func add(_ advice: Advice) {
+        waiting.withLock { $0.append(advice) }
+    }
+
+    func consume(_ entries: [TrafficEntry]) {
+        let advice = waiting.withLock { waiting in
+            defer { waiting = [] }
+            return waiting
+        }
+        for advice in advice { logger.log(advice) }
+    }
+}
 
 extension Logger {
     /// Writes a piece of advice as one warning, or, when nothing is broken, as information.
     func log(_ advice: Advice) {
         var metadata: Logger.Metadata = [
             LogRecord.adviceCode: "\(advice.code.rawValue)", "entry": "\(advice.entry)",
+            LogRecord.adviceSentence: "\(advice.sentence)",
+            LogRecord.adviceRemedy: "\(advice.remedy)",
         ]
+        if advice.count > 1 { metadata["count"] = "\(advice.count)" }
         if let app = advice.app { metadata["app"] = "\(app)" }
         if let session = advice.sessionID { metadata["session"] = "\(session)" }
         if let fault = advice.fault { metadata["fault"] = "\(fault.rawValue)" }

@@ -110,7 +110,7 @@ package final class LineWriter: Sendable {
     }
 
     package static let jsonNotice: @Sendable (Int) -> String = { count in
-        #"{"time":"\#(WallTime.now().rfc3339)","level":"warning","logger":"log","message":"lines missed: the reader of this log is too slow","metadata":{"count":"\#(count)"}}"#
+        #"{"time":"\#(WallTime.now().rfc3339)","kind":"log","priority":"warning","level":"warning","logger":"log","message":"lines missed: the reader of this log is too slow","metadata":{"count":"\#(count)"}}"#
     }
 
     /// Without this, a closed `relayd | head` would end the process.

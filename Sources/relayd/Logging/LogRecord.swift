@@ -17,12 +17,16 @@ package struct LogRecord: Sendable {
 
     /// A key that is a journal field's name already: people search for it.
     static let adviceCode = "ADVICE_CODE"
+    /// What advice says, and what is to be done: the message has both, programs get them apart.
+    static let adviceSentence = "ADVICE_SENTENCE"
+    static let adviceRemedy = "ADVICE_REMEDY"
 
     /// Message and metadata on one line: `link: opened (accessory=sim: link=1)`.
     package var sentence: String {
         var text = "\(label): \(message)"
-        if !metadata.isEmpty {
-            let pairs = metadata.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+        let shown = metadata.filter { $0.key != Self.adviceSentence && $0.key != Self.adviceRemedy }
+        if !shown.isEmpty {
+            let pairs = shown.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
             text += " (\(pairs.joined(separator: " ")))"
         }
         return LogText.oneLine(text)
@@ -43,10 +47,19 @@ package struct LogRecord: Sendable {
             "\u{1B}[2m\(time.clock)\u{1B}[0m \u{1B}[\(code)m\(level.rawValue)\u{1B}[0m \(sentence)"
     }
 
-    /// A line for machines: one JSON object, metadata as an object of its own.
+    /// A line for machines: one JSON object, metadata as an object of its own. `time`, `kind` and `priority`
+    /// are those of the traffic log's lines.
     package var json: String {
-        var text = #"{"time":"\#(time.rfc3339)","level":"\#(level.rawValue)""#
+        var metadata = metadata
+        let sentence = metadata.removeValue(forKey: Self.adviceSentence)
+        let remedy = metadata.removeValue(forKey: Self.adviceRemedy)
+        let code = metadata[Self.adviceCode]
+        let message = sentence.map { "\($0)" } ?? message
+        var text = #"{"time":"\#(time.rfc3339)","kind":"\#(code == nil ? "log" : "advice")""#
+        text += #","priority":"\#(level.priority)","level":"\#(level.rawValue)""#
         text += #","logger":\#(LogText.json(label)),"message":\#(LogText.json(message))"#
+        if let code { text += #","code":\#(LogText.json(code))"# }
+        if let remedy { text += #","remedy":\#(LogText.json(remedy))"# }
         if !metadata.isEmpty {
             let members = metadata.sorted { $0.key < $1.key }.map {
                 "\(LogText.json($0.key)):\(LogText.json($0.value))"
@@ -59,7 +72,7 @@ package struct LogRecord: Sendable {
     /// Values that relayd's messages have in common with lines of traffic, and the name they have
     /// there: one search finds both.
     private static let sharedFields = [
-        adviceCode: adviceCode,
+        adviceCode: adviceCode, adviceSentence: adviceSentence, adviceRemedy: adviceRemedy,
         "app": "SDL_CONNECTION",
         "session": "SDL_SESSION",
     ]
@@ -77,5 +90,17 @@ package struct LogRecord: Sendable {
             fields["CODE_FUNC"] = function
         }
         return fields
+    }
+}
+
+extension Logger.Level {
+    /// The word that a line of traffic has for it.
+    fileprivate var priority: String {
+        switch self {
+        case .trace, .debug: "debug"
+        case .info, .notice: "info"
+        case .warning: "warning"
+        case .error, .critical: "error"
+        }
     }
 }

@@ -51,7 +51,8 @@ struct LoggingRecordTests {
             "said \"hi\"\n\u{1}\\ Grüße", metadata: ["app": "M", "list": ["a", ["k": "v"]]])
         #expect(
             record.json
-                == #"{"time":"2026-11-21T10:31:07.123456Z","level":"warning","logger":"link","#
+                == #"{"time":"2026-11-21T10:31:07.123456Z","kind":"log","priority":"warning","#
+                + #""level":"warning","logger":"link","#
                 + #""message":"said \"hi\"\n\u0001\\ Grüße","metadata":{"app":"M","#
                 + #""list":["a",{"k":"v"}]}}"#)
         let object =

@@ -1,4 +1,5 @@
 import ControlAPI
+import Foundation
 import Logging
 import NIOCore
 import NIOPosix
@@ -224,11 +225,20 @@ import Testing
         #expect(record.level == .warning)
         #expect(record.message.hasPrefix("Relay Test: PutFile \"icon\" has crc 1"))
         #expect(record.message.hasSuffix("; more: relayctl explain putfile_crc"))
-        let fields = LogRecord(
+        let line = LogRecord(
             time: .now(), level: record.level, label: "advice", message: record.message,
-            metadata: record.metadata
-        ).journalFields
+            metadata: record.metadata)
+        let fields = line.journalFields
         #expect(fields["ADVICE_CODE"] == "putfile_crc")
         #expect(fields["SDL_CONNECTION"] == "#1")
+        // Programs need not take the sentence apart.
+        let object = try #require(
+            try JSONSerialization.jsonObject(with: Data(line.json.utf8)) as? [String: Any])
+        #expect(object["kind"] as? String == "advice" && object["priority"] as? String == "warning")
+        #expect(object["code"] as? String == "putfile_crc")
+        let (message, remedy) = (object["message"] as? String, object["remedy"] as? String)
+        #expect(message?.hasPrefix("Relay Test: PutFile \"icon\" has crc 1") == true)
+        #expect(message?.contains("→") == false && remedy?.isEmpty == false)
+        #expect(!line.sentence.contains("ADVICE_SENTENCE"))
     }
 }
