@@ -24,7 +24,9 @@ package protocol AccessoryLanguage: AnyObject {
     /// An app is there. What it says goes to the reader that is returned.
     func connected(_ app: AppConnection) -> any AppReader
     /// It is gone; all it said before has been passed on.
-    func disconnected(_ app: AppConnection)
+    ///
+    /// - Returns: How it left if nobody sent it away.
+    func disconnected(_ app: AppConnection) -> AppLeaving
     /// All that could be written to this app was flushed, and its socket did not take it.
     func blocked(_ app: AppConnection)
     /// Its socket takes bytes again, or nobody waits for it to. Outside of a read.

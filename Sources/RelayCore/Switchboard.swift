@@ -202,10 +202,12 @@ package final class Switchboard {
         return reader
     }
 
-    func disconnected(_ app: AppConnection, _ reason: CloseReason) {
+    /// - Parameter reason: Nil when the app closed the connection itself.
+    func disconnected(_ app: AppConnection, _ reason: CloseReason?) {
         beginRead()
         guard apps.removeValue(forKey: app.id) != nil else { return }
-        language.disconnected(app)
+        let leaving = language.disconnected(app)
+        let reason = reason ?? .left(leaving)
         endRead()
         tap.record(.appClosed(app.id, reason: "\(reason)", time: time))
         departures.append(

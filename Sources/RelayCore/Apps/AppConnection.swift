@@ -105,7 +105,7 @@ package final class AppConnection: ChannelInboundHandler {
     private func leave() {
         guard hasEnded, !isPumping, pauses.isEmpty, context != nil else { return }
         context = nil
-        hub.disconnected(self, closeReason ?? .byApp)
+        hub.disconnected(self, closeReason)
         reader = nil
     }
 

@@ -3,7 +3,8 @@ package import SDLProtocol
 
 /// Why an app's connection ended, in words for the log, the status and the app's developer.
 package enum CloseReason: Hashable, Sendable {
-    case byApp
+    /// It closed the connection itself.
+    case left(AppLeaving)
     case connectionError(String)
     /// Bytes that are no frame: where, why, what they look like.
     case garbage(GarbageFromApp)
@@ -43,7 +44,7 @@ package enum CloseReason: Hashable, Sendable {
 extension CloseReason: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .byApp: "the app closed the connection"
+        case .left(let how): "\(how)"
         case .connectionError(let error): "connection broke: \(error)"
         case .garbage(let garbage):
             (garbage.recognised.map { $0.adviceOnAppPort + "; " } ?? "")
@@ -84,7 +85,7 @@ extension CloseReason {
     /// Nothing is wrong, or the advice warns of it.
     var isToldElsewhere: Bool {
         switch self {
-        case .byApp, .shutdown, .garbage: true
+        case .left, .shutdown, .garbage: true
         default: false
         }
     }

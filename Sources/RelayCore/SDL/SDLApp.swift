@@ -117,6 +117,11 @@ final class SDLApp: AppReader {
     private var unfinishedFrame: StreamPosition? {
         connection.isPaused ? nil : decoder.unfinished
     }
+
+    /// Nil when its last frame is whole.
+    var leavingInsideFrame: AppLeaving? {
+        decoder.partialBytes > 0 ? .vanishedInsideUnit(bytes: decoder.partialBytes) : nil
+    }
 }
 
 extension SDLApp: Hashable {

@@ -241,13 +241,15 @@ final class SDLLanguage: AccessoryLanguage {
         return app
     }
 
-    func disconnected(_ connection: AppConnection) {
-        guard let app = apps.removeValue(forKey: connection.id) else { return }
+    func disconnected(_ connection: AppConnection) -> AppLeaving {
+        guard let app = apps.removeValue(forKey: connection.id) else { return .unused }
+        let leaving = app.leavingInsideFrame ?? router.leaving(of: app)
         router.disconnect(app, at: hub.now)
         backPressure.drained(connection, at: hub.now)
         performActions()
         reporter.closed(app)
         sessionsMayHaveChanged()
+        return leaving
     }
 
     func blocked(_ app: AppConnection) { backPressure.blocked(app) }

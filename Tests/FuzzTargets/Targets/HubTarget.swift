@@ -168,7 +168,7 @@ private final class HubWorld {
         switch what % 4 {
         case 0:
             let app = AppID(rawValue: UInt64(bytes.byte() % 8))
-            _ = switchboard.disconnect(app, because: .byApp)
+            _ = switchboard.disconnect(app, because: .left(.vanished))
         case 1: switchboard.reopenLink(reason: bytes.text())
         case 2:
             configuration.whenLinkLost = bytes.one(of: RelayConfiguration.WhenLinkLost.allCases)

@@ -64,7 +64,9 @@ final class LineLanguage: AccessoryLanguage {
         return reader
     }
 
-    func disconnected(_ app: AppConnection) { apps[app.id] = nil }
+    func disconnected(_ app: AppConnection) -> AppLeaving {
+        apps.removeValue(forKey: app.id) == nil ? .unused : .ended
+    }
     func blocked(_ app: AppConnection) { apps[app.id]?.isBlocked = true }
 
     func tookAll(_ app: AppConnection) {

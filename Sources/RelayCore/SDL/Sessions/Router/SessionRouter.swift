@@ -131,6 +131,27 @@ extension SessionRouter {
         apps[app] = AppState()
     }
 
+    /// How the app leaves, if it closes its connection now.
+    package func leaving(of app: App) -> AppLeaving {
+        guard let state = apps[app] else { return .unused }
+        let open = state.sessions.filter {
+            routes[$0].owner == app && routes[$0].phase == .open
+        }
+        guard !open.isEmpty else {
+            return state.sessions.isEmpty && state.formerSessions.isEmpty ? .unused : .ended
+        }
+        if let half = open.lazy.compactMap({ halves.unfinished(of: $0).first }).first {
+            return .vanishedInside(
+                message: half.functionID.map { FunctionID(rawValue: $0).description }
+                    ?? "a message",
+                bytes: half.bytes, of: UInt64(half.announcedBytes))
+        }
+        let hasSaidSo = open.allSatisfy {
+            routes[$0].isUnregistered || routes[$0].ownUnregister != nil
+        }
+        return hasSaidSo ? .unregistered : .vanished
+    }
+
     /// The app's connection is gone: say goodbye for each of its sessions.
     package mutating func disconnect(_ app: App, at now: NIODeadline) {
         self.now = now

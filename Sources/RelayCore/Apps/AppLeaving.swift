@@ -1,0 +1,30 @@
+/// How an app left that closed its connection itself, told from what it had said until then.
+package enum AppLeaving: Hashable, Sendable {
+    /// It had no session.
+    case unused
+    /// It had ended all its sessions.
+    case ended
+    /// It had said that it leaves, and left the end of its session to others.
+    case unregistered
+    /// Without a word.
+    case vanished
+    /// The same in the middle of a message, e.g. "PutFile".
+    case vanishedInside(message: String, bytes: UInt64, of: UInt64)
+    /// The same in the middle of a unit, after so many bytes of it.
+    case vanishedInsideUnit(bytes: Int)
+}
+
+extension AppLeaving: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .unused: "the app closed the connection; it had no session"
+        case .ended: "the app ended its session and closed the connection"
+        case .unregistered: "the app unregistered and closed the connection"
+        case .vanished: "the app vanished: it closed the connection without unregistering"
+        case .vanishedInside(let message, let bytes, let all):
+            "the app vanished in the middle of \(message), after \(bytes) of \(all) bytes"
+        case .vanishedInsideUnit(let bytes):
+            "the app vanished in the middle of a frame, after \(bytes) byte\(bytes == 1 ? "" : "s") of it"
+        }
+    }
+}
