@@ -1,4 +1,4 @@
-package import Glibc
+import Glibc
 
 /// Finds a group of this machine by what the configuration calls it: asked when the control socket
 /// is made, and by --check-config.
@@ -6,7 +6,7 @@ package enum SystemGroup {
     /// A group's number; by name, else by number, as chown(1) reads it.
     ///
     /// - Returns: nil when there is no group of that name, and it is no number.
-    package static func number(of name: String) -> gid_t? {
+    package static func number(of name: String) -> UInt32? {
         var entry = group()
         var found: UnsafeMutablePointer<group>?
         // 64 KiB: a group with some thousand members still fits.
