@@ -24,4 +24,14 @@ enum Names {
     static func check(functions: [String]) throws {
         try check(functions, "--rpc", example: "the name of a function such as Show")
     }
+
+    /// Whether two names differ in upper and lower case at most.
+    static func areSame(_ one: String, _ other: String) -> Bool {
+        one.lowercased() == other.lowercased()
+    }
+
+    /// Whether `part` is in `name`, in any case.
+    static func isPart(_ part: String, of name: String) -> Bool {
+        name.lowercased().contains(part.lowercased())
+    }
 }

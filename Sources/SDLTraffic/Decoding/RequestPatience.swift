@@ -1,7 +1,8 @@
 import SDLProtocol
 
 /// How long an answer may take, in nanoseconds, before its absence is worth a warning, and which
-/// answers wait for a person. Asked by `TrafficDecoder`, the text log and the statistics.
+/// answers wait for a person: the only list of those. Asked by `TrafficDecoder`, both formats of the log
+/// and the statistics; whoever reads messages or statistics is told as `waits_for_people`.
 enum RequestPatience {
     /// sdl_core answers for an HMI that does not within its `DefaultTimeout`, 10 s; an app library
     /// waits as long.
@@ -52,7 +53,7 @@ enum RequestPatience {
 }
 
 extension RPCEntry {
-    /// Of a response: whether it came when a person had read, said or chosen something.
+    /// Whether its answer comes when a person has read, said or chosen something.
     var waitsForPeople: Bool {
         RequestPatience.dependsOnPeople(request?.functionID ?? message.functionID)
     }

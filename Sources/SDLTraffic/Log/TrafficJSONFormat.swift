@@ -23,6 +23,7 @@ import SDLProtocol
 /// RPCs          function, function_id, correlation_id
 ///               success, result_code, info      responses
 ///               latency_ms, request             responses; n of the request
+///               waits_for_people                true: a person's doing brings the answer; not of notifications
 ///               unasked                         true: a response nobody waits for
 ///               replaces                        requests; n of the one whose ID it took
 ///               bulk_bytes                      size only, never bytes
@@ -121,6 +122,9 @@ struct TrafficJSONFormat: Sendable {
         }
         if let request = rpc.request { line.append(key: "request", number: request.number) }
         if let replaced = rpc.replaced { line.append(key: "replaces", number: replaced.number) }
+        if message.type != .notification, rpc.waitsForPeople {
+            line.append(key: "waits_for_people", bool: true)
+        }
         if rpc.isUnasked { line.append(key: "unasked", bool: true) }
         if message.bulkBytes > 0 { line.append(key: "bulk_bytes", number: message.bulkBytes) }
         if let name = rpc.bulk?.name { line.append(key: "bulk_kind", string: name) }

@@ -38,13 +38,25 @@ extension TrafficStatistics {
             package var bytes: UInt64 = 0
         }
 
-        /// One RPC, whoever used it.
-        package struct Function: Hashable, Sendable {
+        /// How often an RPC was used, and how long its answers took.
+        package struct Usage: Hashable, Sendable {
             package var requests: UInt64 = 0
             package var responses: UInt64 = 0
             package var notifications: UInt64 = 0
+            /// Responses that say it was not carried out.
+            package var failed: UInt64 = 0
+            package var latency = LatencyQuantiles()
+        }
+
+        /// One RPC.
+        package struct Function: Hashable, Sendable {
+            /// Whether its answer waits for a person.
+            package var waitsForPeople: Bool
+            /// By everybody.
+            package var usage = Usage()
+            /// By the apps of one name.
+            package var apps: [String: Usage] = [:]
             package var results: [String: UInt64] = [:]
-            package var latency = LatencyHistogram()
         }
 
         /// Whose requests, and whether their answer waits for a person: Alert's for the driver's
@@ -63,6 +75,8 @@ extension TrafficStatistics {
         package internal(set) var unanswered: UInt64 = 0
         /// Frames that observers never saw.
         package internal(set) var unseenFrames: UInt64 = 0
+        /// Pairs of app and function.
+        var pairs = 0
         var names: Set<String> = []
         var results: Set<String> = []
 
@@ -72,6 +86,10 @@ extension TrafficStatistics {
         static let other = "other"
         /// Names of apps told apart. A bench has under ten; each is ten series of a metric.
         static let maximumNames = 32
+        /// Pairs of app and function told apart; further ones count for `other`. A bench with ten apps
+        /// of twenty RPCs has 200, each of about half a KB; the most memory a pair can take, with answers
+        /// of all times there are, is 4 KB.
+        static let maximumPairs = 512
         /// Result codes told apart; the specification has 36 (MOBILE_API, enum "Result").
         static let maximumResults = 64
     }
@@ -87,16 +105,17 @@ extension TrafficStatistics.Counts {
         case .dropped(let entryOfDrop):
             dropped[entryOfDrop.reason.kind, default: 0] &+= UInt64(clamping: entry.frames)
         case .rpc(let rpc):
-            countFrames(entry)
-            count(rpc)
+            let app = name(entry.appName)
+            countFrames(entry, of: app)
+            count(rpc, of: app)
         case .event: break
-        default: countFrames(entry)
+        default: countFrames(entry, of: name(entry.appName))
         }
     }
 
-    private mutating func countFrames(_ entry: TrafficEntry) {
+    private mutating func countFrames(_ entry: TrafficEntry, of app: String) {
         guard let service = entry.service, let direction = entry.direction else { return }
-        let lane = Lane(app: name(entry.appName), service: service, direction: direction)
+        let lane = Lane(app: app, service: service, direction: direction)
         lanes[lane, default: Amount()].frames &+= UInt64(clamping: entry.frames)
         lanes[lane, default: Amount()].bytes &+= UInt64(clamping: entry.bytes)
     }
@@ -106,23 +125,18 @@ extension TrafficStatistics.Counts {
         return Self.known(name, in: &names, limit: Self.maximumNames) ? name : Self.other
     }
 
-    private mutating func count(_ rpc: RPCEntry) {
+    private mutating func count(_ rpc: RPCEntry, of app: String) {
         let name = (rpc.request?.functionID ?? rpc.message.functionID).name ?? Self.other
-        var function = functions[name] ?? Function()
-        switch rpc.message.type {
-        case .request: function.requests &+= 1
-        case .notification: function.notifications &+= 1
-        case .response:
-            function.responses &+= 1
-            function.results[result(rpc.outcome?.resultCode ?? ""), default: 0] &+= 1
-            if let latency = rpc.latency, let request = rpc.request {
-                function.latency.add(latency)
-                let kind = LatencyKind(
-                    requester: request.direction, waitsForPeople: rpc.waitsForPeople)
-                self.latency[kind, default: LatencyHistogram()].add(latency)
-            }
-        }
-        functions[name] = function
+        let waitsForPeople = rpc.waitsForPeople
+        var code: String?
+        if let outcome = rpc.outcome { code = result(outcome.resultCode) }
+        let mayTellApart = pairs < Self.maximumPairs
+        // In place: a copy of what is in there would cost an allocation each time.
+        pairs += functions[name, default: Function(waitsForPeople: waitsForPeople)].count(
+            rpc, of: app, result: code, mayTellApart: mayTellApart)
+        guard let latency = rpc.latency, let request = rpc.request else { return }
+        let kind = LatencyKind(requester: request.direction, waitsForPeople: waitsForPeople)
+        self.latency[kind, default: LatencyHistogram()].add(latency)
     }
 
     /// A head unit may say anything; a word of the specification's form is kept, as long as there
@@ -142,6 +156,34 @@ extension TrafficStatistics.Counts {
         guard words.count < limit else { return false }
         words.insert(word)
         return true
+    }
+}
+
+extension TrafficStatistics.Counts.Function {
+    /// - Returns: How many pairs of app and function there are more than before.
+    fileprivate mutating func count(
+        _ rpc: RPCEntry, of app: String, result: String?, mayTellApart: Bool
+    ) -> Int {
+        if let result { results[result, default: 0] &+= 1 }
+        usage.count(rpc)
+        let isKnown = apps[app] != nil
+        let app = isKnown || mayTellApart ? app : TrafficStatistics.Counts.other
+        let before = apps.count
+        apps[app, default: .init()].count(rpc)
+        return apps.count - before
+    }
+}
+
+extension TrafficStatistics.Counts.Usage {
+    fileprivate mutating func count(_ rpc: RPCEntry) {
+        switch rpc.message.type {
+        case .request: requests &+= 1
+        case .notification: notifications &+= 1
+        case .response:
+            responses &+= 1
+            if rpc.outcome?.success == false { failed &+= 1 }
+            if let time = rpc.latency, rpc.request != nil { latency.add(time) }
+        }
     }
 }
 

@@ -1,23 +1,46 @@
 import ArgumentParser
 import ControlAPI
+import DidYouMean
+import SDLProtocol
 
-/// `relayctl stats`: show what has been counted: traffic, RPCs, results, latency.
+/// `relayctl stats`: show what has been counted: traffic, RPCs, failures, latency.
 struct StatsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stats",
-        abstract: "Show what has been counted: traffic, RPCs, results, latency.",
+        abstract: "Show what has been counted: traffic, RPCs, failures, latency.",
         discussion: """
-            Traffic by app and service, then RPCs, the most frequent first. "Failed" counts responses whose
-            result is no success; times are from request to response. With --watch a table follows every
-            --interval seconds, until ^C.
+            Traffic by app and service, then RPCs by app, the most frequent first; those whose answer \
+            waits for a person (Alert, Speak, PerformInteraction, …) have a table of their own. \
+            "Count" is how many requests or notifications there were; "Failed" counts answers that say \
+            that the request was not carried out.
+
+            Times are from request to answer, of all answers since relayd started: 50, 95 and 99 percent \
+            of them took at most as long as p50, p95 and p99 say, which are off by 3.1 % at most; Max is \
+            the longest. A request without an answer is in none of them.
+
+            With --watch the tables follow every --interval seconds, until ^C, with the bytes per second \
+            since the last look; the times are still those since relayd started.
+
+            --app and --rpc narrow JSON as well: its "functions", which count all apps together, are left \
+            out with --app.
 
             EXAMPLES
               relayctl stats
-              relayctl stats --watch --interval 5
-              relayctl stats --json | jq '.functions[] | select(.max_ms > 500)'
+              relayctl stats --app radio --watch --interval 5
+              relayctl stats --rpc Show --rpc PutFile
+              relayctl stats --json | jq '.apps[] | select(.p95_ms > 500 and .waits_for_people != true)'
 
-            \(ExitStatus.codes(ok: "shown"))
+            \(ExitStatus.codes(ok: "shown", refused: "nothing was counted of such an app; or relayd refused"))
             """)
+
+    @Option(
+        help: ArgumentHelp(
+            "Only this app: its name or a part of it, in any case. Repeatable.", valueName: "app"))
+    var app: [String] = []
+
+    @Option(
+        help: ArgumentHelp("Only this RPC, in any case. Repeatable.", valueName: "function"))
+    var rpc: [String] = []
 
     @Flag(name: .shortAndLong, help: "Keep showing it.")
     var watch = false
@@ -33,7 +56,18 @@ struct StatsCommand: AsyncParsableCommand {
             throw ValidationError(
                 "--interval is \(interval); expected seconds from 0.1 to 3600, e.g. --interval 5")
         }
+        try Names.check(app, "--app", example: "a name or a part of it")
+        try Names.check(functions: rpc)
+        for name in rpc where !Self.known.contains(where: { Names.areSame($0, name) }) {
+            let hint = Spelling.nearest(name, in: Self.known).map { "; did you mean '\($0)'?" }
+            throw ValidationError(
+                "there is no RPC '\(SafeText.clean(name))', expected a name of the RPC specification such "
+                    + "as Show or OnHMIStatus\(hint ?? "")")
+        }
     }
+
+    /// What relayd counts by: the names of the specification, and the rest.
+    private static let known = FunctionID.all.map(\.name) + ["other"]
 
     func run() async throws {
         let client = try socket.client()
@@ -41,16 +75,53 @@ struct StatsCommand: AsyncParsableCommand {
         var before: StatsReport?
         repeat {
             let answer = try await client.ask(StatsReport.self, Routes.stats)
+            let isNarrowed = !app.isEmpty || !rpc.isEmpty
+            let stats =
+                isNarrowed ? answer.value.narrowed(toApps: app, functions: rpc) : answer.value
+            if !watch { try checkApps(answer.value) }
             let text = StatsText(
                 width: screen.size().columns, rows: watch ? screen.size().rows - 2 : .max,
                 style: screen.style(output.color)
-            ).render(answer.value, since: before)
-            before = answer.value
+            ).render(stats, since: before)
+            before = stats
+            let whole =
+                isNarrowed
+                ? String(decoding: try APICoding.encode(stats), as: UTF8.self) : answer.json
             let isInPlace = watch && screen.isTerminal && !output.json
-            let json = watch ? JSONText.compact(answer.json) + "\n" : answer.json
+            let json = watch ? JSONText.compact(whole) + "\n" : whole
             let shown = output.json ? JSONText.safe(json) : text
             guard screen.write(isInPlace ? "\u{1B}[H\u{1B}[2J" + shown : shown) else { return }
             if watch { try await Task.sleep(for: .seconds(interval)) }
         } while watch
+    }
+
+    /// Tells of an app that nothing was counted of, which would else look as if it were silent.
+    private func checkApps(_ stats: StatsReport) throws {
+        let counted = Set(stats.traffic.map(\.app) + (stats.apps ?? []).map(\.app)).sorted()
+        for name in app where !counted.contains(where: { Names.isPart(name, of: $0) }) {
+            let list = counted.map { SafeText.clean($0) }.joined(separator: ", ")
+            Output.current.write(
+                "relayctl: nothing was counted of an app \"\(SafeText.clean(name))\"; "
+                    + "counted: \(list.isEmpty ? "none so far" : list)\n", to: .error)
+            throw ExitCode(ExitStatus.refused.rawValue)
+        }
+    }
+}
+
+extension StatsReport {
+    /// Only what is of these apps and functions; of all where there are none of them.
+    func narrowed(toApps names: [String], functions rpcs: [String]) -> StatsReport {
+        func isAsked(app: String) -> Bool {
+            names.isEmpty || names.contains { Names.isPart($0, of: app) }
+        }
+        func isAsked(function: String) -> Bool {
+            rpcs.isEmpty || rpcs.contains { Names.areSame($0, function) }
+        }
+        var narrowed = self
+        narrowed.traffic = rpcs.isEmpty ? traffic.filter { isAsked(app: $0.app) } : []
+        narrowed.functions =
+            names.isEmpty ? functions.filter { isAsked(function: $0.function) } : []
+        narrowed.apps = apps?.filter { isAsked(app: $0.app) && isAsked(function: $0.function) }
+        return narrowed
     }
 }

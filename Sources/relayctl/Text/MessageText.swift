@@ -12,7 +12,8 @@ struct MessageText: TextPage {
     private static let known: Set<String> = [
         "n", "time", "kind", "priority", "app", "app_name", "app_id", "session", "service", "from",
         "bytes", "frames", "function", "function_id", "correlation_id", "success", "result_code",
-        "info", "latency_ms", "request", "bulk_bytes", "bulk_kind", "params", "payload", "problems",
+        "info", "latency_ms", "request", "waits_for_people", "bulk_bytes", "bulk_kind", "params",
+        "payload", "problems",
         "text",
     ]
 
@@ -88,7 +89,9 @@ struct MessageText: TextPage {
                 "Answer", "message \(response.integer("n") ?? 0)\(latency): ", result(response),
                 look(response))
         }
-        return message.string("kind") == "request" ? line("Answer", "none so far") : []
+        guard message.string("kind") == "request" else { return [] }
+        let isForPeople = message.bool("waits_for_people") ?? false
+        return line("Answer", isForPeople ? "none so far; it waits for a person" : "none so far")
     }
 
     private func size(_ message: JSONObject, bulk: JSONObject?) -> [String] {

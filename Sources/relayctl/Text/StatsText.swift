@@ -16,29 +16,33 @@ struct StatsText: Sendable {
 
     /// - Parameter before: An earlier report; what was counted since becomes rates.
     func render(_ stats: StatsReport, since before: StatsReport? = nil) -> String {
-        var lines = traffic(stats, before)
-        lines += functions(stats)
-        let others = Units.sum(stats.dropped.values)
-        if others > 0 || stats.unanswered > 0 || stats.unseen > 0 {
-            let sentence =
-                "\(Units.count(others, "frame")) not forwarded, "
-                + "\(Units.count(stats.unanswered, "request")) unanswered, "
-                + "\(Units.count(stats.unseen, "frame")) not counted here"
-            var words = Paragraph.words(sentence, used: 2, width: width, indent: 2)
-            words[0] = "  " + words[0]
-            lines += [""] + words
+        let calls = stats.apps ?? []
+        var blocks = [
+            traffic(stats, before, isAll: calls.isEmpty),
+            table("RPC", calls.filter { $0.waitsForPeople != true }),
+            table("Waits for a person", calls.filter { $0.waitsForPeople == true }),
+            others(stats),
+        ]
+        if stats.apps == nil {
+            blocks.append(
+                paragraph(
+                    "This relayd is older than relayctl and does not count RPCs by app: restart it."
+                ))
         }
+        let lines = blocks.filter { !$0.isEmpty }.joined(separator: [""])
         return lines.prefix(rows).map { $0 + "\n" }.joined()
     }
 
-    private func traffic(_ stats: StatsReport, _ before: StatsReport?) -> [String] {
-        guard !stats.traffic.isEmpty else { return ["no traffic yet"] }
+    private func traffic(
+        _ stats: StatsReport, _ before: StatsReport?, isAll: Bool
+    ) -> [String] {
+        guard !stats.traffic.isEmpty else { return isAll ? ["no traffic yet"] : [] }
         let lanes = stats.traffic
         func cells(_ cell: (LaneReport) -> String) -> [String] {
             lanes.map { SafeText.clean(cell($0)) }
         }
         var columns: [Table.Column] = [
-            .init("App", cells { $0.app == "unregistered" ? "(not registered)" : $0.app }),
+            .init("App", cells { Self.name(app: $0.app) }),
             .init("Service", cells(\.service)),
             .init("From", cells { $0.from == "app" ? "app" : "head unit" }),
             .init("Frames", cells { "\($0.frames)" }, alignRight: true),
@@ -61,35 +65,51 @@ struct StatsText: Sendable {
         ).lines(style)
     }
 
-    private func functions(_ stats: StatsReport) -> [String] {
-        guard !stats.functions.isEmpty else { return [] }
-        func cells(_ cell: (FunctionReport) -> String) -> [String] {
-            stats.functions.map { SafeText.clean(cell($0)) }
+    private func table(_ title: String, _ calls: [AppFunctionReport]) -> [String] {
+        guard !calls.isEmpty else { return [] }
+        func cells(_ cell: (AppFunctionReport) -> String) -> [String] {
+            calls.map { SafeText.clean(cell($0)) }
         }
-        func time(_ milliseconds: Double?) -> String {
-            milliseconds.map { "\(($0 * 10).rounded() / 10) ms" } ?? "–"
+        func times(_ time: @escaping (AppFunctionReport) -> Double?) -> [String] {
+            cells { time($0).map { Units.latency(milliseconds: $0) } ?? "–" }
         }
-        let table = Table([
-            .init("RPC", cells(\.function)),
-            .init("Requests", cells { "\($0.requests)" }, alignRight: true),
-            .init("Failed", cells { "\(Self.failures($0))" }, alignRight: true),
-            .init("Notifications", cells { "\($0.notifications)" }, alignRight: true),
-            .init("Mean", cells { time($0.meanMilliseconds) }, alignRight: true),
-            .init("Longest", cells { time($0.maximumMilliseconds) }, alignRight: true),
+        let count = cells { "\(Units.sum([$0.requests, $0.notifications]))" }
+        return Table([
+            .init(title, cells(\.function)),
+            .init("App", cells { Self.name(app: $0.app) }),
+            .init("Count", count, alignRight: true),
+            .init("Failed", cells { "\($0.failed)" }, alignRight: true),
+            .init("p50", times(\.p50Milliseconds), alignRight: true),
+            .init("p95", times(\.p95Milliseconds), alignRight: true),
+            .init("p99", times(\.p99Milliseconds), alignRight: true),
+            .init("Max", times(\.maximumMilliseconds), alignRight: true),
         ]).fitted(
             to: width,
             [
-                .drop("Notifications"), .drop("Mean"), .shorten("RPC", to: 16), .drop("Longest"),
-                .drop("Failed"),
-            ])
-        return [""] + table.lines(style)
+                .shorten("App", to: 12), .shorten(title, to: 20), .shorten("App", to: 8),
+                .shorten(title, to: 16), .drop("Max"), .drop("Failed"), .drop("p99"),
+                .drop("Count"), .drop("App"), .drop("p50"),
+            ]
+        ).lines(style)
     }
 
-    /// Responses with a result that means the request was not carried out.
-    private static func failures(_ function: FunctionReport) -> Int {
-        let successes: Set = [
-            "SUCCESS", "WARNINGS", "WRONG_LANGUAGE", "RESUME_FAILED", "SAVED", "TRUNCATED_DATA",
-        ]
-        return Units.sum(function.results.filter { !successes.contains($0.key) }.values)
+    private func others(_ stats: StatsReport) -> [String] {
+        let dropped = Units.sum(stats.dropped.values)
+        guard dropped > 0 || stats.unanswered > 0 || stats.unseen > 0 else { return [] }
+        let sentence =
+            "\(Units.count(dropped, "frame")) not forwarded, "
+            + "\(Units.count(stats.unanswered, "request")) unanswered, "
+            + "\(Units.count(stats.unseen, "frame")) not counted here"
+        return paragraph(sentence)
+    }
+
+    private func paragraph(_ sentence: String) -> [String] {
+        var words = Paragraph.words(sentence, used: 2, width: width, indent: 2)
+        words[0] = "  " + words[0]
+        return words
+    }
+
+    private static func name(app: String) -> String {
+        app == "unregistered" ? "(not registered)" : app
     }
 }

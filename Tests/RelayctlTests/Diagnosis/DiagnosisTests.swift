@@ -237,37 +237,4 @@ import Testing
         #expect(text.split(separator: "\n").allSatisfy { $0.count <= 50 }, "\(text)")
         #expect(!text.contains("\u{1B}") && text.contains("✗ app"))
     }
-
-    @Test("counts become tables, and two reports rates") func stats() {
-        func report(bytes: Int, at seconds: Int64) -> StatsReport {
-            StatsReport(
-                since: Samples.start,
-                at: Timestamp(
-                    millisecondsSince1970: Samples.start.millisecondsSince1970 + seconds * 1000),
-                traffic: [
-                    LaneReport(app: "Music", service: "rpc", from: "app", frames: 9, bytes: bytes),
-                    LaneReport(
-                        app: "unregistered", service: "control", from: "app", frames: 1, bytes: 20),
-                ],
-                functions: [
-                    FunctionReport(
-                        function: "Show", requests: 5, responses: 5, notifications: 0,
-                        results: ["SUCCESS": 3, "WARNINGS": 1, "REJECTED": 1],
-                        meanMilliseconds: 4.26, maximumMilliseconds: 9)
-                ], dropped: ["no_link": 2], unanswered: 1, unseen: 0)
-        }
-        let first = report(bytes: 1024, at: 0)
-        let text = StatsText(width: 100).render(report(bytes: 5120, at: 2), since: first)
-        for line in [
-            "  Music             rpc      app        9  5.0 KiB  2.0 KiB/s\n",
-            "  (not registered)  control  app        1     20 B      0 B/s\n",
-        ] {
-            #expect(text.contains(line), "\(text)")
-        }
-        #expect(
-            text.contains("  Show         5       1              0  4.3 ms   9.0 ms\n"), "\(text)")
-        #expect(text.contains("2 frames not forwarded, 1 request unanswered"))
-        let narrow = StatsText(width: 40).render(first)
-        #expect(narrow.split(separator: "\n").allSatisfy { $0.count <= 40 }, "\(narrow)")
-    }
 }

@@ -15,10 +15,11 @@ import Testing
         let statistics = counter.current
 
         let show = try #require(statistics.functions["Show"])
-        #expect(show.requests == 1 && show.responses == 1 && show.results == ["INVALID_DATA": 1])
-        #expect(show.latency.count == 1 && show.latency.maximum == 5_000_000)
-        #expect(statistics.functions["RegisterAppInterface"]?.requests == 2)
-        #expect(statistics.functions["OnHMIStatus"]?.notifications == 1)
+        #expect(show.usage.requests == 1 && show.usage.responses == 1 && show.usage.failed == 1)
+        #expect(show.results == ["INVALID_DATA": 1])
+        #expect(show.usage.latency.count == 1 && show.usage.latency.maximum == 5_000_000)
+        #expect(statistics.functions["RegisterAppInterface"]?.usage.requests == 2)
+        #expect(statistics.functions["OnHMIStatus"]?.usage.notifications == 1)
 
         let machine = TrafficStatistics.Counts.LatencyKind(
             requester: .fromApp, waitsForPeople: false)
@@ -83,6 +84,59 @@ import Testing
         let results = statistics.functions["RegisterAppInterface"]?.results ?? [:]
         #expect(results.keys.count == 41 && results["other"] == 120)
         #expect(Set(statistics.functions.keys) == ["RegisterAppInterface", "other"])
-        #expect(statistics.functions["other"]?.requests == 200)
+        #expect(statistics.functions["other"]?.usage.requests == 200)
+    }
+
+    @Test("each app's use of an RPC is counted apart, and with the others'") func byApp() throws {
+        var feed = TrafficFeed()
+        func use(_ app: UInt64, _ name: String, answeredAfter milliseconds: Int64) {
+            (feed.app, feed.session) = (AppID(rawValue: app), UInt8(app))
+            feed.request(.registerAppInterface, 1, #"{"appName":"\(name)","appID":"\(app)"}"#)
+            feed.response(.registerAppInterface, 1)
+            feed.request(.show, 2)
+            feed.milliseconds += milliseconds
+            feed.response(.show, 2)
+        }
+        use(1, "Music", answeredAfter: 4)
+        use(2, "Maps", answeredAfter: 40)
+        // Another connection of the app with that name.
+        use(3, "Music", answeredAfter: 8)
+        let counter = TrafficStatistics()
+        counter.consume(feed.entries)
+        let show = try #require(counter.current.functions["Show"])
+        #expect(show.usage.latency.count == 3 && show.usage.latency.maximum == 40_000_000)
+        #expect(show.apps.keys.sorted() == ["Maps", "Music"])
+        #expect(show.apps["Maps"]?.latency.quantile(percent: 50) == 40_000_000)
+        #expect(show.apps["Music"]?.latency.count == 2)
+        #expect(show.apps["Music"]?.latency.maximum == 8_000_000)
+        #expect(!show.waitsForPeople)
+    }
+
+    @Test("memory is bounded, whatever apps are called and how long they wait") func memory() throws
+    {
+        let counter = TrafficStatistics()
+        var feed = TrafficFeed()
+        let functions = FunctionID.all.map(\.id).filter { $0 != .registerAppInterface }
+        for app in 1...UInt64(TrafficStatistics.Counts.maximumNames + 8) {
+            (feed.app, feed.session) = (AppID(rawValue: app), UInt8(app))
+            feed.request(.registerAppInterface, 1, #"{"appName":"App \(app)","appID":"\(app)"}"#)
+            feed.response(.registerAppInterface, 1)
+            for (number, function) in functions.enumerated() {
+                feed.request(function, Int32(number + 2))
+                feed.response(function, Int32(number + 2))
+            }
+        }
+        counter.consume(feed.entries)
+        let counted = counter.current.functions
+        let pairs = counted.flatMap { function in function.value.apps.map { (function.key, $0.key) }
+        }
+        let apart = pairs.count { $0.1 != "other" }
+        #expect(apart <= TrafficStatistics.Counts.maximumPairs)
+        #expect(apart > TrafficStatistics.Counts.maximumPairs - functions.count)
+        #expect(pairs.count - apart <= counted.count)
+        // Nothing is lost by being counted together.
+        let requests = counted.values.map(\.usage.requests).reduce(0, +)
+        let byApp = counted.values.flatMap(\.apps.values).map(\.requests).reduce(0, +)
+        #expect(requests == byApp && requests == UInt64(feed.entries.count / 2))
     }
 }

@@ -28,6 +28,26 @@ enum Units {
         return "\(days) d \(hours % 24) h"
     }
 
+    /// How long an answer took, in six places where that is possible: "0.05 ms", "4.3 ms", "812 ms",
+    /// "3.0 s", "120 s".
+    static func latency(milliseconds: Double) -> String {
+        // Anything but a number of a sensible size is for the other end to explain.
+        let microseconds = Int(min(max(0, milliseconds.isNaN ? 0 : milliseconds), 1e12) * 1000)
+        func decimal(_ number: Int, of unit: Int, digits: Int) -> String {
+            let scale = digits == 2 ? 100 : 10
+            let parts = (number * scale + unit / 2) / unit
+            let rest = String(parts % scale + scale).dropFirst()
+            return "\(parts / scale).\(rest)"
+        }
+        switch microseconds {
+        case ..<995: return decimal(microseconds, of: 1000, digits: 2) + " ms"
+        case ..<9950: return decimal(microseconds, of: 1000, digits: 1) + " ms"
+        case ..<999_500: return "\((microseconds + 500) / 1000) ms"
+        case ..<99_950_000: return decimal(microseconds, of: 1_000_000, digits: 1) + " s"
+        default: return "\((microseconds + 500_000) / 1_000_000) s"
+        }
+    }
+
     /// As much as fits: the numbers are those of an answer.
     static func sum(_ counts: some Sequence<Int>) -> Int {
         counts.reduce(0) { total, count in

@@ -9,7 +9,7 @@ import SDLTraffic
 /// How many series there are does not depend on what peers send: names of apps, functions and
 /// result codes are bounded by `TrafficStatistics`, and there is no label for a connection or a
 /// session. Latency is a histogram per kind of request; one per function would be 1,400 series that
-/// are mostly empty, so mean and maximum of each function stand in `GET /v1/stats` instead.
+/// are mostly empty, so the percentiles of each function and app stand in `GET /v1/stats` instead.
 struct Metrics {
     let status: StatusSnapshot
     let statistics: TrafficStatistics.Counts
@@ -148,8 +148,8 @@ struct Metrics {
         let functions = statistics.functions.sorted { $0.key < $1.key }
         page.family(
             "relayd_rpc_requests_total", .counter, "Requests by function.",
-            functions.filter { $0.value.requests > 0 }
-                .map { Sample($0.value.requests, ("function", $0.key)) })
+            functions.filter { $0.value.usage.requests > 0 }
+                .map { Sample($0.value.usage.requests, ("function", $0.key)) })
         page.family(
             "relayd_rpc_responses_total", .counter, "Responses by function and result code.",
             functions.flatMap { name, function in
@@ -158,8 +158,8 @@ struct Metrics {
             })
         page.family(
             "relayd_rpc_notifications_total", .counter, "Notifications by function.",
-            functions.filter { $0.value.notifications > 0 }
-                .map { Sample($0.value.notifications, ("function", $0.key)) })
+            functions.filter { $0.value.usage.notifications > 0 }
+                .map { Sample($0.value.usage.notifications, ("function", $0.key)) })
         page.family(
             "relayd_rpc_unanswered_total", .counter,
             "Requests whose answer was late or never came.",
