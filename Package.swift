@@ -116,7 +116,7 @@ let package = Package(
         .executableTarget(
             name: "relayctl",
             dependencies: [
-                // AccessoryLinks, so that `relayctl usb` judges addresses with relayd's own eyes.
+                // AccessoryLinks, so that `relayctl devices` judges addresses with relayd's own eyes.
                 "AccessoryLinks", "ControlAPI", "SampleApp", "SDLAdvice", "SDLProtocol",
                 "DidYouMean", nioCore, nioPosix, nioHTTP1, arguments,
             ],

@@ -25,8 +25,8 @@ struct RelayCtl: AsyncParsableCommand {
             name: "Diagnosis",
             subcommands: [
                 DoctorCommand.self, AdviceCommand.self, ExplainCommand.self,
-                PermissionsCommand.self, USBCommand.self, BugReportCommand.self,
-                SampleAppCommand.self,
+                PermissionsCommand.self, DevicesCommand.self, USBCommand.self,
+                BugReportCommand.self, SampleAppCommand.self,
             ]),
         CommandGroup(
             name: "Control",

@@ -67,6 +67,9 @@ package struct DeviceNode {
             remedy: "correct the path in the accessory address")
     }
 
+    /// False also of what cannot be looked at.
+    var isCharacterDevice: Bool { fileType == S_IFCHR }
+
     private var info: stat? {
         var info = stat()
         return stat(path, &info) == 0 ? info : nil
@@ -78,8 +81,16 @@ package struct DeviceNode {
 // MARK: - Permissions
 
 extension DeviceNode {
-    private func permissionDenied() -> LinkProblem {
-        let user = Self.userName(geteuid())
+    /// Why the node's permissions keep this process out, without opening it; nil when they do not.
+    ///
+    /// - Parameter asService: whether root asks for relayd's service if there is one.
+    func problemOfAccess(asService: Bool) -> LinkProblem? {
+        guard access(path, R_OK | W_OK) == 0 else { return problem(opening: errno) }
+        return asService && !USBAccessRule.mayOpen(node: path)
+            ? permissionDenied(to: USBAccessRule.serviceUser) : nil
+    }
+
+    private func permissionDenied(to user: String = userName(geteuid())) -> LinkProblem {
         guard let info else {
             return LinkProblem(
                 .permissionDenied, "\(path) may not be reached by user \(user)",

@@ -34,16 +34,26 @@ package struct SerialSurvey: Sendable {
 
     /// Looks around.
     ///
-    /// - Parameter root: where the file system begins; tests have their own.
-    package init(in root: String = "") {
+    /// - Parameters:
+    ///   - root: where the file system begins; tests have their own.
+    ///   - asService: whether root, who may open everything, asks for relayd's service if there is one.
+    package init(in root: String = "", asService: Bool = false) {
         let links = Self.links(in: root)
         devices = DeviceNode.entries(of: root + "/sys/class/tty").sorted().compactMap { name in
-            Self.device(name, links, in: root)
+            Self.device(name, links, in: root, asService)
         }
     }
 
+    /// Why the tty at `path` may not be opened, by relayd's service where root asks; nil when it may.
+    /// It is not opened.
+    package static func problem(opening path: String) -> LinkProblem? {
+        let node = DeviceNode(path)
+        return node.problemOfAccess(asService: true)
+            ?? (node.isCharacterDevice ? nil : node.notATerminal())
+    }
+
     private static func device(
-        _ name: String, _ links: [String: String], in root: String
+        _ name: String, _ links: [String: String], in root: String, _ asService: Bool
     ) -> Device? {
         let folder = "\(root)/sys/class/tty/\(name)"
         let isBluetooth = name.hasPrefix("rfcomm")
@@ -56,9 +66,7 @@ package struct SerialSurvey: Sendable {
         let node = "/dev/" + name.split(separator: "!").joined(separator: "/")
         let link = FilePath.resolved(root + node).flatMap { links[$0] }
         let usb = hardware.flatMap { usbDevice(above: $0) }
-        let problem: LinkProblem? =
-            access(root + node, R_OK | W_OK) == 0
-            ? nil : DeviceNode(root + node).problem(opening: errno)
+        let problem = DeviceNode(root + node).problemOfAccess(asService: asService)
         return Device(
             node: node, link: link, address: "\(isBluetooth ? "rfcomm" : "serial"):\(link ?? node)",
             driver: SystemFile.linkName("\(folder)/device/driver"),

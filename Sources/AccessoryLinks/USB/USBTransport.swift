@@ -8,7 +8,7 @@ package import NIOCore
 package struct USBTransport: AccessoryTransport {
     package static let scheme = "usb"
     package static let usage = "usb:1bc4:0001?serial=0042"
-    package static let summary = "a USB device with bulk endpoints; relayctl usb lists them"
+    package static let summary = "a USB device with bulk endpoints; relayctl devices lists them"
 
     package let selector: USBSelector
     package let details: LinkDetails?

@@ -1,7 +1,7 @@
 import AccessoryLinks
 
-/// What is plugged in as a table, with what stands in the way. `Commands/USBCommand.swift` prints
-/// it. What a device calls itself may be anything, so all of it passes through `SafeText`.
+/// What is plugged in as a table, with what stands in the way. `DevicesText` and
+/// `Commands/USBCommand.swift` print it. What a device calls itself may be anything, so all of it passes through `SafeText`.
 struct USBSurveyText: TextPage {
     let layout: TextLayout
 
@@ -30,7 +30,7 @@ struct USBSurveyText: TextPage {
                 lines += [
                     "",
                     "\(row.device.nodePath) (port \(row.device.portPath)) may not be opened by "
-                        + "\(USBAccessRule.judgedUser). As root, put this line into",
+                        + "\(survey.user). As root, put this line into",
                     "\(USBAccessRule.file), run 'udevadm control --reload' and plug "
                         + "the device in again:", "", rule,
                 ]
@@ -53,7 +53,7 @@ struct USBSurveyText: TextPage {
         return [
             "",
             port.map { "relayd is set to \(shown), which is the device at port \($0)." }
-                ?? "relayd is set to \(shown), which none of these is; relayctl usb '\(shown)' "
+                ?? "relayd is set to \(shown), which none of these is; relayctl devices '\(shown)' "
                 + "says why not.",
         ]
     }

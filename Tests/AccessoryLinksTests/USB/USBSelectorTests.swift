@@ -61,7 +61,7 @@ struct USBSelectorTests {
                 "usb:",
                 "\"usb:\" names no device; expected usb:VID:PID as lsusb prints it, usb:openxc or "
                     + "usb:aoa, for example \"usb:1bc4:0001\"; "
-                    + "relayctl usb lists what is plugged in"
+                    + "relayctl devices lists what is plugged in"
             ),
             (
                 "usb:opnxc",
@@ -76,12 +76,12 @@ struct USBSelectorTests {
             (
                 "usb:aoa?bus=1",
                 "bus=1 in \"usb:aoa?bus=1\": expected a bus and the ports on the way, as in "
-                    + "bus=1-2.3; relayctl usb shows them"
+                    + "bus=1-2.3; relayctl devices shows them"
             ),
             (
                 "usb:aoa?bus=1-2.",
                 "bus=1-2. in \"usb:aoa?bus=1-2.\": expected a bus and the ports on the way, as in "
-                    + "bus=1-2.3; relayctl usb shows them"
+                    + "bus=1-2.3; relayctl devices shows them"
             ),
             (
                 "usb:aoa?interface=256",

@@ -1,6 +1,7 @@
 // A connection to the control API that has no socket, no thread and no time of its own: its pipeline
 // is embedded, and what is done for the client is done when the fuzz target says so.
 
+import AccessoryLinks
 import ControlAPI
 import Logging
 import NIOCore

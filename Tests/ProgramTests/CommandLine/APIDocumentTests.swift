@@ -122,6 +122,9 @@ struct APIDocumentTests {
         let usb = try await relayd.relayctl("usb", "--json")
         let survey = try JSONSerialization.jsonObject(with: Data(usb.output.utf8))
         #expect(document.differences(survey, "USBSurvey", seen: &seen) == [])
+        let devices = try await relayd.relayctl("devices", "--json")
+        let list = try JSONSerialization.jsonObject(with: Data(devices.output.utf8))
+        #expect(document.differences(list, "DeviceList", seen: &seen) == [])
     }
 
     private func absentHeadUnit(_ document: APIDocument, seen: inout Set<String>) async throws {

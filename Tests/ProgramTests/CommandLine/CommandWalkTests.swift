@@ -25,7 +25,8 @@ struct CommandWalkTests {
             Walk(name: "tail", arguments: ["--once"]), Walk(name: "show", arguments: ["1"]),
             Walk(name: "log", alone: 0), Walk(name: "doctor"), Walk(name: "advice"),
             Walk(name: "explain", alone: 0), Walk(name: "permissions", arguments: ["1", "Show"]),
-            Walk(name: "usb", alone: 0), Walk(name: "bugreport", arguments: ["--file", report]),
+            Walk(name: "devices", alone: 0),
+            Walk(name: "bugreport", arguments: ["--file", report]),
             Walk(
                 name: "sample-app", arguments: ["--connect", "127.0.0.1:\(port)"] + second,
                 alone: 1),

@@ -37,7 +37,12 @@ struct ExitCodeTests {
 
     /// Without relayd.
     private static let alone = [
+        Row(arguments: ["devices", "usb:ffff:fffe"], code: 1, words: "ffff:fffe"),
         Row(arguments: ["usb", "usb:ffff:fffe"], code: 1, words: "ffff:fffe"),
+        Row(
+            arguments: ["devices", "/dev/relayd-none"], code: 1,
+            words: "/dev/relayd-none does not exist"),
+        Row(arguments: ["devices", "tcp:127.0.0.1:1"], code: 64, words: "is no device"),
         Row(arguments: ["log"], code: 1, words: "journalctl cannot be run"),
         Row(
             arguments: ["sample-app", "--connect", "127.0.0.1:1"], code: 1,

@@ -419,4 +419,27 @@ extension USBLinkTests {
             #expect(!usb.process.output.all.contains { $0.hasPrefix("claimed") })
         }
     }
+
+    @Test("relayctl devices lists USB and serial lines; the old name's JSON stays") func devices()
+        async throws
+    {
+        try await FakeUSB.run { usb in
+            func relayctl(_ arguments: String...) async throws -> ChildProcess.Finished {
+                try await Program.relayctl.run(arguments, environment: usb.environment)
+            }
+            try usb.tell("plug 1-1 openxc -")
+            let all = try await relayctl("devices")
+            #expect(all.ending == .exited(0), "\(all.errors)")
+            #expect(all.output.contains("1-1   1bc4:0001  OpenXC Vehicle Interface"))
+            #expect(all.output.contains("No relayd answers; what may be opened is judged by"))
+            let json = try await relayctl("devices", "openxc", "--json")
+            #expect(json.ending == .exited(0))
+            #expect(json.output.contains(#""judged_for" : "relayctl""#))
+            #expect(json.output.contains(#""serial" : ["#) && json.output.contains(#""usb" : ["#))
+            let old = try await relayctl("usb", "openxc", "--json")
+            #expect(old.output.contains(#""devices" : ["#) && !old.output.contains("judged_for"))
+            let none = try await relayctl("devices", "usb:openxc?bus=1-3")
+            #expect(none.ending == .exited(1) && none.output.contains("it is at port 1-1"))
+        }
+    }
 }

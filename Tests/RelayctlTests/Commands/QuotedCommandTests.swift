@@ -20,7 +20,7 @@ import Testing
         }
         return switch command {
         case "explain": "request_in_none"
-        case "usb": "usb:openxc"
+        case "usb", "devices": "usb:openxc"
         default: "1"
         }
     }

@@ -161,7 +161,7 @@ import Testing
         #expect(
             text(try survey([Self.mouse])).hasSuffix(
                 "\n\nrelayd is set to usb:openxc, which none of these is; "
-                    + "relayctl usb 'usb:openxc' says why not.\n"))
+                    + "relayctl devices 'usb:openxc' says why not.\n"))
         #expect(try survey([Self.mouse]).isReady)
     }
 

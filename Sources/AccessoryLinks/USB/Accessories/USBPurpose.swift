@@ -1,5 +1,5 @@
 /// What an interface or a kernel driver is known to be for, from its descriptors alone. `USBPipes`
-/// leaves alone what is no link; `relayctl usb` and the reasons in the status say what else it is.
+/// leaves alone what is no link; `relayctl devices` and the reasons in the status say what else it is.
 extension USBDeviceDescription.Interface {
     /// Set where a bulk pair surely is something else than a link (USB-IF, "Defined Class Codes";
     /// adb and MTP as Android describes them): it is opened only when the address names it.

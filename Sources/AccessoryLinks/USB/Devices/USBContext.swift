@@ -3,7 +3,7 @@ import Glibc
 import Logging
 
 /// The one owner of a libusb context: what is plugged in, what comes and goes, which descriptors to
-/// poll. `USBPumpThread` has one, on its thread, as long as it lives; `relayctl usb` for a moment.
+/// poll. `USBPumpThread` has one, on its thread, as long as it lives; `relayctl devices` for a moment.
 /// libusb's own words go to the log at debug level, never to standard error.
 package final class USBContext {
     package enum Event {

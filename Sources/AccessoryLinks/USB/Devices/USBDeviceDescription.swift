@@ -1,5 +1,5 @@
 /// What a USB device says of itself, in plain values: made by `USBContext` from what the kernel
-/// keeps, looked at by everything that decides, and by `relayctl usb`. No device is opened for it.
+/// keeps, looked at by everything that decides, and by `relayctl devices`. No device is opened for it.
 package struct USBDeviceDescription: Hashable, Sendable {
     /// One setting of one interface.
     package struct Interface: Hashable, Sendable {

@@ -154,9 +154,13 @@ package enum USBAccessRule {
     /// Whether this process may open the device, without opening it. Root, who may open everything,
     /// asks for relayd's service if there is one.
     package static func mayOpen(_ device: USBDeviceDescription) -> Bool {
-        guard let service else { return access(device.nodePath, R_OK | W_OK) == 0 }
+        mayOpen(node: device.nodePath)
+    }
+
+    static func mayOpen(node path: String) -> Bool {
+        guard let service else { return access(path, R_OK | W_OK) == 0 }
         var info = stat()
-        guard stat(device.nodePath, &info) == 0 else { return false }
+        guard stat(path, &info) == 0 else { return false }
         let mask: mode_t =
             if info.st_uid == service.user {
                 0o600
@@ -169,14 +173,17 @@ package enum USBAccessRule {
     }
 
     /// Whose permissions `mayOpen` looks at, in the words of a sentence.
-    package static var judgedUser: String { service == nil ? "this user" : "user relayd" }
+    package static var judgedUser: String { service == nil ? "this user" : "user \(serviceUser)" }
+
+    /// As the package makes it.
+    static let serviceUser = "relayd"
 
     /// The user of relayd's service and its groups; nil unless this process is root's.
     private static var service: (user: uid_t, groups: [gid_t])? {
-        guard geteuid() == 0, let entry = getpwnam("relayd")?.pointee else { return nil }
+        guard geteuid() == 0, let entry = getpwnam(serviceUser)?.pointee else { return nil }
         var count: CInt = 64
         var groups = [gid_t](repeating: 0, count: Int(count))
-        guard getgrouplist("relayd", entry.pw_gid, &groups, &count) >= 0 else {
+        guard getgrouplist(serviceUser, entry.pw_gid, &groups, &count) >= 0 else {
             return (entry.pw_uid, [entry.pw_gid])
         }
         return (entry.pw_uid, Array(groups.prefix(Int(count))))

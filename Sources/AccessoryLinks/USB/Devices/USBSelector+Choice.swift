@@ -1,5 +1,5 @@
 /// Which of the devices that are plugged in an address means, and why not the others. Decides on
-/// descriptions alone: no device is opened to find out. `USBPumpThread` and `relayctl usb` ask.
+/// descriptions alone: no device is opened to find out. `USBPumpThread` and `relayctl devices` ask.
 extension USBSelector {
     /// What one device is to this address.
     package enum Verdict: Hashable, Sendable {
@@ -64,7 +64,8 @@ extension USBSelector {
                 .unsupported, "\(device.placeAndName) cannot be the head unit: \(reason)",
                 remedy: device.looksLikePhone && !switchesToAccessory
                     ? "if it is an Android phone, add \(separator)aoa=switch to the accessory address"
-                    : "run relayctl usb '\(address)' to see what it has, and correct the address")
+                    : "run relayctl devices '\(address)' to see what it has, and correct the address"
+            )
         }
     }
 

@@ -104,7 +104,7 @@ extension USBSelector {
             throw AddressError(
                 "\"\(address)\" names no device; expected usb:VID:PID as lsusb prints it, "
                     + "usb:openxc or usb:aoa, for example \"usb:1bc4:0001\"; "
-                    + "relayctl usb lists what is plugged in")
+                    + "relayctl devices lists what is plugged in")
         default: break
         }
         let parts = address.path.split(separator: ":", omittingEmptySubsequences: false)
@@ -134,7 +134,7 @@ extension USBSelector {
         else {
             throw AddressError(
                 "bus=\(text) in \"\(address)\": expected a bus and the ports on the way, "
-                    + "as in bus=1-2.3; relayctl usb shows them")
+                    + "as in bus=1-2.3; relayctl devices shows them")
         }
         return text
     }

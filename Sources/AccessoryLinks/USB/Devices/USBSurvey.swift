@@ -1,4 +1,4 @@
-/// What is plugged in and what relayd would make of it: the answer of `relayctl usb`, as values.
+/// What is plugged in and what relayd would make of it: the USB part of `relayctl devices`, as values.
 package struct USBSurvey: Sendable {
     package enum Use: Hashable, Sendable {
         /// relayd would open these pipes of it.
@@ -33,18 +33,23 @@ package struct USBSurvey: Sendable {
     package let accessory: (address: String, port: String?)?
     /// Why the address that was asked for cannot be opened; nil when it can, or was not given.
     package let problem: LinkProblem?
+    /// Whose rights decide what may be opened, in the words of a sentence.
+    package let user: String
 
     /// - Parameters:
     ///   - selector: nil to judge every device by an address of its own.
     ///   - accessory: what a running relayd is set to.
+    ///   - user: whose rights `mayOpen` looks at.
     ///   - mayOpen: asks the file system.
     ///   - rule: the udev rule for a device.
     ///   - tty: the node that a driver made of a device.
     package init(
         devices: [USBDeviceDescription], selector: USBSelector?, accessory: USBSelector? = nil,
+        user: String = USBAccessRule.judgedUser,
         mayOpen: (USBDeviceDescription) -> Bool, rule: (USBDeviceDescription) -> String,
         tty: (USBDeviceDescription) -> String? = { _ in nil }
     ) {
+        self.user = user
         // Root hubs are the computer's own.
         let devices = devices.filter { !$0.ports.isEmpty }
         var problem: LinkProblem?
@@ -79,7 +84,7 @@ package struct USBSurvey: Sendable {
         if problem == nil, selector != nil, let row = rows.first(where: { $0.rule != nil }) {
             problem = LinkProblem(
                 .permissionDenied,
-                "\(row.device.nodePath) may not be opened by \(USBAccessRule.judgedUser)",
+                "\(row.device.nodePath) may not be opened by \(user)",
                 remedy: "use the udev rule above")
         }
         self.problem = problem
@@ -134,13 +139,20 @@ package struct USBSurvey: Sendable {
 
 extension USBSurvey {
     /// What is plugged in at this moment. Blocks, but opens no device.
+    ///
+    /// - Parameter seen: what a running relayd told of its devices: its rights decide then.
     package static func now(
-        selector: USBSelector? = nil, accessory: USBSelector? = nil
+        selector: USBSelector? = nil, accessory: USBSelector? = nil,
+        judgedBy seen: DeviceList? = nil
     ) throws(LinkProblem) -> USBSurvey {
         let ttys = SerialSurvey().devices
         return USBSurvey(
             devices: try USBContext().list(), selector: selector, accessory: accessory,
-            mayOpen: { USBAccessRule.mayOpen($0) },
+            user: seen == nil ? USBAccessRule.judgedUser : "the running relayd",
+            mayOpen: { device in
+                seen?.usb.first { $0.node == device.nodePath }?.mayOpen
+                    ?? USBAccessRule.mayOpen(device)
+            },
             rule: { USBAccessRule.line(vendor: $0.vendor, product: $0.product) },
             tty: { device in
                 ttys.first { $0.usbPort == device.portPath }.map { $0.link ?? $0.node }
@@ -151,8 +163,8 @@ extension USBSurvey {
 // MARK: - JSON
 
 extension USBSurvey {
-    /// The document of `relayctl usb --json`, and part of the answer to `GET /v1/devices`; `API.md`
-    /// has its fields, which are only ever added to.
+    /// The document of `relayctl usb --json`, an older name of `relayctl devices`, and part of the
+    /// answer to `GET /v1/devices`; `API.md` has its fields, which are only ever added to.
     package struct Document: Codable, Sendable {
         package struct Device: Codable, Sendable {
             package let id: String

@@ -2,33 +2,24 @@ import AccessoryLinks
 import ArgumentParser
 import ControlAPI
 
-/// `relayctl usb`: what is plugged in, and what relayd would make of it.
+/// `relayctl usb`: the USB part of `relayctl devices`, under its old name and with its old JSON.
 struct USBCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "usb",
-        abstract: "List USB devices, and what relayd would open for an address.",
+        abstract: "List USB devices: the USB part of relayctl devices, under its old name.",
         discussion: """
-            relayd does not have to run for this, and no device is opened: what is shown is what \
-            the kernel has read from the devices already.
-
-            Without an address every device is listed with the address that opens it, and why \
-            relayd cannot open it where that is so; if a relayd runs, which of them it is set to. \
-            With an address the device it means is marked, \
-            and the others have the reason why not. Where a device may not be opened, the udev \
-            rule that would allow it is printed.
-
-            EXAMPLES
-              relayctl usb
-              relayctl usb usb:openxc
-              relayctl usb 'usb:04e8:6860?aoa=switch&serial=R58M'
+            relayctl devices shows USB devices and serial lines, and judges with the rights of a \
+            running relayd. This command stays for scripts: it looks at USB only, with the rights of \
+            who types it, and its JSON is what it was.
 
             EXIT CODES
               0  done; with an address: exactly one device fits, and it may be opened
               1  with an address: no device fits, several do, or it may not be opened
               64 the command line is wrong
-            """)
+            """,
+        shouldDisplay: false)
 
-    @Argument(help: "An accessory address, as for relayd --accessory.")
+    @Argument(help: "A USB address, as for relayd --accessory.")
     var address: String?
 
     @OptionGroup var output: OutputOptions
@@ -65,11 +56,17 @@ struct USBCommand: AsyncParsableCommand {
     private func selector() throws -> USBSelector? {
         guard let address else { return nil }
         do throws(AddressError) {
-            let parsed = try AccessoryAddress(
-                address.lowercased().hasPrefix("usb:") ? address : "usb:\(address)")
-            return try USBSelector(parsed)
+            return try USBSelector(typed: address)
         } catch {
             throw ValidationError(SafeText.clean(error.message))
         }
+    }
+}
+
+extension USBSelector {
+    /// An address as people type it, with or without "usb:".
+    init(typed address: String) throws(AddressError) {
+        try self.init(
+            AccessoryAddress(address.lowercased().hasPrefix("usb:") ? address : "usb:\(address)"))
     }
 }

@@ -1,0 +1,45 @@
+/// What is plugged in: the answer to `GET /v1/devices`, and the JSON of `relayctl devices`.
+package struct DeviceList: Codable, Sendable {
+    /// Version of the JSON layout: 1.
+    package var schema = 1
+    /// USB devices, hubs of the computer itself left out.
+    package var usb: [USBSurvey.Document.Device]
+    /// Ttys with a device behind them.
+    package var serial: [SerialSurvey.Device]
+    /// Why USB devices cannot be listed, or the address that was asked for cannot be opened.
+    package var problem: String?
+    /// What to do about it.
+    package var remedy: String?
+    /// Of `relayctl devices`: whose rights decide what may be opened, "relayd" or "relayctl".
+    package var judgedFor: String?
+    /// Of `relayctl devices`: what a running relayd is set to, and the port of the USB device that is
+    /// meant by it.
+    package var accessory: String?
+    package var accessoryPort: String?
+
+    enum CodingKeys: String, CodingKey {
+        case schema, usb, serial, problem, remedy, accessory
+        case judgedFor = "judged_for"
+        case accessoryPort = "accessory_port"
+    }
+
+    package init(
+        usb: [USBSurvey.Document.Device] = [], serial: [SerialSurvey.Device] = [],
+        problem: LinkProblem? = nil
+    ) {
+        self.usb = usb
+        self.serial = serial
+        self.problem = problem?.message
+        self.remedy = problem?.remedy
+    }
+
+    /// Looks around; blocks, but opens no device.
+    package static func survey() -> DeviceList {
+        let serial = SerialSurvey().devices
+        do throws(LinkProblem) {
+            return DeviceList(usb: try USBSurvey.now().document.devices, serial: serial)
+        } catch {
+            return DeviceList(serial: serial, problem: error)
+        }
+    }
+}
