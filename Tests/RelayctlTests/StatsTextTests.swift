@@ -17,7 +17,7 @@ import Testing
         return call
     }
 
-    private static func report(bytes: Int = 1024, at seconds: Int64 = 0) -> StatsReport {
+    static func report(bytes: Int = 1024, at seconds: Int64 = 0) -> StatsReport {
         var show = FunctionReport(
             function: "Show", requests: 1812, responses: 1812, notifications: 0,
             results: ["SUCCESS": 1809, "WARNINGS": 1, "REJECTED": 2])

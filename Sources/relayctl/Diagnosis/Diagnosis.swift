@@ -9,7 +9,7 @@ struct Diagnosis: Codable, Sendable, Equatable {
         /// "permission", "configuration", "specification", "daemon", "head unit", "port", "app",
         /// "registration" or "advice".
         var name: String
-        /// "ok", "hint" or "broken".
+        /// "ok", "hint", "broken", or "none": there is nothing to check, and nothing wrong with that.
         var state: String
         var text: String
         var remedy: String?
@@ -27,6 +27,10 @@ struct Diagnosis: Codable, Sendable, Equatable {
 
     private mutating func hint(_ name: String, _ text: String, _ remedy: String) {
         checks.append(Check(name: name, state: "hint", text: text, remedy: remedy))
+    }
+
+    private mutating func none(_ name: String, _ text: String, _ remedy: String) {
+        checks.append(Check(name: name, state: "none", text: text, remedy: remedy))
     }
 
     private mutating func fail(_ name: String, _ text: String, _ remedy: String) {
@@ -236,10 +240,10 @@ struct Diagnosis: Codable, Sendable, Equatable {
         let endpoint = status.server.endpoints.first ?? "relayd"
         guard !status.apps.isEmpty else {
             let gone = status.recentDepartures.first.map { "; the last one left: \($0.reason)" }
-            fail(
+            none(
                 "app", "no app is connected" + (gone ?? ""),
                 "point your app at \(endpoint), or try: relayctl sample-app")
-            return false
+            return true
         }
         ok("app", "\(Units.count(status.apps.count, "app")) connected")
         guard let stuck = status.apps.first(where: { $0.state != .registered }) else {
@@ -266,6 +270,7 @@ struct Diagnosis: Codable, Sendable, Equatable {
                 switch check.state {
                 case "ok": ("✓", .green)
                 case "hint": ("!", .yellow)
+                case "none": ("–", .dim)
                 default: ("✗", .red)
                 }
             let words = Paragraph.words(

@@ -1,6 +1,6 @@
 import ControlAPI
 
-/// A status as text: four lines from accessory to apps, a table, and what went wrong.
+/// A status as text: four lines from head unit to apps, a table, and what went wrong.
 ///
 /// A pure function of the snapshot, a width and a moment, so that tests compare whole screens.
 /// `Commands/Status.swift` prints it.
@@ -49,7 +49,7 @@ struct StatusText: TextPage {
             default: .red
             }
         var lines = line(
-            "Accessory", accessory.state.words, look,
+            "Head unit", accessory.state.words, look,
             device + ["since \(localTime.text(accessory.since, now: now)) (\(age))"])
         if accessory.state != .open, let reason = accessory.reason {
             let tries = accessory.attempts > 1 ? " (tried \(accessory.attempts) times)" : ""
@@ -83,7 +83,11 @@ struct StatusText: TextPage {
 
     private func link(_ link: LinkStatus, _ accessory: AccessoryStatus) -> [String] {
         let state =
-            link.state == .sessions ? Units.count(link.sessions, "session") : link.state.words
+            switch link.state {
+            case .sessions: Units.count(link.sessions, "session")
+            case .noAccessory: "no head unit"
+            default: link.state.words
+            }
         let look: Style.Look? =
             switch link.state {
             case .sessions: .green
@@ -96,12 +100,13 @@ struct StatusText: TextPage {
             details.append("protocol \(SafeText.clean(version))")
         }
         if link.startServiceQueue > 0 {
-            details.append("\(link.startServiceQueue) StartService waiting")
+            details.append(
+                "\(Units.count(link.startServiceQueue, "StartService")) waiting for an answer")
         }
         if link.sessionsInFarewell > 0 { details.append("\(link.sessionsInFarewell) ending") }
         if accessory.bytesIn > 0 || accessory.bytesOut > 0 {
-            details.append("in \(Self.amount(accessory.framesIn, accessory.bytesIn))")
-            details.append("out \(Self.amount(accessory.framesOut, accessory.bytesOut))")
+            details.append("from it \(Self.frames(accessory.framesIn, accessory.bytesIn))")
+            details.append("to it \(Self.frames(accessory.framesOut, accessory.bytesOut))")
         }
         var lines = line("Link", state, look, details)
         if link.paused {
@@ -121,7 +126,7 @@ struct StatusText: TextPage {
             case .off: .yellow
             default: .red
             }
-        var lines = line("Server", server.state.words, look, details)
+        var lines = line("App port", server.state.words, look, details)
         if let reason = server.reason { lines += explanation(reason, look: look) }
         return lines
     }
@@ -155,13 +160,29 @@ struct StatusText: TextPage {
                     dropped > 0 ? "\(dropped) lines not written" : "",
                 ])
         }
-        for hit in status.limitsHit {
-            let last = localTime.text(hit.lastAt, now: now)
-            lines += line(
-                "Limit", SafeText.clean(hit.name), .yellow,
-                ["\(hit.limit), hit \(Units.count(hit.count, "time")), last \(last)"])
-        }
+        for hit in status.limitsHit where isRecent(hit.lastAt) { lines += limit(hit) }
         return lines
+    }
+
+    /// When it was hit last, what that did, and how often that happened since relayd started.
+    private func limit(_ hit: LimitHit) -> [String] {
+        let name = SafeText.clean(hit.name)
+        let what = hit.consequence.map { "\($0) " } ?? ""
+        let setting = "\(name) is \(hit.limit), hit \(Units.count(hit.count, "time"))"
+        let time = localTime.timeOfDay(hit.lastAt)
+        var lines = Paragraph.words(
+            what.isEmpty ? setting : "\(what)(\(setting))", used: Self.detailColumn, width: width,
+            indent: Self.detailColumn)
+        lines[0] =
+            style(.bold, "Limit".padded(to: Self.stateColumn)) + style(.yellow, time)
+            + String(repeating: " ", count: Self.detailColumn - Self.stateColumn - time.columns)
+            + lines[0]
+        return lines
+    }
+
+    /// Whether something is still news: what is longer ago is in the JSON and in the log.
+    private func isRecent(_ moment: Timestamp) -> Bool {
+        now.seconds(since: moment) < AdviceReport.secondsCurrent
     }
 
     // MARK: - Apps
@@ -223,6 +244,10 @@ struct StatusText: TextPage {
         "\(frames) / \(Units.bytes(bytes))"
     }
 
+    private static func frames(_ frames: Int, _ bytes: Int) -> String {
+        "\(Units.count(frames, "frame")), \(Units.bytes(bytes))"
+    }
+
     private func problems(_ app: AppStatus) -> [String] {
         var lines: [String] = []
         if app.refusedFrames > 0 {
@@ -239,18 +264,32 @@ struct StatusText: TextPage {
     }
 
     private func departures(_ departures: [AppDeparture]) -> [String] {
+        let departures = departures.filter { isRecent($0.closedAt) }
         guard !departures.isEmpty else { return [] }
-        let rows = departures.map { gone in
+        // Who left and why matter more than from where.
+        let hasPeer = width >= Self.widthWithPeer
+        let rows = departures.flatMap { gone in
             let name = gone.appName.map(SafeText.clean) ?? "(no name)"
             let fixed =
                 "  " + localTime.timeOfDay(gone.closedAt).padded(to: 8) + "  "
                 + "\(gone.id)".padded(to: 2, alignRight: true) + "  "
-                + name.shortened(to: 24) + "  " + SafeText.clean(gone.peer) + "  "
+                + name.shortened(to: hasPeer ? 24 : 16) + "  "
+                + (hasPeer ? SafeText.clean(gone.peer) + "  " : "")
             let before = gone.lastProblem.map { "; before: \($0)" } ?? ""
-            return fixed + SafeText.clean(gone.reason + before)
+            var reason = Paragraph.words(
+                SafeText.clean(gone.reason + before), used: fixed.columns, width: width,
+                indent: Self.reasonColumn)
+            reason[0] = fixed + reason[0]
+            return reason.map(Self.withoutTrailingBlanks)
         }
-        return ["", style(.bold, "  Left recently")] + rows.map { $0.shortened(to: width) }
+        return ["", style(.bold, "  Left in the last 5 minutes")]
+            + rows.map { $0.shortened(to: width) }
     }
+
+    /// Columns from which a row has room for an address beside the reason.
+    private static let widthWithPeer = 100
+    /// Where a reason goes on that needs more lines: under the app's name.
+    private static let reasonColumn = 16
 
     // MARK: - Pieces
 
@@ -294,5 +333,30 @@ struct StatusText: TextPage {
         var line = line
         while line.last == " " { line.removeLast() }
         return line
+    }
+}
+
+extension LimitHit {
+    /// What hitting it did, as a sentence; nil of a limit that this relayctl does not know.
+    fileprivate var consequence: String? {
+        switch name {
+        case "apps.maximum": "an app was turned away: there were as many as may connect"
+        case "apps.allow": "an app was turned away: its address is not in the list"
+        case "apps.connections_per_second":
+            "connections were turned away: too many of one address in a second"
+        case "apps.silent_timeout": "a connection was closed that said nothing for so many seconds"
+        case "apps.queue_limit": "an app read too slowly: so many bytes waited for it"
+        case "apps.stall_grace": "the head unit was held back for an app that read too slowly"
+        case "apps.frames_per_second": "an app sent more frames a second and was slowed down"
+        case "apps.message_limit": "a message was refused: it was larger than allowed"
+        case "apps.pending_starts": "an app asked for more services at once than allowed"
+        case "limits.link_queue":
+            "the head unit was slower than its apps; they were held back, nothing was lost"
+        case "limits.tap_queue":
+            "log and statistics were too slow; messages were forwarded without being seen"
+        case "sessions": "all sessions of the head unit were in use"
+        case "LimitNOFILE": "the system gave relayd no more descriptors; new apps had to wait"
+        default: nil
+        }
     }
 }

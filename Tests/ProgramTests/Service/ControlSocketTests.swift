@@ -13,7 +13,7 @@ struct ControlSocketTests {
             try await relayd.until("open") { $0.accessory.state == .open }
             let text = try await relayd.relayctl("status")
             #expect(text.ending == .exited(0))
-            for word in ["Accessory", "Link", "Server", "Apps", "127.0.0.1:\(relayd.port)"] {
+            for word in ["Head unit", "Link", "App port", "Apps", "127.0.0.1:\(relayd.port)"] {
                 #expect(text.output.contains(word), "\(text.output)")
             }
             let json = try await relayd.relayctl("status", "--json")

@@ -20,7 +20,7 @@ import Testing
     @Test("an open head unit ends with 0") func well() async throws {
         let result = try await run(Samples.busy)
         #expect(result.code == 0 && result.error.isEmpty)
-        #expect(result.out.hasPrefix("Accessory    open       sim:"))
+        #expect(result.out.hasPrefix("Head unit    open       sim:"))
         #expect(result.out.contains("Relay Test App"))
     }
 

@@ -84,7 +84,7 @@ struct ExtremeCountersTests {
         #expect(changed > 30)
         for width in [40, 100, 1000] {
             let text = StatusText(width: width, now: Samples.now, localTime: .utc)
-            #expect(text.render(status).contains("Accessory"))
+            #expect(text.render(status).contains("Head unit"))
             let list = AppList(status)
             #expect(!text.render(list).isEmpty)
         }

@@ -11,9 +11,9 @@ import Testing
     @Test("a working bench at 120 columns") func busyWide() {
         #expect(
             text(Samples.busy, 120) == """
-                Accessory    open       sim: (simulated head unit)  since 10:31:07 (2 min)
+                Head unit    open       sim: (simulated head unit)  since 10:31:07 (2 min)
                 Link         1 session  protocol 5.4.0
-                Server       listening  127.0.0.1:2776
+                App port     listening  127.0.0.1:2776
                 Apps         2 connected, 1 registered
 
                   #  App             App ID  Peer             Session  Protocol  HMI   From app        To app         Queue
@@ -26,9 +26,9 @@ import Testing
     @Test("the same at 80 columns gives up what matters least") func busyNarrow() {
         #expect(
             text(Samples.busy, 80) == """
-                Accessory    open       sim: (simulated head unit)  since 10:31:07 (2 min)
+                Head unit    open       sim: (simulated head unit)  since 10:31:07 (2 min)
                 Link         1 session  protocol 5.4.0
-                Server       listening  127.0.0.1:2776
+                App port     listening  127.0.0.1:2776
                 Apps         2 connected, 1 registered
 
                   #  App             App ID  Peer             Session  HMI   From app   To app
@@ -41,11 +41,11 @@ import Testing
     @Test("a missing head unit comes with reason and remedy") func broken() {
         #expect(
             text(Samples.broken, 80) == """
-                Accessory    waiting    serial:/dev/ttyUSB0?baud=115200  since 10:31:07 (2 min)
+                Head unit    waiting    serial:/dev/ttyUSB0?baud=115200  since 10:31:07 (2 min)
                              /dev/ttyUSB0: no such device (tried 12 times)
                              → plug the device in; relayd opens it by itself
-                Link         no accessory
-                Server       listening  127.0.0.1:2776
+                Link         no head unit
+                App port     listening  127.0.0.1:2776
                 Apps         none       point your app at 127.0.0.1:2776
 
                 """)
@@ -83,6 +83,45 @@ import Testing
         #expect(rendered.contains("the app closed the connection; before: StartService refused"))
     }
 
+    /// The same at a moment so long after the start of the samples.
+    private func text(_ snapshot: StatusSnapshot, after seconds: Int64) -> String {
+        let now = Timestamp(
+            millisecondsSince1970: Samples.start.millisecondsSince1970 + seconds * 1000)
+        return StatusText(width: 100, now: now, localTime: .utc).render(snapshot)
+    }
+
+    @Test("a limit that was hit is told in words, and for five minutes") func limitAges() {
+        let hit = LimitHit(
+            name: "limits.link_queue", limit: 262_144, count: 32, lastAt: Samples.start)
+        let snapshot = Samples.snapshot(limits: [hit])
+        #expect(
+            text(snapshot, after: 299).contains(
+                """
+                Limit        10:31:07   the head unit was slower than its apps; they were held back, nothing
+                                        was lost (limits.link_queue is 262144, hit 32 times)
+
+                """))
+        #expect(!text(snapshot, after: 300).contains("Limit"))
+        let unknown = LimitHit(name: "new.limit", limit: 3, count: 1, lastAt: Samples.start)
+        #expect(
+            text(Samples.snapshot(limits: [unknown]), after: 0).contains(
+                "Limit        10:31:07   new.limit is 3, hit 1 time\n"))
+    }
+
+    @Test("an app that left is told for five minutes, with the whole reason") func departureAges() {
+        let reason = "the app closed the connection " + String(repeating: "very slowly ", count: 9)
+        let gone = AppDeparture(
+            id: 3, peer: "127.0.0.1:40100", appName: "Radio", closedAt: Samples.start,
+            reason: reason)
+        let snapshot = Samples.snapshot(departures: [gone])
+        #expect(
+            text(snapshot, after: 299).contains("  10:31:07   3  Radio  127.0.0.1:40100  the app"))
+        #expect(!text(snapshot, after: 300).contains("Radio"))
+        let narrow = text(snapshot, 60)
+        #expect(narrow.contains("  10:31:07   3  Radio  the app closed the connection very\n"))
+        #expect(narrow.split(separator: "slowly").count == 10)
+    }
+
     @Test("everything that can be wrong at once, at 80 columns") func everything() {
         let app = AppStatus(
             id: 12, peer: "[fd00::1234:5678:9abc]:51234", connectedAt: Samples.start,
@@ -114,23 +153,26 @@ import Testing
             ],
             log: LogStatus(droppedBatches: 2, droppedLines: 3),
             limits: [
-                LimitHit(name: "app_queue_bytes", limit: 1_048_576, count: 1, lastAt: Samples.start)
+                LimitHit(
+                    name: "apps.queue_limit", limit: 1_048_576, count: 1, lastAt: Samples.start)
             ])
         let rendered = text(snapshot, 80)
         #expect(
             rendered == """
-                Accessory    open       tcp:192.168.100.200:12345 (SDL Core (Generic HMI))
+                Head unit    open       tcp:192.168.100.200:12345 (SDL Core (Generic HMI))
                                         since 2026-11-20 09:31 (1 d 1 h)
                              this looks like an OpenXC stream
                              64 B that belong to no SDL frame were skipped, the last at 10:31:07
-                Link         3 sessions  protocol 5.4.0  2 StartService waiting  1 ending
-                                        in 9 / 1023 B  out 10 / 1.0 MiB
+                Link         3 sessions  protocol 5.4.0  2 StartServices waiting for an answer
+                                        1 ending  from it 9 frames, 1023 B
+                                        to it 10 frames, 1.0 MiB
                              apps are held back: the head unit takes bytes too slowly
-                Server       failed     (4 refused)
+                App port     failed     (4 refused)
                              0.0.0.0:2776: address already in use
                 Apps         2 connected, 2 registered
                 Log          incomplete  2 reads never seen  3 lines not written
-                Limit        app_queue_bytes  1048576, hit 1 time, last 10:31:07
+                Limit        10:31:07   an app read too slowly: so many bytes waited for it
+                                        (apps.queue_limit is 1048576, hit 1 time)
 
                    #  App           Peer             Session  HMI         From app   To app
                    1  Relay Test …  127.0.0.1:40112  1        FULL        297.6 KiB  32.5 KiB
@@ -138,8 +180,8 @@ import Testing
                      3 frames refused: not its session
                      it reads too slowly: 900000 of 1048576 bytes wait
 
-                  Left recently
-                  10:31:07   3  Radio  127.0.0.1:40100  closed by the app
+                  Left in the last 5 minutes
+                  10:31:07   3  Radio  closed by the app
 
                 """)
         for line in rendered.split(separator: "\n") { #expect(String(line).columns <= 80) }

@@ -8,7 +8,7 @@ struct DisconnectCommand: AsyncParsableCommand {
         abstract: "Send an app away.",
         discussion: """
             Its sessions end politely on the head unit, then its connection is closed. The reason stands in
-            the log and under "Left recently". Most app libraries connect again by themselves.
+            the log and in the status for five minutes. Most app libraries connect again by themselves.
 
             EXAMPLES
               relayctl disconnect "My App"

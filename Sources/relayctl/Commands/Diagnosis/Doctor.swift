@@ -9,13 +9,13 @@ struct DoctorCommand: AsyncParsableCommand {
         discussion: """
             From the daemon and its configuration over the head unit and the port to the apps, link by
             link, with the remedy for the first one that is broken. What comes after it is not looked at: it
-            may work by itself then.
+            may work by itself then. A bench without an app is in order: that is told with – and ends with 0.
 
             EXAMPLES
               relayctl doctor
               relayctl doctor --config ./relayd.yaml
 
-            \(ExitStatus.codes(ok: "nothing is broken", failed: "something in the chain is broken"))
+            \(ExitStatus.codes(ok: "nothing is broken; there may be no app yet", failed: "something in the chain is broken"))
             """)
 
     @Option(
