@@ -114,6 +114,15 @@ enum ControlClientError: Error, Equatable, CustomStringConvertible {
     }
 
     private static func notRunning(_ findings: [Finding]) -> String {
+        // Whether a relayd runs was not found out.
+        if findings.count == 1, let only = findings.first, only.problem == .notSocket {
+            return """
+                \(only.path) is not a relayd socket but a file or directory
+                → give the path of relayd's socket, such as \
+                \(ControlSocket.systemDirectory)/\(ControlSocket.fileName), with --socket PATH or \
+                \(ControlSocket.environmentVariable), or leave it out
+                """
+        }
         var remedy = """
             start it (relayd, or: sudo systemctl start relayd), or say where its socket is with \
             --socket PATH or \(ControlSocket.environmentVariable)

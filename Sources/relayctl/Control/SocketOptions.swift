@@ -15,6 +15,11 @@ struct SocketOptions: ParsableArguments {
     ///   to wait in a way that is not understood.
     func client() throws -> ControlClient {
         if let problem = AnswerTimeout.ofEnvironment.problem { throw ValidationError(problem) }
+        if let path, path.contains("://") {
+            throw ValidationError(
+                "--socket is \(SafeText.clean(path)); expected a path such as "
+                    + "\(ControlSocket.systemDirectory)/\(ControlSocket.fileName), not a URL")
+        }
         do {
             return ControlClient(sockets: try ControlSocket.forTool(given: path))
         } catch {

@@ -133,14 +133,24 @@ import Testing
         #expect(copy.hasSuffix("/c.sock.old") && rmdir(String(copy.dropLast(11))) == 0)
     }
 
-    @Test("a file or directory is said to be no socket") func notSocket() async throws {
+    @Test("a URL is no path of a socket") func url() async {
+        let recorder = Recorder()
+        let code = await RelayCtl.execute(
+            ["status", "--socket", "http://127.0.0.1:2777"], output: recorder.output())
+        #expect(code == 64)
+        #expect(recorder.text(.error).contains("expected a path such as /run/relayd/relayd.sock"))
+    }
+
+    @Test("a file or directory is said to be no socket, not that relayd does not run")
+    func notSocket() async throws {
         try await TemporaryDirectory.run { directory in
             let file = try directory.write("", to: "file")
             for path in [file, directory.path] {
                 let error = await #expect(throws: ControlClientError.self) {
                     _ = try await status(path)
                 }
-                #expect(error?.description.contains("\(path)  is not a socket; expected") == true)
+                #expect(error?.description.hasPrefix("\(path) is not a relayd socket") == true)
+                #expect(error?.description.contains("not running") == false)
             }
         }
     }
