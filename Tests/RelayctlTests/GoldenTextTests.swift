@@ -37,13 +37,15 @@ import Testing
     ]
 
     private static let troubled: StatusSnapshot = {
-        var accessory = AccessoryStatus(
+        let accessory = AccessoryStatus(
             kind: "tcp", address: "tcp:192.168.1.20:12345", state: .open, since: Samples.start,
             name: "SDL Core (Generic HMI)", framesIn: 2210, bytesIn: 33_801, framesOut: 1810,
             bytesOut: 5_812_000)
-        accessory.garbageAt = nil
-        var slow = Samples.registeredApp
-        slow.lastProblem = "it reads too slowly: 900000 of 1048576 bytes wait"
+        let slow = AppStatus(
+            id: 1, peer: "127.0.0.1:40112", connectedAt: Samples.start, state: .registered,
+            appName: "Relay Test App", appID: "4711", sessions: [1], protocolVersion: "5.4.0",
+            hmiLevel: "FULL", framesFromApp: 20, bytesFromApp: 304_742, framesToApp: 33,
+            bytesToApp: 33_280, lastProblem: "it reads too slowly: 900000 of 1048576 bytes wait")
         return Samples.snapshot(
             accessory: accessory,
             link: LinkStatus(

@@ -15,7 +15,8 @@ struct DevicesCommand: AsyncParsableCommand {
             Every device is listed with the address that opens it, and why relayd cannot open it \
             where that is so. Where a USB device may not be opened, the udev rule that would allow it \
             is printed. With an address only devices of its kind are listed: the one it means is \
-            marked, and the others have the reason why not.
+            marked, and the others have the reason why not. Where USB devices cannot be listed at all, \
+            that is said, and the exit code is 1.
 
             EXAMPLES
               relayctl devices
@@ -26,8 +27,7 @@ struct DevicesCommand: AsyncParsableCommand {
 
             EXIT CODES
               0  done; with an address: exactly one device fits, and it may be opened
-              1  with an address: no device fits, several do, or it may not be opened; or USB \
-            devices cannot be listed
+              1  with an address: no device fits, several do, or it may not be opened
               64 the command line is wrong
             """)
 

@@ -122,7 +122,7 @@ import Testing
             isTerminal: true, rows: 4)
         #expect(screens.count == 4 && screens[0] == "\u{1B}[H\u{1B}[2J")
         for screen in screens.dropFirst() {
-            #expect(screen.hasPrefix("\u{1B}[HAccessory") && screen.hasSuffix("\u{1B}[K\n\u{1B}[J"))
+            #expect(screen.hasPrefix("\u{1B}[HHead unit") && screen.hasSuffix("\u{1B}[K\n\u{1B}[J"))
             #expect(screen.count(where: { $0 == "\n" }) == 3)
         }
     }

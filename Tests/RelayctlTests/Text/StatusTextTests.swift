@@ -97,8 +97,8 @@ import Testing
         #expect(
             text(snapshot, after: 299).contains(
                 """
-                Limit        10:31:07   the head unit was slower than its apps; they were held back, nothing
-                                        was lost (limits.link_queue is 262144, hit 32 times)
+                Limit        10:31:07   the head unit was slower than its apps; they were held back, nothing was
+                                        lost (limits.link_queue is 262144, hit 32 times)
 
                 """))
         #expect(!text(snapshot, after: 300).contains("Limit"))

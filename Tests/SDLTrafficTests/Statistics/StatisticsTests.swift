@@ -91,7 +91,7 @@ import Testing
         var feed = TrafficFeed()
         func use(_ app: UInt64, _ name: String, answeredAfter milliseconds: Int64) {
             (feed.app, feed.session) = (AppID(rawValue: app), UInt8(app))
-            feed.request(.registerAppInterface, 1, #"{"appName":"\(name)","appID":"\(app)"}"#)
+            feed.request(.registerAppInterface, 1, #"{"appName":"\#(name)","appID":"\#(app)"}"#)
             feed.response(.registerAppInterface, 1)
             feed.request(.show, 2)
             feed.milliseconds += milliseconds
@@ -119,7 +119,7 @@ import Testing
         let functions = FunctionID.all.map(\.id).filter { $0 != .registerAppInterface }
         for app in 1...UInt64(TrafficStatistics.Counts.maximumNames + 8) {
             (feed.app, feed.session) = (AppID(rawValue: app), UInt8(app))
-            feed.request(.registerAppInterface, 1, #"{"appName":"App \(app)","appID":"\(app)"}"#)
+            feed.request(.registerAppInterface, 1, #"{"appName":"App \#(app)","appID":"\#(app)"}"#)
             feed.response(.registerAppInterface, 1)
             for (number, function) in functions.enumerated() {
                 feed.request(function, Int32(number + 2))
@@ -137,6 +137,9 @@ import Testing
         // Nothing is lost by being counted together.
         let requests = counted.values.map(\.usage.requests).reduce(0, +)
         let byApp = counted.values.flatMap(\.apps.values).map(\.requests).reduce(0, +)
-        #expect(requests == byApp && requests == UInt64(feed.entries.count / 2))
+        let fed = feed.entries.count {
+            if case .rpc(let rpc) = $0.content { rpc.message.type == .request } else { false }
+        }
+        #expect(requests == byApp && requests == UInt64(fed))
     }
 }

@@ -37,7 +37,8 @@ struct APITypesTests {
     private static let kinds = [
         Kind(nil, ActionReport.self), Kind(nil, AccessoryReason.self),
         Kind(nil, AccessoryStatus.self), Kind(nil, AdviceList.self), Kind(nil, AdviceReport.self),
-        Kind(nil, APIError.self), Kind(nil, AppDeparture.self), Kind(nil, AppList.self),
+        Kind(nil, APIError.self), Kind(nil, AppDeparture.self),
+        Kind(nil, AppFunctionReport.self), Kind(nil, AppList.self),
         Kind(nil, AppReport.self), Kind(nil, AppStatus.self), Kind(nil, CapabilityReport.self),
         Kind(nil, ChoiceSetReport.self), Kind(nil, CommandReport.self),
         Kind(nil, ConfigOptionReport.self), Kind(nil, ConfigReport.self),
