@@ -1,7 +1,7 @@
 import AccessoryLinks
 
-/// USB devices and serial lines as tables, with what stands in the way. `Commands/Devices.swift`
-/// prints it. What a device calls itself may be anything, so all of it passes through `SafeText`.
+/// USB devices and serial lines as tables, with what stands in the way. `DevicesCommand` prints
+/// it. What a device calls itself may be anything, so all of it passes through `SafeText`.
 struct DevicesText: TextPage {
     let layout: TextLayout
 

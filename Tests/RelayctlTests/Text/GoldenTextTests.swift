@@ -3,13 +3,13 @@
 
 import ControlAPI
 import Foundation
+import RelayTesting
 import Testing
 
 @testable import relayctl
 
 @Suite struct GoldenTextTests {
-    private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
-        .deletingLastPathComponent().appending(path: "Fixtures/golden")
+    private static let folder = Checkout.fixtures.appending(path: "golden")
 
     private static let isRewriting =
         ProcessInfo.processInfo.environment["RELAYD_REWRITE_EXPECTED"] != nil
