@@ -16,6 +16,10 @@ package struct RPCCatalogue: Hashable, Sendable {
     /// Reads the built-in specification anew; `builtIn` does it once.
     package static func readBuiltIn() -> RPCCatalogue { RPCCatalogue(table: builtInTable) }
 
+    package func function(_ id: FunctionID, _ type: RPCType) -> RPCFunction? {
+        functions.first { $0.id == id && $0.type == type }
+    }
+
     /// The specification's name of a function, whatever its type.
     package func name(of id: FunctionID) -> String? {
         functions.first { $0.id == id }?.name
@@ -23,6 +27,14 @@ package struct RPCCatalogue: Hashable, Sendable {
 
     package func id(of name: String) -> FunctionID? {
         functions.first { $0.name == name }?.id
+    }
+
+    package func structure(_ name: String) -> RPCStruct? {
+        structs.first { $0.name == name }
+    }
+
+    package func enumeration(_ name: String) -> RPCEnum? {
+        enums.first { $0.name == name }
     }
 }
 

@@ -28,6 +28,23 @@ package enum ValidationRule: String, Hashable, Sendable, CaseIterable {
     case contradiction
 }
 
+extension ValidationRule {
+    /// Whether a head unit refuses a request that breaks the rule, with INVALID_DATA.
+    ///
+    /// The others it puts up with, as sdl_core 8.2.0 does: parameters that it or the session's
+    /// version does not know are left out, and so are unknown words where that is possible.
+    package var isRefused: Bool {
+        switch self {
+        case .missingMandatory, .wrongType, .outOfRange, .tooLong, .tooShort, .tooManyElements,
+            .tooFewElements, .notAnObject:
+            true
+        case .unknownParameter, .unknownValue, .newerThanNegotiated, .removed, .deprecated,
+            .unknownFunction, .contradiction:
+            false
+        }
+    }
+}
+
 /// How bad a problem is.
 package enum ValidationSeverity: Int, Hashable, Sendable, Comparable {
     /// Worth knowing; nothing goes wrong today.

@@ -32,6 +32,17 @@ package struct RPCMessage: Hashable, Sendable {
         }
     }
 
+    /// A request without correlation ID and bulk data, to be judged before it is sent or answered.
+    package init(request functionID: FunctionID, parameters: JSONObject) {
+        type = .request
+        self.functionID = functionID
+        self.parameters = parameters
+        jsonBytes = parameters.bytes.readableBytes
+        bulk = ByteBuffer()
+        bulkBytes = 0
+        isTruncated = false
+    }
+
     /// v2 and later: 12-byte header, JSON, bulk data.
     private init(binary message: Message) throws(RPCError) {
         let payload = message.payload
