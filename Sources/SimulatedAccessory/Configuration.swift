@@ -13,6 +13,9 @@ extension SimulatedAccessory {
         package var activationDelay: Duration? = .milliseconds(100)
         /// Between two OnVehicleData of a subscriber; nil: values can be read, but none are sent.
         package var vehicleDataInterval: Duration? = .seconds(1)
+        /// Accepts what the RPC specification or the state of the session forbids, and picks for
+        /// the user at once: the first choice, the slider's position.
+        package var isLenient = false
         /// Vehicle maker and model, as apps see them.
         package var make = "relayd"
         package var model = "Simulated head unit"
@@ -92,6 +95,12 @@ extension SimulatedAccessory.Configuration {
                 }
                 configuration.vehicleDataInterval = interval
             }
+        },
+        "lenient": { (configuration, text) throws(OptionError) in
+            guard text == "on" || text == "off" else {
+                throw invalid("lenient", text, expected: "on or off")
+            }
+            configuration.isLenient = text == "on"
         },
         "make": { (configuration, text) throws(OptionError) in
             configuration.make = try name("make", text)

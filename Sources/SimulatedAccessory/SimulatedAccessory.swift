@@ -6,10 +6,11 @@ package import SDLProtocol
 ///
 /// A value without sockets or clocks: whoever owns it passes frames and the time in and sends the
 /// frames that come out. It behaves like sdl_core where that is known, and needs nothing from a
-/// user: apps are activated on their own (see `Configuration.activationDelay`).
+/// user: apps are activated on their own (see `Configuration.activationDelay`), and what waits for
+/// a touch ends as if nobody touched it.
 ///
-/// Only one app is on the screen at a time: an app that is activated gets FULL, the one before it
-/// BACKGROUND. When the app on the screen leaves, none takes its place.
+/// Only one app is on the screen at a time: an app that is activated gets FULL, and the others make
+/// room (see `HMIState`). When the app on the screen leaves, none takes its place.
 package struct SimulatedAccessory: Sendable {
     package let configuration: Configuration
     /// What came and went since the link was opened.
@@ -19,8 +20,10 @@ package struct SimulatedAccessory: Sendable {
     var sessions: [UInt8: Session] = [:]
     /// What apps stored, by app ID: persistent files outlive a registration.
     var files: [String: FileStore] = [:]
-    /// Requests that are answered later: alerts, audio pass-thru.
-    var timedRequests: [TimedRequest] = []
+    /// What covers the screen; there is room for one.
+    var overlay: Overlay?
+    /// What is being said, and what is to be said after it.
+    var speeches: [Speech] = []
     var vehicle = Vehicle()
     /// When subscribers get data next; nil while nobody is subscribed, so that nothing wakes up.
     var vehicleDataDue: NIODeadline?
@@ -52,11 +55,12 @@ package struct SimulatedAccessory: Sendable {
         return takeOutbox()
     }
 
-    /// Does what is due: activates apps, answers timed requests, sends vehicle data.
+    /// Does what is due: activates apps, ends overlays and speech, sends vehicle data.
     package mutating func advance(to now: NIODeadline) -> [Frame] {
         self.now = now
         activateDueApps()
-        advanceTimedRequests()
+        advanceOverlay()
+        advanceSpeeches()
         sendDueVehicleData()
         return takeOutbox()
     }
@@ -67,7 +71,8 @@ package struct SimulatedAccessory: Sendable {
         for session in sessions.values {
             if let due = session.app?.activationDue { earliest = min(earliest ?? due, due) }
         }
-        for request in timedRequests { earliest = min(earliest ?? request.due, request.due) }
+        if let due = overlay?.due { earliest = min(earliest ?? due, due) }
+        if let end = speeches.first?.end { earliest = min(earliest ?? end, end) }
         return earliest
     }
 

@@ -86,6 +86,7 @@ class DashboardTests(unittest.TestCase):
         relayd = self.relayd()
         app = App(relayd.apps, "Filters", "filters-1")
         self.addCleanup(app.close)
+        app.visible.wait(30)
         app.ask("Show", {"mainField1": "needle", "mainFild2": "misspelt"})
         app.ask("ListFiles", {})
         app.ask("Alert", {"alertText1": "haystack", "duration": 99})

@@ -42,6 +42,7 @@ def busy_bench(relayd, page, ended):
     relayd.sample_app()
     page.until("the sample app is through", "/on the screen|FULL/.test(document.querySelector('.card .level')?.textContent)")
     app = App(relayd.apps, "Bench Navigation", "bench-navigation", kind="NAVIGATION")
+    app.visible.wait(30)
     app.ask("SubscribeButton", {"buttonName": "OK"})
     app.ask("AddCommand", {"cmdID": 1, "menuParams": {"menuName": "Home"}})
     threads = [threading.Thread(target=navigation, args=(app, ended)),

@@ -41,7 +41,7 @@ def rpc(function, correlation, parameters):
 
 
 class App:
-    """One TCP connection to relayd. Answers are read and counted, not looked at."""
+    """One TCP connection to relayd. Answers are read and counted; `visible` is set when the app is FULL."""
 
     def __init__(self, port, name, app_id, kind="DEFAULT"):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=30)
@@ -49,9 +49,10 @@ class App:
         self.answers = 0
         self.session = 0
         self.buffer = b""
+        self.visible = threading.Event()
         self.socket.sendall(control(START, payload=bson("protocolVersion", "5.4.0")))
         while self.session == 0:
-            _, info, session, _ = self.frame()
+            _, info, session, _, _ = self.frame()
             if info == ACK:
                 self.session = session
             elif info == NAK:
@@ -88,7 +89,8 @@ class App:
         return sent
 
     def stream_video(self, ended, per_second=30, size=7000):
-        """Pictures of nothing, until told to end."""
+        """Pictures of nothing, once the app is visible, until told to end."""
+        self.visible.wait(30)
         self.socket.sendall(control(START, VIDEO, self.session))
         picture = b"\0\0\0\1\x41" + b"\x9a" * size
         start = time.monotonic()
@@ -113,13 +115,15 @@ class App:
         first, service, info, session, size = struct.unpack(">BBBBI", self.take(8))
         if first >> 4 > 1:
             self.take(4)
-        self.take(size)
-        return service, info, session, first & 7
+        payload = self.take(size)
+        return service, info, session, first & 7, payload
 
     def read(self):
         try:
             while True:
-                service, *_ = self.frame()
+                service, _, _, _, payload = self.frame()
                 self.answers += service == RPC
+                if b'"hmiLevel":"FULL"' in payload:
+                    self.visible.set()
         except (OSError, ConnectionError):
             pass

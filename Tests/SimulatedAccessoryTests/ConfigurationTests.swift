@@ -7,8 +7,9 @@ import Testing
     func reads() throws {
         let configuration = try SimulatedAccessory.Configuration(options: [
             "protocol": "4", "mtu": "65536", "activate": "1.5s", "vehicle-data": "250ms",
-            "make": "Bench", "model": "Sim",
+            "make": "Bench", "model": "Sim", "lenient": "on",
         ])
+        #expect(configuration.isLenient)
         #expect(configuration.protocolVersion == SDLVersion(4))
         #expect(configuration.mtu == 65536)
         #expect(configuration.activationDelay == .milliseconds(1500))
@@ -27,8 +28,8 @@ import Testing
         }
         #expect(
             error?.message
-                == "unknown option \"mut\" of sim:; known: activate, make, model, mtu, "
-                + "protocol, vehicle-data")
+                == "unknown option \"mut\" of sim:; known: activate, lenient, make, model, "
+                + "mtu, protocol, vehicle-data")
     }
 
     @Test(
@@ -37,7 +38,8 @@ import Testing
             ("protocol", "6"), ("protocol", "five"), ("mtu", "0"), ("mtu", "131073"),
             ("mtu", "-1"), ("activate", "soon"), ("activate", "-1s"), ("activate", "nans"),
             ("vehicle-data", "0s"), ("vehicle-data", "1h"), ("vehicle-data", "1e99s"),
-            ("make", ""), ("model", String(repeating: "x", count: 101)),
+            ("lenient", "yes"), ("lenient", ""), ("make", ""),
+            ("model", String(repeating: "x", count: 101)),
         ])
     func impossible(option: String, value: String) {
         let error = #expect(throws: SimulatedAccessory.OptionError.self) {

@@ -50,11 +50,47 @@ struct Dialogue {
     }
 
     /// Registers an app in a session of its own.
-    mutating func registers(_ name: String, appID: String, version: Int = 8) throws -> [Answer] {
+    mutating func registers(
+        _ name: String, appID: String, version: Int = 8, isMedia: Bool = false, more: String = ""
+    ) throws -> [Answer] {
         let grant = try opensSession()
         return requests(
-            .registerAppInterface, registration(name, appID: appID, version: version),
+            .registerAppInterface,
+            registration(name, appID: appID, version: version, isMedia: isMedia, more: more),
             session: grant.sessionID)
+    }
+
+    /// Registers an app and waits until it is on the screen.
+    ///
+    /// - Parameters:
+    ///   - type: Of AppHMIType.
+    ///   - media: Whether it is a media application.
+    /// - Returns: Its session.
+    @discardableResult
+    mutating func brings(
+        _ name: String = "A", type: String = "DEFAULT", media: Bool = false, version: Int = 8
+    ) throws -> UInt8 {
+        let response = try registers(
+            name, appID: name, version: version, isMedia: media,
+            more: #","appHMIType":["\#(type)"]"#)
+        let session = try #require(response.first?.session)
+        _ = passes(.milliseconds(100))
+        return session
+    }
+
+    /// Sends a request and returns its result code and info, which must come at once.
+    mutating func result(
+        _ function: FunctionID, _ json: String = "{}", session: UInt8 = 1
+    ) -> String? {
+        requests(function, json, session: session).first { $0.type == .response }?.result
+    }
+
+    /// Stores a small file of that name.
+    mutating func stores(_ name: String, session: UInt8 = 1) {
+        let answer = requests(
+            .putFile, #"{"syncFileName":"\#(name)","fileType":"GRAPHIC_PNG"}"#, session: session,
+            bulk: [1])
+        #expect(answer.map(\.result) == ["SUCCESS"])
     }
 }
 
@@ -68,12 +104,29 @@ struct Answer {
     var bulkBytes: Int
 
     var result: String? { parameters.string("resultCode") }
+    var info: String? { parameters.string("info") }
+
+    /// Of OnHMIStatus: session, level, sound, video, context.
+    var status: String {
+        ["hmiLevel", "audioStreamingState", "videoStreamingState", "systemContext"]
+            .compactMap { parameters.string($0) }.reduce("\(session)") { "\($0) \($1)" }
+    }
 }
 
-func registration(_ name: String, appID: String, version: Int = 8, more: String = "") -> String {
+extension [Answer] {
+    var statuses: [String] { filter { $0.function == .onHMIStatus }.map(\.status) }
+    /// Functions of responses with their results.
+    var results: [String] {
+        filter { $0.type == .response }.map { "\($0.function) \($0.result ?? "")" }
+    }
+}
+
+func registration(
+    _ name: String, appID: String, version: Int = 8, isMedia: Bool = false, more: String = ""
+) -> String {
     """
     {"syncMsgVersion":{"majorVersion":\(version),"minorVersion":0},"appName":"\(name)",\
-    "isMediaApplication":false,"languageDesired":"EN-US","hmiDisplayLanguageDesired":"EN-US",\
+    "isMediaApplication":\(isMedia),"languageDesired":"EN-US","hmiDisplayLanguageDesired":"EN-US",\
     "appID":"\(appID)"\(more)}
     """
 }

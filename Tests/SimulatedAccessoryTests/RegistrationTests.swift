@@ -61,6 +61,15 @@ import Testing
                 .first?.result == "SUCCESS")
     }
 
+    @Test("a name of one app must not be what another is called by voice")
+    func voiceNames() throws {
+        var link = try Dialogue()
+        _ = try link.registers("Music", appID: "1", more: #","vrSynonyms":["Songs","Tunes"]"#)
+        #expect(try link.registers("tunes", appID: "2").map(\.result) == ["DUPLICATE_NAME"])
+        let other = try link.registers("News", appID: "3", more: #","vrSynonyms":["MUSIC"]"#)
+        #expect(other.map(\.result) == ["DUPLICATE_NAME"])
+    }
+
     @Test("the app on the screen goes to BACKGROUND when another is activated")
     func oneAppIsFull() throws {
         var link = try Dialogue()
@@ -68,11 +77,11 @@ import Testing
         _ = link.passes(.seconds(1))
         _ = try link.registers("Second", appID: "2")
         let status = answers(link.passes(.seconds(1)))
-        #expect(status.map(\.session) == [1, 2])
+        #expect(status.map(\.session) == [2, 1])
         #expect(
-            status.map { $0.parameters.string("hmiLevel") } == ["BACKGROUND", "FULL"])
+            status.map { $0.parameters.string("hmiLevel") } == ["FULL", "BACKGROUND"])
         let back = answers(link.accessory.activate(session: 1, at: link.now))
-        #expect(back.map(\.session) == [2, 1])
+        #expect(back.map(\.session) == [1, 2])
     }
 
     @Test("activation can be switched off")
@@ -87,13 +96,14 @@ import Testing
         var link = try Dialogue()
         _ = try link.opensSession()
         #expect(link.requests(.show).map(\.result) == ["APPLICATION_NOT_REGISTERED"])
-        let unknown = try #require(link.requests(FunctionID(rawValue: 0x777)).first)
-        #expect(unknown.function == .genericResponse && unknown.result == "INVALID_DATA")
+        let number = FunctionID(rawValue: 0x777)
+        let unknown = try #require(link.requests(number).first)
+        #expect(unknown.function == number && unknown.result == "UNSUPPORTED_REQUEST")
         #expect(unknown.correlationID == 7)
         _ = link.requests(.registerAppInterface, registration("A", appID: "1"))
-        #expect(link.requests(.show).map(\.result) == ["SUCCESS"])
+        #expect(link.requests(.listFiles).map(\.result) == ["SUCCESS"])
         #expect(link.requests(.unregisterAppInterface).map(\.result) == ["SUCCESS"])
-        #expect(link.requests(.show).map(\.result) == ["APPLICATION_NOT_REGISTERED"])
+        #expect(link.requests(.listFiles).map(\.result) == ["APPLICATION_NOT_REGISTERED"])
         #expect(link.accessory.nextDeadline == nil)
     }
 

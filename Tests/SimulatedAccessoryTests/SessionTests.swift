@@ -122,7 +122,7 @@ import Testing
         #expect(answer.map(\.wire) == [ByteBuffer(bytes: bytes(hex: "4000ff01 00000000 00000007"))])
     }
 
-    @Test("audio and video are acknowledged after registration and counted")
+    @Test("audio and video are acknowledged once the app is visible, and counted")
     func streams() throws {
         var link = try Dialogue()
         _ = try link.opensSession()
@@ -133,7 +133,15 @@ import Testing
             57 00 02 76 69 64 65 6f 43 6f 64 65 63 00 05 00 00 00 48 32 36 34 00 00
             """
         #expect(try link.says(hex: startVideo).isEmpty, "no answer before registration")
-        _ = link.requests(.registerAppInterface, registration("Nav", appID: "1"))
+        let navigation = #","appHMIType":["NAVIGATION"]"#
+        _ = link.requests(
+            .registerAppInterface, registration("Nav", appID: "1", more: navigation))
+        let refusal = try #require(try link.says(hex: startVideo).first)
+        #expect(refusal.controlType == .startServiceNAK)
+        #expect(
+            ControlPayload(refusal).document?.string("reason")
+                == "streaming needs HMI level FULL or LIMITED, this is NONE")
+        _ = link.passes(.seconds(1))
         let ack = try #require(try link.says(hex: startVideo).first)
         let document = try #require(ControlPayload(ack).document)
         #expect(ack.controlType == .startServiceACK && ack.service == .video)

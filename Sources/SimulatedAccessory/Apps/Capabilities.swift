@@ -12,6 +12,8 @@ struct Capabilities {
 
     /// The version agreed on: older apps do not know newer words.
     let rpcVersion: SDLVersion
+    /// What the app's screen looks like.
+    let template: Template
 
     // MARK: Responses
 
@@ -54,7 +56,7 @@ struct Capabilities {
 
     /// The display as before RPC 6, in the responses of RegisterAppInterface and SetDisplayLayout.
     var display: JSON {
-        [
+        let parts: JSON = [
             "displayCapabilities": [
                 "displayType": rpcVersion.major >= 5 ? "SDL_GENERIC" : "GEN2_8_DMA",
                 "displayName": "SIMULATED",
@@ -62,7 +64,7 @@ struct Capabilities {
                 "imageFields": imageFields,
                 "mediaClockFormats": ["CLOCK1", "CLOCK2", "CLOCK3", "CLOCKTEXT1", "CLOCKTEXT2"],
                 "graphicSupported": true,
-                "templatesAvailable": Self.templates,
+                "templatesAvailable": .array(Template.names.map(JSON.string)),
                 "screenParams": [
                     "resolution": Self.resolution,
                     "touchEventAvailable": [
@@ -73,9 +75,9 @@ struct Capabilities {
                 "numCustomPresetsAvailable": 10,
             ],
             "buttonCapabilities": Self.buttons,
-            "softButtonCapabilities": [Self.softButtons],
             "presetBankCapabilities": ["onScreenPresetsAvailable": true],
         ]
+        return parts.merging(softButtons.map { ["softButtonCapabilities": $0] } ?? [:])
     }
 
     /// The answer to GetSystemCapability, nil for what the car does not have.
@@ -117,25 +119,24 @@ struct Capabilities {
 
     /// The display as from RPC 6 on, which the libraries' screen managers wait for.
     var displays: JSON {
-        [
+        var window: JSON = [
+            "windowID": 0,
+            "textFields": textFields,
+            "imageFields": imageFields,
+            "imageTypeSupported": ["STATIC", "DYNAMIC"],
+            "templatesAvailable": .array(Template.names.map(JSON.string)),
+            "numCustomPresetsAvailable": 10,
+            "buttonCapabilities": Self.buttons,
+            "menuLayoutsAvailable": ["LIST", "TILES"],
+        ]
+        if let softButtons { window = window.merging(["softButtonCapabilities": softButtons]) }
+        return [
             "systemCapabilityType": "DISPLAYS",
             "displayCapabilities": [
                 [
                     "displayName": "SIMULATED",
                     "windowTypeSupported": [["type": "MAIN", "maximumNumberOfWindows": 1]],
-                    "windowCapabilities": [
-                        [
-                            "windowID": 0,
-                            "textFields": textFields,
-                            "imageFields": imageFields,
-                            "imageTypeSupported": ["STATIC", "DYNAMIC"],
-                            "templatesAvailable": Self.templates,
-                            "numCustomPresetsAvailable": 10,
-                            "buttonCapabilities": Self.buttons,
-                            "softButtonCapabilities": [Self.softButtons],
-                            "menuLayoutsAvailable": ["LIST", "TILES"],
-                        ]
-                    ],
+                    "windowCapabilities": [window],
                 ]
             ],
         ]
@@ -143,87 +144,21 @@ struct Capabilities {
 
     // MARK: Parts
 
-    private var textFields: JSON {
-        // UTF_8 came with RPC 7; before, every head unit claimed one of two Ford sets.
-        let characterSet: JSON = rpcVersion.major >= 7 ? "UTF_8" : "TYPE2SET"
-        let names = [
-            "mainField1", "mainField2", "mainField3", "mainField4", "statusBar", "mediaClock",
-            "mediaTrack", "templateTitle", "alertText1", "alertText2", "alertText3",
-            "scrollableMessageBody", "initialInteractionText", "navigationText1",
-            "navigationText2", "ETA", "totalDistance", "sliderHeader", "sliderFooter", "menuName",
-            "secondaryText", "tertiaryText", "menuTitle",
-        ]
-        return .array(
-            names.map { name in
-                [
-                    "name": .string(name), "characterSet": characterSet, "width": 500, "rows": 1,
-                ]
-            })
-    }
-
-    private var imageFields: JSON {
-        let names = [
-            "softButtonImage", "choiceImage", "choiceSecondaryImage", "vrHelpItem", "turnIcon",
-            "menuIcon", "cmdIcon", "appIcon", "graphic", "secondaryGraphic", "alertIcon",
-        ]
-        return .array(
-            names.map { name in
-                [
-                    "name": .string(name),
-                    "imageTypeSupported": ["GRAPHIC_BMP", "GRAPHIC_JPEG", "GRAPHIC_PNG"],
-                    "imageResolution": ["resolutionWidth": 64, "resolutionHeight": 64],
-                ]
-            })
-    }
-
     private static let resolution: JSON = ["resolutionWidth": 800, "resolutionHeight": 480]
 
-    private static let templates: JSON = [
-        "DEFAULT", "MEDIA", "NON-MEDIA", "LARGE_GRAPHIC_ONLY", "TEXT_WITH_GRAPHIC",
-        "GRAPHIC_WITH_TEXT", "TEXTBUTTONS_ONLY", "TILES_ONLY", "NAV_FULLSCREEN_MAP",
-    ]
+    static let buttonNames =
+        ["OK", "PLAY_PAUSE", "SEEKLEFT", "SEEKRIGHT", "TUNEUP", "TUNEDOWN"]
+        + (0...9).map { "PRESET_\($0)" }
 
     private static let buttons: JSON = .array(
-        (["OK", "PLAY_PAUSE", "SEEKLEFT", "SEEKRIGHT", "TUNEUP", "TUNEDOWN"]
-            + (0...9).map { "PRESET_\($0)" })
-            .map { name in
-                [
-                    "name": .string(name), "shortPressAvailable": true,
-                    "longPressAvailable": true, "upDownAvailable": true,
-                ]
-            })
-
-    private static let softButtons: JSON = [
-        "shortPressAvailable": true, "longPressAvailable": true, "upDownAvailable": true,
-        "imageSupported": true, "textSupported": true,
-    ]
+        buttonNames.map { name in
+            [
+                "name": .string(name), "shortPressAvailable": true,
+                "longPressAvailable": true, "upDownAvailable": true,
+            ]
+        })
 
     private static func pcm(_ samplingRate: JSON, _ bitsPerSample: JSON) -> JSON {
         ["samplingRate": samplingRate, "bitsPerSample": bitsPerSample, "audioType": "PCM"]
-    }
-
-    // MARK: Permissions
-
-    /// Every app may do everything at every HMI level.
-    static let permissions: JSON = [
-        "permissionItem": .array(
-            FunctionID.all.filter { $0.id != .genericResponse }.map(permission))
-    ]
-
-    private static let vehicleDataFunctions: Set<FunctionID> = [
-        .subscribeVehicleData, .unsubscribeVehicleData, .getVehicleData, .onVehicleData,
-    ]
-
-    private static func permission(_ id: FunctionID, _ name: String) -> JSON {
-        let items = vehicleDataFunctions.contains(id) ? Vehicle.itemTypes.keys.sorted() : []
-        return [
-            "rpcName": .string(name),
-            "hmiPermissions": [
-                "allowed": ["BACKGROUND", "FULL", "LIMITED", "NONE"], "userDisallowed": [],
-            ],
-            "parameterPermissions": [
-                "allowed": .array(items.map(JSON.string)), "userDisallowed": [],
-            ],
-        ]
     }
 }

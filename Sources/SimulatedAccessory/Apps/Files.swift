@@ -32,6 +32,11 @@ struct FileStore: Sendable {
         files.filter { $0.value.receivedBytes >= $0.value.totalBytes }.keys.sorted()
     }
 
+    /// Whether a file is there from its first byte to its last.
+    func isComplete(_ name: String) -> Bool {
+        files[name].map { $0.receivedBytes >= $0.totalBytes } ?? false
+    }
+
     subscript(name: String) -> File? {
         get { files[name] }
         set { files[name] = newValue }

@@ -1,7 +1,17 @@
-// Who is on the screen: HMI levels, activation in place of a user, OnHMIStatus.
+// Who is on the screen: activation in place of a user, HMI levels, OnHMIStatus.
 
 package import NIOCore
 package import SDLProtocol
+
+/// What OnHMIStatus says of an app.
+struct HMIStatus: Hashable, Sendable {
+    var level: HMILevel
+    /// AUDIBLE, ATTENUATED or NOT_AUDIBLE.
+    var sound: String
+    var isStreamable: Bool
+    /// MAIN, or what covers the app.
+    var context: String
+}
 
 extension SimulatedAccessory {
     /// Puts the app of a session on the screen, as a user who picks it would.
@@ -19,36 +29,71 @@ extension SimulatedAccessory {
     }
 
     private mutating func bringToFront(_ id: UInt8) {
-        guard sessions[id]?.app != nil else { return }
+        guard let front = sessions[id]?.app else { return }
+        // An alert stays in front of whatever is chosen; anything else belongs to its app's screen.
+        if let overlay, overlay.owner != id, !overlay.kind.isAlert {
+            abortOverlay("the user left the app")
+        }
         sessions[id]?.app?.activationDue = nil
-        for other in sessionIDs where other != id && sessions[other]?.app?.hmiLevel == .full {
-            setHMILevel(.background, of: other)
+        sessions[id]?.app?.state = HMIState(.full, of: front.kind)
+        for other in sessionIDs where other != id {
+            guard let app = sessions[other]?.app else { continue }
+            sessions[other]?.app?.state = app.state.makingRoom(
+                for: front.kind, kind: app.kind)
         }
-        setHMILevel(.full, of: id)
+        tellStatuses(first: id)
     }
 
-    mutating func setHMILevel(_ level: HMILevel, of id: UInt8) {
-        guard let app = sessions[id]?.app, app.hmiLevel != level else { return }
-        sessions[id]?.app?.hmiLevel = level
-        notifyHMIStatus(of: id)
+    /// The app closes itself.
+    mutating func closeApplication(_ request: Request) {
+        let id = request.sessionID
+        guard let app = sessions[id]?.app, app.hmiLevel != .none else {
+            respond(to: request, .ignored, info: "the app is closed already")
+            return
+        }
+        if overlay?.owner == id { abortOverlay("the app was closed") }
+        respond(to: request, .success)
+        sessions[id]?.app?.state = HMIState(.none, of: app.kind)
+        tellStatuses(first: id)
     }
 
-    /// - Parameter systemContext: ALERT while an alert covers the app, else MAIN.
-    mutating func notifyHMIStatus(of id: UInt8, systemContext: String = "MAIN") {
-        guard let app = sessions[id]?.app else { return }
-        let isVisible = app.hmiLevel == .full || app.hmiLevel == .limited
-        var status: JSON = [
-            "hmiLevel": .string(app.hmiLevel.rawValue),
-            "audioStreamingState": isVisible && app.isAudible ? "AUDIBLE" : "NOT_AUDIBLE",
-            "systemContext": .string(systemContext),
+    // MARK: OnHMIStatus
+
+    /// Tells every app whose status has changed, the one it is about before the others.
+    mutating func tellStatuses(first: UInt8) {
+        for id in [first] + sessionIDs.filter({ $0 != first }) {
+            guard let app = sessions[id]?.app else { continue }
+            let status = status(of: app, in: id)
+            guard status != app.toldStatus else { continue }
+            sessions[id]?.app?.toldStatus = status
+            tell(status, to: id, version: app.rpcVersion)
+        }
+    }
+
+    private func status(of app: RegisteredApp, in id: UInt8) -> HMIStatus {
+        let sound = speeches.isEmpty ? "AUDIBLE" : "ATTENUATED"
+        return HMIStatus(
+            level: app.state.level, sound: app.state.isAudible ? sound : "NOT_AUDIBLE",
+            isStreamable: app.state.isStreamable, context: context(of: app, in: id))
+    }
+
+    /// An overlay is in front of its own app and of the one on the screen.
+    private func context(of app: RegisteredApp, in id: UInt8) -> String {
+        guard let overlay, overlay.owner == id || app.state.level == .full else { return "MAIN" }
+        return overlay.kind.isAlert && overlay.owner == id ? "ALERT" : "HMI_OBSCURED"
+    }
+
+    private mutating func tell(_ status: HMIStatus, to id: UInt8, version: SDLVersion) {
+        var parameters: JSON = [
+            "hmiLevel": .string(status.level.rawValue),
+            "audioStreamingState": .string(status.sound),
+            "systemContext": .string(status.context),
         ]
-        if app.rpcVersion.major >= 5 {
-            let isStreamable = isVisible && app.isStreamable
-            status = status.merging([
-                "videoStreamingState": isStreamable ? "STREAMABLE" : "NOT_STREAMABLE"
-            ])
+        if version.major >= 5 {
+            let video = status.isStreamable ? "STREAMABLE" : "NOT_STREAMABLE"
+            parameters = parameters.merging(["videoStreamingState": .string(video)])
         }
-        if app.rpcVersion.major >= 6 { status = status.merging(["windowID": 0]) }
-        notify(.onHMIStatus, status, to: id)
+        if version.major >= 6 { parameters = parameters.merging(["windowID": 0]) }
+        notify(.onHMIStatus, parameters, to: id)
     }
 }

@@ -8,17 +8,24 @@ extension SimulatedAccessory {
     package struct RegisteredApp: Hashable, Sendable {
         package let appID: String
         package let name: String
-        package internal(set) var hmiLevel = HMILevel.none
-        /// Names of the vehicle data items it is subscribed to.
-        package internal(set) var vehicleData: Set<String> = []
         /// The RPC version agreed on.
         package let rpcVersion: SDLVersion
+        let kind: AppKind
+        /// Its names, also those it is called by voice, without regard to case.
+        let names: Set<String>
         /// When it is put on the screen; nil once it was, or when that is switched off.
         var activationDue: NIODeadline?
-        /// Media apps are heard while visible; navigation and projection apps may stream.
-        let isAudible: Bool
-        let isStreamable: Bool
-        /// First choice of each choice set, picked in PerformInteraction.
-        var choiceSets: [Int64: Int64] = [:]
+        var state: HMIState
+        /// What the last OnHMIStatus said; nil before the first.
+        var toldStatus: HMIStatus?
+        var template: Template
+        var menu = Menu()
+        var choices = Choices()
+        /// Names of the buttons it is subscribed to.
+        var buttons: Set<String> = []
+        /// Names of the vehicle data items it is subscribed to.
+        package internal(set) var vehicleData: Set<String> = []
+
+        package var hmiLevel: HMILevel { state.level }
     }
 }

@@ -5,23 +5,31 @@ import SDLProtocol
 
 extension SimulatedAccessory {
     mutating func register(_ request: Request) {
+        do throws(Refusal) {
+            accept(try wish(of: request), request)
+        } catch {
+            respond(to: request, error.result, info: error.info)
+        }
+    }
+
+    /// What the app asks for; refused in sdl_core's order.
+    private func wish(of request: Request) throws(Refusal) -> RegistrationWish {
         guard sessions[request.sessionID]?.app == nil else {
-            respond(to: request, .applicationRegisteredAlready)
-            return
+            throw Refusal(.applicationRegisteredAlready)
         }
         guard let wish = RegistrationWish(request) else {
-            respond(to: request, .invalidData, info: "a mandatory parameter is missing or too long")
-            return
+            throw Refusal(.invalidData, "a mandatory parameter is missing or too long")
         }
         // One link is one device to a head unit, so all its apps have to differ.
         let others = sessions.values.compactMap(\.app)
-        if others.contains(where: { $0.appID == wish.appID }) {
-            respond(to: request, .applicationRegisteredAlready)
-        } else if others.contains(where: { $0.name.lowercased() == wish.appName.lowercased() }) {
-            respond(to: request, .duplicateName)
-        } else {
-            accept(wish, request)
+        guard !others.contains(where: { $0.appID == wish.appID }) else {
+            throw Refusal(.applicationRegisteredAlready)
         }
+        guard others.allSatisfy({ $0.names.isDisjoint(with: wish.names) }) else {
+            throw Refusal(.duplicateName)
+        }
+        if !configuration.isLenient { try RequestRules.checkTexts(of: request) }
+        return wish
     }
 
     private mutating func accept(_ wish: RegistrationWish, _ request: Request) {
@@ -30,23 +38,24 @@ extension SimulatedAccessory {
             wish.rpcVersion.major < 5
             ? SDLVersion(4, 5, 1) : min(wish.rpcVersion, Capabilities.rpcVersion)
         let app = RegisteredApp(
-            appID: wish.appID, name: wish.appName, rpcVersion: rpcVersion,
+            appID: wish.appID, name: wish.appName, rpcVersion: rpcVersion, kind: wish.kind,
+            names: wish.names,
             activationDue: configuration.activationDelay.map { now + TimeAmount($0) },
-            isAudible: wish.isMedia || wish.isStreamable, isStreamable: wish.isStreamable)
+            state: HMIState(.none, of: wish.kind), template: .standard(for: wish.kind))
         sessions[id]?.app = app
 
-        let capabilities = Capabilities(rpcVersion: rpcVersion)
+        let capabilities = Capabilities(rpcVersion: rpcVersion, template: app.template)
         respond(
             to: request, wish.result,
             capabilities.registration(make: configuration.make, model: configuration.model))
-        notifyHMIStatus(of: id)
-        if rpcVersion.major >= 6 {
-            notify(
-                .onSystemCapabilityUpdated,
-                ["systemCapability": capabilities.displays], to: id)
-        }
-        notify(.onPermissionsChange, Capabilities.permissions, to: id)
+        tellStatuses(first: id)
+        tellDisplays(to: id)
+        notify(.onPermissionsChange, permissions, to: id)
         notify(.onDriverDistraction, ["state": "DD_OFF"], to: id)
+    }
+
+    private var permissions: JSON {
+        configuration.isLenient ? Permissions.lenientNotification : Permissions.notification
     }
 
     mutating func unregister(_ request: Request) {
@@ -59,10 +68,13 @@ extension SimulatedAccessory {
         guard let app = sessions[id]?.app else { return }
         sessions[id]?.app = nil
         sessions[id]?.streams = []
-        timedRequests.removeAll { $0.request.sessionID == id }
+        if overlay?.owner == id { overlay = nil }
+        speeches.removeAll { $0.owner == id }
         files[app.appID]?.removeTemporary()
         if files[app.appID]?.isEmpty == true { files[app.appID] = nil }
         updateVehicleDataTimer()
+        // What it covered is seen again, what it drowned out is heard again.
+        tellStatuses(first: id)
     }
 }
 
@@ -71,8 +83,8 @@ private struct RegistrationWish {
     var appID: String
     var appName: String
     var rpcVersion: SDLVersion
-    var isMedia: Bool
-    var isStreamable: Bool
+    var kind: AppKind
+    var names: Set<String>
     var result: ResultCode
 
     init?(_ request: Request) {
@@ -89,9 +101,10 @@ private struct RegistrationWish {
         self.appName = appName
         let patch = version["patchVersion"]?.integer.flatMap(UInt8.init(exactly:)) ?? 0
         rpcVersion = SDLVersion(Int(major), Int(minor), Int(patch))
-        self.isMedia = isMedia
-        let types = request["appHMIType"]?.array?.compactMap(\.string) ?? []
-        isStreamable = types.contains("NAVIGATION") || types.contains("PROJECTION")
+        kind = AppKind(
+            isMedia: isMedia, types: request["appHMIType"]?.array?.compactMap(\.string) ?? [])
+        let synonyms = request["vrSynonyms"]?.array?.compactMap(\.string) ?? []
+        names = Set(([appName] + synonyms).map { $0.lowercased() })
         // Nothing is kept for resumption, so the app has to set up its state again.
         if request["hashID"] != nil {
             result = .resumeFailed

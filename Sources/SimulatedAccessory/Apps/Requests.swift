@@ -6,27 +6,42 @@ import SDLProtocol
 extension SimulatedAccessory {
     /// Answers a request of a known function, now or later.
     mutating func answer(_ request: Request) {
-        guard request.parameters != nil else {
-            respond(to: request, .invalidData, info: "the parameters are not valid JSON")
+        var request = request
+        do throws(Refusal) {
+            try admit(&request)
+        } catch {
+            respond(to: request, error.result, info: error.info)
             return
+        }
+        if request.functionID == .registerAppInterface {
+            register(request)
+        } else {
+            answerRegistered(request)
+        }
+    }
+
+    /// Refuses what may not be asked, in sdl_core's order: the specification, the registration, the
+    /// HMI level, and what only the function itself knows.
+    private func admit(_ request: inout Request) throws(Refusal) {
+        guard request.parameters != nil else {
+            throw Refusal(.invalidData, "the parameters are not valid JSON")
         }
         guard request.correlationID >= 0 else {
-            respond(to: request, .invalidID, info: "the correlation ID is negative")
+            throw Refusal(.invalidID, "the correlation ID is negative")
+        }
+        let app = sessions[request.sessionID]?.app
+        if !configuration.isLenient {
+            try Specification.judge(&request, negotiated: app?.rpcVersion)
+        }
+        guard request.functionID != .registerAppInterface else { return }
+        guard let app else { throw Refusal(.applicationNotRegistered) }
+        guard !configuration.isLenient else {
+            try checkMandatory(request)
             return
         }
-        guard request.functionID != .registerAppInterface else {
-            register(request)
-            return
-        }
-        guard sessions[request.sessionID]?.app != nil else {
-            respond(to: request, .applicationNotRegistered)
-            return
-        }
-        if let missing = Self.mandatory[request.functionID]?.first(where: { request[$0] == nil }) {
-            respond(to: request, .invalidData, info: "\(missing) is missing")
-            return
-        }
-        answerRegistered(request)
+        try Permissions.check(request.functionID, at: app.hmiLevel)
+        try RequestRules.check(request, of: app.kind)
+        try FileStore.check(&request, files[app.appID])
     }
 
     private mutating func answerRegistered(_ request: Request) {
@@ -39,14 +54,17 @@ extension SimulatedAccessory {
         case .subscribeVehicleData: subscribeVehicleData(request)
         case .unsubscribeVehicleData: unsubscribeVehicleData(request)
         case .getVehicleData: getVehicleData(request)
-        case .alert, .subtleAlert: beginAlert(request)
-        case .performAudioPassThru: beginAudioPassThru(request)
+        case .show, .setDisplayLayout, .getSystemCapability: answerDisplay(request)
+        case .addCommand, .deleteCommand, .addSubMenu, .deleteSubMenu, .showAppMenu,
+            .createInteractionChoiceSet, .deleteInteractionChoiceSet, .subscribeButton,
+            .unsubscribeButton:
+            answerMenu(request)
+        case .alert, .subtleAlert, .scrollableMessage, .slider, .performInteraction,
+            .performAudioPassThru, .speak:
+            answerOverlay(request)
+        case .cancelInteraction: cancelInteraction(request)
         case .endAudioPassThru: endAudioPassThru(request)
-        case .createInteractionChoiceSet, .deleteInteractionChoiceSet, .performInteraction:
-            answerInteraction(request)
-        case .closeApplication:
-            respond(to: request, .success)
-            setHMILevel(.none, of: request.sessionID)
+        case .closeApplication: closeApplication(request)
         default: answerFromTable(request)
         }
     }
@@ -54,16 +72,6 @@ extension SimulatedAccessory {
     /// Functions whose answer depends on the request alone.
     private mutating func answerFromTable(_ request: Request) {
         switch request.functionID {
-        case .getSystemCapability:
-            let type = request["systemCapabilityType"]?.string ?? ""
-            if let capability = capabilities(for: request).system(type) {
-                respond(to: request, .success, ["systemCapability": capability])
-            } else {
-                respond(to: request, .unsupportedResource, info: "no capability \(type)")
-            }
-        case .setDisplayLayout:
-            respond(to: request, .success, capabilities(for: request).display)
-        case .slider: respond(to: request, .success, ["sliderPosition": request["position"] ?? 1])
         case .readDID:
             let results = request["didLocation"]?.array?.map { location -> JSON in
                 ["resultCode": "SUCCESS", "didLocation": location, "data": "00"]
@@ -73,8 +81,6 @@ extension SimulatedAccessory {
         case .diagnosticMessage:
             respond(to: request, .success, ["messageDataResult": request["messageData"] ?? []])
         case .getAppServiceData, .getCloudAppProperties: respond(to: request, .dataNotAvailable)
-        case .cancelInteraction:
-            respond(to: request, .ignored, info: "nothing is shown that could be cancelled")
         // Files are counted, not kept.
         case .getFile: respond(to: request, .unsupportedRequest)
         case .getInteriorVehicleData, .setInteriorVehicleData, .getInteriorVehicleDataConsent,
@@ -88,60 +94,24 @@ extension SimulatedAccessory {
         }
     }
 
-    private func capabilities(for request: Request) -> Capabilities {
-        let version = sessions[request.sessionID]?.app?.rpcVersion
-        return Capabilities(rpcVersion: version ?? Capabilities.rpcVersion)
-    }
-
-    // MARK: Choices
-
-    /// Of one app: far more than any shows.
-    private static let maximumChoiceSets = 1000
-
-    /// There is no user, so the first choice is picked at once.
-    private mutating func answerInteraction(_ request: Request) {
-        let setID = request["interactionChoiceSetID"]?.integer ?? 0
-        switch request.functionID {
-        case .createInteractionChoiceSet:
-            let first = request["choiceSet"]?.array?.first?["choiceID"]?.integer ?? 0
-            let count = sessions[request.sessionID]?.app?.choiceSets.count ?? 0
-            guard count < Self.maximumChoiceSets else {
-                respond(
-                    to: request, .outOfMemory,
-                    info: "\(Self.maximumChoiceSets) choice sets are kept already")
-                return
-            }
-            sessions[request.sessionID]?.app?.choiceSets[setID] = first
-        case .deleteInteractionChoiceSet:
-            sessions[request.sessionID]?.app?.choiceSets[setID] = nil
-        default:
-            let ids = request["interactionChoiceSetIDList"]?.array?.compactMap(\.integer) ?? []
-            let sets = sessions[request.sessionID]?.app?.choiceSets ?? [:]
-            if let choice = ids.lazy.compactMap({ sets[$0] }).first {
-                respond(
-                    to: request, .success,
-                    ["choiceID": .integer(choice), "triggerSource": "MENU"])
-            } else {
-                respond(to: request, .timedOut, info: "nothing to choose from")
-            }
-            return
-        }
-        respond(to: request, .success)
-        notifyHashChange(request.sessionID)
-    }
-
     // MARK: Resumption
 
-    /// Functions that change what a head unit would restore for an app that comes back.
+    /// Of those in the table: what changes what a head unit would restore for an app that comes back.
     private static let resumable: Set<FunctionID> = [
-        .addCommand, .deleteCommand, .addSubMenu, .deleteSubMenu, .setGlobalProperties,
-        .resetGlobalProperties, .subscribeButton, .unsubscribeButton, .subscribeWayPoints,
-        .unsubscribeWayPoints,
+        .setGlobalProperties, .resetGlobalProperties, .subscribeWayPoints, .unsubscribeWayPoints,
     ]
 
     mutating func notifyHashChange(_ sessionID: UInt8) {
         let hash = UInt64.random(in: .min ... .max, using: &generator)
         notify(.onHashChange, ["hashID": .string(String(hash, radix: 36))], to: sessionID)
+    }
+
+    // MARK: Leniency
+
+    private func checkMandatory(_ request: Request) throws(Refusal) {
+        let names = Self.mandatory[request.functionID] ?? []
+        guard let missing = names.first(where: { request[$0] == nil }) else { return }
+        throw Refusal(.invalidData, "\(missing) is missing")
     }
 
     /// Mandatory parameters of requests whose answer would make no sense without them.

@@ -4,9 +4,8 @@ import NIOCore
 import SDLProtocol
 
 extension SimulatedAccessory {
-    /// StartService of audio or video, which needs v3 and a registered app.
-    ///
-    /// Unlike sdl_core, any app may stream at any HMI level: nobody sits at this screen.
+    /// StartService of audio or video, which needs v3 and an app for navigation or projection that
+    /// the user sees or hears.
     mutating func startStream(_ frame: Frame) {
         guard let session = sessions[frame.sessionID] else {
             counters.unexpectedFrames += 1
@@ -17,7 +16,11 @@ extension SimulatedAccessory {
             return
         }
         // sdl_core gives no answer at all then.
-        guard session.app != nil else { return }
+        guard let app = session.app else { return }
+        if let reason = reasonAgainstStreaming(of: app), !configuration.isLenient {
+            refuse(frame, reason: reason)
+            return
+        }
         guard !frame.isEncrypted else {
             refuse(frame, reason: "this head unit does not encrypt")
             return
@@ -33,6 +36,14 @@ extension SimulatedAccessory {
         }
         sessions[frame.sessionID]?.streams.insert(frame.service)
         acknowledge(frame, payload: streamGrant(frame, wish: wish, version: session.version))
+    }
+
+    private func reasonAgainstStreaming(of app: RegisteredApp) -> String? {
+        if !app.kind.streamsVideo {
+            return "only apps of type NAVIGATION or PROJECTION may stream"
+        }
+        return app.hmiLevel.isVisible
+            ? nil : "streaming needs HMI level FULL or LIMITED, this is \(app.hmiLevel.rawValue)"
     }
 
     private func unknownVideoFormat(_ wish: BSONDocument) -> String? {

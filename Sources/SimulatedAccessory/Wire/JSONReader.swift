@@ -3,18 +3,20 @@
 import NIOCore
 import SDLProtocol
 
-extension JSON {
+extension JSONObject {
     /// Reads an object; nil for anything else. NUL bytes behind it, as v1 senders add, are dropped.
-    init?(_ bytes: ByteBuffer) {
+    init?(endedByNUL bytes: ByteBuffer) {
         var bytes = bytes
         while bytes.readableBytesView.last == 0 {
             bytes.moveWriterIndex(to: bytes.writerIndex - 1)
         }
         guard let object = try? JSONObject(bytes) else { return nil }
-        self.init(object)
+        self = object
     }
+}
 
-    private init(_ object: JSONObject) {
+extension JSON {
+    init(_ object: JSONObject) {
         self = .object(
             object.members.map { member in
                 Member(

@@ -44,9 +44,12 @@ extension SimulatedAccessory {
             : IncomingMessage(message.payload, sessionID: id)
         switch incoming {
         case .request(let request): answer(request)
-        case .unknownFunction(var request):
-            request.functionID = .genericResponse
-            respond(to: request, .invalidData, info: "unknown function")
+        case .unknownFunction(let request):
+            // v1 has no number to answer with.
+            let isNamed = request.functionID == .genericResponse
+            respond(
+                to: request, isNamed ? .invalidData : .unsupportedRequest,
+                info: "this head unit does not know the function")
         case .other: break
         case .malformed: counters.malformedMessages += 1
         }
@@ -54,10 +57,18 @@ extension SimulatedAccessory {
 
     // MARK: Out
 
-    /// Answers a request; every request is answered exactly once.
+    /// Answers a request; every request is answered exactly once. Success is WARNINGS when there is
+    /// something to warn of.
     mutating func respond(
         to request: Request, _ result: ResultCode, _ more: JSON = [:], info: String? = nil
     ) {
+        var (result, info) = (result, info)
+        if result == .success, !request.warnings.isEmpty {
+            result = .warnings
+            let texts = (info.map { [$0] } ?? []) + request.warnings
+            info = PrintableText.string(
+                texts.joined(separator: "; "), limit: Self.maximumInfoLength)
+        }
         var parameters: JSON = [
             "success": .bool(result.isSuccess), "resultCode": .string(result.rawValue),
         ]
@@ -66,6 +77,9 @@ extension SimulatedAccessory {
             .response, request.functionID, correlationID: request.correlationID,
             parameters.merging(more), to: request.sessionID)
     }
+
+    /// Characters of `info`, which may have 1,000 (MOBILE_API).
+    private static let maximumInfoLength = 990
 
     mutating func notify(
         _ function: FunctionID, _ parameters: JSON, bulk: ByteBuffer? = nil, to sessionID: UInt8

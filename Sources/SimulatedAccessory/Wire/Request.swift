@@ -8,7 +8,11 @@ struct Request: Sendable {
     var correlationID: Int32
     /// nil when the JSON cannot be read, or there is more of it than any RPC has.
     var parameters: JSON?
+    /// The parameters as they came, for whoever compares them with the specification.
+    var text = JSONObject.empty
     var bulk = ByteBuffer()
+    /// What is wrong with it, but no reason to refuse it: told with WARNINGS instead of SUCCESS.
+    var warnings: [String] = []
 
     /// A parameter, nil when it is missing.
     subscript(name: String) -> JSON? { parameters?[name] }
@@ -29,9 +33,9 @@ extension IncomingMessage {
     /// Bytes of JSON that are read: what is read is read on the relay's own loop, and others wait.
     private static let maximumJSONBytes = 256 << 10
 
-    private static func parameters(_ bytes: ByteBuffer) -> JSON? {
-        if bytes.readableBytes == 0 { return [:] }
-        return bytes.readableBytes <= maximumJSONBytes ? JSON(bytes) : nil
+    private static func parameters(_ bytes: ByteBuffer) -> JSONObject? {
+        if bytes.readableBytes == 0 { return .empty }
+        return bytes.readableBytes <= maximumJSONBytes ? JSONObject(endedByNUL: bytes) : nil
     }
 
     /// Reads the binary header of v2 and later (SDL protocol spec, "RPC payload").
@@ -48,29 +52,40 @@ extension IncomingMessage {
         rest.moveReaderIndex(forwardBy: RPCHeader.bytes)
         let json = rest.readSlice(length: header.jsonBytes)
         let function = FunctionID(rawValue: header.functionID)
-        let request = Request(
+        var request = Request(
             sessionID: sessionID, functionID: function, correlationID: header.correlationID,
-            parameters: json.flatMap(Self.parameters), bulk: rest)
+            bulk: rest)
+        request.read(json.flatMap(Self.parameters))
         self = function.isRequest ? .request(request) : .unknownFunction(request)
     }
 
     /// Reads the JSON wrapper of v1.
     init(v1 message: ByteBuffer, sessionID: UInt8) {
-        guard message.readableBytes <= Self.maximumJSONBytes, let wrapper = JSON(message) else {
+        guard message.readableBytes <= Self.maximumJSONBytes,
+            let wrapper = JSONObject(endedByNUL: message)
+        else {
             self = .malformed
             return
         }
-        guard let body = wrapper["request"] else {
-            self =
-                wrapper["response"] == nil && wrapper["notification"] == nil ? .malformed : .other
+        guard let body = wrapper.object("request") else {
+            let isOther = wrapper.value("response") != nil || wrapper.value("notification") != nil
+            self = isOther ? .other : .malformed
             return
         }
-        let function = body["name"]?.string.flatMap(FunctionID.init(name:))
-        let request = Request(
+        let function = body.string("name").flatMap(FunctionID.init(name:))
+        var request = Request(
             sessionID: sessionID, functionID: function ?? .genericResponse,
-            correlationID: Int32(truncatingIfNeeded: body["correlationID"]?.integer ?? 0),
-            parameters: body["parameters"] ?? [:])
+            correlationID: Int32(truncatingIfNeeded: body.integer("correlationID") ?? 0))
+        request.read(body.value("parameters") == nil ? .empty : body.object("parameters"))
         self = function?.isRequest == true ? .request(request) : .unknownFunction(request)
+    }
+}
+
+extension Request {
+    fileprivate mutating func read(_ object: JSONObject?) {
+        guard let object else { return }
+        text = object
+        parameters = JSON(object)
     }
 }
 

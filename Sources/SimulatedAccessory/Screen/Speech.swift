@@ -1,0 +1,58 @@
+// What is said aloud: one text after another, while sound of apps is turned down.
+
+import NIOCore
+import SDLProtocol
+
+/// A text that is being said, or waits for its turn.
+struct Speech: Sendable {
+    /// Of Speak, which is answered at the end; nil for one that belongs to an overlay.
+    var request: Request?
+    var owner: UInt8
+    var end: NIODeadline
+}
+
+extension Speech {
+    /// How long a voice takes for a character, and at least for a text, in milliseconds.
+    private static let characterDuration: Int64 = 60
+    private static let shortest: Int64 = 300
+    /// Of one request, and of all that waits: an app that talks on and on is told to stop.
+    private static let longest: Int64 = 10_000
+    static let longestWait = TimeAmount.seconds(20)
+
+    /// For the `ttsChunks` of a request, in milliseconds; nil when there are none.
+    static func duration(of request: Request) -> Int64? {
+        guard let chunks = request["ttsChunks"]?.array, !chunks.isEmpty else { return nil }
+        let characters = chunks.reduce(0) { $0 + ($1["text"]?.string?.unicodeScalars.count ?? 0) }
+        return min(max(Int64(min(characters, 1000)) * characterDuration, shortest), longest)
+    }
+}
+
+extension SimulatedAccessory {
+    mutating func speak(_ request: Request) {
+        guard (speeches.last?.end ?? now) <= now + Speech.longestWait else {
+            respond(to: request, .rejected, info: "too much is waiting to be said")
+            return
+        }
+        _ = beginSpeech(of: request, answering: true)
+        tellStatuses(first: request.sessionID)
+    }
+
+    /// Says the `ttsChunks` of a request after what is being said.
+    ///
+    /// - Returns: When it is over; nil when there is nothing to say.
+    mutating func beginSpeech(of request: Request, answering: Bool = false) -> NIODeadline? {
+        guard let duration = Speech.duration(of: request) else { return nil }
+        let end = max(speeches.last?.end ?? now, now) + .milliseconds(duration)
+        speeches.append(
+            Speech(request: answering ? request : nil, owner: request.sessionID, end: end))
+        return end
+    }
+
+    mutating func advanceSpeeches() {
+        while let speech = speeches.first, speech.end <= now {
+            speeches.removeFirst()
+            if let request = speech.request { respond(to: request, .success) }
+            tellStatuses(first: speech.owner)
+        }
+    }
+}
