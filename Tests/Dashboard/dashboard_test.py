@@ -82,6 +82,23 @@ class DashboardTests(unittest.TestCase):
         page.until("the latencies are drawn", f"{COLOURED % 'latency'} > 30")
         self.expect_clean(page, f"127.0.0.1:{relayd.port}")
 
+    def test_percentiles_leave_out_what_waits_for_a_person(self):
+        relayd = self.relayd()
+        app = App(relayd.apps, "Patience", "patience-1")
+        self.addCleanup(app.close)
+        app.visible.wait(30)
+        page = self.visit(relayd.url)
+        app.ask("Alert", {"alertText1": "Read this", "duration": 3000})
+        answer = f"{ROWS}.map((row) => row.message).find((one) => one.kind === 'response' && one.function === 'Alert')"
+        page.until("the alert is over", f"{answer}?.latency_ms >= 3000 && {answer}.waits_for_people")
+        self.assertEqual(page.value("""import('/dashboard/plots.js').then(({ History }) => {
+            const history = new History();
+            history.latency({ at: Date.now(), latency_ms: 3000, success: true, waits_for_people: true });
+            history.latency({ at: Date.now(), latency_ms: 2, success: true });
+            return [history.latest.join(), history.seconds.at(-1).slowest, history.seconds.at(-1).dots.length].join(' ');
+        })"""), "2 2 2")
+        self.expect_clean(page, f"127.0.0.1:{relayd.port}")
+
     def test_filters_keys_and_detail(self):
         relayd = self.relayd()
         app = App(relayd.apps, "Filters", "filters-1")

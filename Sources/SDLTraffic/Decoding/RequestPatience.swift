@@ -1,8 +1,8 @@
 import SDLProtocol
 
 /// How long an answer may take, in nanoseconds, before its absence is worth a warning, and which
-/// answers wait for a person: the only list of those. Asked by `TrafficDecoder`, both formats of the log
-/// and the statistics; whoever reads messages or statistics is told as `waits_for_people`.
+/// answers wait for a person: the only list of those. Asked by `TrafficDecoder`, both formats of
+/// the log and the statistics; readers of messages and statistics see it as `waits_for_people`.
 enum RequestPatience {
     /// sdl_core answers for an HMI that does not within its `DefaultTimeout`, 10 s; an app library
     /// waits as long.

@@ -43,12 +43,14 @@ export class History {
     const place = at < current.at - 2 ? this.#past(at) : current;
     if (!place) return;
     place.answers += 1;
-    place.slowest = Math.max(place.slowest, message.latency_ms);
-    const dot = { ms: message.latency_ms, isFailure: message.success === false };
+    // What waits for a person is drawn, but says nothing of how fast apps and head unit are.
+    const isOfPerson = message.waits_for_people === true;
+    if (!isOfPerson) place.slowest = Math.max(place.slowest, message.latency_ms);
+    const dot = { ms: message.latency_ms, isFailure: message.success === false, isOfPerson };
     if (place.dots.length < DOTS) place.dots.push(dot);
     // A new one takes the place of an old one ever more rarely: all have the same chance.
     else if (dot.isFailure || Math.random() * place.answers < DOTS) place.dots[place.answers % DOTS] = dot;
-    this.latest.push(message.latency_ms);
+    if (!isOfPerson) this.latest.push(message.latency_ms);
     if (this.latest.length > 200) this.latest.splice(0, 100);
   }
 
@@ -217,9 +219,10 @@ export function drawLatency(plot, history, now, colours) {
   }
   context.globalAlpha = 1;
   const one = plot.pointed(seconds, colours);
-  const sorted = (one ? one.dots.map((dot) => dot.ms) : [...history.latest]).sort((a, b) => a - b);
+  const times = one ? one.dots.filter((dot) => !dot.isOfPerson).map((dot) => dot.ms) : [...history.latest];
+  const sorted = times.sort((a, b) => a - b);
   if (sorted.length === 0) {
-    plot.note.textContent = 'no answers yet';
+    plot.note.textContent = one ? `${when(one)}  only answers that waited for a person` : 'no answers yet';
     return;
   }
   const at = (share) => milliseconds(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]);

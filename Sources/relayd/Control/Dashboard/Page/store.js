@@ -164,16 +164,12 @@ export function isFailed(message) {
   return message.priority === 'warning' || message.priority === 'error';
 }
 
-/** Answered when a person has read, said or chosen something: slow is no fault of theirs. */
-const WAIT_FOR_PEOPLE = new Set([
-  'PerformInteraction', 'PerformAudioPassThru', 'Alert', 'SubtleAlert', 'ScrollableMessage', 'Slider',
-  'Speak', 'AlertManeuver', 'DialNumber', 'GetInteriorVehicleDataConsent', 'PerformAppServiceInteraction',
-]);
 /** From this many milliseconds an answer stands out. */
 const SLOW = 1000;
 
+/** What waits for a person is slow through no fault of the app or the head unit. */
 export function isSlow(message, latency) {
-  return latency >= SLOW && !WAIT_FOR_PEOPLE.has(message.function);
+  return latency >= SLOW && !message.waits_for_people;
 }
 
 /** The colours of `relayctl tail`. */
