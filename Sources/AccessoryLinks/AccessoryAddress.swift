@@ -83,7 +83,7 @@ extension AccessoryAddress {
                 TransportCatalog.schemes.contains(text.lowercased())
                 ? "did you mean \"\(text.lowercased()):\"?"
                 : "expected SCHEME:PATH, for example \"sim:\" or \"serial:/dev/ttyUSB0\""
-            throw AddressError("\"\(text)\" has no transport in front of a colon; \(hint)")
+            throw AddressError("\"\(text)\" names no transport; \(hint)")
         }
         let scheme = text[..<colon]
         let rest = text[text.index(after: colon)...]

@@ -20,9 +20,9 @@ package enum ExitStatus: Int32, Sendable, CaseIterable {
     /// One line per code, for help texts.
     package static let discussion = """
         \(codes(
-            ok: "all is well: the head unit is open and apps can connect",
-            failed: "relayd runs, but the head unit is not open or apps cannot connect",
-            refused: "relayd refused: no such app, not permitted, not possible now"))
+            ok: "all is well: head unit open, apps can connect",
+            failed: "head unit not open, or apps cannot connect",
+            refused: "relayd refused: no such app, not permitted"))
           74  the output cannot be written
         """
 

@@ -81,6 +81,11 @@ package final class Relay: Sendable {
         try await loop.submit { self.switchboard.value.reporter.onLimit = observer }.get()
     }
 
+    /// Says where the page for browsers is, for those who look for it where apps connect.
+    package func serves(dashboard url: String?) async throws {
+        try await loop.submit { self.switchboard.value.dashboardURL = url }.get()
+    }
+
     /// Adds a sink to the tap. It is first told of the link and the connected apps, with the times at
     /// which they came, then sees all traffic from now on. Of sessions that are open already it is told
     /// nothing. When its queue is full it alone misses frames, and the queue counts them.

@@ -35,6 +35,8 @@ package final class Switchboard {
         self?.isLinkFlushDue = false
         self?.language.flushLink()
     }
+    /// Where the page for browsers is, for those who look for it where apps connect.
+    var dashboardURL: String?
 
     /// Departures remembered for status.
     static let departureCount = 8

@@ -14,8 +14,8 @@ extension AdvicePage {
             SDL over TCP starts with a StartService frame: the bytes 10 07 01 00 (or 50 07 01 00) \
             and no TLS around them. App libraries have several transports: choose TCP, not \
             WebSocket (the JavaScript library has both). Ports are mixed up most often with those \
-            of sdl_core's HMI (8087) and of web servers for policies. relayd's own status is HTTP, \
-            but on its control socket only.
+            of sdl_core's HMI (8087) and of web servers for policies. relayd's dashboard is HTTP on a \
+            port of its own: `relayctl dashboard` prints its address.
             """)
 
     static let notSDL = AdvicePage(

@@ -21,6 +21,15 @@ enum CommandLineHints {
         return [command] + options + rest.dropFirst()
     }
 
+    /// Whether there is no command: nothing at all, or only options that all commands share.
+    static func namesNoCommand(_ arguments: [String]) -> Bool {
+        var rest = arguments[...]
+        while let first = rest.first, let takesValue = shared[name(first)] {
+            rest = rest.dropFirst(takesValue && !first.contains("=") ? 2 : 1)
+        }
+        return rest.isEmpty
+    }
+
     private static func name(_ option: String) -> String {
         String(option.prefix { $0 != "=" })
     }

@@ -17,6 +17,17 @@ struct ConnectFailure: CustomStringConvertible {
             }
     }
 
+    /// What to do about it.
+    ///
+    /// - Parameter wasAsked: relayd itself has named the address.
+    static func remedy(wasAsked: Bool) -> String {
+        wasAsked
+            ? "relayd says that apps connect there; if it runs in a container or another network, "
+                + "give the address that leads to it: relayctl sample-app --connect HOST:PORT"
+            : "relayctl status shows where apps connect to the relayd that runs here; without "
+                + "--connect, sample-app goes there by itself"
+    }
+
     /// The first address that was tried tells enough; without one the name was not found.
     private static func text(_ error: NIOConnectionError) -> String {
         guard let first = error.connectionErrors.first else {

@@ -17,6 +17,7 @@ struct RelayCtl: AsyncParsableCommand {
             subcommands: [
                 StatusCommand.self, AppsCommand.self, AppCommand.self, StatsCommand.self,
                 ConfigCommand.self, DashboardCommand.self, APICommand.self,
+                VersionCommand.self,
             ]),
         CommandGroup(
             name: "Traffic",
@@ -40,6 +41,8 @@ struct RelayCtl: AsyncParsableCommand {
         commandName: "relayctl",
         abstract: "Shows what relayd, the bench relay for SmartDeviceLink apps, is doing.",
         discussion: """
+            Without a command it shows the status and what to type next.
+
             relayctl asks relayd over its control socket: the one named with --socket PATH or \
             $RELAYD_SOCKET, else the first that is there of those below. What asks relayd takes \
             --socket, everything takes --json.
@@ -54,16 +57,16 @@ struct RelayCtl: AsyncParsableCommand {
 
             ENVIRONMENT
               RELAYD_SOCKET    relayd's control socket
-              RELAYD_TIMEOUT   seconds to wait for an answer, 1 to 3600 (default 5)
-              XDG_RUNTIME_DIR  where the control socket of a user's own relayd is
-              NO_COLOR         when not empty: no colours, unless --color always
+              RELAYD_TIMEOUT   seconds to wait, 1 to 3600 (5)
+              XDG_RUNTIME_DIR  for the socket of a user's own relayd
+              NO_COLOR         no colours, unless --color always
               TERM             "dumb" is as good as NO_COLOR
 
             FILES
               \(ControlSocket.systemDirectory)/\(ControlSocket.fileName)
               $XDG_RUNTIME_DIR/relayd/\(ControlSocket.fileName)
               /tmp/relayd-UID/\(ControlSocket.fileName)
-                  control sockets, in the order they are looked for
+                  control sockets, in this order
 
             \(ExitStatus.discussion)
             """,
@@ -78,7 +81,13 @@ struct RelayCtl: AsyncParsableCommand {
 
     /// The whole tool, short of ending the process; returns the exit code.
     static func execute(_ arguments: [String], output: Output) async -> Int32 {
-        let arguments = CommandLineHints.commandFirst(arguments)
+        if CommandLineHints.namesNoCommand(arguments) {
+            return await Output.$current.withValue(output) {
+                await Overview.show(arguments, output: output).rawValue
+            }
+        }
+        let arguments =
+            arguments == ["-v"] ? ["--version"] : CommandLineHints.commandFirst(arguments)
         let known = commands.map { $0._commandName } + ["help"]
         if let problem = CommandLineHints.unknownCommand(arguments, known: known) {
             output.write("Error: \(problem)\nSee 'relayctl --help'.\n", to: .error)

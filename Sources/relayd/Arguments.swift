@@ -34,8 +34,9 @@ package struct Arguments: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Serve the dashboard, a page for browsers, at this address: 127.0.0.1:2777.",
-            valueName: "host:port"))
+            "Serve the dashboard, a page for browsers, at another address than 127.0.0.1:2777; off for "
+                + "none.",
+            valueName: "host:port|off"))
     package var dashboard: String?
 
     @Option(
@@ -106,14 +107,16 @@ package struct Arguments: ParsableArguments {
             ENVIRONMENT
               RELAYD_CONFIG          as --config
               RELAYD_ACCESSORY       as --accessory
-              RELAYD_LISTEN          as --listen; several addresses with commas between them
-              RELAYD_CONTROL_SOCKET  as --control-socket; RELAYD_SOCKET, which relayctl knows, is
-                                     taken where this is not set
+              RELAYD_LISTEN          as --listen, with commas
+              RELAYD_CONTROL_SOCKET  as --control-socket
+              RELAYD_SOCKET          the same, as relayctl knows it
               RELAYD_DASHBOARD       as --dashboard
               RELAYD_LOG_FORMAT      as --log-format
               RELAYD_LOG_LEVEL       as --log-level
-              RUNTIME_DIRECTORY      where the control socket is made; systemd sets it
+              RUNTIME_DIRECTORY      for the control socket (systemd)
               XDG_RUNTIME_DIR        the same for a relayd of a user
+              STATE_DIRECTORY        for the dashboard's token (systemd)
+              XDG_STATE_HOME         the same for a relayd of a user
 
             FILES
               \(Config.defaultFile)
@@ -121,18 +124,25 @@ package struct Arguments: ParsableArguments {
               \(ControlSocket.systemDirectory)/\(ControlSocket.fileName)
               $XDG_RUNTIME_DIR/relayd/\(ControlSocket.fileName)
               /tmp/relayd-UID/\(ControlSocket.fileName)
-                  the control socket: of root, of a user with and of one without a session
+                  the control socket: of root, of a user with and
+                  of one without a session
+              $STATE_DIRECTORY/dashboard-token
+              ~/.local/state/relayd/dashboard-token
+                  the dashboard's token: of the service, of a user
 
             SIGNALS
-              SIGTERM, SIGINT  stop: sessions end politely on both sides. Another one, half a second
-                               later or more, ends relayd at once
-              SIGHUP           read the configuration again; where the terminal is gone, stop
+              SIGTERM, SIGINT  stop: sessions end politely on both
+                               sides; once more, half a second
+                               later: end at once
+              SIGHUP           read the configuration again; stop,
+                               if the terminal is gone
 
             EXIT CODES
-              0   stopped as asked; with --check-config: the configuration is good
+              0   stopped as asked, or the configuration is good
               1   anything else, such as a port that is taken
               64  the command line was not understood
-              78  the configuration is not good, or names what is not there, such as a group
+              78  the configuration is not good, or names what is
+                  not there, such as a group
             """,
         version: Version.current)
 
@@ -196,7 +206,9 @@ package struct Arguments: ParsableArguments {
                     return ("rpc_spec: \(error)", ConfigErrors.exitCode)
                 }
             }
-            if config.dashboard.enabled {
+            if config.dashboard.enabled,
+                config.dashboard.tokenFile != Config.Dashboard.ownTokenFile
+            {
                 do throws(DashboardToken.Failure) {
                     _ = try DashboardToken(file: config.dashboard.tokenFile)
                 } catch {

@@ -14,6 +14,7 @@ import UnixSignals
 struct Daemon {
     let effective: EffectiveConfig
     let outputs: LogOutputs
+    let environment: [String: String]
     /// Reads the configuration again.
     let load: Reloader.Load
 
@@ -85,6 +86,7 @@ struct Daemon {
                 (try? await loop.submit {}.get()) != nil
             })
         let statusLine = StatusLine(reporter: reporter, systemd: systemd)
+        let startScreen = StartScreenPrinter()
         let makeSupervisor: @Sendable (AccessoryAddress, any AccessoryTransport) -> LinkSupervisor =
             {
                 address, transport in
@@ -97,6 +99,7 @@ struct Daemon {
                     },
                     onStateChange: { state in
                         accessory.changed(to: state)
+                        if accessory.current.state != .opening { startScreen.show() }
                         statusLine.refresh()
                     },
                     beforeClose: { reason in await relay.linkWillClose(because: reason) })
@@ -165,11 +168,16 @@ struct Daemon {
                 relay: relay, link: link, server: server, reloader: reloader, events: events),
             log: log,
             dashboard: Dashboard(
-                config.dashboard, at: dashboardPlace, logger: Logger(label: "dashboard")),
+                config.dashboard, at: dashboardPlace,
+                isChosen: config.dashboard.isChosen(effective.origins["dashboard.address"]),
+                besides: config.listen, stateDirectory: TokenFile.directory(in: environment),
+                logger: Logger(label: "dashboard")),
             overflow: overflow, limits: (.init(config.control), .init(config.dashboard)),
             eventLoopGroup: controlLoop, executor: LoopExecutor(controlLoop),
             logger: Logger(label: "control")
         )
+        reporter.serves(dashboard: control.dashboard.report.url)
+        try await relay.serves(dashboard: control.dashboard.report.url)
         let addresses = try await server.start()
 
         let observer = TrafficObserver(
@@ -177,7 +185,9 @@ struct Daemon {
             validator: specification.validator,
             consumers: [advisor, statusLine, ring, statistics, events, log, adviceLog])
 
-        try await announce(addresses, control: control, inherited: inherited, logger: logger)
+        announce(
+            addresses, control: control, inherited: inherited, accessory: accessory,
+            on: startScreen, logger: logger)
         systemd.ready(status: try await reporter.snapshot().summary)
         // Stopped in reverse: systemd hears first, then sessions end and the last lines are
         // written; the control socket answers until the end.
@@ -314,17 +324,21 @@ struct Daemon {
         }
     }
 
-    /// The first thing a person sees: where apps connect, and where to look next.
+    /// The first thing a person sees: where apps connect, and where to look next. On a terminal a screen of
+    /// its own; anywhere else lines of the log, which never have the dashboard's token.
     private func announce(
         _ addresses: [ListenAddress], control: ControlServer, inherited: InheritedSockets,
-        logger: Logger
-    ) async throws {
+        accessory: AccessoryMonitor, on startScreen: StartScreenPrinter, logger: Logger
+    ) {
         let reachable = ReachableAddresses.ofThisMachine.of(addresses).map(\.description)
-        logger.notice(
-            """
-            relayd \(Version.current): head unit \(config.accessory), \
-            apps connect by TCP to \(reachable.joined(separator: ", "))
-            """)
+        let columns = outputs.screenColumns
+        if columns == nil {
+            logger.notice(
+                """
+                relayd \(Version.current): head unit \(config.accessory), \
+                apps connect by TCP to \(reachable.joined(separator: ", "))
+                """)
+        }
         if !inherited.apps.isEmpty {
             logger.notice(
                 """
@@ -339,9 +353,27 @@ struct Daemon {
                 configuration do not count
                 """)
         }
-        logger.info("relayctl --socket \(control.path) status shows where the chain stands")
-        if let url = control.dashboardURL {
-            logger.notice("dashboard: \(url) to look; relayctl dashboard prints the way to change")
+        let dashboard = control.dashboard.report
+        guard let columns else {
+            logger.info("relayctl --socket \(control.path) status shows where the chain stands")
+            if let url = dashboard.url {
+                logger.notice(
+                    "dashboard: \(url); relayctl dashboard prints the address with its token")
+            }
+            return
+        }
+        let places = (try? ControlSocket.forTool()) ?? []
+        let socket = places.contains { $0.path == control.path } ? nil : control.path
+        startScreen.arm { [outputs] in
+            let (state, _, reason, _) = accessory.current
+            let words = reason.map { "\(state.words): \($0.message)" } ?? state.words
+            let screen = StartScreen(
+                headUnit: (accessory.address, words, state == .open), addresses: reachable,
+                dashboard: dashboard.addressWithToken, socket: socket)
+            outputs.show(screen.lines(width: columns, isColoured: outputs.hasColours))
+        }
+        LoopExecutor.shared.loop.scheduleTask(in: TimeAmount(StartScreenPrinter.patience)) {
+            startScreen.show()
         }
     }
 

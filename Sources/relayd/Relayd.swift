@@ -37,7 +37,9 @@ package struct Relayd: AsyncParsableCommand {
         let outputs = LoggingSetup.bootstrap(effective.config.log, environment: environment)
         do {
             let arguments = arguments
-            try await Daemon(effective: effective, outputs: outputs) {
+            try await Daemon(
+                effective: effective, outputs: outputs, environment: environment
+            ) {
                 try arguments.effective(
                     environment: environment, validateAccessory: Daemon.problem(withAccessory:))
             }.run()

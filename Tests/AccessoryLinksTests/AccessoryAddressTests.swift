@@ -63,10 +63,10 @@ struct AccessoryAddressTests {
                 "\"/dev/rfcomm0\" does not say which transport; "
                     + "did you mean \"rfcomm:/dev/rfcomm0\"?"
             ),
-            ("sim", "\"sim\" has no transport in front of a colon; did you mean \"sim:\"?"),
+            ("sim", "\"sim\" names no transport; did you mean \"sim:\"?"),
             (
                 "headunit",
-                "\"headunit\" has no transport in front of a colon; expected SCHEME:PATH, "
+                "\"headunit\" names no transport; expected SCHEME:PATH, "
                     + "for example \"sim:\" or \"serial:/dev/ttyUSB0\""
             ),
             (

@@ -64,7 +64,7 @@ class Relayd:
                 [os.path.join(programs(), "relayd"), "--config", self.config,
                  "--accessory", self.accessory, "--listen", f"127.0.0.1:{self.apps}",
                  "--control-socket", self.socket, "--dashboard", f"127.0.0.1:{self.port}"],
-                stdout=log, stderr=log)
+                stdout=log, stderr=log, env={**os.environ, "STATE_DIRECTORY": self.directory})
         deadline = time.monotonic() + PATIENCE
         while True:
             try:

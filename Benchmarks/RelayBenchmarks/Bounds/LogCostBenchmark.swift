@@ -35,6 +35,7 @@ enum LogCostBenchmark: Benchmark {
             apps: { frames_per_second: 0 }
             limits: { ring: 0B, tap_queue: 129KiB }
             log: { traffic: false, destination: terminal }
+            dashboard: { enabled: false }
 
             """
         try text.write(toFile: path, atomically: false, encoding: .utf8)

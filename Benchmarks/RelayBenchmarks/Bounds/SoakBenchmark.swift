@@ -77,6 +77,7 @@ enum SoakBenchmark: Benchmark {
         let text = """
             apps: { frames_per_second: 0, connections_per_second: 0 }
             log: { traffic: true, format: text, destination: terminal }
+            dashboard: { enabled: false }
 
             """
         try text.write(toFile: path, atomically: false, encoding: .utf8)

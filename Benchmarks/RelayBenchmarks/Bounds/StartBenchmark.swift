@@ -11,10 +11,11 @@ enum StartBenchmark: Benchmark {
 
     static func run(_ setting: Setting) async throws -> Findings {
         var findings = Findings(notes: [
-            "with the shipped config/relayd.yaml, sim: and a free port"
+            "with the shipped config/relayd.yaml, sim:, and the dashboard on a free port"
         ])
         let configuration = FileManager.default.currentDirectoryPath + "/config/relayd.yaml"
         let options = RelaydProcess.Options(
+            hasDashboard: true,
             configuration: FileManager.default.fileExists(atPath: configuration)
                 ? configuration : nil)
         var times: [Double] = []

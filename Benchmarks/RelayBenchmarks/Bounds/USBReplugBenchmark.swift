@@ -36,7 +36,8 @@ enum USBReplugBenchmark: Benchmark {
             atPath: directory, withIntermediateDirectories: true)
         // Rings that are full when the measuring starts.
         options.configuration = "\(directory)/replug.yaml"
-        try "limits: { ring: 64 KiB }\nsessions: { farewell_timeout: 100ms }\n"
+        try
+            "limits: { ring: 64 KiB }\nsessions: { farewell_timeout: 100ms }\ndashboard: { enabled: false }\n"
             .write(toFile: "\(directory)/replug.yaml", atomically: false, encoding: .utf8)
         let relayd = try RelaydProcess(setting, options, directory: setting.newDirectory())
         let port = try relayd.port()

@@ -48,7 +48,7 @@ final class RelaydProcess {
             let text = """
                 apps: { frames_per_second: 0 }
                 log: { traffic: \(options.log != .off), format: \(format), destination: terminal }
-                dashboard: { token_to_read: false }
+                dashboard: { enabled: \(options.hasDashboard), token_to_read: false }
 
                 """
             try text.write(toFile: configuration, atomically: false, encoding: .utf8)
@@ -56,6 +56,7 @@ final class RelaydProcess {
         let notify = try NotifySocket(path: "\(directory)/notify")
         var environment = options.environment
         environment["NOTIFY_SOCKET"] = notify.path
+        environment["STATE_DIRECTORY"] = directory
         if let preload = options.preload {
             environment["LD_PRELOAD"] = preload
             environment["RELAY_MALLOC_COUNTS"] = "\(directory)/mallocs"

@@ -34,23 +34,23 @@ struct LinkReport {
     mutating func listening(at place: String) {
         waitingSince = nil
         told = nil
-        if remember("listening at \(place)") { logger.info("listening: \(address) at \(place)") }
         onStateChange(.listening(at: place, since: .now))
+        if remember("listening at \(place)") { logger.info("listening: \(address) at \(place)") }
     }
 
     mutating func opened(at now: ContinuousClock.Instant) {
         waitingSince = nil
         told = nil
-        if remember("open") { logger.info("open: \(address)") }
         onStateChange(.open(since: now))
+        if remember("open") { logger.info("open: \(address)") }
     }
 
     /// Opening failed.
     mutating func waiting(_ problem: LinkProblem, attempts: Int, isQuick: Bool = false) {
         let since = waitingSince ?? .now
         waitingSince = since
-        log(problem, "waiting")
         let now = ContinuousClock.now
+        defer { log(problem, "waiting") }
         if isQuick, let told, told.reason == problem, now - told.at < Self.newsInterval { return }
         told = (problem, now)
         onStateChange(.waiting(reason: problem, since: since, attempts: attempts))

@@ -10,8 +10,8 @@ package struct DashboardReport: Codable, Sendable, Equatable {
     package var enabled: Bool
     /// Where, e.g. "http://127.0.0.1:2777/"; left out when it is not.
     package var url: String?
-    /// What a request over TCP needs, as `Authorization: Bearer`; another one after each start of
-    /// relayd, unless a file holds one. Left out when it is not served.
+    /// What a request over TCP needs, as `Authorization: Bearer`; the same after each start of relayd where
+    /// a file holds it. Left out when it is not served.
     package var token: String?
     /// Why it is not served, and what to do.
     package var reason: String?

@@ -84,10 +84,13 @@ package struct RelaydStatus: Codable, Sendable, Equatable {
     package var unit: String?
     /// Why the latest reload of the configuration was refused; left out once one is accepted.
     package var refusedConfiguration: String?
+    /// Where the dashboard is served, e.g. "http://127.0.0.1:2777/"; left out when it is not. Looking there
+    /// needs its token.
+    package var dashboardURL: String?
 
     package init(
         version: String = Version.current, pid: Int, startedAt: Timestamp, uptimeSeconds: Int,
-        unit: String? = nil, refusedConfiguration: String? = nil
+        unit: String? = nil, refusedConfiguration: String? = nil, dashboardURL: String? = nil
     ) {
         self.version = version
         self.pid = pid
@@ -95,6 +98,7 @@ package struct RelaydStatus: Codable, Sendable, Equatable {
         self.uptimeSeconds = uptimeSeconds
         self.unit = unit
         self.refusedConfiguration = refusedConfiguration
+        self.dashboardURL = dashboardURL
     }
 
     enum CodingKeys: String, CodingKey {
@@ -103,6 +107,7 @@ package struct RelaydStatus: Codable, Sendable, Equatable {
         case uptimeSeconds = "uptime_seconds"
         case unit
         case refusedConfiguration = "refused_configuration"
+        case dashboardURL = "dashboard_url"
     }
 }
 

@@ -121,6 +121,10 @@ package final class AppConnection: ChannelInboundHandler {
             pauses = []
             return leave()
         }
+        // Never behind what a head unit has said.
+        if counters.framesOut == 0, let words = reason.lastWords(dashboard: hub.dashboardURL) {
+            context.write(wrapOutboundOut(words), promise: nil)
+        }
         flush()
         // The flush may have found that the app is gone.
         guard self.context != nil else { return }

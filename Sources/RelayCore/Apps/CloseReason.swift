@@ -47,8 +47,8 @@ extension CloseReason: CustomStringConvertible {
         case .left(let how): "\(how)"
         case .connectionError(let error): "connection broke: \(error)"
         case .garbage(let garbage):
-            (garbage.recognised.map { $0.adviceOnAppPort + "; " } ?? "")
-                + "not an SDL frame at byte \(garbage.offset): \(garbage.error)"
+            garbage.recognised.map(\.adviceOnAppPort)
+                ?? "not an SDL frame at byte \(garbage.offset): \(garbage.error)"
         case .tooSlow(let bytes):
             "the app did not read while \(bytes) bytes waited for it (apps.queue_limit)"
         case .fellBehind(let bytes):
@@ -97,6 +97,27 @@ extension CloseReason {
         case .tooSlow, .fellBehind, .connectionError: false
         default: true
         }
+    }
+
+    /// What a program that speaks HTTP is told in HTTP, if it has said nothing else before; nil for all
+    /// others.
+    ///
+    /// - Parameter dashboard: where the page for browsers is; nil when it is not served.
+    func lastWords(dashboard: String?) -> ByteBuffer? {
+        guard case .garbage(let garbage) = self, garbage.offset == 0,
+            garbage.recognised == .http || garbage.recognised == .webSocket
+        else { return nil }
+        let body =
+            "This port is for apps and speaks SDL (SmartDeviceLink), not HTTP.\n"
+            + (dashboard.map { "relayd's dashboard is at \($0)\n" } ?? "")
+        // Whoever asks with HEAD reads no body.
+        let isHead = garbage.excerpt.readableBytesView.starts(with: "HEAD ".utf8)
+        return ByteBuffer(
+            string: """
+                HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\n\
+                Content-Length: \(body.utf8.count)\r\nConnection: close\r\n\r\n\
+                \(isHead ? "" : body)
+                """)
     }
 
     /// The offending bytes, for the log.

@@ -38,18 +38,18 @@ package enum WrongProtocol: Hashable, Sendable, CaseIterable {
     package var adviceOnAppPort: String {
         switch self {
         case .webSocket:
-            "this is a WebSocket client; SDL apps connect here by plain TCP. "
-                + "Choose the TCP transport in the app, or point it at a WebSocket port"
+            "speaks WebSocket, not SDL: SDL apps connect here by plain TCP. The JavaScript suite cannot "
+                + "be used with relayd in a browser; run it under Node with TcpClientConfig"
         case .http:
-            "this is an HTTP client; this port speaks SDL. For status use relayctl status, "
-                + "or HTTP on relayd's control socket"
+            "speaks HTTP, not SDL: this port is for apps; relayctl dashboard prints the address of the "
+                + "page for browsers"
         case .tls:
-            "this is a TLS ClientHello; SDL starts unencrypted and protects services later. "
-                + "Switch off TLS for this address in the app"
+            "speaks TLS, not SDL: switch TLS off for this address in the app; SDL starts unencrypted and "
+                + "protects services later"
         case .openXCJSON, .openXCProtobuf:
-            "this looks like OpenXC messages; this port speaks SDL"
-        case .ssh: "this is an SSH client; this port speaks SDL"
-        case .telnet: "this may be a Telnet client; this port speaks SDL"
+            "speaks OpenXC, not SDL: a vehicle interface belongs at the link to the head unit, not here"
+        case .ssh: "speaks SSH, not SDL: this port is for apps"
+        case .telnet: "may be a Telnet client: this port speaks SDL"
         }
     }
 

@@ -107,9 +107,8 @@ extension AdviceRules {
             guard let recognised = garbage.recognised else {
                 return advise(.notSDL, entry, text + Self.bytes(garbage))
             }
-            advise(
-                .wrongPort, entry, cause: "\(recognised)",
-                "\(recognised.adviceOnAppPort)\(Self.bytes(garbage))")
+            // Its bytes stand in the log's line about them; they say no more than the words.
+            advise(.wrongPort, entry, cause: "\(recognised)", recognised.adviceOnAppPort)
         }
     }
 

@@ -7,7 +7,7 @@ struct StatusCommand: AsyncParsableCommand {
         commandName: "status",
         abstract: "Show where the chain from head unit to app stands.",
         discussion: """
-            Four lines, from the head unit to the apps, then a row per app. When something is \
+            A line for each part, from the head unit to the apps, then a row per app. When something is \
             broken, the reason and the remedy stand under the line. "From app" and "To app" count \
             frames and bytes; "Queue" is what waits because the app reads too slowly.
 

@@ -48,6 +48,18 @@ enum ControlClientError: Error, Equatable, CustomStringConvertible {
             }
     }
 
+    /// What is so with relayd, in a few words.
+    var inShort: String {
+        switch self {
+        case .notRunning: isMatterOfPermission ? "may not be asked by you" : "not running"
+        case .timedOut: "does not answer"
+        case .crowded, .hungUp: "turned the question away"
+        case .notRelayd(let path, _): "another program answers on \(path)"
+        case .refused(_, _, _, let server, _), .notUnderstood(_, let server, _):
+            "\(SafeText.clean(server)), whose answer is not understood"
+        }
+    }
+
     var description: String {
         switch self {
         case .notRunning(let findings):
@@ -129,6 +141,13 @@ enum ControlClientError: Error, Equatable, CustomStringConvertible {
             """
         for finding in findings {
             if case .notPermitted(let better) = finding.problem { remedy = better }
+        }
+        if findings.count == 1, let only = findings.first, only.problem == .notSocket {
+            return """
+                \(only.path) is not a relayd socket
+                → give the path of relayd's, such as /run/relayd/relayd.sock, with --socket PATH or \
+                \(ControlSocket.environmentVariable)
+                """
         }
         let isPermitted = !findings.contains { finding in
             if case .notPermitted = finding.problem { true } else { false }

@@ -17,6 +17,10 @@ struct StatusText: TextPage {
         var lines = accessory(status.accessory)
         lines += link(status.link, status.accessory)
         lines += server(status.server)
+        if let url = status.relayd.dashboardURL {
+            lines += line(
+                "Dashboard", "served", .green, [SafeText.clean(url), "relayctl dashboard --open"])
+        }
         lines += apps(status)
         lines += notes(status)
         lines += table(status.apps)

@@ -147,9 +147,9 @@ package struct Config: Sendable, Equatable {
 
     /// The page for browsers, on a TCP port.
     package struct Dashboard: Sendable, Equatable {
-        /// Off by default: every user of this machine can reach a TCP port and look at the
-        /// traffic there, which the control socket keeps to its owner and group.
-        package var enabled = false
+        /// On by default: every user of this machine can reach the port, but looking needs the token,
+        /// which only those get who may use the control socket.
+        package var enabled = true
 
         /// This machine only by default; on any other address looking needs the token.
         package var address = ListenAddress(host: "127.0.0.1", port: 2777)
@@ -158,9 +158,12 @@ package struct Config: Sendable, Equatable {
         /// positions.
         package var tokenToRead = true
 
-        /// A file with the token, for those who must know it before relayd starts; empty for a new
-        /// token at each start.
-        package var tokenFile = ""
+        /// A file with the token. relayd keeps one of its own by default, so that a page that is open and
+        /// Prometheus survive its restart; empty for a new token at each start.
+        package var tokenFile = ownTokenFile
+
+        /// Stands for the file that relayd makes (see `TokenFile`).
+        package static let ownTokenFile = "auto"
 
         /// Connections at once; whoever comes then is answered 429.
         package var connections = 64

@@ -56,9 +56,11 @@ package struct ConfigBuilder {
     package func finish() throws(ConfigErrors) -> Config {
         var problems = problems
         if problems.isEmpty {
-            for (path, text) in ConfigSchema.contradictions(in: config) {
+            for (path, text) in ConfigSchema.contradictions(in: config, origins) {
                 // One of the two was set, or there would be no contradiction.
-                let origin = origins[path] ?? origins["limits.maximum_payload"]
+                let other =
+                    path == "dashboard.address" ? "listen" : "limits.maximum_payload"
+                let origin = origins[path] ?? origins[other]
                 problems.append(
                     ConfigProblem(
                         origin: origin ?? .wholeFile("built-in default"), path: path, text: text))

@@ -12,12 +12,25 @@ package enum EnvironmentVariable: String, CaseIterable {
     case socket = "RELAYD_SOCKET"
     case logFormat = "RELAYD_LOG_FORMAT"
     case logLevel = "RELAYD_LOG_LEVEL"
-    /// The dashboard's address; switches it on.
+    /// The dashboard's address, which switches it on, or `off`.
     case dashboard = "RELAYD_DASHBOARD"
 
     /// The variable's value, unless it is missing or empty.
     package func value(in environment: [String: String]) -> String? {
         environment[rawValue].flatMap { $0.isEmpty ? nil : $0 }
+    }
+}
+
+extension Config.Dashboard {
+    /// Whether somebody wants this very address. The file that is shipped names the built-in one as well,
+    /// so that it is no choice there.
+    ///
+    /// - Parameter origin: where it was set last.
+    package func isChosen(_ origin: ConfigOrigin?) -> Bool {
+        switch origin {
+        case .flag, .environment: true
+        case .file, .wholeFile, nil: address != Config.Dashboard().address
+        }
     }
 }
 
@@ -29,12 +42,13 @@ extension ConfigBuilder {
         for (variable, path) in [
             (EnvironmentVariable.accessory, "accessory"), (.listen, "listen"),
             (controlSocket, "control.socket"), (.logFormat, "log.format"),
-            (.logLevel, "log.level"), (.dashboard, "dashboard.address"),
+            (.logLevel, "log.level"), (.dashboard, "dashboard"),
         ] {
             guard let text = variable.value(in: environment) else { continue }
             let origin = ConfigOrigin.environment(variable.rawValue)
-            if variable == .dashboard { switchDashboardOn(origin) }
-            if variable == .listen {
+            if variable == .dashboard {
+                setDashboard(text, from: origin)
+            } else if variable == .listen {
                 let addresses = text.split(separator: ",", omittingEmptySubsequences: false)
                 set(path, toList: addresses.map(Self.trimmed), from: origin)
             } else {
@@ -49,12 +63,11 @@ extension ConfigBuilder {
             ("--control-socket", "control.socket", flags.controlSocket),
             ("--log-format", "log.format", flags.logFormat),
             ("--log-level", "log.level", flags.logLevel),
-            ("--dashboard", "dashboard.address", flags.dashboard),
         ] {
             guard let text else { continue }
-            if flag == "--dashboard" { switchDashboardOn(.flag(flag)) }
             set(path, to: ConfigValue(.scalar(text, quoted: false), at: .flag(flag)))
         }
+        if let text = flags.dashboard { setDashboard(text, from: .flag("--dashboard")) }
         for (flag, path, texts) in [
             ("--listen", "listen", flags.listen),
             ("--log-app", "log.apps", flags.logApp),
@@ -65,9 +78,15 @@ extension ConfigBuilder {
         }
     }
 
-    /// Who names an address wants it served.
-    private mutating func switchDashboardOn(_ origin: ConfigOrigin) {
-        set("dashboard.enabled", to: ConfigValue(.scalar("true", quoted: false), at: origin))
+    /// Who names an address wants it served; `off` is none.
+    private mutating func setDashboard(_ text: String, from origin: ConfigOrigin) {
+        let isOn = text != "off"
+        set(
+            "dashboard.enabled",
+            to: ConfigValue(.scalar(isOn ? "true" : "false", quoted: false), at: origin))
+        if isOn {
+            set("dashboard.address", to: ConfigValue(.scalar(text, quoted: false), at: origin))
+        }
     }
 
     private mutating func set(_ path: String, toList texts: [String], from origin: ConfigOrigin) {

@@ -29,7 +29,11 @@ package struct ConfigProblem: Sendable, Equatable, CustomStringConvertible {
     package var text: String
 
     package var description: String {
-        path.isEmpty ? "\(origin): \(text)" : "\(origin): \(path): \(text)"
+        // A flag and a variable are the option's other names.
+        switch origin {
+        case .flag, .environment: "\(origin): \(text)"
+        case .file, .wholeFile: path.isEmpty ? "\(origin): \(text)" : "\(origin): \(path): \(text)"
+        }
     }
 
     /// A value that is not what the option takes.

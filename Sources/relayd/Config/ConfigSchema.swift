@@ -80,8 +80,8 @@ package struct ConfigSchema {
             ConfigOption(
                 "listen", \.listen,
                 .list(
-                    of: .listenAddress, expected: "a list of HOST:PORT", mayBeEmpty: false,
-                    check: checkListen)),
+                    of: .listenAddress, expected: "HOST:PORT or a list of them", mayBeEmpty: false,
+                    mayBeOne: true, check: checkListen)),
             ConfigOption(
                 "rpc_spec", \.rpcSpec,
                 .file("the absolute path of an XML file, or \"\" for the built-in specification")),
@@ -200,9 +200,9 @@ package struct ConfigSchema {
             ConfigOption("dashboard.token_to_read", \.dashboard.tokenToRead, .flag),
             ConfigOption(
                 "dashboard.token_file", \.dashboard.tokenFile,
-                .file(
-                    "the absolute path of a file with the token, or \"\" for a new token at each start"
-                )),
+                .fileOrAuto(
+                    "auto, the absolute path of a file with the token, or \"\" for a new token at each "
+                        + "start")),
             ConfigOption("dashboard.connections", \.dashboard.connections, .count(8...10_000)),
             ConfigOption(
                 "dashboard.connections_per_peer", \.dashboard.connectionsPerPeer,
@@ -224,8 +224,34 @@ package struct ConfigSchema {
         }
     }
 
-    /// What no option can tell alone: whether the sizes fit each other.
-    package static func contradictions(in config: Config) -> [(path: String, text: String)] {
+    /// What no option can tell alone: whether the sizes fit each other, and whether two want one port.
+    ///
+    /// - Parameter origins: where each option was set last.
+    package static func contradictions(
+        in config: Config, _ origins: [String: ConfigOrigin] = [:]
+    ) -> [(path: String, text: String)] {
+        sizes(in: config) + onePort(config, origins)
+    }
+
+    /// The dashboard on a port where apps connect. An address that nobody chose is not insisted on:
+    /// the dashboard finds another port by itself.
+    private static func onePort(
+        _ config: Config, _ origins: [String: ConfigOrigin]
+    ) -> [(path: String, text: String)] {
+        let address = config.dashboard.address
+        guard config.dashboard.isChosen(origins["dashboard.address"]), config.dashboard.enabled,
+            let rival = config.listen.first(where: { address.overlaps($0) })
+        else { return [] }
+        let place = origins["listen"].map { "\($0)" } ?? "listen"
+        var next = address
+        next.port += address.port < 65_535 ? 1 : -1
+        let text =
+            "\(address) is taken: apps connect to \(rival) (\(place)); "
+            + "give the dashboard another port, such as \(next)"
+        return [("dashboard.address", text)]
+    }
+
+    private static func sizes(in config: Config) -> [(path: String, text: String)] {
         let payload = config.hub.maximumPayloadBytes
         // A frame is its payload and a header of 12 bytes.
         let frame = payload + 12

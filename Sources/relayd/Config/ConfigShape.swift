@@ -8,7 +8,8 @@ package indirect enum ConfigShape: Sendable, Equatable {
     case duration(ClosedRange<Duration>)
     case choice([String])
     case text(TextForm)
-    case list(of: ConfigShape, mayBeEmpty: Bool)
+    /// - Parameter mayBeOne: an element may stand without a list around it.
+    case list(of: ConfigShape, mayBeEmpty: Bool, mayBeOne: Bool)
 
     /// Text that is more than one of a few words.
     package enum TextForm: Sendable, CaseIterable {
@@ -20,6 +21,8 @@ package indirect enum ConfigShape: Sendable, Equatable {
         case network
         /// An absolute path, or nothing.
         case file
+        /// `auto`, an absolute path, or nothing.
+        case fileOrAuto
         /// Any text but the empty one.
         case name
         /// An RPC's name, with or without a leading "!".

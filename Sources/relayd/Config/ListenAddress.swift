@@ -3,6 +3,19 @@ package import RelayCore
 // How users write the addresses of `listen`, in file, environment and flags alike.
 
 extension ListenAddress {
+    /// Whether two sockets cannot have these addresses at once, as far as that shows without asking who a
+    /// host is.
+    package func overlaps(_ other: ListenAddress) -> Bool {
+        guard port == other.port, port != 0 else { return false }
+        let (one, two) = (Self.number(of: host), Self.number(of: other.host))
+        return one == two || one == "0.0.0.0" && !two.contains(":")
+            || two == "0.0.0.0" && !one.contains(":") || one == "::" || two == "::"
+    }
+
+    private static func number(of host: String) -> String {
+        host == "localhost" ? "127.0.0.1" : host
+    }
+
     /// What is wrong with a text that is no address, with what to write instead.
     package struct Malformed: Error, Equatable {
         package var expected: String

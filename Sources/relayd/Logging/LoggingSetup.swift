@@ -28,6 +28,25 @@ package struct LogOutputs: Sendable {
         for writer in [messages, traffic] { writer.mark(["LINK": LogText.oneLine(accessory)]) }
     }
 
+    /// Columns of the terminal on which somebody has started relayd to read its messages; nil where nobody
+    /// has: in a journal, a file or a pipe, and where they are JSON or only warnings.
+    var screenColumns: Int? {
+        guard case .text = messageFormat, !messages.isJournal, threshold.level <= .notice else {
+            return nil
+        }
+        return StartScreenPrinter.columns(of: STDERR_FILENO)
+    }
+
+    /// Whether messages are coloured.
+    var hasColours: Bool {
+        if case .text(let color) = messageFormat { color } else { false }
+    }
+
+    /// Writes lines as they are among relayd's own messages.
+    func show(_ lines: [String]) {
+        for line in lines { messages.write(line) }
+    }
+
     /// Writes out what is still waiting, as long as `EndPatience` allows.
     package func flush() async {
         async let written: Void = traffic.flush()

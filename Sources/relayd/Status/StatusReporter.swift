@@ -20,6 +20,7 @@ final class StatusReporter: Sendable {
     private let startedAt = Timestamp.now
     private let started = ContinuousClock.now
     private let refusedConfiguration = Mutex<String?>(nil)
+    private let dashboard = Mutex<String?>(nil)
     private let server = Mutex(ServerCondition.listening([], isInherited: false))
 
     init(
@@ -55,6 +56,11 @@ final class StatusReporter: Sendable {
         refusedConfiguration.withLock { $0 = reason }
     }
 
+    /// Where the dashboard is; nil where it is not.
+    func serves(dashboard url: String?) {
+        dashboard.withLock { $0 = url }
+    }
+
     /// Every option in force, and where its value is from.
     var configuration: ConfigReport {
         var report = effective.withLock { $0 }.report
@@ -72,7 +78,8 @@ final class StatusReporter: Sendable {
             relayd: RelaydStatus(
                 pid: Int(getpid()), startedAt: startedAt, uptimeSeconds: uptime,
                 unit: SystemdUnit.ofThisProcess?.name,
-                refusedConfiguration: refusedConfiguration.withLock { $0 }),
+                refusedConfiguration: refusedConfiguration.withLock { $0 },
+                dashboardURL: dashboard.withLock { $0 }),
             accessory: accessoryStatus(state, hub.link),
             link: linkStatus(hub),
             server: serverStatus(hub),

@@ -42,6 +42,7 @@ private final class HubWorld {
         let channel: EmbeddedChannel
         private var decoder = FrameDecoder(
             rules: .fromAccessory(maximumPayloadBytes: 1 << 24), recovery: .fail)
+        private var hasHeard = false
 
         init(_ channel: EmbeddedChannel) throws {
             self.channel = channel
@@ -50,6 +51,11 @@ private final class HubWorld {
 
         func hear(_ name: String) throws {
             while let bytes = try channel.readOutbound(as: ByteBuffer.self) {
+                // What speaks HTTP hears that it is wrong here, and nothing else.
+                if !hasHeard, bytes.readableBytesView.starts(with: "HTTP/1.1 400 ".utf8) {
+                    continue
+                }
+                hasHeard = true
                 decoder.append(bytes)
                 do {
                     while try decoder.next() != nil {}

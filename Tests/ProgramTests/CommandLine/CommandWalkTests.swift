@@ -22,8 +22,10 @@ struct CommandWalkTests {
         return [
             Walk(name: "status"), Walk(name: "apps"), Walk(name: "app", arguments: ["1"]),
             Walk(name: "stats"), Walk(name: "config"), Walk(name: "dashboard"), Walk(name: "api"),
+            Walk(name: "version", alone: 0),
             Walk(name: "tail", arguments: ["--once"]), Walk(name: "show", arguments: ["1"]),
-            Walk(name: "log", alone: 0), Walk(name: "doctor"), Walk(name: "advice"),
+            Walk(name: "log", arguments: ["--unit", "relayd"], alone: 0), Walk(name: "doctor"),
+            Walk(name: "advice"),
             Walk(name: "explain", alone: 0), Walk(name: "permissions", arguments: ["1", "Show"]),
             Walk(name: "devices", alone: 0),
             Walk(name: "bugreport", arguments: ["--file", report]),

@@ -31,6 +31,7 @@ struct ExitCodeTests {
         Row(arguments: ["permissions", "1", "Shw"], code: 3, words: "Shw"),
         Row(arguments: ["disconnect", "nosuch"], code: 3, words: "there is no app \"nosuch\""),
         Row(arguments: ["log-level", "loud"], code: 3, words: "expected one of error"),
+        Row(arguments: ["log"], code: 1, words: "writes to its terminal; use relayctl tail"),
         Row(arguments: ["tail", "--rpc", "Shw"], code: 64, words: "relayctl tail --help"),
         Row(arguments: ["tail", "--type", "x"], code: 64, words: "relayctl tail --help"),
     ]
@@ -47,6 +48,7 @@ struct ExitCodeTests {
         Row(
             arguments: ["sample-app", "--connect", "127.0.0.1:1"], code: 1,
             words: "cannot connect to 127.0.0.1:1: connection refused"),
+        Row(arguments: ["sample-app"], code: 2, words: "relayd is not running"),
         Row(arguments: ["app", ""], code: 64, words: "<app> is empty"),
         Row(arguments: ["permissions", "", "Show"], code: 64, words: "<app> is empty"),
         Row(arguments: ["permissions", "1", ""], code: 64, words: "<rpc> is empty"),
@@ -58,6 +60,7 @@ struct ExitCodeTests {
         ["status"], ["apps"], ["app", "1"], ["stats"], ["config"], ["dashboard"], ["api"],
         ["tail"], ["show", "1"], ["doctor"], ["advice"], ["permissions", "1", "Show"],
         ["log-level", "debug"], ["reload"], ["disconnect", "1"], ["reopen"], ["server", "off"],
+        ["sample-app"],
     ].map { Row(arguments: $0, code: 3, words: "not today") }
 
     private static func check(_ rows: [Row], _ environment: [String: String]) async throws {

@@ -63,6 +63,47 @@ struct SimulatedHeadUnitTests {
         }
     }
 
+    @Test("the sample app asks relayd where apps connect, and goes there")
+    func sampleAppAsks() async throws {
+        try await Relayd.run(accessory: "sim:") { relayd in
+            let done = try await relayd.relayctl("sample-app")
+            #expect(done.ending == .exited(0), "\(done.errors)")
+            #expect(
+                done.output.hasPrefix("sample-app: using relayd on 127.0.0.1:\(relayd.port)\n"))
+            #expect(done.output.hasSuffix("sample-app: done"))
+            #expect(!done.output.contains("waiting: relayd"))
+        }
+    }
+
+    @Test("a sample app that waits for the head unit says so, and why, until it is killed")
+    func sampleAppWaits() async throws {
+        try await Relayd.run(accessory: "serial:/dev/ttyRelaydTest") { relayd in
+            let app = try await Program.relayctl.start([
+                "sample-app", "--socket", relayd.controlSocket,
+            ])
+            defer { app.signal(9) }
+            try await app.output.first(
+                containing: "sample-app: waiting: relayd has no head unit yet "
+                    + "(/dev/ttyRelaydTest does not exist)")
+            app.signal(9)
+            #expect(try await app.ended() == .killed(by: 9))
+        }
+    }
+
+    @Test("where relayd's port is closed, the sample app says so and what opens it")
+    func sampleAppAtClosedPort() async throws {
+        try await Relayd.run(accessory: "sim:") { relayd in
+            _ = try await relayd.relayctl("server", "off")
+            let done = try await relayd.relayctl("sample-app")
+            #expect(done.ending == .exited(1))
+            #expect(
+                done.errors == """
+                    sample-app: relayd runs, but apps cannot connect to it
+                    → relayctl status has the reason; relayctl server on opens the port
+                    """)
+        }
+    }
+
     @Test("a sample app that is killed leaves no session behind")
     func killedProcess() async throws {
         try await Relayd.run(accessory: "sim:") { relayd in

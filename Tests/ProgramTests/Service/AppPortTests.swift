@@ -11,34 +11,30 @@ struct AppPortTests {
     struct Mistake: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let bytes: [UInt8]
-        /// What the log shows of it, and says to it.
-        let excerpt: String
+        /// What is said to it.
         let advice: String
 
         static let all = [
-            Mistake(
-                testDescription: "an HTTP client",
-                bytes: Array("GET /status HTTP/1.1\r\nHost: bench\r\n\r\n".utf8),
-                excerpt: "47 45 54 20 2F", advice: "this is an HTTP client"),
-            Mistake(
-                testDescription: "a WebSocket client",
-                bytes: Array(
-                    """
-                    GET / HTTP/1.1\r\nHost: bench:2776\r\nUpgrade: websocket\r\n\
-                    Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n\r\n
-                    """.utf8),
-                excerpt: "|GET / HTTP/1.1..", advice: "Choose the TCP transport in the app"),
             Mistake(
                 testDescription: "a TLS client",
                 bytes: [
                     0x16, 0x03, 0x01, 0x02, 0x00,  // handshake record, TLS 1.0 framing, 512 bytes
                     0x01, 0x00, 0x01, 0xFC, 0x03, 0x03,  // ClientHello, TLS 1.2
                 ] + Array(repeating: 0xA5, count: 506),
-                excerpt: "16 03 01 02 00", advice: "this is a TLS ClientHello"),
+                advice: "speaks TLS, not SDL: switch TLS off for this address in the app"),
+            Mistake(
+                testDescription: "an OpenXC vehicle interface",
+                bytes: Array(#"{"name":"vehicle_speed","value":42.5}"#.utf8) + [0],
+                advice: "speaks OpenXC, not SDL: a vehicle interface belongs at the link"),
+            Mistake(
+                testDescription: "an SSH client", bytes: Array("SSH-2.0-OpenSSH_9.2\r\n".utf8),
+                advice: "speaks SSH, not SDL"),
         ]
     }
 
-    @Test("only its own connection is closed, and the log says what to do", arguments: Mistake.all)
+    @Test(
+        "only its own connection is closed, and one warning says what to do", arguments: Mistake.all
+    )
     func wrongProtocol(mistake: Mistake) async throws {
         try await FakeAccessory.run { accessory in
             try await Relayd.run(accessory: "tcp:127.0.0.1:\(accessory.port)") { relayd in
@@ -49,19 +45,70 @@ struct AppPortTests {
                 let stranger = try await relayd.connectApp()
                 try await stranger.send(bytes: ByteBuffer(bytes: mistake.bytes))
                 try await stranger.closed()
-                let line = try await relayd.process.errors.first(containing: mistake.advice)
-                #expect(line.contains(mistake.excerpt), "\(line)")
-                #expect(line.contains("explain wrong_port"), "\(line)")
-                try await relayd.process.output.first(containing: mistake.advice)
+                try await Self.isToldOnce(mistake.advice, of: relayd)
 
                 try await headUnit.checkBothWays(app, session: 1)
                 let status = try await relayd.status()
                 #expect(status.apps.map(\.id) == [1])
-                #expect(status.recentDepartures.first?.reason.contains(mistake.advice) == true)
-                // Told once.
-                let warnings = relayd.process.errors.all.filter { $0.contains("warning") }
-                #expect(warnings == [line])
+                #expect(status.recentDepartures.first?.reason.hasPrefix(mistake.advice) == true)
             }
+        }
+    }
+
+    /// One warning, in words alone.
+    private static func isToldOnce(_ advice: String, of relayd: Relayd) async throws {
+        let line = try await relayd.process.errors.first(containing: advice)
+        #expect(line.contains("explain wrong_port") && !line.contains("bytes"), "\(line)")
+        try await relayd.process.output.first(containing: advice)
+        let warnings = relayd.process.errors.all.filter { $0.contains("warning") }
+        #expect(warnings == [line])
+    }
+
+    /// What curl writes, its body after the code.
+    private static func curl(_ relayd: Relayd, _ arguments: String...) async throws -> String {
+        let done = try await ChildProcess.run(
+            "curl",
+            ["-s", "-w", "%{http_code}", "http://127.0.0.1:\(relayd.port)/status"] + arguments,
+            environment: Program.environment())
+        #expect(done.ending == .exited(0), "\(done.errors)")
+        return done.output
+    }
+
+    @Test("an HTTP client gets a 400 in words, with where the dashboard is")
+    func http() async throws {
+        try await Relayd.run(accessory: "sim:", ["--dashboard", "127.0.0.1:0"]) { relayd in
+            try await relayd.until("open") { $0.accessory.state == .open }
+            let url = try #require(try await relayd.status().relayd.dashboardURL)
+            let words = """
+                This port is for apps and speaks SDL (SmartDeviceLink), not HTTP.
+                relayd's dashboard is at \(url)
+                400
+                """
+            #expect(try await Self.curl(relayd) == words)
+            try await Self.isToldOnce("speaks HTTP, not SDL: this port is for apps", of: relayd)
+            #expect(try await Self.curl(relayd, "-X", "POST", "-d", "x=1") == words)
+            let head = try await Self.curl(relayd, "--head")
+            #expect(head.contains("400 Bad Request") && !head.contains("This port"))
+            let token = try #require(
+                try await relayd.relayctl("dashboard").output.split(separator: "=").last)
+            #expect(!words.contains(token))
+        }
+    }
+
+    @Test("a WebSocket client gets it as well, and is told what works")
+    func webSocket() async throws {
+        try await Relayd.run(accessory: "sim:") { relayd in
+            try await relayd.until("open") { $0.accessory.state == .open }
+            let heard = try await Self.curl(
+                relayd, "-H", "Connection: Upgrade", "-H", "Upgrade: websocket",
+                "-H", "Sec-WebSocket-Version: 13", "-H",
+                "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==")
+            #expect(
+                heard == """
+                    This port is for apps and speaks SDL (SmartDeviceLink), not HTTP.
+                    400
+                    """)
+            try await Self.isToldOnce("run it under Node with TcpClientConfig", of: relayd)
         }
     }
 

@@ -23,8 +23,9 @@ enum Program: String {
 
     /// What programs see of this process's environment: nothing that could change what they do.
     static func environment(_ additions: [String: String] = [:]) -> [String: String] {
-        // A busy machine may need longer for an answer than a person would wait.
-        var environment = ["TZ": "UTC", "RELAYD_TIMEOUT": "120"]
+        // A busy machine may need longer for an answer than a person would wait; the dashboard's port
+        // is one for the whole machine.
+        var environment = ["TZ": "UTC", "RELAYD_TIMEOUT": "120", "RELAYD_DASHBOARD": "off"]
         for name in ["PATH", "HOME", "LD_LIBRARY_PATH"] {
             if let value = getenv(name) { environment[name] = String(cString: value) }
         }

@@ -44,7 +44,9 @@ struct Relayd {
                         "--config", file, "--accessory", accessory,
                         "--listen", "127.0.0.1:\(port)",
                         "--control-socket", directory.file("relayd.sock"),
-                    ] + arguments, environment: environment, readsOutput: readsOutput)
+                    ] + arguments,
+                    environment: ["STATE_DIRECTORY": directory.path].merging(environment) { $1 },
+                    readsOutput: readsOutput)
                 try await run(process, in: directory, endsBy: ending, body)
             }
         }

@@ -44,6 +44,17 @@ import Testing
         #expect(!result.error.contains("\u{1B}"))
     }
 
+    @Test("over ssh the line for the tunnel is printed, for whatever address of this machine")
+    func overSSH() {
+        let session = SSHSession(connection: "198.51.100.7 50022 192.168.1.20 22")
+        #expect(
+            session?.tunnel(to: "http://127.0.0.1:2790/#token=0123abcd") == """
+                this terminal came over ssh, so the browser is on your machine. There: ssh -N \
+                -L 2790:127.0.0.1:2790 192.168.1.20 and open the address that relayctl dashboard prints
+                """)
+        #expect(SSHSession(connection: "rubbish") == nil)
+    }
+
     @Test("exits 2 when relayd is not there")
     func notRunning() async throws {
         let recorder = Recorder()

@@ -35,14 +35,77 @@ import Testing
         #expect(!help.contains("\nSUBCOMMANDS:\n"), "all commands are in a group")
     }
 
+    @Test("no line of the tables in the help is wrapped by a terminal of 60 columns") func tables()
+    {
+        let help = RelayCtl.configuration.discussion
+        let tables = help.split(separator: "\n").drop { $0 != "ENVIRONMENT" }
+        #expect(tables.count > 15)
+        for line in tables { #expect(line.count <= 60, "\(line)") }
+    }
+
     @Test("no two commands have one name") func uniqueNames() {
         let names = RelayCtl.commands.map { $0.configuration.commandName }
         #expect(Set(names).count == names.count && !names.contains(nil))
     }
 
-    @Test("without a command there is help") func bare() async {
-        let result = await run()
-        #expect(result.code == 0 && result.out.contains("SUBCOMMANDS"))
+    private static let commands = """
+          relayctl status -w      this, kept up to date
+          relayctl tail           the traffic as it comes
+          relayctl doctor         what is broken, and what helps
+          relayctl app APP        all about one app
+          relayctl dashboard -o   the same in a browser
+          relayctl sample-app     try the way to the head unit
+        relayctl --help has all commands
+
+        """
+
+    @Test("without a command there is the status, and six commands to go on with")
+    func bare() async throws {
+        let server = try await StubServer(StubServer.relayd(Samples.busy))
+        let status = await run("status", "--socket", server.path)
+        let bare = await run("--socket", server.path)
+        #expect(bare == (0, status.out + "\n" + Self.commands, ""))
+        let json = await run("--json", "--socket", server.path)
+        #expect(json == (0, try Samples.status(Samples.busy).json, ""))
+        try await server.stop()
+    }
+
+    @Test("without a command and without a relayd: where it was looked for, and the six")
+    func bareAlone() async {
+        let result = await run("--socket", "/nonexistent/c.sock")
+        #expect(result.code == 2 && result.out.isEmpty)
+        #expect(result.error.hasPrefix("relayctl: relayd is not running; looked at\n"))
+        #expect(result.error.hasSuffix("\n\n" + Self.commands))
+    }
+
+    @Test("-v is --version, and version tells of the relayd that runs as well")
+    func versions() async throws {
+        #expect(await run("-v") == (0, Version.current + "\n", ""))
+        #expect(
+            await run("version", "--socket", "/nonexistent/c.sock")
+                == (0, "relayctl  \(Version.current)\nrelayd    not running\n", ""))
+        let server = try await StubServer(StubServer.relayd("{}", version: "0.0.9"))
+        let result = await run("version", "--socket", server.path)
+        #expect(
+            result.out == """
+                relayctl  \(Version.current)
+                relayd    0.0.9 on \(server.path)
+                → the two differ: restart relayd after an update, with sudo systemctl restart relayd
+
+                """)
+        try await server.stop()
+    }
+
+    @Test("a path that is no socket, and a URL in place of a path, are said to be that")
+    func noSocket() async {
+        let file = await run("status", "--socket", "/tmp")
+        #expect(file.code == 2 && file.error.hasPrefix("relayctl: /tmp is not a relayd socket\n→ "))
+        let url = await run("status", "--socket", "http://127.0.0.1:2777/")
+        #expect(
+            url.code == 64
+                && url.error.contains(
+                    "--socket is http://127.0.0.1:2777/; expected a path such as")
+        )
     }
 
     @Test("--version is the version of relayd") func version() async {

@@ -73,11 +73,17 @@ enum ConfigJSONSchema {
             ["type": "string", "enum": words]
         case .text(let form):
             text(form)
-        case .list(let element, let mayBeEmpty):
-            mayBeEmpty
-                ? ["type": "array", "items": schema(element)]
-                : ["type": "array", "items": schema(element), "minItems": 1]
+        case .list(let element, let mayBeEmpty, let mayBeOne):
+            list(of: schema(element), mayBeEmpty: mayBeEmpty, mayBeOne: mayBeOne)
         }
+    }
+
+    private static func list(
+        of element: [String: Any], mayBeEmpty: Bool, mayBeOne: Bool
+    ) -> [String: Any] {
+        var list: [String: Any] = ["type": "array", "items": element]
+        if !mayBeEmpty { list["minItems"] = 1 }
+        return mayBeOne ? ["anyOf": [element, list]] : list
     }
 
     private static func text(_ form: ConfigShape.TextForm) -> [String: Any] {
@@ -97,6 +103,8 @@ enum ConfigJSONSchema {
             ["type": "string", "pattern": "^(?:\(networkPattern))$"]
         case .file:
             ["type": "string", "pattern": "^(?:/.*[^/])?$"]
+        case .fileOrAuto:
+            ["type": "string", "pattern": "^(?:auto|/.*[^/])?$"]
         // A plain 8675309 or true is text to relayd, and something else to YAML.
         case .name:
             ["type": ["string", "number", "boolean"], "minLength": 1]

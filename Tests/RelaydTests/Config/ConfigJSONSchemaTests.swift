@@ -205,7 +205,7 @@ struct ConfigJSONSchemaTests {
             return (words + words.map { $0.uppercased() } + words.map { $0 + " " }).map(Value.text)
         case .text(let form):
             return texts(form).map(Value.text)
-        case .list(let element, _):
+        case .list(let element, _, _):
             let edge = edges(element)
             return [.list(edge), .list(Array(repeating: edge[0], count: 1) + [.text("")])]
         }
@@ -250,6 +250,8 @@ struct ConfigJSONSchemaTests {
             ]
         case .file:
             ["/etc/relayd/MOBILE_API.xml", "/", "/etc/", "etc/x.xml", "x", "/x"]
+        case .fileOrAuto:
+            ["/etc/relayd/dashboard-token", "/", "/etc/", "AUTO", "x", "/x"]
         case .name:
             ["Music", "8675309", "#3", " ", "Radio Südwest"]
         case .functionName:

@@ -96,12 +96,17 @@ struct ConfigProblemTests {
             "f:2:12: apps.maximum: found a list; expected a whole number from 1 to 10000; remove "
                 + "the brackets or the dash: this is no list"),
         Case(
-            "list is text", "listen: 127.0.0.1:2776\n",
-            "f:1:9: listen: found \"127.0.0.1:2776\"; expected a list of HOST:PORT; "
-                + "write [\"127.0.0.1:2776\"]"),
+            "list is text", "apps:\n  allow: 10.0.0.0/8\n",
+            "f:2:10: apps.allow: found \"10.0.0.0/8\"; expected a list of networks such as "
+                + "192.168.0.0/16; write [\"10.0.0.0/8\"]"),
         Case(
-            "list is text that cannot be copied as it is shown", "listen: a\tb\n",
-            "f:1:9: listen: found \"a\\tb\"; expected a list of HOST:PORT"),
+            "list is text that cannot be copied as it is shown", "apps:\n  allow: a\tb\n",
+            "f:2:10: apps.allow: found \"a\\tb\"; expected a list of networks such as "
+                + "192.168.0.0/16"),
+        Case(
+            "one address that is none", "listen: 2776\n",
+            "f:1:9: listen: found \"2776\"; expected HOST:PORT or [IPv6]:PORT; "
+                + "write 127.0.0.1:2776"),
         Case(
             "! without quotes is a tag", "log:\n  functions:\n    - !OnVehicleData\n",
             "f:3:7: log.functions[0]: found the YAML tag !OnVehicleData; expected a function's "
@@ -252,7 +257,8 @@ struct ConfigProblemTests {
                 + "address before the colon"),
         Case(
             "nowhere to listen", "listen: []\n",
-            "f:1:9: listen: found an empty list; expected a list of HOST:PORT, at least one"),
+            "f:1:9: listen: found an empty list; expected HOST:PORT or a list of them, at least one"
+        ),
         Case(
             "specification without a whole path", "rpc_spec: MOBILE_API.xml\n",
             "f:1:11: rpc_spec: found \"MOBILE_API.xml\"; expected the absolute path of an XML file, "

@@ -85,7 +85,7 @@ struct ConfigTests {
               connections_per_peer: 20
               streams_per_peer: 0
             dashboard:
-              enabled: true
+              enabled: false
               address: "[::1]:0"
               token_to_read: false
               token_file: /etc/relayd/dashboard-token
@@ -140,7 +140,7 @@ struct ConfigTests {
         expected.control.connections = 100
         expected.control.connectionsPerPeer = 20
         expected.control.streamsPerPeer = 0
-        expected.dashboard.enabled = true
+        expected.dashboard.enabled = false
         expected.dashboard.address = ListenAddress(host: "::1", port: 0)
         expected.dashboard.tokenToRead = false
         expected.dashboard.tokenFile = "/etc/relayd/dashboard-token"

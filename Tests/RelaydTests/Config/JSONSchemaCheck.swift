@@ -40,6 +40,8 @@ struct JSONSchemaCheck {
             let expression = try NSRegularExpression(pattern: pattern)
             let range = NSRange(text.startIndex..., in: text)
             return expression.firstMatch(in: text, range: range) != nil
+        case ("anyOf", let schemas as [[String: Any]]):
+            return try schemas.contains { try accepts(value, $0) }
         case ("items", let element as [String: Any]):
             return try (value as? [Any])?.allSatisfy { try accepts($0, element) } ?? true
         case ("properties", let properties as [String: [String: Any]]):

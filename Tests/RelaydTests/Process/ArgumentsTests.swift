@@ -37,6 +37,14 @@ struct ArgumentsTests {
         }
     }
 
+    @Test("no line of the tables in the help is wrapped by a terminal of 60 columns")
+    func tables() {
+        let help = Arguments.command.discussion
+        let tables = help.split(separator: "\n").drop { $0 != "ENVIRONMENT" }
+        #expect(tables.count > 30)
+        for line in tables { #expect(line.count <= 60, "\(line)") }
+    }
+
     @Test("without file, environment and flags relayd runs with its defaults")
     func defaults() throws {
         #expect(try Self.config() == Config())
@@ -47,12 +55,29 @@ struct ArgumentsTests {
     @Test("naming the dashboard's address switches it on")
     func dashboard() throws {
         var expected = Config()
-        expected.dashboard.enabled = true
         expected.dashboard.address = ListenAddress(host: "127.0.0.1", port: 9000)
+        #expect(expected.dashboard.enabled)
         #expect(try Self.config(["--dashboard", "127.0.0.1:9000"]) == expected)
         #expect(try Self.config(environment: ["RELAYD_DASHBOARD": "127.0.0.1:9000"]) == expected)
         let messages = try Self.messages(["--dashboard", "9000"])
         #expect(messages.first?.contains("127.0.0.1:9000") == true, "\(messages)")
+    }
+
+    @Test("the dashboard is switched off by flag, by environment, and on again by a flag")
+    func noDashboard() throws {
+        try ScratchDirectory.use { directory in
+            let file = directory + "/relayd.yaml"
+            try "dashboard: {enabled: true, address: \"[::1]:0\"}".write(
+                toFile: file, atomically: true, encoding: .utf8)
+            var expected = Config()
+            expected.dashboard.enabled = false
+            expected.dashboard.address = ListenAddress(host: "::1", port: 0)
+            #expect(try Self.config(["--config", file, "--dashboard", "off"]) == expected)
+            let off = ["RELAYD_DASHBOARD": "off"]
+            #expect(try Self.config(["--config", file], environment: off) == expected)
+            let flags = ["--config", file, "--dashboard", "127.0.0.1:9000"]
+            #expect(try Self.config(flags, environment: off).dashboard.enabled)
+        }
     }
 
     @Test("flags override environment, environment overrides file, file overrides defaults")
@@ -122,15 +147,66 @@ struct ArgumentsTests {
             #expect(
                 messages == [
                     "\(file):1:14: log.level: found \"loud\"; expected \(levels)",
-                    "environment RELAYD_LISTEN: listen[1]: found \"\"; expected HOST:PORT or "
+                    "environment RELAYD_LISTEN: found \"\"; expected HOST:PORT or "
                         + "[IPv6]:PORT",
-                    "environment RELAYD_LOG_LEVEL: log.level: found \"inof\"; expected \(levels); "
+                    "environment RELAYD_LOG_LEVEL: found \"inof\"; expected \(levels); "
                         + "did you mean \"info\"?",
-                    "--log-format: log.format: found \"xml\"; expected auto, text or json",
-                    "--listen: listen[1]: found \"2776\"; expected HOST:PORT or [IPv6]:PORT; "
+                    "--log-format: found \"xml\"; expected auto, text or json",
+                    "--listen: found \"2776\"; expected HOST:PORT or [IPv6]:PORT; "
                         + "write 127.0.0.1:2776",
                 ])
         }
+    }
+
+    @Test("one address to listen on needs no list around it")
+    func oneAddress() throws {
+        try ScratchDirectory.use { directory in
+            let file = directory + "/relayd.yaml"
+            try "listen: 0.0.0.0:2970\n".write(toFile: file, atomically: true, encoding: .utf8)
+            let listen = try Self.config(["--config", file]).listen
+            #expect(listen == [ListenAddress(host: "0.0.0.0", port: 2970)])
+        }
+    }
+
+    @Test("an accessory's address that lacks its colon is said once, with what was meant")
+    func accessoryWithoutColon() throws {
+        let arguments = try Arguments.parse(["--accessory", "sim"])
+        let errors = #expect(throws: ConfigErrors.self) {
+            _ = try arguments.effectiveConfig(
+                environment: [:], validateAccessory: Daemon.problem(withAccessory:),
+                defaultFile: Self.noFile)
+        }
+        #expect(
+            errors?.description
+                == "--accessory: \"sim\" names no transport; did you mean \"sim:\"?")
+    }
+
+    @Test(
+        "apps and the dashboard at one port: said before anything is opened, with the next one",
+        arguments: [
+            (["--listen", "127.0.0.1:2978", "--dashboard", "127.0.0.1:2978"], "127.0.0.1:2978"),
+            (["--listen", "0.0.0.0:2978", "--dashboard", "127.0.0.1:2978"], "0.0.0.0:2978"),
+            (["--listen", "localhost:2978", "--dashboard", "127.0.0.1:2978"], "localhost:2978"),
+            (["--listen", "[::]:2978", "--dashboard", "127.0.0.1:2978"], "[::]:2978"),
+        ])
+    func onePortForTwo(flags: [String], listen: String) throws {
+        #expect(
+            try Self.messages(flags) == [
+                "--dashboard: 127.0.0.1:2978 is taken: apps connect to \(listen) (--listen); "
+                    + "give the dashboard another port, such as 127.0.0.1:2979"
+            ])
+    }
+
+    @Test(
+        "apps and the dashboard may have one port at two addresses, or any free one",
+        arguments: [
+            ["--listen", "127.0.0.2:2978", "--dashboard", "127.0.0.1:2978"],
+            ["--listen", "[::1]:2978", "--dashboard", "0.0.0.0:2978"],
+            ["--listen", "127.0.0.1:0", "--dashboard", "127.0.0.1:0"],
+            ["--listen", "127.0.0.1:2777", "--dashboard", "off"],
+        ])
+    func onePortAtTwoAddresses(flags: [String]) throws {
+        #expect(try Self.messages(flags).isEmpty)
     }
 
     @Test("a file that was named must exist, the default file need not")

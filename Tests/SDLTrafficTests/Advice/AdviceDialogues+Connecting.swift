@@ -9,7 +9,7 @@ import SDLTraffic
 
 let adviceOnConnecting: [AdviceCode: AdviceExample] = [
     .wrongPort: AdviceExample(
-        says: ["HTTP client"],
+        says: ["speaks HTTP, not SDL"],
         dialogue: {
             $0.notices(
                 .garbage(

@@ -14,16 +14,18 @@ struct SampleAppCommand: AsyncParsableCommand {
         abstract: "Run a small app against relayd or any SDL head unit on TCP.",
         discussion: """
             Connects, registers, waits until it is on the screen, uploads an icon, shows text, \
-            subscribes to vehicle data, and leaves.
+            subscribes to vehicle data, and leaves. It goes to where the running relayd lets apps \
+            connect; with --connect to that address, and no relayd is asked.
 
-            EXIT CODES
-              0   all of it worked
-              1   it could not connect, or something did not work
-              64  the command line was not understood
+            \(ExitStatus.codes(
+                ok: "all of it worked",
+                failed: "it could not connect, or something did not work"))
             """)
 
-    @Option(help: "Where relayd or a head unit listens.")
-    var connect = "127.0.0.1:2776"
+    @Option(
+        help: ArgumentHelp(
+            "Where a head unit or a relayd elsewhere listens.", valueName: "host:port"))
+    var connect: String?
 
     @Option(help: "App name, as the head unit shows it.")
     var name = SampleApp.Configuration().name
@@ -37,8 +39,10 @@ struct SampleAppCommand: AsyncParsableCommand {
     @Flag(help: "One JSON object per line: \"progress\", at the end \"outcome\".")
     var json = false
 
+    @OptionGroup var socket: SocketOptions
+
     mutating func validate() throws {
-        guard endpoint != nil else {
+        if let connect, Self.endpoint(connect) == nil {
             throw ValidationError(
                 "--connect is \"\(connect)\"; expected HOST:PORT, like 127.0.0.1:2776 or [::1]:2776"
             )
@@ -49,21 +53,29 @@ struct SampleAppCommand: AsyncParsableCommand {
     }
 
     mutating func run() async throws {
-        guard let endpoint else { return }
+        let client = connect == nil ? try socket.client() : nil
+        let (place, endpoint) = try await target(client)
+        if client != nil { say("using relayd on \(place)") }
         var configuration = SampleApp.Configuration()
         configuration.name = name
         configuration.appID = appID
         configuration.stays = stay
 
         let outcome: SampleApp.Outcome
+        let isJSON = json
+        let watch = client.map { client in
+            HeadUnitWatch(ask: { try? await client.status().value.accessory }) {
+                Self.say($0, isJSON: isJSON)
+            }
+        }
         do {
+            // Ends with this block.
+            async let _: Void? = watch?.run()
             outcome = try await Self.run(
                 configuration, host: endpoint.host, port: endpoint.port, isJSON: json)
         } catch {
-            fail("cannot connect to \(connect): \(ConnectFailure(error))")
-            write(
-                "is relayd running? `relayctl status` tells; start it with `relayd`",
-                to: STDERR_FILENO)
+            fail("cannot connect to \(place): \(ConnectFailure(error))")
+            write("→ " + ConnectFailure.remedy(wasAsked: client != nil), to: STDERR_FILENO)
             throw ExitCode.failure
         }
         if case .failed(let reason) = outcome {
@@ -71,6 +83,32 @@ struct SampleAppCommand: AsyncParsableCommand {
             throw ExitCode.failure
         }
         write(json ? Line(outcome: "done").text : "sample-app: done", to: STDOUT_FILENO)
+    }
+
+    /// The address as it is shown, and as it is connected to: the one given, or that of the running
+    /// relayd.
+    ///
+    /// - Throws: `ControlClientError` when relayd cannot be asked.
+    private func target(
+        _ client: ControlClient?
+    ) async throws -> (String, (host: String, port: Int)) {
+        if let connect, let endpoint = Self.endpoint(connect) { return (connect, endpoint) }
+        guard let server = try await client?.status().value.server,
+            let place = server.nearestEndpoint, let endpoint = Self.endpoint(place)
+        else {
+            fail("relayd runs, but apps cannot connect to it")
+            write(
+                "→ relayctl status has the reason; relayctl server on opens the port",
+                to: STDERR_FILENO)
+            throw ExitCode.failure
+        }
+        return (SafeText.clean(place), endpoint)
+    }
+
+    private func say(_ line: String) { Self.say(line, isJSON: json) }
+
+    private static func say(_ line: String, isJSON: Bool) {
+        write(isJSON ? Line(progress: line).text : "sample-app: \(line)", to: STDOUT_FILENO)
     }
 
     private func fail(_ reason: String) {
@@ -107,9 +145,7 @@ struct SampleAppCommand: AsyncParsableCommand {
                         let handler = SampleAppHandler(
                             SampleApp(configuration: configuration), outcome: outcome
                         ) { line in
-                            write(
-                                isJSON ? Line(progress: line).text : "sample-app: \(line)",
-                                to: STDOUT_FILENO)
+                            say(line, isJSON: isJSON)
                         }
                         try channel.pipeline.syncOperations.addHandler(handler)
                     }
@@ -141,11 +177,11 @@ struct SampleAppCommand: AsyncParsableCommand {
     }
 
     /// HOST:PORT, with brackets around an IPv6 address; nil when it is neither.
-    private var endpoint: (host: String, port: Int)? {
-        guard let colon = connect.lastIndex(of: ":"),
-            let port = UInt16(connect[connect.index(after: colon)...]), port > 0
+    private static func endpoint(_ text: String) -> (host: String, port: Int)? {
+        guard let colon = text.lastIndex(of: ":"),
+            let port = UInt16(text[text.index(after: colon)...]), port > 0
         else { return nil }
-        var host = connect[..<colon]
+        var host = text[..<colon]
         if host.hasPrefix("["), host.hasSuffix("]") {
             host = host.dropFirst().dropLast()
         } else if host.contains(":") {

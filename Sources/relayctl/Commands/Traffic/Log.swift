@@ -1,10 +1,12 @@
 import ArgumentParser
+import ControlAPI
 import DidYouMean
 import Glibc
+import NIOCore
 import SDLProtocol
 
 /// `relayctl log`: what relayd wrote to the journal, by way of journalctl.
-struct LogCommand: ParsableCommand {
+struct LogCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "log",
         abstract: "Show what relayd wrote to the journal, also before its last start.",
@@ -23,7 +25,7 @@ struct LogCommand: ParsableCommand {
 
             EXIT CODES
               0   shown
-              1   journalctl failed, or is not there
+              1   journalctl failed, or is not there; or relayd does not write to the journal
               64  the command line was not understood
             """)
 
@@ -56,8 +58,9 @@ struct LogCommand: ParsableCommand {
     var follow = false
 
     @Option(
-        help: ArgumentHelp("The service: relayd, relayd@NAME.", valueName: "unit"))
-    var unit = "relayd"
+        help: ArgumentHelp(
+            "The service: relayd, relayd@NAME. Default: relayd.", valueName: "unit"))
+    var unit: String?
 
     @Flag(help: "One JSON object per line, with every field.")
     var json = false
@@ -68,7 +71,8 @@ struct LogCommand: ParsableCommand {
     func validate() throws {
         try Names.check(apps: app)
         try Names.check(functions: rpc)
-        try Names.check([unit], "--unit", example: "a service such as relayd or relayd@left")
+        try Names.check(
+            [unit].compactMap(\.self), "--unit", example: "a service such as relayd or relayd@left")
         if let number, number < 0 {
             throw ValidationError("--number is \(number); expected 0 or more")
         }
@@ -87,6 +91,7 @@ struct LogCommand: ParsableCommand {
 
     var query: JournalQuery {
         var query = JournalQuery()
+        let unit = unit ?? "relayd"
         query.unit = unit.contains(".") ? unit : unit + ".service"
         query.apps = app
         query.functions = rpc.compactMap(Self.function)
@@ -99,10 +104,19 @@ struct LogCommand: ParsableCommand {
         return query
     }
 
-    func run() throws {
+    func run() async throws {
         guard !printCommand else {
             Output.current.write(query.shellText + "\n")
             return
+        }
+        if unit == nil, await runsByHand() {
+            Output.current.write(
+                """
+                relayctl: this relayd was started by hand and writes to its terminal; use relayctl \
+                tail. For what a service wrote earlier: relayctl log --unit relayd
+
+                """, to: .error)
+            throw ExitCode.failure
         }
         // journalctl takes our place: its pager, its exit status, its ^C.
         var words = query.command.map { strdup($0) }
@@ -112,5 +126,14 @@ struct LogCommand: ParsableCommand {
         Output.current.write(
             "relayctl: journalctl cannot be run: \(String(cString: strerror(errno)))\n", to: .error)
         throw ExitCode.failure
+    }
+
+    /// Whether the relayd that answers is no service of systemd's. One that is not there, or may not be
+    /// asked, may have written to the journal earlier.
+    private func runsByHand() async -> Bool {
+        guard var client = try? SocketOptions.parse([]).client() else { return false }
+        client.timeout = .seconds(1)
+        guard let status = try? await client.status() else { return false }
+        return status.value.relayd.unit == nil
     }
 }

@@ -51,6 +51,15 @@ extension ConfigReader where Value == String {
         }
     }
 
+    /// The same, or `auto` for a file of relayd's own.
+    package static func fileOrAuto(_ expected: String) -> ConfigReader {
+        text(.fileOrAuto, expected) { text throws(Refusal) in
+            guard text.isEmpty || text == "auto" || text.hasPrefix("/") && !text.hasSuffix("/")
+            else { throw Refusal() }
+            return text
+        }
+    }
+
     /// Any text but the empty one.
     package static func name(_ expected: String) -> ConfigReader {
         text(.name, expected) { text throws(Refusal) in

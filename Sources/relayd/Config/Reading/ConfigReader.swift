@@ -36,7 +36,8 @@ package struct ConfigReader<Value> {
                     return quoted && !mayBeQuoted ? refuse(expected, "remove the quotes") : parsed
                 } catch {
                     if let complaint = error.complaint {
-                        let text = "found \(value.summary); \(complaint)"
+                        let saysWhat = complaint.contains(value.summary)
+                        let text = saysWhat ? complaint : "found \(value.summary); \(complaint)"
                         problems.append(
                             ConfigProblem(origin: value.origin, path: path, text: text))
                         return nil
@@ -152,11 +153,19 @@ extension ConfigReader where Value: RawRepresentable, Value.RawValue == String {
 
 extension ConfigReader {
     /// A list whose elements are read one by one, each reported at its own place.
+    ///
+    /// - Parameter mayBeOne: takes an element without a list around it as well.
     package static func list<Element>(
         of element: ConfigReader<Element>, expected: String, mayBeEmpty: Bool = true,
+        mayBeOne: Bool = false,
         check: @escaping ([(Element, ConfigValue)]) -> [(ConfigValue, String)] = { _ in [] }
     ) -> ConfigReader where Value == [Element] {
-        ConfigReader(.list(of: element.shape, mayBeEmpty: mayBeEmpty)) { value, path, problems in
+        ConfigReader(
+            .list(of: element.shape, mayBeEmpty: mayBeEmpty, mayBeOne: mayBeOne)
+        ) { value, path, problems in
+            if mayBeOne, case .scalar = value.form {
+                return element.read(value, path, &problems).map { [$0] }
+            }
             guard case .list(let values) = value.form else {
                 var hint: String?
                 // Only what can be copied as it is shown.

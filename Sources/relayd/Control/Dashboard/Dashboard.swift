@@ -1,4 +1,5 @@
 package import ControlAPI
+import Glibc
 package import Logging
 package import NIOCore
 package import RelayCore
@@ -27,9 +28,16 @@ package struct Dashboard: Sendable {
     /// Opens the port. Without it relayd relays all the same, so this does not throw: the log and
     /// `relayctl dashboard` say why it is not there.
     ///
-    /// - Parameter place: the address behind a host that has to be looked up (`place(of:on:)`).
+    /// - Parameters:
+    ///   - place: the address behind a host that has to be looked up (`place(of:on:)`).
+    ///   - isChosen: somebody has asked for this port. If nobody has and it is taken, another one is
+    ///     used: two relayds may run on one machine.
+    ///   - appPorts: where apps will connect.
+    ///   - stateDirectory: where a token is kept that nobody has named a file for; nil for one that is not
+    ///     kept.
     package init(
-        _ configuration: Config.Dashboard, at place: SocketAddress? = nil, logger: Logger
+        _ configuration: Config.Dashboard, at place: SocketAddress? = nil, isChosen: Bool = true,
+        besides appPorts: [ListenAddress] = [], stateDirectory: String? = nil, logger: Logger
     ) {
         var token = DashboardToken()
         var listener: DashboardListener?
@@ -37,9 +45,9 @@ package struct Dashboard: Sendable {
         if configuration.enabled {
             do {
                 // First: what would be served with another token than the wanted one is not served.
-                token = try DashboardToken(file: configuration.tokenFile)
-                listener = try DashboardListener(
-                    configuration.address, at: place ?? HostLookup.known(configuration.address))
+                token = try Self.token(configuration, stateDirectory, logger)
+                listener = try Self.listener(
+                    configuration.address, at: place, isChosen, besides: appPorts, logger)
             } catch let error as DashboardToken.Failure {
                 problem = "the dashboard is not served: dashboard.token_file: \(error)"
             } catch {
@@ -48,7 +56,7 @@ package struct Dashboard: Sendable {
             if let problem { logger.error("\(problem)") }
         } else {
             problem = """
-                the dashboard is off; set enabled: true in the section dashboard: of the \
+                the dashboard is off; remove enabled: false from the section dashboard: of the \
                 configuration and restart relayd, or start it with --dashboard 127.0.0.1:2777
                 """
         }
@@ -68,7 +76,54 @@ package struct Dashboard: Sendable {
 
     /// For a server without a port of its own.
     static var off: Dashboard {
-        Dashboard(Config.Dashboard(), logger: Logger(label: "dashboard"))
+        var configuration = Config.Dashboard()
+        configuration.enabled = false
+        return Dashboard(configuration, logger: Logger(label: "dashboard"))
+    }
+
+    /// A file that somebody has named must be usable. If relayd's own is not, the page is served all the
+    /// same, with a token for this start.
+    private static func token(
+        _ configuration: Config.Dashboard, _ directory: String?, _ logger: Logger
+    ) throws(DashboardToken.Failure) -> DashboardToken {
+        guard configuration.tokenFile == Config.Dashboard.ownTokenFile else {
+            return try DashboardToken(file: configuration.tokenFile)
+        }
+        guard let directory else { return DashboardToken() }
+        do throws(DashboardToken.Failure) {
+            return try TokenFile(in: directory).token()
+        } catch {
+            logger.warning(
+                """
+                the dashboard's token is for this start only: \(error); put that right, or name a \
+                file with dashboard.token_file, and restart relayd
+                """)
+            return DashboardToken()
+        }
+    }
+
+    private static func listener(
+        _ address: ListenAddress, at place: SocketAddress?, _ isChosen: Bool,
+        besides appPorts: [ListenAddress], _ logger: Logger
+    ) throws(DashboardListenerError) -> DashboardListener {
+        if isChosen { return try open(address, at: place) }
+        if !appPorts.contains(where: { $0.overlaps(address) }) {
+            do throws(DashboardListenerError) {
+                return try open(address, at: place)
+            } catch {
+                guard error.errno == EADDRINUSE else { throw error }
+            }
+        }
+        let listener = try open(ListenAddress(host: address.host, port: 0))
+        logger.info(
+            "the dashboard is on port \(listener.address.port): \(address.port) is taken")
+        return listener
+    }
+
+    private static func open(
+        _ address: ListenAddress, at place: SocketAddress? = nil
+    ) throws(DashboardListenerError) -> DashboardListener {
+        try DashboardListener(address, at: place ?? HostLookup.known(address))
     }
 
     func addRoutes(to routes: inout RouteHandlers) {

@@ -1,8 +1,12 @@
+// The token of the dashboard: made anew, or read from a file. `Dashboard` has one; `TokenFile` keeps one.
+
+import ControlAPI
 import Glibc
 import SDLProtocol
 
-/// What a request over TCP has to bring. Made once per start of relayd and kept nowhere, or read from
-/// the file the configuration names; told only over the Unix socket.
+/// What a request over TCP has to bring: from the file relayd keeps it in or the one the configuration
+/// names, or made for this start and kept nowhere. Told only over the Unix socket and on the terminal that
+/// relayd was started on.
 package struct DashboardToken: Sendable {
     package let text: String
     /// Whether it is another one after the next start.
@@ -38,8 +42,7 @@ package struct DashboardToken: Sendable {
         } catch {
             throw Failure(description: "\(path): \(error.text)")
         }
-        let end = bytes.lastIndex { !Self.endsLine($0) }.map { $0 + 1 } ?? 0
-        guard Self.lengths.contains(end), bytes[..<end].allSatisfy(Self.isAllowed) else {
+        guard let token = DashboardToken(line: bytes[...]) else {
             throw Failure(
                 description: """
                     \(path): no token; one line of \(Self.lengths.lowerBound) to \
@@ -47,15 +50,24 @@ package struct DashboardToken: Sendable {
                     openssl rand -hex 32 prints it
                     """)
         }
-        text = String(decoding: bytes[..<end], as: UTF8.self)
+        self = token
+    }
+
+    /// What a file holds; nil when that is no token.
+    init?(line bytes: ArraySlice<UInt8>) {
+        let token = bytes.prefix((bytes.lastIndex { !Self.endsLine($0) } ?? -1) + 1)
+        guard Self.lengths.contains(token.count), token.allSatisfy(Self.isAllowed) else {
+            return nil
+        }
+        text = String(decoding: token, as: UTF8.self)
         isNewAtEachStart = false
     }
 
-    /// 256 bits in hexadecimal.
+    /// 128 bits in hexadecimal: nobody guesses them, and the address still fits a terminal of 80 columns.
     package init() {
         isNewAtEachStart = true
         var generator = SystemRandomNumberGenerator()
-        text = (0..<4).map { _ in
+        text = (0..<2).map { _ in
             UInt64.random(in: .min ... .max, using: &generator).hexDigits
         }.joined()
     }

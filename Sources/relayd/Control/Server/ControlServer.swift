@@ -17,7 +17,7 @@ package struct ControlServer: Service {
     package typealias Configuration = ControlListener.Configuration
 
     private let listener: ControlListener
-    private let dashboard: Dashboard
+    package let dashboard: Dashboard
     private let responder: ControlResponder
     private let overflow: ControlOverflow
     private let limits: (socket: ControlShares.Limits, port: ControlShares.Limits)
@@ -90,9 +90,6 @@ package struct ControlServer: Service {
 
     /// Takes the socket's file away, for a process that will not come to the end of `run`.
     package func removeSocket() { listener.remove() }
-
-    /// Where the dashboard is served, if it is.
-    package var dashboardURL: String? { dashboard.report.url }
 
     /// Serves until cancelled or, in a service group, until graceful shutdown; takes the socket's
     /// file away first.

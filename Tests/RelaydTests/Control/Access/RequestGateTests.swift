@@ -82,6 +82,7 @@ struct RequestGateTests {
         // The default needs the token everywhere; this is the most that can be opened.
         configuration.tokenToRead = false
         // Off, so that nothing listens; the gate is the same.
+        configuration.enabled = false
         let gate = Dashboard(configuration, logger: Logger(label: "test")).gate
         let own = ["127.0.0.1:2777", "[::1]:2777", "localhost:2777", "127.1.2.3"]
         let others = [

@@ -22,6 +22,7 @@ enum DashboardBench {
         configuration.enabled = enabled
         configuration.address = ListenAddress(host: "127.0.0.1", port: port)
         configuration.tokenToRead = tokenToRead
+        configuration.tokenFile = ""
         return Dashboard(configuration, logger: ControlTestServer.quiet)
     }
 

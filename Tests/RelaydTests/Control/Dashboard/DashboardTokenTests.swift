@@ -9,10 +9,10 @@ import Testing
 
 @Suite("The dashboard's token")
 struct DashboardTokenTests {
-    @Test("it has 256 bits in hexadecimal, and each is another one")
+    @Test("it has 128 bits in hexadecimal, and each is another one")
     func content() {
         let texts = (0..<100).map { _ in DashboardToken().text }
-        #expect(texts.allSatisfy { $0.count == 64 && $0.allSatisfy(\.isHexDigit) })
+        #expect(texts.allSatisfy { $0.count == 32 && $0.allSatisfy(\.isHexDigit) })
         #expect(Set(texts).count == texts.count)
     }
 

@@ -163,7 +163,7 @@ import Testing
         try await ScratchDirectory.useAsync { directory in
             let config = Checkout.root.appending(path: "config").path
             let text = try String(contentsOfFile: config + "/prometheus.yaml", encoding: .utf8)
-            let token = "/etc/relayd/dashboard-token"
+            let token = "/run/credentials/prometheus.service/relayd-token"
             try #require(text.contains(token))
             try text.replacing(token, with: directory + "/token").write(
                 toFile: directory + "/prometheus.yaml", atomically: false, encoding: .utf8)

@@ -1,0 +1,48 @@
+import ArgumentParser
+import ControlAPI
+
+/// `relayctl` without a command: where the chain stands, and what to type next. `RelayCtl.execute` shows
+/// it.
+struct Overview: ParsableArguments {
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var socket: SocketOptions
+
+    /// Short enough for a terminal of 60 columns.
+    private static let commands = [
+        ("relayctl status -w", "this, kept up to date"),
+        ("relayctl tail", "the traffic as it comes"),
+        ("relayctl doctor", "what is broken, and what helps"),
+        ("relayctl app APP", "all about one app"),
+        ("relayctl dashboard -o", "the same in a browser"),
+        ("relayctl sample-app", "try the way to the head unit"),
+    ]
+
+    /// The commands, each line ended.
+    static var text: String {
+        let rows = commands.map { "  " + $0.0.padded(to: 24) + $0.1 }
+        let all = "relayctl --help has all commands"
+        return (rows + [all]).map { $0 + "\n" }.joined()
+    }
+
+    /// - Returns: The exit code: that of `relayctl status`.
+    static func show(_ arguments: [String], output: Output) async -> ExitStatus {
+        do {
+            let overview = try parse(arguments)
+            let screen = StatusScreen(
+                output: output, isJSON: overview.output.json,
+                style: output.style(overview.output.color))
+            let status = try await overview.socket.client().status()
+            output.write(screen.text(status))
+            if !overview.output.json { output.write("\n" + text) }
+            return ExitStatus(status.value.health)
+        } catch let error as ControlClientError {
+            output.write("relayctl: \(error)\n\n\(text)", to: .error)
+            return error.exitStatus
+        } catch {
+            let words = (error as? ValidationError)?.message ?? message(for: error)
+            output.write(
+                "Error: \(SafeText.clean(words))\nSee 'relayctl --help'.\n", to: .error)
+            return .usage
+        }
+    }
+}
