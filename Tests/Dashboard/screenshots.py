@@ -1,7 +1,7 @@
-"""Takes the README's pictures of the dashboard, in some 90 s: one busy bench, in light, in dark, and on
+"""Takes the documentation's pictures of the dashboard, in some 90 s: one busy bench, in light, in dark, and on
 a phone. Needs Chromium and the built programs: swift build && python3 Tests/Dashboard/screenshots.py
 
-    screenshots.py [DIRECTORY [png]]    writes dashboard-light, -dark and -phone; as WebP
+    screenshots.py [DIRECTORY [png]]    writes dashboard-light, -dark and -phone to Documentation/images, as WebP
 """
 
 import os
@@ -58,7 +58,7 @@ def wait(browser, seconds):
         browser.pump(0.1)
 
 
-def main(directory="Documentation", kind="webp"):
+def main(directory="Documentation/images", kind="webp"):
     os.makedirs(directory, exist_ok=True)
 
     def picture(page, name):
