@@ -10,39 +10,40 @@ extension AdvicePage {
             Compute crc over the bytes of this request, not of the whole file.
             """,
         details: """
-            It is the CRC-32 of IEEE 802.3, as zlib and PNG have it, as an unsigned number, over \
-            the bulk data of each request on its own. The head unit answers CORRUPTED_DATA and \
-            keeps nothing. Leaving crc out is allowed.
+            It is the CRC-32 of IEEE 802.3, the same as in zlib and PNG, as an unsigned number, \
+            over the bulk data of each request on its own. The head unit answers CORRUPTED_DATA \
+            and keeps nothing. Leaving crc out is allowed.
             """)
 
     static let putFileLength = AdvicePage(
         title: "PutFile whose length and data disagree",
         cause: """
-            The length of a PutFile is not what its bulk data has, or there is no bulk data.
+            The length of a PutFile does not match its bulk data, or there is no bulk data.
             """,
         remedy: """
-            In the first chunk (offset 0) length is the size of the whole file, in every other one \
-            the size of that chunk.
+            In the first chunk (offset 0), length is the size of the whole file; in every other \
+            chunk, the size of that chunk.
             """,
         details: """
             offset counts the bytes sent before. A PutFile without bulk data is answered with \
-            INVALID_DATA: the bytes belong behind the JSON of the same message, on service 0x0F \
+            INVALID_DATA: the bytes belong after the JSON in the same message, on service 0x0F \
             or 0x07. With a wrong length the head unit waits for more, or cuts the file.
             """)
 
     static let streamNotAllowed = AdvicePage(
         title: "streaming while it is not allowed",
         cause: """
-            The app goes on sending video while the head unit says NOT_STREAMABLE, or audio while \
-            it says NOT_AUDIBLE.
+            The app continues to send video while the head unit says NOT_STREAMABLE, or audio \
+            while it says NOT_AUDIBLE.
             """,
         remedy: """
-            Stop sending when OnHMIStatus says so, and go on when it says STREAMABLE or AUDIBLE.
+            Stop sending when OnHMIStatus says so, and continue when it says STREAMABLE or \
+            AUDIBLE.
             """,
         details: """
-            The states are in OnHMIStatus: videoStreamingState and audioStreamingState. What is \
-            sent in spite of them is thrown away; sdl_core also ends the service, and unregisters \
-            an app that does not confirm that within a second (PROTOCOL_VIOLATION).
+            The states are in OnHMIStatus: videoStreamingState and audioStreamingState. The head \
+            unit discards what is sent in spite of them; sdl_core also ends the service, and \
+            unregisters an app that does not confirm that within a second (PROTOCOL_VIOLATION).
             """)
 
     static let streamNotStarted = AdvicePage(
@@ -68,9 +69,9 @@ extension AdvicePage {
             Look at the side that was sending; the advice names it.
             """,
         details: """
-            sdl_core gives such a message up after 10 s (ExpectedConsecutiveFramesTimeout) and \
-            handles what has arrived, which mostly is no RPC. Frames of other sessions may come in \
-            between, but those of one message have to keep coming.
+            sdl_core gives up such a message after 10 s (ExpectedConsecutiveFramesTimeout) and \
+            handles what has arrived, which usually is not a valid RPC. Frames of other sessions \
+            may come in between, but those of one message must keep coming.
             """)
 
     static let messageBroken = AdvicePage(
@@ -85,8 +86,8 @@ extension AdvicePage {
             """,
         details: """
             The first frame carries two 32-bit numbers: all payload bytes, and the number of \
-            consecutive frames. Two messages of several frames may not be mixed within a session: \
-            most receivers keep only one per session.
+            consecutive frames. Two messages of several frames must not be mixed within a \
+            session, because most receivers keep only one per session.
             """)
 
     static let leftInMessage = AdvicePage(
@@ -97,13 +98,13 @@ extension AdvicePage {
             same message ID, in the middle of one, or paused in it for 10 s or more.
             """,
         remedy: """
-            Upload again what was being sent, and see why the message was not finished.
+            Send it again, and find out why the message was not finished.
             """,
         details: """
-            What a program stopped in a debugger, or killed, was sending is not on the head unit. \
-            sdl_core keeps the half for 10 s and would add the next run's frames to it: files arrive \
-            wrong then. relayd therefore ends the half message before it says goodbye, and keeps the \
-            head unit's answer to it from the next run.
+            The message has not arrived on the head unit. sdl_core keeps the first half for 10 s \
+            and would append the next run's frames to it, so that files would be wrong. relayd \
+            therefore ends the half message before it ends the session, and keeps the head \
+            unit's answer to it from the next run.
             """)
 
     static let messageRefused = AdvicePage(
@@ -113,13 +114,14 @@ extension AdvicePage {
             sent a frame larger than the head unit takes. relayd closed the app.
             """,
         remedy: """
-            Send no empty messages, split files into several PutFiles, and keep frames within the \
-            mtu of the StartServiceACK. A control frame needs some hundred bytes.
+            Send no empty messages, split files into several PutFiles, and keep frames within \
+            the mtu of the StartServiceACK. A control frame needs no more than a few hundred \
+            bytes.
             """,
         details: """
-            All apps share one link, and each of these harms the others there. After a first frame \
-            that announces 0 bytes, sdl_core never reads the link again. It reserves the memory that \
-            is announced at once. Frames beyond the mtu count as malformed, and after ten it closes \
-            the link. A car would have done the same to this app alone.
+            All apps share one link, and each of these harms the others there. After a first \
+            frame that announces 0 bytes, sdl_core never reads the link again. It reserves the \
+            announced memory at once. Frames beyond the mtu count as malformed, and after ten of \
+            them it closes the link. In a car, only this app would have been affected.
             """)
 }

@@ -11,11 +11,11 @@ extension AdvicePage {
             Give one of the two apps another appName and other vrSynonyms, or stop the other app.
             """,
         details: """
-            Names are compared without regard to case, per device; to the head unit all apps of \
-            relayd are one device. When no other app of relayd has the name, probably an earlier \
-            run is still registered: relayd ends the session of an app that left, but a head unit \
-            may need some seconds. What stays longer is freed by `relayctl reopen`, which closes the \
-            link and opens it again; it ends the sessions of all apps.
+            Names are compared per device, without regard to case; to the head unit, all apps \
+            behind relayd are one device. If no other app behind relayd has the name, an earlier \
+            run is probably still registered: relayd ends the session of an app that left, but a \
+            head unit may need some seconds. If it takes longer, `relayctl reopen` frees the \
+            name: it closes the link and opens it again, and ends the sessions of all apps.
             """)
 
     static let duplicateAppID = AdvicePage(
@@ -28,42 +28,45 @@ extension AdvicePage {
             Give one of the two apps another appID, or stop the other app.
             """,
         details: """
-            To the head unit all apps of relayd are one device, on which an appID registers once. \
-            When no other app of relayd has it, probably an earlier run of the same app is still \
-            registered: relayd says goodbye for an app that was killed, so try again after some \
-            seconds. What stays longer is freed by `relayctl reopen`, which closes the link and \
-            opens it again; it ends the sessions of all apps. sdl_core 8.2 answers DISALLOWED \
-            instead of APPLICATION_REGISTERED_ALREADY for IDs with capital letters.
+            To the head unit, all apps behind relayd are one device, on which an appID can \
+            register once. If no other app behind relayd has the ID, an earlier run of the same \
+            app is probably still registered. relayd ends the session of an app that was killed, \
+            so try again after some seconds. If it takes longer, `relayctl reopen` frees the \
+            name: it closes the link and opens it again, and ends the sessions of all apps. \
+            sdl_core 8.2 answers DISALLOWED instead of APPLICATION_REGISTERED_ALREADY for IDs \
+            with capital letters.
             """)
 
     static let registeredTwice = AdvicePage(
         title: "RegisterAppInterface sent twice",
         cause: """
-            The app is registered on this session already, and registers again.
+            The app is already registered in this session, and registers again.
             """,
         remedy: """
             Register once per session; change languages with ChangeRegistration.
             """,
         details: """
-            The head unit answers APPLICATION_REGISTERED_ALREADY and the first registration goes \
-            on. To register anew, send UnregisterAppInterface and wait for its success first.
+            The head unit answers APPLICATION_REGISTERED_ALREADY and the first registration \
+            stays. To register again, send UnregisterAppInterface and wait for its success \
+            first.
             """)
 
     static let registrationRefused = AdvicePage(
         title: "the head unit refused the registration",
         cause: """
-            RegisterAppInterface did not succeed. The result code and, when there is one, the info \
-            text say why.
+            RegisterAppInterface failed. The result code and, if there is one, the info text say \
+            why.
             """,
         remedy: """
-            For DISALLOWED have the appID added to the head unit's policies. For \
+            For DISALLOWED, have the appID added to the head unit's policies. For \
             TOO_MANY_APPLICATIONS stop another app.
             """,
         details: """
             DISALLOWED: the appID is not in the policy table, or is revoked; a production head \
-            unit knows released apps only. For an appID with capital letters sdl_core 8.2 also says \
-            DISALLOWED while an earlier run is registered: `relayctl reopen` frees that. \
-            UNSUPPORTED_VERSION: syncMsgVersion. TOO_MANY_APPLICATIONS: a limit of the head unit.
+            unit knows only released apps. For an appID with capital letters, sdl_core 8.2 also \
+            says DISALLOWED while an earlier run is registered: `relayctl reopen` frees it. \
+            UNSUPPORTED_VERSION: check syncMsgVersion. TOO_MANY_APPLICATIONS: a limit of the \
+            head unit.
             """)
 
     static let notRegistered = AdvicePage(
@@ -77,25 +80,26 @@ extension AdvicePage {
             """,
         details: """
             SUCCESS, WARNINGS, WRONG_LANGUAGE and RESUME_FAILED all mean registered. After \
-            OnAppInterfaceUnregistered the app is not registered any more, although its session \
+            OnAppInterfaceUnregistered, the app is no longer registered, although its session \
             may still be open.
             """)
 
     static let unregistered = AdvicePage(
         title: "the head unit threw the app out",
         cause: """
-            The head unit sent OnAppInterfaceUnregistered for a reason that lies with the app.
+            The head unit sent OnAppInterfaceUnregistered for a reason on the app's side.
             """,
         remedy: """
-            See what the reason means: the advice names it.
+            Look up the reason that the advice names below.
             """,
         details: """
             TOO_MANY_REQUESTS: more than 1000 frames in a second on the session. \
             REQUEST_WHILE_IN_NONE_HMI_LEVEL: more than 100 requests at once while in NONE. After \
-            both the app may register again at once. PROTOCOL_VIOLATION: streaming without a running \
-            service, or no EndServiceACK within 1 s. APP_UNAUTHORIZED: policies revoked the app. \
-            LANGUAGE_CHANGE: register again with the new language. DRIVER_DISTRACTION_VIOLATION, \
-            UNSUPPORTED_HMI_RESOURCE, RESOURCE_CONSTRAINT: the head unit's own rules. Libraries \
-            reconnect after some of these without end; relayd's log shows the loop.
+            either of them, the app may register again at once. PROTOCOL_VIOLATION: streaming \
+            without a running service, or no EndServiceACK within 1 s. APP_UNAUTHORIZED: \
+            policies revoked the app. LANGUAGE_CHANGE: register again with the new language. \
+            DRIVER_DISTRACTION_VIOLATION, UNSUPPORTED_HMI_RESOURCE, RESOURCE_CONSTRAINT: the \
+            head unit's own rules. After some of these, libraries reconnect again and again; \
+            relayd's log shows the loop.
             """)
 }

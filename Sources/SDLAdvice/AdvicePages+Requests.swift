@@ -8,14 +8,14 @@ extension AdvicePage {
             these parameters, or the user has refused it.
             """,
         remedy: """
-            Ask `relayctl permissions APP RPC` which condition is not met. Policies are changed on \
-            the head unit or by its maker, not in the app.
+            Run `relayctl permissions APP RPC` to see which condition is not met. Policies are \
+            changed on the head unit or by its maker, not in the app.
             """,
         details: """
-            The head unit tells what it allows in OnPermissionsChange: per RPC the HMI levels, \
-            those the user refused, and the parameters (for vehicle data, the items). An RPC that \
-            it does not name is not granted: the functional group that contains it has to be added \
-            to the app's policy entry.
+            In OnPermissionsChange, the head unit says what it allows: for each RPC the HMI \
+            levels, those that the user has refused, and the parameters (for vehicle data, the \
+            items). An RPC that it does not name is not allowed: the functional group with this \
+            RPC must be added to the app's policy entry.
             """)
 
     static let requestInNone = AdvicePage(
@@ -25,12 +25,12 @@ extension AdvicePage {
             answered DISALLOWED because the RPC is not allowed there.
             """,
         remedy: """
-            Wait for OnHMIStatus with FULL before sending it. In NONE upload files and ask for \
-            capabilities only.
+            Wait for OnHMIStatus with FULL before sending it. In NONE, only upload files and ask \
+            for capabilities.
             """,
         details: """
             Every app starts in NONE after its registration. Which RPCs are allowed there is in \
-            OnPermissionsChange: mostly ListFiles, PutFile, SetAppIcon, SystemRequest and \
+            OnPermissionsChange: usually ListFiles, PutFile, SetAppIcon, SystemRequest and \
             GetSystemCapability. sdl_core also allows only 5 PutFile requests in NONE, and \
             unregisters an app that sends more than 100 requests at once there.
             """)
@@ -38,85 +38,88 @@ extension AdvicePage {
     static let encryptionNeeded = AdvicePage(
         title: "ENCRYPTION_NEEDED",
         cause: """
-            The head unit's policies allow this RPC in a protected service only.
+            The head unit's policies allow this RPC only in a protected service.
             """,
         remedy: """
-            Start the RPC service protected before sending it; the app needs a security manager.
+            Start the RPC service with encryption before you send it; the app needs a security \
+            manager.
             """,
         details: """
             OnPermissionsChange marks such RPCs with requireEncryption (RPC specification 6.0). \
-            Bench head units mostly need no encryption: check whether the policies of this one are \
-            the right ones.
+            Head units on a bench usually need no encryption: check whether this one has the \
+            right policies.
             """)
 
     static let invalidData = AdvicePage(
         title: "INVALID_DATA",
         cause: """
-            The head unit found the request's parameters not as the RPC specification has them.
+            In the head unit's view, the request's parameters do not match the RPC \
+            specification.
             """,
         remedy: """
             Correct the parameter that the advice names.
             """,
         details: """
-            Head units rarely say which parameter they mind. relayd compares the request with the \
+            Head units rarely say which parameter is wrong. relayd compares the request with the \
             RPC specification and names what differs: missing, misspelt, of another type, too \
-            long, out of range, an unknown enumeration value, or newer than the version both sides \
-            agreed on. When nothing differs, the head unit minds something the specification does \
-            not express: an image that was not uploaded, an ID that does not exist, text of white \
-            space only, PutFile without bulk data. A GenericResponse with INVALID_DATA means that \
-            the head unit does not know the function at all.
+            long, out of range, an unknown enumeration value, or newer than the version that \
+            both sides agreed on. If nothing differs, the head unit objects to something that \
+            the specification does not express: an image that was not uploaded, an ID that does \
+            not exist, text that is only white space, PutFile without bulk data. A \
+            GenericResponse with INVALID_DATA means that the head unit does not know the \
+            function at all.
             """)
 
     static let requestUnanswered = AdvicePage(
         title: "no answer to a request",
         cause: """
-            A request has had no response for 10 s, or, when it names a time of its own (Alert, \
-            PerformInteraction, PerformAudioPassThru, …), for that time and 10 s more.
+            A request has had no response for 10 s or, if it names a time of its own (Alert, \
+            PerformInteraction, PerformAudioPassThru, …), for that time and another 10 s.
             """,
         remedy: """
             Look at the side that should have answered; the advice names it.
             """,
         details: """
             sdl_core answers for an HMI that does not react within 10 s, so longer silence means \
-            that the head unit itself hangs or lost the request; a request in a broken multi-frame \
-            message is dropped without a word. The iOS and JavaScript libraries wait for the answer \
-            to their first ListFiles before they report the app as ready. Requests of the head \
-            unit (app services) have to be answered by the app.
+            that the head unit itself hangs or lost the request; a request in a broken \
+            multi-frame message is dropped silently. The iOS and JavaScript libraries wait for \
+            the answer to their first ListFiles before they report the app as ready. The app \
+            must answer requests of the head unit (app services).
             """)
 
     static let correlationIDReused = AdvicePage(
         title: "a correlation ID used twice at once",
         cause: """
-            The app sent a request with the correlation ID of another one that still waits.
+            The app sent a request with the correlation ID of another request that still waits.
             """,
         remedy: """
-            Count correlation IDs up and use each once per session.
+            Count correlation IDs upwards and use each one once per session.
             """,
         details: """
-            The answer cannot be told apart then. sdl_core refuses the second request with \
-            INVALID_ID. IDs are positive 32-bit numbers; starting anew is fine once the earlier \
-            requests are answered.
+            The answers then cannot be told apart. sdl_core refuses the second request with \
+            INVALID_ID. IDs are positive 32-bit numbers; you may start again from 1 once the \
+            earlier requests are answered.
             """)
 
     static let answerUnasked = AdvicePage(
-        title: "an answer nobody asked for",
+        title: "an answer that nobody asked for",
         cause: """
             A response arrived whose correlation ID belongs to no waiting request: there was none, \
             or it was answered before.
             """,
         remedy: """
-            See whether the sender answers twice, or changes the correlation ID.
+            Check whether the sender answers twice, or changes the correlation ID.
             """,
         details: """
-            Libraries drop such a response in silence, and the request that it was meant for times \
-            out. sdl_core keeps the half of a message for 10 s after its sender has gone and then \
-            answers it on that session, whoever has it by then. relayd ends such a message before it \
-            gives the session away, and swallows the answer; the advice says so when an answer \
-            belongs to an app that left.
+            Libraries drop such a response silently, and the request that it was meant for times \
+            out. sdl_core keeps half a message for 10 s after its sender has gone and then \
+            answers it in that session, even if the session belongs to another app by then. \
+            relayd ends such a message before the session is used again, and drops the answer. \
+            If an answer belongs to an app that left, the advice says so.
             """)
 
     static let notAnRPC = AdvicePage(
-        title: "a message that is no RPC",
+        title: "a message that is not an RPC",
         cause: """
             A message of the RPC service cannot be read: its header is too short or announces more \
             JSON than there is, or the JSON is malformed.
@@ -134,50 +137,52 @@ extension AdvicePage {
     static let noneRequestRate = AdvicePage(
         title: "nearing the request limit of HMI level NONE",
         cause: """
-            The app sends so many requests at once in NONE that the head unit may unregister it: the \
-            limit of sdl_core 8.2 is 100 within 10 ms.
+            The app sends so many requests at once in NONE that the head unit may unregister it. \
+            The limit of sdl_core 8.2 is 100 within 10 ms.
             """,
         remedy: """
-            Send less before the app is activated: wait for OnHMIStatus with FULL.
+            Send fewer requests before the app is activated: wait for OnHMIStatus with FULL.
             """,
         details: """
             Above the limit the head unit sends OnAppInterfaceUnregistered with \
             REQUEST_WHILE_IN_NONE_HMI_LEVEL (AppHMILevelNoneTimeScaleMaxRequests); the app may \
-            register again. sdl_core's configuration speaks of 10 s, but version 8.2 counts 10 ms: \
-            bursts of 100 passed, and 150 in one write never did. Another head unit may really \
-            count 10 s.
+            register again. sdl_core's configuration says 10 s, but version 8.2 counts 10 ms: \
+            bursts of 100 were accepted, and 150 in one write never were. Another head unit may \
+            really count 10 s.
             """)
 
     static let requestRate = AdvicePage(
         title: "too many requests without an answer",
         cause: """
-            The head unit refused a request with TOO_MANY_PENDING_REQUESTS: it has not yet answered \
-            those before it. sdl_core has room for 5000, of all apps together.
+            The head unit refused a request with TOO_MANY_PENDING_REQUESTS: it has not yet \
+            answered those before it. sdl_core has room for 5000 from all apps together.
             """,
         remedy: """
             Send fewer requests: wait for the answer before the next one, and leave out what has \
             not changed.
             """,
         details: """
-            The limit is PendingRequestsAmount in sdl_core's configuration. Requests of other apps \
-            count as well, so another app may be to blame: `relayctl stats` shows who sends most. A \
-            limit of requests per time (AppTimeScaleMaxRequests) was not seen to act: 14,222 Show \
-            requests in 75 s all succeeded; the number of frames per second is what ends a session.
+            The limit is PendingRequestsAmount in sdl_core's configuration. Requests of other \
+            apps count, too, so another app may be the cause: `relayctl stats` shows who sends \
+            most. The limit of requests per time (AppTimeScaleMaxRequests) had no effect in \
+            tests: 14,222 Show requests in 75 s all succeeded. What ends a session is the number \
+            of frames per second.
             """)
 
     static let frameRate = AdvicePage(
         title: "nearing the frame limit",
         cause: """
-            The app sends so many frames a second that the head unit will soon end its session: \
-            the limit of sdl_core is 1000 per session, audio and video not counted.
+            The app sends so many frames a second that the head unit will soon end its session. \
+            The limit of sdl_core is 1000 per session, not counting audio and video.
             """,
         remedy: """
             Send fewer frames: use large frames for files, and send no faster than answers come.
             """,
         details: """
-            sdl_core counts frames per session (FrequencyCount, FrequencyTime), heartbeats and \
-            the parts of large messages included: 900 a second pass, the 1001st ends the session \
-            with TOO_MANY_REQUESTS. relayd slows an app down at `apps.frames_per_second`, 950 unless configured otherwise, so that it is \
-            not thrown out; without relayd it would be.
+            sdl_core counts frames per session (FrequencyCount, FrequencyTime), including \
+            heartbeats and the parts of large messages: 900 a second are accepted, and the \
+            1001st ends the session with TOO_MANY_REQUESTS. relayd slows the app down at \
+            `apps.frames_per_second` (950 by default), so that it is not thrown out. Without \
+            relayd, it would be.
             """)
 }

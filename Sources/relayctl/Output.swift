@@ -66,7 +66,7 @@ enum ColorChoice: String, CaseIterable, ExpressibleByArgument, Sendable {
 
 /// The options of every command that shows something.
 struct OutputOptions: ParsableArguments {
-    @Flag(help: "Print JSON; nothing is left out of it, and its fields are only ever added to.")
+    @Flag(help: "Print JSON with all details. Fields may be added, but never change.")
     var json = false
 
     @Option(

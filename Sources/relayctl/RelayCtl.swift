@@ -44,8 +44,8 @@ struct RelayCtl: AsyncParsableCommand {
             Without a command it shows the status and what to type next.
 
             relayctl asks relayd over its control socket: the one named with --socket PATH or \
-            $RELAYD_SOCKET, else the first that is there of those below. What asks relayd takes \
-            --socket, everything takes --json.
+            $RELAYD_SOCKET, or else the first of those below that exists. Commands that ask relayd \
+            take --socket; all commands take --json.
 
             EXAMPLES
               relayctl status

@@ -7,7 +7,7 @@ internal import Logging
 package struct Arguments: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Configuration file. Without it \(Config.defaultFile) is read if it exists.",
+            "Configuration file. Default: \(Config.defaultFile), if it exists.",
             valueName: "file"),
         completion: .file(extensions: ["yaml", "yml"]))
     package var config: String?
@@ -22,13 +22,13 @@ package struct Arguments: ParsableArguments {
     @Option(
         parsing: .singleValue,
         help: ArgumentHelp(
-            "Where apps connect; may be given several times. 0.0.0.0:2776 opens it to the "
-                + "network: SDL has no authentication.",
+            "Where apps connect; may be repeated. 0.0.0.0:2776 opens it to the network, and SDL "
+                + "has no authentication.",
             valueName: "host:port"))
     package var listen: [String] = []
 
     @Option(
-        help: ArgumentHelp("Unix socket on which relayctl speaks to relayd.", valueName: "path"),
+        help: ArgumentHelp("Unix socket on which relayctl talks to relayd.", valueName: "path"),
         completion: .file())
     package var controlSocket: String?
 
@@ -40,7 +40,7 @@ package struct Arguments: ParsableArguments {
     package var dashboard: String?
 
     @Option(
-        help: ArgumentHelp("How log lines look: text or json.", valueName: "text|json"),
+        help: ArgumentHelp("Format of log lines: text or json.", valueName: "text|json"),
         completion: .list(["text", "json"]))
     package var logFormat: String?
 
@@ -61,7 +61,7 @@ package struct Arguments: ParsableArguments {
     @Option(
         parsing: .singleValue,
         help: ArgumentHelp(
-            "Log only this function, or with ! all but this one: '!OnVehicleData'; may be repeated.",
+            "Log only this function or, with !, all but this one: '!OnVehicleData'; may be repeated.",
             valueName: "function"))
     package var logFunction: [String] = []
 
@@ -75,7 +75,8 @@ package struct Arguments: ParsableArguments {
 
     @Flag(
         help: ArgumentHelp(
-            "Check the configuration, say what is wrong with it, and exit (0 = good, 78 = not)."))
+            "Check the configuration, say what is wrong with it, and exit (0 = valid, 78 = invalid)."
+        ))
     package var checkConfig = false
 
     package init() {}
@@ -85,15 +86,15 @@ package struct Arguments: ParsableArguments {
         commandName: "relayd",
         abstract: "Relays an SDL head unit to apps over TCP.",
         discussion: """
-            Point your SDL app at port 2776 of this machine; relayd carries its session to the \
-            head unit and shows the decoded traffic. Without any flag it listens on \
-            127.0.0.1:2776 and plays the head unit itself (sim:).
+            Point your SDL app at port 2776 of this machine. relayd connects it to the head unit and \
+            shows the decoded traffic. Without any flag, it listens on 127.0.0.1:2776 and simulates \
+            the head unit (sim:).
 
             EXAMPLES
               relayd
                   a simulated head unit for apps on this machine
               relayd --listen 0.0.0.0:2776
-                  the same for phones in this network
+                  the same, also for phones in this network
               relayd --accessory 'serial:/dev/ttyUSB0?baud=115200'
                   a head unit on a serial line
               relayd --accessory tcp:192.168.1.20:12345 --log-function '!OnVehicleData'
@@ -101,7 +102,7 @@ package struct Arguments: ParsableArguments {
               relayd --check-config --config ./relayd.yaml
                   only check a file
 
-            Flags override the environment, which overrides the file. The file that is shipped \
+            Flags override the environment, and the environment overrides the file. The shipped file \
             lists every option with its default and its reason.
 
             ENVIRONMENT

@@ -5,16 +5,16 @@ import ControlAPI
 struct APICommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "api",
-        abstract: "Show what relayd answers on its control socket.",
+        abstract: "List the requests that relayd answers on its control socket.",
         discussion: """
-            HTTP over a Unix socket; everything relayctl shows can be asked with curl:
+            The control socket speaks HTTP. Everything that relayctl shows can be requested with curl:
 
               curl --unix-socket "$(relayctl api --print-socket)" http://relayd/v1/status
 
             \(ExitStatus.codes(ok: "shown"))
             """)
 
-    @Flag(help: "Only print the path of the socket that answers.")
+    @Flag(help: "Only print the path of the control socket.")
     var printSocket = false
 
     @OptionGroup var output: OutputOptions

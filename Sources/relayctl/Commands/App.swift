@@ -9,7 +9,7 @@ struct AppCommand: AsyncParsableCommand {
         discussion: """
             Registration, HMI level and its history, services with their rates, requests without \
             answer, permissions, capabilities, files on the head unit, menu, subscriptions with \
-            their latest values, and what is probably wrong: all of it read from the traffic.
+            their latest values, and what is probably wrong. All of it comes from the traffic.
 
             EXAMPLES
               relayctl app "My App"
@@ -21,7 +21,7 @@ struct AppCommand: AsyncParsableCommand {
                 refused: "there is no such app, or several with that name"))
             """)
 
-    @Argument(help: "Name, app ID, or number of the connection as relayctl status shows it.")
+    @Argument(help: "Name, app ID, or the number that relayctl status shows.")
     var app: String
 
     @OptionGroup var output: OutputOptions

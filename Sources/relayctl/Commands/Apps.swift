@@ -5,9 +5,9 @@ import ControlAPI
 struct AppsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "apps",
-        abstract: "List the apps that are connected, and those that left.",
+        abstract: "List the apps that are connected, and those that left recently.",
         discussion: """
-            The rows of relayctl status without the rest; relayctl app NAME tells more of one.
+            The app rows of relayctl status. relayctl app NAME shows more about one app.
 
             EXAMPLES
               relayctl apps

@@ -5,10 +5,10 @@ import ControlAPI
 struct ConfigCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "config",
-        abstract: "Show the configuration in force, and where each value is from.",
+        abstract: "Show the configuration in force, and where each value comes from.",
         discussion: """
-            Options that somebody has set, with their place: a line of the file, an environment variable, a
-            flag. With --all also those at their default.
+            Shows the options that are set, and where: a line of the file, an environment variable or a flag.
+            With --all, also those at their default.
 
             EXAMPLES
               relayctl config
@@ -17,7 +17,7 @@ struct ConfigCommand: AsyncParsableCommand {
             \(ExitStatus.codes(ok: "shown"))
             """)
 
-    @Flag(help: "Also options at their default.")
+    @Flag(help: "Also show options at their default.")
     var all = false
 
     @OptionGroup var output: OutputOptions

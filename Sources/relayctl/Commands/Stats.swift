@@ -45,7 +45,7 @@ struct StatsCommand: AsyncParsableCommand {
     @Flag(name: .shortAndLong, help: "Keep showing it.")
     var watch = false
 
-    @Option(help: ArgumentHelp("With --watch: time between looks.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("With --watch: time between two tables.", valueName: "seconds"))
     var interval = 1.0
 
     @OptionGroup var output: OutputOptions

@@ -7,8 +7,8 @@ struct StatusCommand: AsyncParsableCommand {
         commandName: "status",
         abstract: "Show where the chain from head unit to app stands.",
         discussion: """
-            A line for each part, from the head unit to the apps, then a row per app. When something is \
-            broken, the reason and the remedy stand under the line. "From app" and "To app" count \
+            Shows a line for each part, from the head unit to the apps, then a row per app. When something is \
+            broken, the reason and the remedy are below its line. "From app" and "To app" count \
             frames and bytes; "Queue" is what waits because the app reads too slowly.
 
             EXAMPLES
@@ -17,18 +17,18 @@ struct StatusCommand: AsyncParsableCommand {
               relayctl status --json | jq .accessory.state
               until relayctl status >/dev/null; do sleep 1; done
 
-            With --watch on a terminal the text is updated in place until ^C, also while relayd is \
-            restarted; into a file or a pipe a block is written for every change. With --watch \
-            --json every change is one line.
+            With --watch on a terminal, the text is updated in place until ^C, even while relayd is \
+            restarted; in a file or a pipe, a block is written for every change. With --watch \
+            --json, every change is one line.
 
             \(ExitStatus.discussion)
             """)
 
-    @Flag(name: .shortAndLong, help: "Keep showing it.")
+    @Flag(name: .shortAndLong, help: "Keep the status up to date.")
     var watch = false
 
     @Option(
-        help: ArgumentHelp("With --watch: time between looks.", valueName: "seconds"))
+        help: ArgumentHelp("With --watch: time between two requests.", valueName: "seconds"))
     var interval = 1.0
 
     @OptionGroup var output: OutputOptions

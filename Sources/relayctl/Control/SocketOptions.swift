@@ -6,7 +6,7 @@ struct SocketOptions: ParsableArguments {
     @Option(
         name: .customLong("socket"),
         help: ArgumentHelp(
-            "relayd's control socket. Default: $RELAYD_SOCKET, else the usual places in turn.",
+            "relayd's control socket. Default: $RELAYD_SOCKET, or else the usual places in turn.",
             valueName: "path"),
         completion: .file())
     var path: String?

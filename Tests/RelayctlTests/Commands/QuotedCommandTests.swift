@@ -1,12 +1,14 @@
 // Every command of relayctl that relayd, its configuration, its units or its documents tell people
 // to type is one that relayctl takes.
 
+import AccessoryLinks
 import ArgumentParser
 import Foundation
 import RelayTesting
 import Testing
 
 @testable import relayctl
+@testable import relayd
 
 @Suite struct QuotedCommandTests {
     /// Words that follow "relayctl" where it is the subject of a sentence, and that are so near a
@@ -166,12 +168,18 @@ import Testing
         }
     }
 
+    /// Where commands are quoted.
+    private static let places = [
+        "Sources", "config", "systemd", "debian", "Scripts", "Documentation", "README.md",
+        "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md",
+    ]
+
     @Test("every relayctl command that is quoted anywhere is one that relayctl takes")
     func everywhere() async {
         await onOwnThread {
             let root = Checkout.root
             var count = 0
-            for place in ["Sources", "config", "systemd", "README.md", "CHANGELOG.md"] {
+            for place in Self.places {
                 let path = root.appending(path: place).path
                 let names = FileManager.default.subpaths(atPath: path) ?? []
                 for file in names.isEmpty ? [path] : names.map({ "\(path)/\($0)" }) {
@@ -188,7 +196,68 @@ import Testing
                 }
             }
             // A search that has gone blind would be content with everything.
-            #expect(count > 120)
+            #expect(count > 240)
         }
+    }
+
+    // MARK: relayd
+
+    /// What is wrong with words behind "relayd", or nil.
+    private static func problem(ofRelayd words: [String]) -> String? {
+        do {
+            let arguments = try Arguments.parse(words)
+            guard let accessory = arguments.accessory, !accessory.contains("HOST") else {
+                return nil
+            }
+            _ = try TransportCatalog.transport(for: AccessoryAddress(accessory))
+            return nil
+        } catch {
+            return Arguments.exitCode(for: error) == .success ? nil : Arguments.message(for: error)
+        }
+    }
+
+    /// The places in a text where options follow "relayd".
+    private static func relaydMentions(in text: String) -> [Mention] {
+        var found: [Mention] = []
+        for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false)
+            .enumerated()
+        {
+            for match in line.matches(of: #/(?:^|[ `"(])relayd (--[^`#…⟦|;&]*)/#) {
+                let words = Self.words(of: match.1)
+                guard !words.isEmpty else { continue }
+                found.append(Mention(line: number + 1, words: words, isWhole: true))
+            }
+        }
+        return found
+    }
+
+    @Test("the search tells a command line of relayd that is wrong from one that is right")
+    func searchRelayd() {
+        for (text, isRight) in [
+            ("relayd --accessory 'serial:/dev/ttyUSB0?baud=115200'     # or", true),
+            ("`relayd --dashboard 127.0.0.1:2777`, or", true),
+            ("`relayd --check-config` only checks", true), ("`relayd --version`", true),
+            ("relayd --acessory sim:", false), ("relayd --accessory serail:/dev/ttyS0", false),
+            ("start `relayd --listen`", false), ("relayd --accessory usb:1bc4", false),
+        ] {
+            let mention = Self.relaydMentions(in: text).first
+            let problem = mention.map { Self.problem(ofRelayd: $0.words) }
+            #expect(problem != nil && (problem == .some(nil)) == isRight, "\(text)")
+        }
+    }
+
+    @Test("every command line of relayd that a page quotes is one that relayd takes")
+    func relaydEverywhere() throws {
+        var count = 0
+        for page in try MarkdownPage.all() {
+            for mention in Self.relaydMentions(in: page.text) {
+                count += 1
+                if let problem = Self.problem(ofRelayd: mention.words) {
+                    Issue.record(
+                        "\(page.path):\(mention.line): relayd \(mention.words): \(problem)")
+                }
+            }
+        }
+        #expect(count > 20)
     }
 }

@@ -5,10 +5,10 @@ import ControlAPI
 struct DisconnectCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "disconnect",
-        abstract: "Send an app away.",
+        abstract: "Disconnect an app.",
         discussion: """
-            Its sessions end politely on the head unit, then its connection is closed. The reason stands in
-            the log and in the status for five minutes. Most app libraries connect again by themselves.
+            relayd ends the app's sessions on the head unit, then closes its connection. The reason is shown in
+            the log and, for five minutes, under "Left recently". Most app libraries connect again by themselves.
 
             EXAMPLES
               relayctl disconnect "My App"
@@ -17,10 +17,10 @@ struct DisconnectCommand: AsyncParsableCommand {
             \(ExitStatus.codes(ok: "disconnected", refused: "there is no such app, or you may not"))
             """)
 
-    @Argument(help: "Name, app ID, or number of the connection as relayctl status shows it.")
+    @Argument(help: "Name, app ID, or the number that relayctl status shows.")
     var app: String
 
-    @Option(help: ArgumentHelp("Why, for the log.", valueName: "text"))
+    @Option(help: ArgumentHelp("The reason, for the log.", valueName: "text"))
     var reason: String?
 
     @OptionGroup var output: OutputOptions

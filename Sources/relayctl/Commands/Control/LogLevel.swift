@@ -7,8 +7,8 @@ struct LogLevelCommand: AsyncParsableCommand {
         commandName: "log-level",
         abstract: "Show or change what relayd logs.",
         discussion: """
-            Without anything it shows level, traffic and filters. A filter that is given replaces the one
-            before; --everything lifts all three. Counts until relayd ends.
+            Without arguments, it shows level, traffic and filters. A new filter replaces the previous one;
+            --everything removes all three. The change lasts until relayd stops.
 
             EXAMPLES
               relayctl log-level
@@ -36,7 +36,7 @@ struct LogLevelCommand: AsyncParsableCommand {
 
     @Option(
         parsing: .singleValue,
-        help: "Only this function, or with ! all but this one; may be repeated.")
+        help: "Only this function or, with !, all but this one; may be repeated.")
     var rpc: [String] = []
 
     @Option(parsing: .singleValue, help: "Only this service; may be repeated.")

@@ -5,10 +5,10 @@ import ControlAPI
 struct ReloadCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "reload",
-        abstract: "Have relayd read its configuration again.",
+        abstract: "Make relayd read its configuration again.",
         discussion: """
-            Only a configuration without mistakes is taken over. Options that cannot change while relayd runs
-            are named; they count from its next start on.
+            An invalid configuration is rejected as a whole, and the old one stays. Options that cannot change
+            while relayd runs are listed; they take effect after a restart.
 
             \(ExitStatus.codes(
                 ok: "read",

@@ -7,13 +7,14 @@ struct ReopenCommand: AsyncParsableCommand {
         commandName: "reopen",
         abstract: "Close the link to the head unit and open it again.",
         discussion: """
-            As if the cable were pulled and plugged: apps are closed with the link (apps.when_link_lost) and
-            register anew. While relayd waits for a head unit, it tries again at once.
+            This is like unplugging the cable and plugging it in again: apps are closed with the link
+            (apps.when_link_lost) and register again. If relayd is waiting for the head unit, it tries again at
+            once.
 
             \(ExitStatus.codes(ok: "the link is being opened", refused: "you may not"))
             """)
 
-    @Option(help: ArgumentHelp("Why, for the log.", valueName: "text"))
+    @Option(help: ArgumentHelp("The reason, for the log.", valueName: "text"))
     var reason: String?
 
     @OptionGroup var output: OutputOptions

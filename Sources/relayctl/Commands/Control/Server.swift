@@ -5,10 +5,10 @@ import ControlAPI
 struct ServerCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "server",
-        abstract: "Let apps connect, or send them away.",
+        abstract: "Let apps connect, or disconnect them all.",
         discussion: """
-            off closes the port and says goodbye to every app; the link to the head unit stays. on opens the
-            port again where it was. Counts until relayd ends.
+            "off" closes the port and disconnects every app; the link to the head unit stays. "on" opens the
+            port again. This lasts until relayd stops.
 
             EXAMPLES
               relayctl server off
@@ -16,7 +16,7 @@ struct ServerCommand: AsyncParsableCommand {
 
             \(ExitStatus.codes(
                 ok: "done",
-                refused: "the port is taken by somebody else, or you may not"))
+                refused: "another program has the port, or you may not"))
             """)
 
     /// What the server is to be.

@@ -7,9 +7,9 @@ struct AdviceCommand: AsyncParsableCommand {
         commandName: "advice",
         abstract: "Show what relayd thinks is wrong, newest last.",
         discussion: """
-            relayd watches the traffic for known mistakes of apps and head units. Each is listed \
-            once, with the time it was seen last; (5×) counts how often. What says "info" breaks \
-            nothing. relayctl explain CODE says more.
+            relayd watches the traffic for known mistakes of apps and head units. Each mistake is \
+            listed once, with the time it was last seen; (5×) means five times. Advice marked "info" \
+            is about something that breaks nothing. relayctl explain CODE says more.
 
             \(ExitStatus.codes(ok: "shown, or there is none"))
             """)

@@ -7,14 +7,14 @@ import Glibc
 struct BugReportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bugreport",
-        abstract: "Write one file with what somebody needs who helps you.",
+        abstract: "Write a file with everything that somebody needs to help you.",
         discussion: """
-            Versions, configuration, status, what doctor and usb say, advice, events, counts, what is
-            known of each app, the latest messages and, where you may read it, the journal. Parameters
-            of messages are left out unless you ask for them. VIN, positions, hash IDs, tokens, phone
-            numbers, names of devices, serial numbers and raw bytes are taken out of the rest; names of
-            apps and the IP addresses they came from are not, nor what the journal says of texts. The
-            file is yours alone (mode 0600): look through it before you send it.
+            It has versions, configuration, status, the output of doctor and usb, advice, events, counts,
+            everything known about each app, the latest messages and, if you may read it, the journal.
+            Parameters of messages are left out unless you ask for them. VIN, positions, hash IDs, tokens,
+            phone numbers, device names, serial numbers and raw bytes are removed from the rest. Names of
+            apps, their IP addresses, and texts in the journal are not removed. Only you can read the file
+            (mode 0600): look through it before you send it.
 
             EXAMPLES
               relayctl bugreport
@@ -23,7 +23,7 @@ struct BugReportCommand: AsyncParsableCommand {
 
             EXIT CODES
               0   written
-              2   relayd is not running, or cannot be asked; what can be had is written
+              2   relayd is not running, or cannot be asked; the rest is written
               3   the file cannot be written, or relayd refused
               64  the command line was not understood
             """)
@@ -36,7 +36,7 @@ struct BugReportCommand: AsyncParsableCommand {
 
     @Flag(
         help:
-            "Also the parameters of messages: what apps show and send, as far as it is not secret.")
+            "Include the parameters of messages: what apps show and send, except secrets.")
     var withPayloads = false
 
     @OptionGroup var output: OutputOptions

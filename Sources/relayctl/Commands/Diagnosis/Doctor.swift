@@ -5,11 +5,11 @@ import ControlAPI
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Check the chain from head unit to app; name the first thing that is broken.",
+        abstract: "Check the chain from head unit to app, and name the first thing that is broken.",
         discussion: """
-            From the daemon and its configuration over the head unit and the port to the apps, link by
-            link, with the remedy for the first one that is broken. What comes after it is not looked at: it
-            may work by itself then. A bench without an app is in order: that is told with – and ends with 0.
+            Checks one thing after the other: relayd and its configuration, the head unit, the port, the apps.
+            It stops at the first one that is broken and prints the remedy, because what comes after it may work
+            once that is fixed. A bench without an app is in order: that is shown with – and ends with 0.
 
             EXAMPLES
               relayctl doctor

@@ -9,7 +9,7 @@ struct ExplainCommand: ParsableCommand {
         commandName: "explain",
         abstract: "Explain a code of relayd's advice, or list all codes.",
         discussion: """
-            relayd does not have to run for this.
+            This works without a running relayd.
 
             EXAMPLES
               relayctl explain
@@ -20,7 +20,7 @@ struct ExplainCommand: ParsableCommand {
               64  there is no such code, or the command line was not understood
             """)
 
-    @Argument(help: "The code, as it stands behind relayd's advice.")
+    @Argument(help: "The code at the end of relayd's advice.")
     var code: String?
 
     @OptionGroup var output: OutputOptions

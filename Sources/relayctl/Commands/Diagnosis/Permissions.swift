@@ -7,8 +7,8 @@ struct PermissionsCommand: AsyncParsableCommand {
         commandName: "permissions",
         abstract: "Tell whether an app may use an RPC now, and if not, why.",
         discussion: """
-            Decided by what the head unit said in OnPermissionsChange and by the app's HMI level. \
-            Without an RPC all that the head unit named are listed.
+            This depends on what the head unit said in OnPermissionsChange and on the app's HMI \
+            level. Without an RPC, all RPCs that the head unit named are listed.
 
             EXAMPLES
               relayctl permissions "My App" Show
@@ -21,10 +21,10 @@ struct PermissionsCommand: AsyncParsableCommand {
                 refused: "there is no such app or RPC"))
             """)
 
-    @Argument(help: "Name, app ID, or number of the connection as relayctl status shows it.")
+    @Argument(help: "Name, app ID, or the number that relayctl status shows.")
     var app: String
 
-    @Argument(help: "Name of the RPC as in the RPC specification, e.g. Show; none = all of them.")
+    @Argument(help: "Name of the RPC as in the RPC specification, e.g. Show. Default: all of them.")
     var rpc: String?
 
     @OptionGroup var output: OutputOptions

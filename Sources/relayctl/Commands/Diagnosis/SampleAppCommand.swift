@@ -36,7 +36,7 @@ struct SampleAppCommand: AsyncParsableCommand {
     @Flag(help: "Stay registered and show vehicle data until Ctrl-C.")
     var stay = false
 
-    @Flag(help: "One JSON object per line: \"progress\", at the end \"outcome\".")
+    @Flag(help: "One JSON object per line: \"progress\", and \"outcome\" at the end.")
     var json = false
 
     @OptionGroup var socket: SocketOptions

@@ -11,10 +11,10 @@ struct LogCommand: AsyncParsableCommand {
         commandName: "log",
         abstract: "Show what relayd wrote to the journal, also before its last start.",
         discussion: """
-            A front of journalctl: --print-command shows what it runs. The journal has the traffic \
-            log and relayd's own messages for as long as journald keeps them; 'relayctl tail' has \
-            the recent past with more detail, without the journal. Reading needs the group \
-            systemd-journal, or root.
+            This runs journalctl; --print-command shows how. The journal has the traffic log and \
+            relayd's own messages for as long as journald keeps them. 'relayctl tail' shows the recent \
+            past in more detail and does not need the journal. To read the journal, you must be root \
+            or in the group systemd-journal.
 
             EXAMPLES
               relayctl log --since "1 hour ago"
@@ -45,16 +45,16 @@ struct LogCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Begin there, in journalctl's words: \"10 minutes ago\", today, 10:31, \"2026-11-21 10:31\".",
+            "Start at this time, in journalctl's words: \"10 minutes ago\", today, 10:31, \"2026-11-21 10:31\".",
             valueName: "time"))
     var since: String?
 
     @Option(
         name: [.customShort("n"), .long],
-        help: ArgumentHelp("Only this many of the latest lines.", valueName: "count"))
+        help: ArgumentHelp("Show the last <count> lines.", valueName: "count"))
     var number: Int?
 
-    @Flag(name: .shortAndLong, help: "Go on with what comes, until ^C.")
+    @Flag(name: .shortAndLong, help: "Go on with new lines, until ^C.")
     var follow = false
 
     @Option(

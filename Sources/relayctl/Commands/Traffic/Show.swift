@@ -7,12 +7,12 @@ import SDLProtocol
 struct ShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Show one message whole.",
+        abstract: "Show one message in full.",
         discussion: """
-            Prints where message N came from, what it answers or what answered it and how long \
-            that took, and all its parameters, with what is wrong in them marked. Bulk data is \
-            described, never printed. Messages are numbered from 1; 'relayctl tail --numbers' shows \
-            which is which. relayd keeps the latest ones (limits.ring in its configuration).
+            Prints where message N came from, its request or its answer, how long the answer took, and \
+            all parameters, with wrong ones marked. Bulk data is described, never printed. Messages are \
+            numbered from 1; 'relayctl tail --numbers' shows the numbers. relayd keeps the latest \
+            messages (limits.ring in its configuration).
 
             EXAMPLES
               relayctl show 17
@@ -20,7 +20,7 @@ struct ShowCommand: AsyncParsableCommand {
 
             \(ExitStatus.codes(
                 ok: "the message is shown",
-                failed: "relayd does not keep it: it is too old, or did not happen yet"))
+                failed: "relayd does not have it: it is too old, or has not come yet"))
             """)
 
     @Argument(help: ArgumentHelp("Number of the message.", valueName: "n"))

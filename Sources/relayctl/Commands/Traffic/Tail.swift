@@ -7,12 +7,12 @@ struct TailCommand: AsyncParsableCommand {
         commandName: "tail",
         abstract: "Show decoded messages as they happen.",
         discussion: """
-            One line per message, as relayd's own log has them: requests are blue, successes \
-            green, warnings, aborted and timed out requests yellow, failures red, notifications \
-            cyan. It begins with the last 10 messages and goes on until ^C, also while relayd is \
-            restarted. 'relayctl show N' prints one message whole; --numbers shows which N that is, \
-            and --json has it as "n". What has no app, function or service, such as the link's coming \
-            and going, is left out when one is chosen.
+            One line per message, as in relayd's own log: requests are blue, successes green, \
+            warnings, aborted and timed out requests yellow, failures red, notifications cyan. It \
+            begins with the last 10 messages and goes on until ^C, even while relayd is restarted. \
+            'relayctl show N' prints one message in full; --numbers shows N in front of each line, and \
+            --json has it as "n". Messages without an app, function or service, such as the opening of \
+            the link, are hidden while you filter by one.
 
             EXAMPLES
               relayctl tail --app "Music" --failed
@@ -21,11 +21,11 @@ struct TailCommand: AsyncParsableCommand {
               relayctl tail --slower-than 200ms --since 10m --once
               relayctl tail --json | jq 'select(.function == "PutFile") | .bulk_bytes'
 
-            Notes about the stream itself, such as messages missed or an app that nobody knows, go to \
-            standard error.
+            Notes about the stream itself, such as missed messages or an unknown app, go to standard \
+            error.
 
             \(ExitStatus.codes(
-                ok: "nobody reads any more, or --once and all is shown",
+                ok: "the reader has gone, or --once and everything is shown",
                 refused: "relayd keeps no messages (limits.ring is 0), or refused"))
             """)
 
@@ -36,7 +36,7 @@ struct TailCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Only this function and what answers it; with ! in front all but this. Repeatable.",
+            "Only this function and its answers; with a leading !, all but these. Repeatable.",
             valueName: "function"))
     var rpc: [String] = []
 
@@ -53,24 +53,24 @@ struct TailCommand: AsyncParsableCommand {
             "Only control, rpc, audio, video or bulk. Repeatable.", valueName: "service"))
     var service: [String] = []
 
-    @Flag(help: "Only what went wrong: failures, refusals, what is undecodable, dropped or lost.")
+    @Flag(help: "Only what went wrong: what failed, was refused, undecodable, dropped or lost.")
     var failed = false
 
     @Option(
         help: ArgumentHelp(
-            "Only responses that took at least so long: 200ms, 2s.", valueName: "duration"))
+            "Only responses that took at least this long: 200ms, 2s.", valueName: "duration"))
     var slowerThan: String?
 
     @Option(
         help: ArgumentHelp(
-            "Begin this long ago (30s, 5m) or at this time (10:31, 2026-11-21T10:31:07Z).",
+            "Start this long ago (30s, 5m) or at this time (10:31, 2026-11-21T10:31:07Z).",
             valueName: "time"))
     var since: String?
 
     @Option(
         name: [.short, .long],
         help: ArgumentHelp(
-            "Begin with this many past messages. Default: 10; with --since all of them.",
+            "Start with this many past messages. Default: 10; with --since, all of them.",
             valueName: "count"))
     var number: Int?
 
@@ -80,10 +80,10 @@ struct TailCommand: AsyncParsableCommand {
     @Flag(help: "Show the number of each message in front, as 'relayctl show' takes it.")
     var numbers = false
 
-    @Flag(help: "Show heartbeats and the remains of a goodbye, too.")
+    @Flag(help: "Also show heartbeats and late frames of sessions that have ended.")
     var all = false
 
-    @Flag(help: "End when the past is shown.")
+    @Flag(help: "End when the past messages are shown.")
     var once = false
 
     @OptionGroup var output: OutputOptions
