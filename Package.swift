@@ -201,8 +201,8 @@ let package = Package(
         .testTarget(
             name: "RelayctlTests",
             dependencies: [
-                "relayctl", "relayd", "AccessoryLinks", "ControlAPI", "RelayCore", "SDLTraffic",
-                "RelayTesting", "SDLProtocol",
+                "relayctl", "relayd", "AccessoryLinks", "ControlAPI", "RelayCore", "SDLAdvice",
+                "SDLTraffic", "RelayTesting", "SDLProtocol",
                 nioCore, nioPosix, nioHTTP1, nioEmbedded, logging, lifecycle, arguments,
             ],
             swiftSettings: settings),

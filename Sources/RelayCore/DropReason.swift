@@ -38,7 +38,7 @@ extension DropReason: CustomStringConvertible {
         switch self {
         case .notItsSession(let session): "session \(session) is not this app's"
         case .noSuchSession(let session): "no app has session \(session)"
-        case .farewell(let session): "answer to the goodbye of session \(session), whose app left"
+        case .farewell(let session): "answer to the end of session \(session), whose app left"
         case .noLink: "no head unit connected"
         case .secondaryTransport: "secondary transports would bypass the relay"
         case .lateAnswer: "StartService answer that nobody waits for any more"
@@ -47,7 +47,7 @@ extension DropReason: CustomStringConvertible {
         case .endNotAsked(let session):
             "EndServiceACK, but the head unit has not ended session \(session)"
         case .lateWords(let session):
-            "the head unit's late words in session \(session), whose former app is gone"
+            "late frame of session \(session), whose former app is gone"
         case .emptyMessage: "first frame of a message of 0 bytes"
         case .messageTooLarge: "message larger than apps.message_limit"
         case .frameTooLarge: "frame larger than the head unit takes"

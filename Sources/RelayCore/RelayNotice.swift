@@ -157,7 +157,7 @@ extension RelayNotice {
             "did not answer the head unit's heartbeat for \(Self.text(seconds)) s, as at a "
                 + "breakpoint; relayd answered it, so that the session stays (sessions.heartbeats)"
         case .garbage(let garbage):
-            "sent bytes that are no SDL frame, from byte \(garbage.offset) on: \(garbage.error)"
+            "sent bytes that are not an SDL frame, from byte \(garbage.offset) on: \(garbage.error)"
         }
     }
 

@@ -133,7 +133,7 @@ struct Daemon {
                     Self.warnOfShortage(plan.config, logger)
                 }
                 if server.isInherited, plan.applied.contains("listen") {
-                    logger.notice("listen does not count: the apps' sockets are systemd's")
+                    logger.notice("listen is ignored: systemd holds the sockets for apps")
                 }
                 if let next {
                     accessory.moved(
@@ -241,7 +241,8 @@ struct Daemon {
                         stop.yield()
                     case .endAtOnce:
                         logger.warning(
-                            "a second \(signal): relayd ends at once, its goodbyes may be unsaid")
+                            "a second \(signal): relayd stops at once, and sessions may stay open on the head unit"
+                        )
                         await endAtOnce(signal)
                     case .ignore: break
                     }

@@ -1,7 +1,6 @@
 // The committed pages against the repository: links, commands' options, keys, codes and what relayd is
 // said to say. `CommandBlockTests` run the blocks of commands.
 
-import AccessoryLinks
 import ArgumentParser
 import Foundation
 import RelayTesting
@@ -32,7 +31,7 @@ import Testing
                 parts[0].isEmpty
                 ? page.path
                 : String(folder.appending(path: String(parts[0])).standardized.path.dropFirst())
-            let file = MarkdownPage.root.appending(path: target).path
+            let file = Checkout.root.appending(path: target).path
             guard pages.contains(where: { $0.path == target }) || access(file, F_OK) == 0 else {
                 return "\(place): there is no \(target)"
             }
@@ -119,7 +118,7 @@ import Testing
             texts.append(RelayCtl.helpMessage(for: command, includeHidden: true, columns: 200))
         }
         for folder in ["Scripts", "Tests/System", "Sources/ControlAPI"] {
-            let path = MarkdownPage.root.appending(path: folder)
+            let path = Checkout.root.appending(path: folder)
             for name in try FileManager.default.contentsOfDirectory(atPath: path.path) {
                 let file = path.appending(path: name)
                 guard !name.hasSuffix(".swift"), !name.hasSuffix(".md"),
@@ -132,7 +131,7 @@ import Testing
     }
 
     private static func options(in text: String) -> Set<String> {
-        Set(text.matches(of: #/(?<![\w-])--[a-z][a-z-]*[a-z]/#).map { String($0.0) })
+        Set(text.matches(of: #/(?:^|[^\w-])(--[a-z][a-z-]*[a-z])/#).map { String($0.1) })
     }
 
     @Test("every option that a page names is one of relayd's programs or of a known other one")
@@ -224,7 +223,7 @@ import Testing
 
     /// relayd's sentences, as its sources have them.
     private static let sentences: [CChar] = {
-        let sources = MarkdownPage.root.appending(path: "Sources")
+        let sources = Checkout.root.appending(path: "Sources")
         var all = ""
         for path in FileManager.default.subpaths(atPath: sources.path) ?? []
         where [".swift", ".js"].contains(where: path.hasSuffix)
@@ -315,11 +314,74 @@ import Testing
         #expect(count > 60)
     }
 
+    // MARK: Tests and places
+
+    /// The text of the files in which each suite stands.
+    private static func suites() throws -> [String: String] {
+        let tests = Checkout.root.appending(path: "Tests")
+        var found: [String: String] = [:]
+        for path in FileManager.default.subpaths(atPath: tests.path) ?? []
+        where path.hasSuffix(".swift") {
+            let text = try String(contentsOf: tests.appending(path: path), encoding: .utf8)
+            for match in text.matches(of: #/(?:struct|class|extension) (\w+Tests)\b/#) {
+                found[String(match.1), default: ""] += text
+            }
+        }
+        return found
+    }
+
+    @Test("every test that a page names is there") func testsExist() throws {
+        let suites = try Self.suites()
+        var count = 0
+        for page in try MarkdownPage.all() where page.path != "CHANGELOG.md" {
+            var last: (suite: String, line: Int)?
+            for span in page.codeSpans {
+                guard let name = span.text.wholeMatch(of: #/(\w+Tests)?(?:\.(\w+))?/#) else {
+                    continue
+                }
+                if let suite = name.1 { last = (String(suite), span.line) }
+                // ".name" alone is a test of the suite before it.
+                guard let (suite, line) = last, span.line <= line + 1 else { continue }
+                count += 1
+                let isTarget =
+                    access(Checkout.root.appending(path: "Tests/\(suite)").path, F_OK) == 0
+                guard let text = suites[suite] ?? (isTarget ? "" : nil) else {
+                    Issue.record("\(page.path):\(span.line): there is no \(suite)")
+                    continue
+                }
+                if let test = name.2 {
+                    #expect(text.contains("func \(test)("), "\(page.path):\(span.line): \(suite)")
+                }
+            }
+        }
+        #expect(count > 150)
+    }
+
+    @Test("every file of the repository that a page names is there") func filesExist() throws {
+        var count = 0
+        for page in try MarkdownPage.all() where page.path != "CHANGELOG.md" {
+            for span in page.codeSpans {
+                let path = String(span.text.prefix { $0 != " " })
+                guard
+                    path.wholeMatch(
+                        of:
+                            #/(Benchmarks|Documentation|Scripts|Sources|Tests|config|debian|systemd)\/[\w.+\/-]+/#
+                    )
+                        != nil
+                else { continue }
+                count += 1
+                let file = Checkout.root.appending(path: path).path
+                #expect(access(file, F_OK) == 0, "\(page.path):\(span.line): \(path)")
+            }
+        }
+        #expect(count > 60)
+    }
+
     // MARK: Notices
 
     @Test("the third-party notices name every package that is built in, and no other")
     func notices() throws {
-        let root = MarkdownPage.root
+        let root = Checkout.root
         let page = try String(
             contentsOf: root.appending(path: "Documentation/third-party.md"), encoding: .utf8)
         let data = try Data(contentsOf: root.appending(path: "Package.resolved"))

@@ -139,7 +139,8 @@ final class SDLReporter {
             reporter.ended(session, of: app.connection, at: time)
             logger.debug("session ended", metadata: ["app": "\(app.id)", "session": "\(session)"])
         case .farewell(let session):
-            logger.debug("goodbye said for an app that left", metadata: ["session": "\(session)"])
+            logger.debug(
+                "ended a session for an app that left", metadata: ["session": "\(session)"])
         case .messageEnded(let app, let message):
             messageEnded(app, .messageEnded(message), at: time)
         case .messageTooLarge:

@@ -1,4 +1,4 @@
-package import Foundation
+import Foundation
 
 // What tests look for in the committed Markdown: links, headings, code. Only what these pages use, read as
 // forges read it.
@@ -136,22 +136,18 @@ package struct MarkdownPage: Sendable {
 
     // MARK: All of them
 
-    /// The root of the repository.
-    package static let root = URL(fileURLWithPath: #filePath)
-        .deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent()
-
     /// Every committed Markdown page; nothing that a build has made or fetched.
     package static func all() throws -> [MarkdownPage] {
         let manager = FileManager.default
         var paths: [String] = []
-        for name in try manager.contentsOfDirectory(atPath: root.path) where !name.hasPrefix(".") {
+        for name in try manager.contentsOfDirectory(atPath: Checkout.root.path)
+        where !name.hasPrefix(".") {
             if name.hasSuffix(".md") { paths.append(name) }
-            let below = manager.subpaths(atPath: root.appending(path: name).path) ?? []
+            let below = manager.subpaths(atPath: Checkout.root.appending(path: name).path) ?? []
             paths += below.filter { $0.hasSuffix(".md") }.map { "\(name)/\($0)" }
         }
         return try paths.sorted().map { path in
-            let text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
+            let text = try String(contentsOf: Checkout.root.appending(path: path), encoding: .utf8)
             return MarkdownPage(path: path, text: text)
         }
     }

@@ -148,7 +148,7 @@ package struct RequestGate: Sendable {
 
     // MARK: Pieces
 
-    private static let isNew = "; it is another one after each start of relayd"
+    private static let isNew = "; relayd generates a new one at every start"
 
     private func applies(_ need: Need, to head: Head) -> Bool {
         switch need {

@@ -28,7 +28,7 @@ package struct RequestTarget: Equatable, Sendable {
         guard self.segments.allSatisfy({ !$0.isEmpty && $0 != "." && $0 != ".." }) else {
             throw APIError(
                 .notFound,
-                "there is nothing at this path: it has empty parts or dots, and no route has such")
+                "there is nothing at this path: it has empty parts or dots, which no route has")
         }
     }
 }

@@ -44,7 +44,7 @@ struct ControlResponder: Sendable {
         } catch let error as HTTPParserError {
             // The client left in the middle of its body, or the body is not HTTP.
             return try .json(
-                APIError(.badRequest, "the request is not whole: \(error)"), status: .badRequest)
+                APIError(.badRequest, "the request is incomplete: \(error)"), status: .badRequest)
         } catch {
             logger.error("control request failed: \(error)")
             return try .json(

@@ -76,7 +76,7 @@ package struct MessageHandlers: Sendable {
             let shown = PrintableText.string(text, limit: 40)
             throw APIError(
                 .badRequest,
-                "\"\(shown)\" is no message; expected its number, as in /v1/messages/17")
+                "\"\(shown)\" is not a message; expected its number, as in /v1/messages/17")
         }
         guard let entry = ring.message(number) else {
             throw APIError(.notFound, whyNot(number))

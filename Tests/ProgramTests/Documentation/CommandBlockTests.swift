@@ -56,8 +56,8 @@ import Testing
 
         """
 
-    /// The bench of the test, whatever socket and port the page names; nothing that goes on for ever. No
-    /// device is plugged in.
+    /// The bench of the test, whatever socket and port the page names; nothing that goes on for ever, and no
+    /// browser. No device is plugged in.
     private static let relayctl = """
         #!/bin/bash
         arguments=()
@@ -67,12 +67,13 @@ import Testing
             esac
             arguments+=("$word")
         done
-        case "$1 $*" in
+        case "$*" in
         tail*--once*) ;;
         tail*) arguments+=(--once) ;;
         sample-app*--connect*) ;;
         sample-app*) arguments+=(--connect "127.0.0.1:$PORT") ;;
-        "usb usb "*)
+        dashboard*--open*) arguments=(dashboard) ;;
+        "usb "* | "devices "*)
             "$RELAYCTL" "${arguments[@]}" || [ $? = 1 ]
             exit
             ;;
@@ -96,12 +97,12 @@ import Testing
                 try make(
                     isHere ? "work/\(name.dropFirst(2))" : "bin/\(name)", CommandBlockTests.standIn)
             }
-            let scripts = MarkdownPage.root.appending(path: "Scripts").path
+            let scripts = Checkout.root.appending(path: "Scripts").path
             for name in try FileManager.default.contentsOfDirectory(atPath: scripts) {
                 try make("work/Scripts/\(name)", CommandBlockTests.standIn)
             }
             try FileManager.default.copyItem(
-                at: MarkdownPage.root.appending(path: "config/relayd.yaml"),
+                at: Checkout.root.appending(path: "config/relayd.yaml"),
                 to: folder.appending(path: "work/relayd.yaml"))
             try Data().write(to: calls)
         }

@@ -90,13 +90,13 @@ enum StandInCalls {
 
     private static func isScript(_ name: String) -> Bool {
         FileManager.default.isExecutableFile(
-            atPath: MarkdownPage.root.appending(path: "Scripts/\(name)").path)
+            atPath: Checkout.root.appending(path: "Scripts/\(name)").path)
     }
 
     /// The script is there, and says something of each option.
     private static func script(_ program: String, _ arguments: [String]) -> String? {
         let name = program.hasPrefix("Scripts/") ? String(program.dropFirst(8)) : program
-        let file = MarkdownPage.root.appending(path: "Scripts/\(name)")
+        let file = Checkout.root.appending(path: "Scripts/\(name)")
         guard isScript(name), let text = try? String(contentsOf: file, encoding: .utf8) else {
             return "there is no Scripts/\(name)"
         }
@@ -163,7 +163,7 @@ enum StandInCalls {
                     of: #/([a-z-]+?)(@[a-z]+)?(\.service|\.socket)?/#)
             else { return "\(unit) is no unit" }
             let file = "\(parts.1)\(parts.3 ?? ".service")"
-            let ours = MarkdownPage.root.appending(path: "systemd/\(file)").path
+            let ours = Checkout.root.appending(path: "systemd/\(file)").path
             let isOfThePage = page.text.contains("/etc/systemd/system/\(file)")
             if !isOfThePage, !FileManager.default.fileExists(atPath: ours) {
                 return "there is no unit \(unit)"

@@ -1,6 +1,7 @@
 // A walk through "Connect your app": each library's first frames go through the built relayd to the simulated
 // head unit, and what relayctl tail then shows is what the page shows.
 
+import ControlAPI
 import Foundation
 import NIOCore
 import RelayTesting

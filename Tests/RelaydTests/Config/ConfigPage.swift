@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import RelayTesting
 
 @testable import relayd
 
@@ -9,7 +10,7 @@ import Foundation
 
 /// `Documentation/configuration.md`.
 enum ConfigPage {
-    static let file = ConfigJSONSchema.root.appending(path: "Documentation/configuration.md")
+    static let file = Checkout.root.appending(path: "Documentation/configuration.md")
 
     /// The page as it is to be committed.
     static func text() throws -> String {
@@ -40,7 +41,7 @@ enum ConfigPage {
                 lines.append("\n## \(own)")
             }
             lines.append("\n### \(option.path)\n")
-            lines.append("Default: \(builtIn(option)). Accepts \(accepted(option.shape)).")
+            lines.append("Default: \(builtIn(option)). Accepts \(accepted(option)).")
             lines.append("")
             lines.append(paragraphs(reasons[option.path] ?? ""))
         }
@@ -150,47 +151,13 @@ enum ConfigPage {
         return isQuoted ? "`\"\(text)\"`" : "`\(text)`"
     }
 
-    private static func accepted(_ shape: ConfigShape) -> String {
-        switch shape {
-        case .flag: "`true` or `false`"
-        case .count(let range): "a number from \(range.lowerBound) to \(range.upperBound)"
-        case .bytes(let range):
-            "a size from \(Quantity.text(bytes: range.lowerBound))"
-                + " to \(Quantity.text(bytes: range.upperBound))"
-        case .duration(let range):
-            "a duration from \(Quantity.text(range.lowerBound)) to \(Quantity.text(range.upperBound))"
-        case .choice(let words): words.map { "`\($0)`" }.joined(separator: ", ")
-        case .text(let form): accepted(form)
-        case .list(.choice(let words), _):
-            "a list of " + words.map { "`\($0)`" }.joined(separator: ", ")
-        case .list(.text(let form), let mayBeEmpty):
-            "a list of \(plural(form))" + (mayBeEmpty ? "" : ", with at least one")
-        case .list: "a list"
-        }
-    }
-
-    private static func accepted(_ form: ConfigShape.TextForm) -> String {
-        switch form {
-        case .accessory: "an address as below"
-        case .listenAddress: "`HOST:PORT` or `[IPv6]:PORT`"
-        case .network: "a network or an address"
-        case .file: "an absolute path, or `\"\"`"
-        case .name: "a name"
-        case .functionName: "the name of an RPC"
-        case .group: "a group's name or number, or `\"\"`"
-        case .socketPath: "`auto` or an absolute path"
-        case .fileMode: "three octal digits, in quotes"
-        }
-    }
-
-    private static func plural(_ form: ConfigShape.TextForm) -> String {
-        switch form {
-        case .listenAddress: "`HOST:PORT` or `[IPv6]:PORT`"
-        case .network: "networks and addresses"
-        case .functionName: "RPC names, each may begin with `!`"
-        case .name: "names"
-        case .accessory, .file, .group, .socketPath, .fileMode: "texts"
-        }
+    /// What the reader says it expects, when it finds nothing there.
+    static func accepted(_ option: ConfigOption) -> String {
+        var problems: [ConfigProblem] = []
+        var config = Config()
+        option.apply(ConfigValue(.nothing, at: .wholeFile("")), &config, &problems)
+        let text = problems.first?.text ?? ""
+        return text.firstRange(of: "; expected ").map { String(text[$0.upperBound...]) } ?? ""
     }
 
     // MARK: Markdown
