@@ -61,6 +61,9 @@ let package = Package(
     targets: [
         // "Did you mean …?" for whatever people type.
         .target(name: "DidYouMean", swiftSettings: settings + [small]),
+        // The language in which people say what they want to see, as text and as what it asks.
+        .target(
+            name: "MessageFilters", dependencies: ["DidYouMean"], swiftSettings: settings + [small]),
         // Which addresses a host has, without waiting on an event loop.
         .target(
             name: "HostNames", dependencies: [nioCore, nioPosix], swiftSettings: settings + [small]),
@@ -96,7 +99,9 @@ let package = Package(
         // knows nothing of it.
         .target(
             name: "SDLTraffic",
-            dependencies: ["RelayCore", "SDLAdvice", "SDLProtocol", "DidYouMean", nioCore],
+            dependencies: [
+                "RelayCore", "MessageFilters", "SDLAdvice", "SDLProtocol", "DidYouMean", nioCore,
+            ],
             swiftSettings: settings + [small]),
         // What the tool may ask the daemon: routes and their JSON.
         .target(
@@ -107,7 +112,7 @@ let package = Package(
             name: "relayd",
             dependencies: [
                 "RelayCore", "SDLTraffic", "SDLAdvice", "AccessoryLinks", "ControlAPI",
-                "SDLProtocol", "DidYouMean", "CShims", "CSystemd", "CLibYAML",
+                "SDLProtocol", "MessageFilters", "DidYouMean", "CShims", "CSystemd", "CLibYAML",
                 nioCore, nioPosix, nioHTTP1, logging, lifecycle, unixSignals, arguments,
             ],
             // The dashboard and the API's description travel inside the program: one file to install, none to find.
@@ -118,7 +123,7 @@ let package = Package(
             dependencies: [
                 // AccessoryLinks, so that `relayctl devices` judges addresses with relayd's own eyes.
                 "AccessoryLinks", "ControlAPI", "SampleApp", "SDLAdvice", "SDLProtocol",
-                "DidYouMean", nioCore, nioPosix, nioHTTP1, arguments,
+                "MessageFilters", "DidYouMean", nioCore, nioPosix, nioHTTP1, arguments,
             ],
             swiftSettings: settings + [small], linkerSettings: [linking]),
         // Which commit a build is of.
@@ -149,11 +154,15 @@ let package = Package(
             name: "FuzzTargets",
             dependencies: [
                 "relayd", "relayctl", "RelayCore", "SDLTraffic", "AccessoryLinks", "ControlAPI",
-                "SDLProtocol", "SampleApp", "SimulatedAccessory", "RelayTesting", nioCore, nioPosix,
+                "SDLProtocol", "MessageFilters", "SampleApp", "SimulatedAccessory", "RelayTesting",
+                nioCore, nioPosix,
                 nioEmbedded, logging,
             ],
             swiftSettings: daemonSettings),
         .testTarget(name: "DidYouMeanTests", dependencies: ["DidYouMean"], swiftSettings: settings),
+        .testTarget(
+            name: "MessageFiltersTests", dependencies: ["MessageFilters", "SDLProtocol"],
+            swiftSettings: settings),
         .testTarget(
             name: "HostNamesTests", dependencies: ["HostNames", nioCore, nioPosix],
             swiftSettings: settings),
@@ -184,7 +193,8 @@ let package = Package(
         .testTarget(
             name: "SDLTrafficTests",
             dependencies: [
-                "SDLTraffic", "SDLAdvice", "RelayCore", "SDLProtocol", "RelayTesting", nioCore,
+                "SDLTraffic", "SDLAdvice", "RelayCore", "SDLProtocol", "MessageFilters",
+                "RelayTesting", nioCore,
             ],
             swiftSettings: settings),
         .testTarget(
@@ -202,7 +212,7 @@ let package = Package(
             name: "RelayctlTests",
             dependencies: [
                 "relayctl", "relayd", "AccessoryLinks", "ControlAPI", "RelayCore", "SDLAdvice",
-                "SDLTraffic", "RelayTesting", "SDLProtocol",
+                "SDLTraffic", "MessageFilters", "RelayTesting", "SDLProtocol",
                 nioCore, nioPosix, nioHTTP1, nioEmbedded, logging, lifecycle, arguments,
             ],
             swiftSettings: settings),
@@ -240,7 +250,7 @@ if Context.environment["RELAY_BENCHMARKS"] != nil {
 if Context.environment["RELAY_MODEL"] != nil {
     let needed = [
         "DidYouMean", "HostNames", "SDLProtocol", "SimulatedAccessory", "RelayCore", "SDLAdvice",
-        "SDLTraffic", "CShims", "RelayTesting", "ControlAPI", "CVersion",
+        "MessageFilters", "SDLTraffic", "CShims", "RelayTesting", "ControlAPI", "CVersion",
     ]
     let open: [SwiftSetting] = [.unsafeFlags(["-enable-testing"])]
     package.products = [.executable(name: "RelayModel", targets: ["RelayModel"])]

@@ -6,14 +6,21 @@ package struct APIError: Codable, Sendable, Equatable, Error {
         package let code: Code
         /// For people: what was found, what was expected, what to do.
         package let message: String
+        /// Where in a filter the mistake is, in characters (Unicode scalars) from its start; nil for
+        /// every other error.
+        package let start: Int?
+        /// The character behind the mistake; the same as `start` where something is missing.
+        package let end: Int?
     }
 
     /// Version of the JSON layout: 1.
     package var schema = 1
     package let error: Detail
 
-    package init(_ code: Code, _ message: String) {
-        error = Detail(code: code, message: message)
+    /// - Parameter range: Of the mistake, in characters of a filter.
+    package init(_ code: Code, _ message: String, in range: Range<Int>? = nil) {
+        error = Detail(
+            code: code, message: message, start: range?.lowerBound, end: range?.upperBound)
     }
 
     package struct Code: OpenValue {

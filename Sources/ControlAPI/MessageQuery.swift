@@ -32,6 +32,8 @@ package enum MessageQueryKey: String, CaseIterable, Sendable {
     case failed
     /// Only responses that took at least so many milliseconds.
     case slowerThan = "slower_than_ms"
+    /// In the language of filters, such as "rpc:On* !ok"; the other keys must hold as well.
+    case filter
     /// Nothing older: a time (RFC 3339, UTC) or a duration back from now ("-30s"). For a stream it
     /// chooses where to begin.
     case since

@@ -21,7 +21,9 @@ struct RelayCtl: AsyncParsableCommand {
             ]),
         CommandGroup(
             name: "Traffic",
-            subcommands: [TailCommand.self, ShowCommand.self, LogCommand.self]),
+            subcommands: [
+                TailCommand.self, ShowCommand.self, LogCommand.self, FilterCommand.self,
+            ]),
         CommandGroup(
             name: "Diagnosis",
             subcommands: [
@@ -67,6 +69,9 @@ struct RelayCtl: AsyncParsableCommand {
               $XDG_RUNTIME_DIR/relayd/\(ControlSocket.fileName)
               /tmp/relayd-UID/\(ControlSocket.fileName)
                   control sockets, in this order
+              $XDG_CONFIG_HOME/relayd/filters
+                  filters saved by 'relayctl filter'; without
+                  the variable in ~/.config
 
             \(ExitStatus.discussion)
             """,
@@ -94,7 +99,7 @@ struct RelayCtl: AsyncParsableCommand {
             return ExitStatus.usage.rawValue
         }
         do {
-            var command = try parseAsRoot(arguments)
+            var command = try await asyncParseAsRoot(arguments)
             try await Output.$current.withValue(output) {
                 if var command = command as? any AsyncParsableCommand {
                     try await command.run()
@@ -109,8 +114,9 @@ struct RelayCtl: AsyncParsableCommand {
         } catch let error as ValidationError {
             // Found while the command ran, so that the parser does not know which one it was.
             let command = arguments.first ?? ""
+            let message = error.message.split(separator: "\n").map { SafeText.clean(String($0)) }
             output.write(
-                "Error: \(SafeText.clean(error.message))\nSee 'relayctl \(command) --help'.\n",
+                "Error: \(message.joined(separator: "\n"))\nSee 'relayctl \(command) --help'.\n",
                 to: .error)
             return ExitStatus.usage.rawValue
         } catch {

@@ -136,7 +136,8 @@ struct TailFollower {
         guard let number = object.integer("n") else {
             return take(note: object)
         }
-        cursor = number
+        // A request that is shown for its answer comes right before that.
+        cursor = max(cursor, number)
         guard form != .json else {
             page += JSONText.safe(String(buffer: line)) + "\n"
             return

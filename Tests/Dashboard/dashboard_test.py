@@ -4,6 +4,7 @@ Each test is a scene at the bench: traffic appears, filters work, the link goes 
 relayd is restarted, five thousand messages come per second.
 """
 
+import json
 import os
 import re
 import signal
@@ -15,7 +16,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from bench import Doctored, Flood, Relayd  # noqa: E402
+from bench import ROOT, Doctored, Flood, Relayd  # noqa: E402
 from browser import Browser  # noqa: E402
 from sdl import App  # noqa: E402
 
@@ -116,11 +117,27 @@ class DashboardTests(unittest.TestCase):
         page.until("only what contains the word is left", f"{NAMES}.join() === 'Show'")
         page.key("Escape")
         page.key("x")
-        page.value("(() => { const input = document.querySelector('#filter-rpc'); input.value = 'listfiles'; input.dispatchEvent(new Event('input')); })()")
+        page.key("/")
+        page.type("rpc:listfiles")
         page.until("only that RPC is left", f"{NAMES}.length > 0 && {NAMES}.every((name) => name === 'ListFiles')")
-        page.value("(() => { const input = document.querySelector('#filter-rpc'); input.value = '!ListFiles'; input.dispatchEvent(new Event('input')); })()")
+        page.key("Escape")
+        page.key("/")
+        page.type("!rpc:ListFiles")
         page.until("all but that RPC are left", f"{NAMES}.length > 2 && !{NAMES}.includes('ListFiles')")
+        page.key("Escape")
+        page.key("/")
+        page.type("rpc:Show param.mainField1~NEED")
+        page.until("an exchange is found by its parameter", f"{NAMES}.join() === 'Show,Show'")
+        page.key("Escape")
+        page.key("/")
+        page.type("rpc:Show | rcp:Alert")
+        page.until("a mistake is pointed at, and the last filter stays",
+                   "document.querySelector('#filter-problem mark')?.textContent === 'rcp' && /did you mean 'rpc'/.test(document.querySelector('#filter-problem').textContent)")
+        self.assertEqual(page.value("document.querySelector('#filter-text').getAttribute('aria-invalid')"), "true")
+        page.until("what was right before it still counts", f"{NAMES}.length > 0 && {NAMES}.every((name) => name === 'Show')")
+        page.key("Escape")
         page.key("x")
+        page.until("nothing is wrong with no filter", "document.querySelector('#filter-problem').hidden")
         page.click("[data-kind=request]")
         page.until("requests are gone", f"{NAMES}.length > 0 && {ROWS}.every((row) => row.querySelector('.kind').textContent !== 'req')")
         page.key("x")
@@ -172,6 +189,19 @@ class DashboardTests(unittest.TestCase):
         page.key("c")
         page.until("it is empty", f"{ROWS}.length === 0")
         self.expect_clean(page, f"127.0.0.1:{relayd.port}")
+
+    def test_filters_mean_what_they_mean_elsewhere(self):
+        """Tests/Fixtures/filters.json, which the tests of SDLTraffic hold relayd to as well."""
+        fixtures = os.path.join(ROOT, "Tests", "Fixtures")
+        with open(os.path.join(fixtures, "filters.json"), encoding="utf-8") as file:
+            table = json.load(file)
+        with open(os.path.join(fixtures, "filter-messages.jsonl"), encoding="utf-8") as file:
+            lines = file.read().splitlines()
+        page = self.visit(self.relayd().url)
+        page.value(f"window.filterTable = {json.dumps({**table, 'lines': lines})}")
+        wrong = page.value(TABLE)
+        self.assertEqual(wrong, [])
+        self.assertGreater(len(table["cases"]) + len(table["mistakes"]), 60)
 
     def test_link_loss_says_why(self):
         with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -405,6 +435,35 @@ class DashboardTests(unittest.TestCase):
         roles = {node["role"]["value"] for node in nodes}
         self.assertLessEqual({"main", "banner", "listbox", "option", "status", "toolbar"}, roles)
 
+
+# What is not as the table says: of each filter set before the messages come and after.
+TABLE = """(async () => {
+  const { Store, Filter } = await import('/dashboard/store.js');
+  const { Filter: Expression } = await import('/dashboard/filter.js');
+  const wrong = [];
+  const { cases, mistakes, lines } = window.filterTable;
+  for (const { filter, shows } of cases) {
+    for (const isLate of [false, true]) {
+      const store = new Store();
+      const wanted = new Filter({ expression: new Expression(filter) });
+      if (!isLate) store.setFilter(wanted);
+      store.add(lines.map((line) => ({ ...JSON.parse(line), line, params: undefined })));
+      if (isLate) store.setFilter(wanted);
+      const shown = [...Array(store.shown.length).keys()].map((index) => store.shown.at(index).n);
+      if (shown.join() !== shows.join()) wrong.push(`${filter} shows ${shown} instead of ${shows}`);
+    }
+  }
+  for (const { filter, start, end, message } of mistakes) {
+    try {
+      new Expression(filter);
+      wrong.push(`${filter} is read`);
+    } catch (error) {
+      const found = `${error.start} to ${error.end}: ${error.message}`;
+      if (found !== `${start} to ${end}: ${message}`) wrong.push(`${filter} at ${found}`);
+    }
+  }
+  return wrong;
+})()"""
 
 # Frames per second of the page, over so many seconds.
 FRAMES = """new Promise((resolve) => {

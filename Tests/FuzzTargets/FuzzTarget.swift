@@ -29,7 +29,7 @@ package struct FuzzTarget: Sendable {
 
     package static let all: [FuzzTarget] = [
         traffic, hub, headUnit, sampleApp, bson, json, specification, configuration, control, gate,
-        query, usb, openXC, addresses, quantities, shownText,
+        query, filter, usb, openXC, addresses, quantities, shownText,
     ]
 
     package static func named(_ name: String) -> FuzzTarget? {

@@ -1,7 +1,8 @@
+package import MessageFilters
 package import RelayCore
 
-/// Which kept messages a reader wants: the log's choice, and what only a look back chooses by,
-/// kind, latency, time. Made from a request to the control API, asked while `MessageRing` is read.
+/// Which kept messages a reader wants: the log's choice, what only a look back chooses by, kind,
+/// latency, time, and what the reader wrote. Made from a request to the control API, asked while `MessageRing` is read.
 package struct MessageFilter: Hashable, Sendable {
     /// App, function, service, priority.
     package var traffic: TrafficFilter = .everything
@@ -11,6 +12,20 @@ package struct MessageFilter: Hashable, Sendable {
     package var slowerThan: Int64?
     /// Nothing older.
     package var since: WallTime?
+    /// In the reader's own words. An entry about missed frames passes whatever it says: nobody knows
+    /// what they were.
+    package var expression = FilterExpression.everything {
+        didSet { asksForAnswers = expression.asksForAnswers }
+    }
+    private var asksForAnswers = false
+
+    package init(
+        traffic: TrafficFilter = .everything, kinds: Set<String> = [], slowerThan: Int64? = nil,
+        since: WallTime? = nil
+    ) {
+        (self.traffic, self.kinds) = (traffic, kinds)
+        (self.slowerThan, self.since) = (slowerThan, since)
+    }
 
     package static let everything = MessageFilter()
 
@@ -20,7 +35,37 @@ package struct MessageFilter: Hashable, Sendable {
         "undecodable", "dropped", "event",
     ]
 
-    package func accepts(_ entry: TrafficEntry) -> Bool {
+    /// - Parameter ring: Where the request of a response is found.
+    package func accepts(_ entry: TrafficEntry, in ring: MessageRing? = nil) -> Bool {
+        acceptsPlace(of: entry) && acceptsWords(of: entry, ring: ring) == true
+    }
+
+    /// The request that is shown before `entry`, its answer: one that could not be judged before.
+    ///
+    /// A request that was found unanswered, and shown for that, is not shown again.
+    func request(before entry: TrafficEntry, in ring: MessageRing) -> TrafficEntry? {
+        guard asksForAnswers, let pending = entry.answered,
+            let request = ring.message(pending.number),
+            acceptsPlace(of: request), acceptsWords(of: request, ring: ring) == nil,
+            acceptsWords(of: request, answer: entry, ring: ring) == true
+        else { return nil }
+        guard case .rpc(let rpc) = entry.content, rpc.latency ?? 0 > pending.patience else {
+            return request
+        }
+        var warning = entry
+        warning.content = .event(.unanswered(pending, waited: pending.patience))
+        return acceptsWords(of: request, answer: warning, ring: ring) == true ? nil : request
+    }
+
+    private func acceptsWords(
+        of entry: TrafficEntry, answer: TrafficEntry? = nil, ring: MessageRing?
+    ) -> Bool? {
+        if expression.isEverything { return true }
+        if case .event(.missed) = entry.content { return true }
+        return expression.accepts(FilteredEntry(entry, answer: answer, ring: ring))
+    }
+
+    private func acceptsPlace(of entry: TrafficEntry) -> Bool {
         if let since, entry.time < since { return false }
         if let slowerThan {
             guard case .rpc(let rpc) = entry.content, let latency = rpc.latency,
@@ -29,5 +74,16 @@ package struct MessageFilter: Hashable, Sendable {
         }
         guard kinds.isEmpty || kinds.contains(entry.content.kind) else { return false }
         return traffic.accepts(entry)
+    }
+}
+
+extension TrafficEntry {
+    /// The request that this answers, or says to be unanswered.
+    fileprivate var answered: PendingRequest? {
+        switch content {
+        case .rpc(let rpc): rpc.request
+        case .event(.unanswered(let request, _)): request
+        default: nil
+        }
     }
 }

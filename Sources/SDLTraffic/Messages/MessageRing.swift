@@ -134,9 +134,12 @@ package final class MessageRing: TrafficConsumer {
         package var next: UInt64
         /// Entries between the cursor and the first one that is still kept, whatever they were.
         package var missed: Int
+        /// There was no entry after these.
+        package var isAtEnd = false
     }
 
-    /// The oldest `limit` entries after `cursor` that the filter accepts.
+    /// The oldest `limit` entries after `cursor` that the filter accepts. A request that is accepted
+    /// for its answer comes right before that, whatever lies between.
     ///
     /// A cursor beyond the latest entry comes from another run of relayd: reading begins at the
     /// oldest entry then.
@@ -146,17 +149,41 @@ package final class MessageRing: TrafficConsumer {
         var reading = Reading(entries: [], next: cursor, missed: 0)
         while true {
             let segments = segments(after: &reading)
-            guard !segments.isEmpty else { return reading }
+            guard !segments.isEmpty else {
+                reading.isAtEnd = true
+                return reading
+            }
             for segment in segments {
                 for entry in segment.entries where entry.number > reading.next {
-                    if filter.accepts(entry) {
-                        guard reading.entries.count < limit else { return reading }
-                        reading.entries.append(entry)
+                    let found = found(entry, matching: filter, limit: limit)
+                    if found.count > 0 {
+                        guard reading.entries.count + found.count <= limit else { return reading }
+                        if let request = found.request { reading.entries.append(request) }
+                        if found.isAccepted { reading.entries.append(entry) }
                     }
                     reading.next = entry.number
                 }
             }
         }
+    }
+
+    /// What of an entry and of the request before it is shown.
+    private struct Found {
+        var request: TrafficEntry?
+        var isAccepted: Bool
+
+        var count: Int { (request == nil ? 0 : 1) + (isAccepted ? 1 : 0) }
+    }
+
+    private func found(
+        _ entry: TrafficEntry, matching filter: MessageFilter, limit: Int
+    ) -> Found {
+        var found = Found(
+            request: filter.request(before: entry, in: self),
+            isAccepted: filter.accepts(entry, in: self))
+        // Where there is room for one, it is the answer.
+        if found.count > max(1, limit) { found.request = nil }
+        return found
     }
 
     /// Some segments that hold entries after `reading.next`, which moves on when they are gone.
@@ -178,7 +205,7 @@ package final class MessageRing: TrafficConsumer {
     /// The newest `limit` entries that the filter accepts, in order.
     package func newest(_ limit: Int, matching filter: MessageFilter = .everything) -> Reading {
         var found: [TrafficEntry] = []
-        let latest = lookBack(limit, matching: filter) { found.append($0) }
+        let latest = lookBack(limit, matching: filter) { entry, _ in found.append(entry) }
         return Reading(entries: found.reversed(), next: latest, missed: 0)
     }
 
@@ -186,15 +213,17 @@ package final class MessageRing: TrafficConsumer {
     /// from for a reader that takes them piece by piece.
     package func cursor(beforeNewest limit: Int, matching filter: MessageFilter) -> UInt64 {
         var oldest: UInt64?
-        let latest = lookBack(limit, matching: filter) { oldest = $0.number }
+        let latest = lookBack(limit, matching: filter) { _, number in oldest = number }
         return oldest.map { $0 - 1 } ?? latest
     }
 
     /// Looks at entries from the newest to the oldest until `limit` of them were accepted.
     ///
+    /// - Parameter take: Called with an entry that is shown, and the number at which it is: its own, or
+    ///   that of its answer.
     /// - Returns: The number of the latest entry when the look began.
     private func lookBack(
-        _ limit: Int, matching filter: MessageFilter, _ take: (TrafficEntry) -> Void
+        _ limit: Int, matching filter: MessageFilter, _ take: (TrafficEntry, UInt64) -> Void
     ) -> UInt64 {
         var look = segments(before: .max)
         let latest = look.latest
@@ -204,9 +233,11 @@ package final class MessageRing: TrafficConsumer {
                 for entry in segment.entries.reversed() {
                     guard count < limit else { return latest }
                     if let since = filter.since, entry.time < since { continue }
-                    guard filter.accepts(entry) else { continue }
-                    take(entry)
-                    count += 1
+                    let found = found(entry, matching: filter, limit: limit)
+                    guard count + found.count <= limit else { return latest }
+                    if found.isAccepted { take(entry, entry.number) }
+                    if let request = found.request { take(request, entry.number) }
+                    count += found.count
                 }
             }
             look = segments(before: first)

@@ -21,7 +21,9 @@ struct AppCommand: AsyncParsableCommand {
                 refused: "there is no such app, or several with that name"))
             """)
 
-    @Argument(help: "Name, app ID, or the number that relayctl status shows.")
+    @Argument(
+        help: "Name or part of it, app ID, or the number that relayctl status shows.",
+        completion: Completions.apps)
     var app: String
 
     @OptionGroup var output: OutputOptions

@@ -2,53 +2,97 @@
 // would otherwise wait in silence for an app that is only misspelt.
 
 import ControlAPI
+import MessageFilters
+
+/// An app that somebody asks for.
+struct AskedApp: Sendable {
+    var pattern: TextPattern
+    var connection: UInt64?
+
+    init(_ pattern: TextPattern, _ connection: UInt64?) {
+        (self.pattern, self.connection) = (pattern, connection)
+    }
+
+    /// As `log-level` takes it: a whole name or app ID, or a number.
+    init(whole name: String) {
+        pattern = TextPattern(name, .whole)
+        connection = UInt64(name.hasPrefix("#") ? name.dropFirst() : name[...])
+    }
+
+    fileprivate func isIn(_ list: AppList) -> Bool {
+        list.apps.contains { has($0.id, $0.appName, $0.appID) }
+            || list.recentDepartures.contains { has($0.id, $0.appName, nil) }
+    }
+
+    fileprivate func has(_ id: Int, _ name: String?, _ appID: String?) -> Bool {
+        connection.flatMap(Int.init(exactly:)) == id || name.map(pattern.matches) ?? false
+            || appID.map(pattern.matches) ?? false
+    }
+}
+
+extension FilterExpression {
+    /// The apps without which nothing is shown.
+    var askedApps: [AskedApp] {
+        required.flatMap { node -> [FilterTerm] in
+            switch node {
+            case .term(let term): [term]
+            case .either(let terms): terms
+            default: []
+            }
+        }.compactMap { term in
+            guard case .app(let pattern, let connection) = term else { return nil }
+            return AskedApp(pattern, connection)
+        }
+    }
+}
 
 extension ControlClient {
-    /// Tells on standard error which names nobody has: no app that is connected or left lately, and
-    /// none of the messages that relayd keeps. Failures are for the command itself to tell.
-    func tellUnknown(apps names: [String]) async {
-        guard !names.isEmpty,
+    /// Tells on standard error which names nobody has, no app that is connected or left lately, and
+    /// none of the messages that relayd keeps; and which part of a name several have. Failures are for
+    /// the command itself to tell.
+    func tellUnknown(_ asked: [AskedApp]) async {
+        guard !asked.isEmpty,
             let known = try? await ask(AppList.self, Routes.apps).value
         else { return }
-        for name in names where !known.has(name) {
-            if await isKept(name) { continue }
-            let there = known.apps.map { app in
-                "#\(app.id)" + (app.appName.map { " \(SafeText.clean($0))" } ?? "")
+        for app in asked {
+            let name = SafeText.clean(app.pattern.text)
+            let fitting = known.apps.filter { app.has($0.id, $0.appName, $0.appID) }
+            if fitting.count > 1 {
+                tell("\"\(name)\" fits \(fitting.count) apps, all are shown: \(Self.list(fitting))")
             }
-            let list = there.isEmpty ? "no app is connected" : there.joined(separator: ", ")
-            Output.current.write(
-                "relayctl: no app is called \"\(SafeText.clean(name))\" so far; \(list)\n",
-                to: .error)
+            guard !app.isIn(known) else { continue }
+            if await isKept(app) { continue }
+            let list = known.apps.isEmpty ? "no app is connected" : Self.list(known.apps)
+            tell("no app is called \"\(name)\" so far; \(list)")
         }
     }
 
+    private func tell(_ text: String) {
+        Output.current.write("relayctl: \(text)\n", to: .error)
+    }
+
+    private static func list(_ apps: [AppStatus]) -> String {
+        apps.map { app in
+            "#\(app.id)" + (app.appName.map { " \(SafeText.clean($0))" } ?? "")
+        }.joined(separator: ", ")
+    }
+
     /// Whether relayd keeps a message of an app with this name.
-    private func isKept(_ name: String) async -> Bool {
+    private func isKept(_ app: AskedApp) async -> Bool {
         /// All that counts is whether there is one.
         struct Messages: Decodable {
             struct Message: Decodable {}
             let messages: [Message]
         }
         var query = MessageQuery()
-        query.add(.app, name)
-        // Events of the link pass whatever app is asked for.
+        let term = FilterTerm.app(app.pattern, connection: app.connection)
+        query.add(.filter, FilterExpression(.term(term)).description)
+        // That frames were missed is told whatever is asked for.
         for type in ["request", "response", "notification", "control", "stream", "undecodable"] {
             query.add(.type, type)
         }
         query.add(.limit, "1")
         let found = try? await ask(Messages.self, query.path(Routes.messages)).value
         return found?.messages.isEmpty == false
-    }
-}
-
-extension AppList {
-    /// Whether an app that is connected or left lately has this name, app ID or number.
-    fileprivate func has(_ name: String) -> Bool {
-        let number = Int(name.hasPrefix("#") ? name.dropFirst() : name[...])
-        let wanted = name.lowercased()
-        return apps.contains {
-            $0.id == number || $0.appName?.lowercased() == wanted
-                || $0.appID?.lowercased() == wanted
-        } || recentDepartures.contains { $0.id == number || $0.appName?.lowercased() == wanted }
     }
 }

@@ -1,3 +1,5 @@
+import MessageFilters
+
 /// A search in the journal for what relayd wrote: the command line of journalctl, made from the
 /// options of `relayctl log`.
 struct JournalQuery: Sendable, Equatable {
@@ -13,6 +15,8 @@ struct JournalQuery: Sendable, Equatable {
     var lines: Int?
     var follows = false
     var isJSON = false
+    /// Beside the rest.
+    var filter = FilterExpression.everything
 
     /// journalctl and its arguments.
     ///
@@ -20,17 +24,78 @@ struct JournalQuery: Sendable, Equatable {
     /// an app may be meant by name or ID, two fields, hence the groups with "+" between.
     var command: [String] {
         var words = ["journalctl", "--unit=\(unit)"]
-        words += isJSON ? ["--output=json"] : ["--output=short", "--no-hostname"]
+        words += isJSON || leavesRest ? ["--output=json"] : ["--output=short", "--no-hostname"]
         if let since { words.append("--since=\(since)") }
-        if let lines { words.append("--lines=\(lines)") }
+        // Counted behind a filter that journalctl does not know.
+        if let lines, follows || !leavesRest { words.append("--lines=\(lines)") }
         if follows { words.append("--follow") }
         if warnings { words.append("--priority=warning") }
         var common = functions.map { "SDL_FUNCTION=\($0)" }
         if failed { common.append("SDL_SUCCESS=0") }
+        common += filter.required.compactMap(Self.matches).joined()
+        common += priorities.map { "PRIORITY=\($0)" }
         let groups = Self.appMatches(apps)
         guard !groups.isEmpty else { return words + common }
         words += groups.map { $0 + common }.joined(separator: ["+"])
         return words
+    }
+
+    /// Whether something of the filter is left to look for in what journalctl prints.
+    var leavesRest: Bool {
+        let asked = Self.levels(in: filter)
+        return filter.required.contains { Self.matches($0) == nil && Self.levels($0) == nil }
+            || asked.map(\.isEmpty) ?? false
+    }
+
+    /// Syslog's numbers that the filter allows; empty where it asks for none, or for what no line has.
+    private var priorities: [Int] { (Self.levels(in: filter) ?? []).sorted() }
+
+    /// What several terms allow together: to journalctl values of one field are alternatives.
+    private static func levels(in filter: FilterExpression) -> Set<Int>? {
+        filter.required.compactMap(levels).reduce(nil) { found, next in
+            found.map { $0.intersection(next) } ?? next
+        }
+    }
+
+    private static func levels(_ node: FilterExpression.Node) -> Set<Int>? {
+        let isWanted: (Int) -> Bool
+        switch node {
+        case .term(.ok): isWanted = { $0 > JournalLine.warning }
+        case .not(.term(.ok)): isWanted = { $0 <= JournalLine.warning }
+        case .term(.priority(let wanted, let isExact)):
+            isWanted = { number in
+                let level = FilterPriority(syslog: number).level
+                return isExact ? level == wanted.level : level >= wanted.level
+            }
+        default: return nil
+        }
+        return Set((0...7).filter(isWanted))
+    }
+
+    /// What stands in a filter as journalctl takes it; nil when it cannot.
+    private static func matches(_ node: FilterExpression.Node) -> [String]? {
+        switch node {
+        case .term(let term): return matches(term)
+        case .either(let terms):
+            let matches = terms.map(Self.matches)
+            return matches.contains(nil) ? nil : matches.flatMap { $0 ?? [] }
+        case .not, .all, .any: return nil
+        }
+    }
+
+    private static func matches(_ term: FilterTerm) -> [String]? {
+        switch term {
+        case .name(let key, _, let names):
+            guard let field = JournalLine.wordFields[key] else { return nil }
+            let words = names.map { key == .from && $0 == "unit" ? "accessory" : $0 }
+            return words.sorted().map { "\(field)=\($0)" }
+        case .number(let key, .equal, let number):
+            guard let field = JournalLine.numberFields[key], let whole = Int(number.text),
+                number.text == "\(whole)", key != .milliseconds
+            else { return nil }
+            return ["\(field)=\(whole)"]
+        default: return nil
+        }
     }
 
     /// The matches that select apps, one group for each field.

@@ -45,6 +45,12 @@ struct ExitCodeTests {
             words: "/dev/relayd-none does not exist"),
         Row(arguments: ["devices", "tcp:127.0.0.1:1"], code: 64, words: "is no device"),
         Row(arguments: ["log"], code: 1, words: "journalctl cannot be run"),
+        Row(arguments: ["log", "app:radio"], code: 1, words: "journalctl cannot be run"),
+        Row(arguments: ["log", "param.a=1"], code: 64, words: "the journal has none"),
+        Row(arguments: ["filter", "rm", "no-such"], code: 1, words: "no filter is saved as"),
+        Row(arguments: ["filter", "save", "a", "rcp:Show"], code: 64, words: "  ^^^"),
+        Row(arguments: ["filter", "save", "a b", "ok"], code: 64, words: "cannot be a name"),
+        Row(arguments: ["tail", "rcp:Show"], code: 64, words: "did you mean 'rpc'?"),
         Row(
             arguments: ["sample-app", "--connect", "127.0.0.1:1"], code: 1,
             words: "cannot connect to 127.0.0.1:1: connection refused"),

@@ -32,6 +32,14 @@ package struct TrafficFeed {
         ring.consume(new)
     }
 
+    /// Nothing comes, but time has passed.
+    package mutating func pass() {
+        var new: [TrafficEntry] = []
+        decoder.advance(to: time, into: &new)
+        entries += new
+        ring.consume(new)
+    }
+
     package mutating func rpc(
         _ direction: Direction, _ type: RPCType, _ function: FunctionID, _ correlationID: Int32,
         _ json: String = "{}", bulk: ByteBuffer = ByteBuffer()

@@ -28,10 +28,10 @@ import Testing
     }
 
     /// nil when the words are a command line that relayctl understands.
-    private static func problem(_ words: [String]) -> String? {
+    private static func problem(_ words: [String]) async -> String? {
         let arguments = CommandLineHints.commandFirst(words)
         do {
-            _ = try RelayCtl.parseAsRoot(arguments)
+            _ = try await RelayCtl.asyncParseAsRoot(arguments)
             return nil
         } catch {
             return RelayCtl.exitCode(for: error) == .success
@@ -40,7 +40,7 @@ import Testing
     }
 
     /// What is wrong with a place where relayctl is mentioned, or nil.
-    static func problem(of mention: Mention) -> String? {
+    static func problem(of mention: Mention) async -> String? {
         let named = CommandLineHints.commandFirst(mention.words)
         guard let command = named.first(where: { !$0.hasPrefix("-") }) else { return nil }
         let known = RelayCtl.commands.map { $0.configuration.commandName ?? "" } + ["help"]
@@ -57,12 +57,16 @@ import Testing
         }
         // Its name alone is that of the command, not a line to type.
         if words == [command] { return nil }
-        if mention.isWhole { return problem(words) }
+        if mention.isWhole { return await problem(words) }
         // In a sentence nobody says where the command ends; its last option is part of it.
         let last = words.lastIndex { $0.hasPrefix("-") } ?? 0
         let ends = (last + 1)...min(last + 4, max(last + 1, words.count))
-        let problems = ends.map { problem(Array(words.prefix($0))) }
-        return problems.contains(nil) ? nil : problems.compactMap { $0 }.first
+        var first: String?
+        for end in ends {
+            guard let problem = await problem(Array(words.prefix(end))) else { return nil }
+            first = first ?? problem
+        }
+        return first
     }
 
     // MARK: Finding them
@@ -144,7 +148,7 @@ import Testing
     // MARK: The tests
 
     @Test("the search tells a command that is wrong from one that is right")
-    func search() {
+    func search() async throws {
         let wrong = [
             #"see what it says: relayctl tail --app '#\(stuck.id)' --last 20")"#,
             "relayctl log -u relayd --since '10 minutes ago' has the reasons", "`relayctl statsu`",
@@ -152,8 +156,8 @@ import Testing
             "<code>relayctl show all</code>",
         ]
         for text in wrong {
-            let mention = Self.mentions(in: text).first
-            #expect(mention.flatMap { Self.problem(of: $0) } != nil, "\(text)")
+            let mention = try #require(Self.mentions(in: text).first)
+            #expect(await Self.problem(of: mention) != nil, "\(text)")
         }
         let right = [
             #"relayctl tail --app '#\(stuck.id)' -n 20")"#, "relayctl tail shows them all",
@@ -163,8 +167,8 @@ import Testing
             "(`relayctl server on|off`)", "relayctl --socket \\(path) status shows it",
         ]
         for text in right {
-            let mention = Self.mentions(in: text).first
-            #expect(mention.map { Self.problem(of: $0) } == .some(nil), "\(text)")
+            let mention = try #require(Self.mentions(in: text).first)
+            #expect(await Self.problem(of: mention) == nil, "\(text)")
         }
     }
 
@@ -188,7 +192,7 @@ import Testing
                     }
                     for mention in Self.mentions(in: text) {
                         count += 1
-                        if let problem = Self.problem(of: mention) {
+                        if let problem = await Self.problem(of: mention) {
                             Issue.record(
                                 "\(file):\(mention.line): relayctl \(mention.words): \(problem)")
                         }

@@ -152,6 +152,12 @@ import Testing
             (["--since", "2026-11-21T10:31:08Z"], [6, 7, 9, 10]),
             (["--since", "2026-11-21T10:31:08Z", "-n", "1"], [10]),
             (["--since", "2030-01-01T00:00:00Z"], []),
+            (["--app", "mus", "--rpc", "sho*"], [3, 4]), (["rpc:PutFile ms>1s"], [5, 6]),
+            (["app:m", "rpc:register*"], [1, 2, 9]), (["!ok", "--app", "music"], [3, 4]),
+            (["--type", "response", "app:music !ok"], [4]),
+            (["hello | \"cable pulled\""], [3, 10]),
+            (["rpc:Show", "--rpc", "PutFile", "--type", "request"], [3, 5]),
+            (["--slower-than", "1s", "--type", "request"], []),
         ])
     func filters(options: [String], expected: [Int]) async throws {
         let result = try await run(["tail", "--once", "--json"] + options)
@@ -165,10 +171,19 @@ import Testing
     @Test(
         "what cannot be is refused with what was expected",
         arguments: [
-            (["--type", "requests"], "type is \"requests\"; expected one of request"),
-            (["--rpc", "Shw"], "unknown RPC function 'Shw'"),
-            (["--rpc", "Shw"], "did you mean 'Show'?"),
-            (["--service", "7"], "expected one of control, rpc, audio"),
+            (
+                ["--type", "requests"],
+                "--type: no kind is called 'requests'; did you mean 'request'?"
+            ),
+            (["--rpc", "Shw"], "--rpc: no RPC is called 'Shw'; did you mean 'Show'?"),
+            (["--service", "7"], "no service is called '7'; known: control, rpc, audio"),
+            (
+                ["app:music rcp:On*"],
+                "there is no key 'rcp'; did you mean 'rpc'?\n  app:music rcp:On*\n\(caret)\n"
+            ),
+            (["漢字 (ok"], "this ( is never closed\n  漢字 (ok\n       ^\n"),
+            ([""], "the filter is empty; expected one such as 'app:radio !ok', or none"),
+            (["@nosuch-\(UInt64.max)"], "no filter is saved as 'nosuch-"),
             (["--since", "yesterday"], "--since is \"yesterday\"; expected a duration back"),
             (
                 ["--slower-than", "200"],
@@ -394,3 +409,6 @@ import Testing
         #expect(reader.error.last?.contains("restarted; its messages count from 1 again") == true)
     }
 }
+
+/// Under the part of a filter that is not understood.
+private let caret = "            ^^^"

@@ -17,7 +17,9 @@ struct DisconnectCommand: AsyncParsableCommand {
             \(ExitStatus.codes(ok: "disconnected", refused: "there is no such app, or you may not"))
             """)
 
-    @Argument(help: "Name, app ID, or the number that relayctl status shows.")
+    @Argument(
+        help: "Name or part of it, app ID, or the number that relayctl status shows.",
+        completion: Completions.apps)
     var app: String
 
     @Option(help: ArgumentHelp("The reason, for the log.", valueName: "text"))

@@ -31,12 +31,14 @@ struct LogLevelCommand: AsyncParsableCommand {
     var traffic: ServerCommand.Wanted?
 
     @Option(
-        parsing: .singleValue, help: "Only this app: its name, app ID or number; may be repeated.")
+        parsing: .singleValue, help: "Only this app: its name, app ID or number; may be repeated.",
+        completion: Completions.apps)
     var app: [String] = []
 
     @Option(
         parsing: .singleValue,
-        help: "Only this function or, with !, all but this one; may be repeated.")
+        help: "Only this function or, with !, all but this one; may be repeated.",
+        completion: Completions.functions)
     var rpc: [String] = []
 
     @Option(parsing: .singleValue, help: "Only this service; may be repeated.")
@@ -69,7 +71,7 @@ struct LogLevelCommand: AsyncParsableCommand {
             ? try await client.ask(LogSettings.self, Routes.log)
             : try await client.change(LogSettings.self, "PUT", Routes.log, wanted)
         Output.current.write(output.json ? JSONText.safe(answer.json) : Self.text(answer.value))
-        await client.tellUnknown(apps: app)
+        await client.tellUnknown(app.map(AskedApp.init(whole:)))
     }
 
     private static func text(_ settings: LogSettings) -> String {

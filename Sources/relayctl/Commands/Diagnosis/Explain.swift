@@ -20,7 +20,7 @@ struct ExplainCommand: ParsableCommand {
               64  there is no such code, or the command line was not understood
             """)
 
-    @Argument(help: "The code at the end of relayd's advice.")
+    @Argument(help: "The code at the end of relayd's advice.", completion: Completions.codes)
     var code: String?
 
     @OptionGroup var output: OutputOptions

@@ -21,10 +21,14 @@ struct PermissionsCommand: AsyncParsableCommand {
                 refused: "there is no such app or RPC"))
             """)
 
-    @Argument(help: "Name, app ID, or the number that relayctl status shows.")
+    @Argument(
+        help: "Name or part of it, app ID, or the number that relayctl status shows.",
+        completion: Completions.apps)
     var app: String
 
-    @Argument(help: "Name of the RPC as in the RPC specification, e.g. Show. Default: all of them.")
+    @Argument(
+        help: "Name of the RPC as in the RPC specification, e.g. Show. Default: all of them.",
+        completion: Completions.functions)
     var rpc: String?
 
     @OptionGroup var output: OutputOptions

@@ -2,6 +2,7 @@ import ArgumentParser
 import ControlAPI
 import DidYouMean
 import Glibc
+import MessageFilters
 import NIOCore
 import SDLProtocol
 
@@ -16,8 +17,13 @@ struct LogCommand: AsyncParsableCommand {
             past in more detail and does not need the journal. To read the journal, you must be root \
             or in the group systemd-journal.
 
+            A filter is that of 'relayctl tail'. What journalctl cannot look for is looked for in what it \
+            prints, line by line: ok and !ok mean that line alone, and with -f -n counts lines before \
+            the filter. The journal has no parameters, so param. is refused.
+
             EXAMPLES
               relayctl log --since "1 hour ago"
+              relayctl log 'app:radio rpc:Put* ms>200' -n 20
               relayctl log --app "Music" --failed
               relayctl log --rpc Show -f
               relayctl log --warnings --since yesterday
@@ -29,12 +35,22 @@ struct LogCommand: AsyncParsableCommand {
               64  the command line was not understood
             """)
 
+    @Argument(
+        help: ArgumentHelp(
+            "Only what this filter accepts, such as 'app:radio rpc:On* !ok'. Default: all.",
+            valueName: "filter"),
+        completion: Completions.filter)
+    var filter: [String] = []
+
     @Option(
         help: ArgumentHelp(
-            "Only this app: its name, app ID or number. Repeatable.", valueName: "app"))
+            "Only this app: its name, app ID or number. Repeatable.", valueName: "app"),
+        completion: Completions.apps)
     var app: [String] = []
 
-    @Option(help: ArgumentHelp("Only this function. Repeatable.", valueName: "function"))
+    @Option(
+        help: ArgumentHelp("Only this function. Repeatable.", valueName: "function"),
+        completion: Completions.functions)
     var rpc: [String] = []
 
     @Flag(help: "Only answers that were not successful.")
@@ -76,6 +92,7 @@ struct LogCommand: AsyncParsableCommand {
         if let number, number < 0 {
             throw ValidationError("--number is \(number); expected 0 or more")
         }
+        try FilterArgument.check(filter)
         for name in rpc where Self.function(name) == nil {
             let nearest = Spelling.nearest(name, in: FunctionID.all.map(\.name))
             throw ValidationError(
@@ -89,7 +106,8 @@ struct LogCommand: AsyncParsableCommand {
         FunctionID.all.first { $0.name.lowercased() == name.lowercased() }?.name
     }
 
-    var query: JournalQuery {
+    /// - Throws: `ValidationError` about a term that the journal has nothing to say about.
+    func query() throws -> JournalQuery {
         var query = JournalQuery()
         let unit = unit ?? "relayd"
         query.unit = unit.contains(".") ? unit : unit + ".service"
@@ -101,12 +119,26 @@ struct LogCommand: AsyncParsableCommand {
         query.lines = number
         query.follows = follow
         query.isJSON = json
+        query.filter = try FilterArgument.filter(filter)
+        if let term = JournalLine.unanswerable(query.filter).first {
+            throw ValidationError(
+                """
+                \(SafeText.clean(term.description)) asks for parameters, and the journal has none; \
+                relayctl tail with the same filter looks at the messages that relayd keeps
+                """)
+        }
         return query
     }
 
     func run() async throws {
+        let query = try query()
         guard !printCommand else {
             Output.current.write(query.shellText + "\n")
+            if query.leavesRest {
+                Output.current.write(
+                    "relayctl: in what that prints relayctl looks for the rest of the filter\n",
+                    to: .error)
+            }
             return
         }
         if unit == nil, await runsByHand() {
@@ -118,14 +150,54 @@ struct LogCommand: AsyncParsableCommand {
                 """, to: .error)
             throw ExitCode.failure
         }
+        guard !query.leavesRest else { return try show(query) }
         // journalctl takes our place: its pager, its exit status, its ^C.
         var words = query.command.map { strdup($0) }
         defer { for word in words { free(word) } }
         words.append(nil)
         execvp("journalctl", &words)
+        throw Self.cannotBeRun(errno)
+    }
+
+    /// Reads what journalctl prints, and shows what the filter accepts.
+    private func show(_ query: JournalQuery) throws {
+        let output = Output.current
+        guard let pipe = popen("exec " + query.shellText, "re") else {
+            throw Self.cannotBeRun(errno)
+        }
+        if follow { output.follow() }
+        var line: UnsafeMutablePointer<CChar>?
+        var room = 0
+        defer { free(line) }
+        // The latest lines, when only so many are wanted.
+        var latest: [String] = []
+        let limit = follow ? nil : number
+        while getline(&line, &room, pipe) > 0, let bytes = line {
+            var text = String(cString: bytes)
+            if text.hasSuffix("\n") { text.removeLast() }
+            guard let entry = JournalLine(text), query.filter.accepts(entry) == true else {
+                continue
+            }
+            let shown = (json ? JSONText.safe(text) : entry.text) + "\n"
+            guard let limit else {
+                guard output.write(shown) else { break }
+                continue
+            }
+            latest.append(shown)
+            // Seldom, because what stays moves.
+            if latest.count / 2 > max(1, limit) { latest.removeFirst(latest.count - limit) }
+        }
+        if let limit { output.write(latest.suffix(limit).joined()) }
+        let status = pclose(pipe)
+        // As the shell says it of a program that is not there.
+        if status == 127 << 8 { throw Self.cannotBeRun(ENOENT) }
+        if status != 0 { throw ExitCode.failure }
+    }
+
+    private static func cannotBeRun(_ error: Int32) -> ExitCode {
         Output.current.write(
-            "relayctl: journalctl cannot be run: \(String(cString: strerror(errno)))\n", to: .error)
-        throw ExitCode.failure
+            "relayctl: journalctl cannot be run: \(String(cString: strerror(error)))\n", to: .error)
+        return ExitCode.failure
     }
 
     /// Whether the relayd that answers is no service of systemd's. One that is not there, or may not be

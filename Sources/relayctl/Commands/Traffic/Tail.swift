@@ -1,5 +1,6 @@
 import ArgumentParser
 import ControlAPI
+import MessageFilters
 
 /// `relayctl tail`: the traffic as it happens, and the recent past before it.
 struct TailCommand: AsyncParsableCommand {
@@ -14,7 +15,27 @@ struct TailCommand: AsyncParsableCommand {
             --json has it as "n". Messages without an app, function or service, such as the opening of \
             the link, are hidden while you filter by one.
 
+            A filter chooses what is shown. Put it in single quotes, because shells have a use for \
+            !, >, | and " themselves. Terms side by side must all hold, those of one key such as \
+            rpc:Show rpc:Alert are alternatives; | is or, ! is not, brackets group. Names match \
+            in part, whatever their case, or with * and ?.
+
+              app:radio  app:#3           name or app ID, or number of the connection
+              rpc:Show  rpc:On*           function, also of what answers it
+              ok  !ok                     all went well; something went wrong
+              result:REJECTED             result code of the answer
+              ms>200  ms>1.5s             time until the answer
+              text:"Keep right"  Keep     in the line that is shown, or in the message's JSON
+              param.mainField1~Keep       a parameter has this in it; also = != > < >= <=
+              kind:request  from:app      also service: priority: bytes> n: corr: session:
+              @name                       a filter that was saved; 'relayctl filter' lists them
+
+            The options --app, --rpc, --type, --service, --failed and --slower-than are terms in another \
+            spelling: --rpc Show is rpc:Show.
+
             EXAMPLES
+              relayctl tail 'app:radio !ok'
+              relayctl tail 'rpc:Show param.mainField1~Keep | rpc:PutFile ms>1s'
               relayctl tail --app "Music" --failed
               relayctl tail --rpc Show --rpc Alert -v
               relayctl tail --rpc '!OnVehicleData' --type request --type notification
@@ -29,15 +50,24 @@ struct TailCommand: AsyncParsableCommand {
                 refused: "relayd keeps no messages (limits.ring is 0), or refused"))
             """)
 
+    @Argument(
+        help: ArgumentHelp(
+            "Only what this filter accepts, such as 'app:radio rpc:On* !ok'. Default: all.",
+            valueName: "filter"),
+        completion: Completions.filter)
+    var filter: [String] = []
+
     @Option(
         help: ArgumentHelp(
-            "Only this app: its name, app ID or number (1 or #1). Repeatable.", valueName: "app"))
+            "Only this app: its name, app ID or number (1 or #1). Repeatable.", valueName: "app"),
+        completion: Completions.apps)
     var app: [String] = []
 
     @Option(
         help: ArgumentHelp(
             "Only this function and its answers; with a leading !, all but these. Repeatable.",
-            valueName: "function"))
+            valueName: "function"),
+        completion: Completions.functions)
     var rpc: [String] = []
 
     @Option(
@@ -103,17 +133,20 @@ struct TailCommand: AsyncParsableCommand {
         if output.json, verbose {
             throw ValidationError("--json already shows everything; leave out -v")
         }
-        _ = try latency()
+        try FilterArgument.check(filter)
+        _ = try options()
         _ = try start()
     }
 
     func run() async throws {
         let output = Output.current
         let client = try socket.client()
-        await client.tellUnknown(apps: app)
+        let wanted = try FilterArgument.filter(filter).and(try options())
+        await client.tellUnknown(wanted.askedApps)
         var tail = TailFollower(
             client: client, output: output, form: form, hasNumbers: numbers,
-            style: output.style(self.output.color), filters: try filters(), beginning: try start(),
+            style: output.style(self.output.color), filters: filters(wanted),
+            beginning: try start(),
             isFollowing: !once, pause: { try await Task.sleep(for: Self.pause) })
         output.follow()
         do {
@@ -131,16 +164,41 @@ struct TailCommand: AsyncParsableCommand {
 
     // MARK: The query
 
-    private func filters() throws -> MessageQuery {
+    private func filters(_ wanted: FilterExpression) -> MessageQuery {
         var query = MessageQuery()
-        for app in app { query.add(.app, app) }
-        for function in rpc { query.add(.function, function) }
-        for type in type { query.add(.type, type) }
-        for service in service { query.add(.service, service) }
-        if !all { query.add(.priority, "info") }
-        if failed { query.add(.failed, "1") }
-        if let milliseconds = try latency() { query.add(.slowerThan, "\(milliseconds)") }
+        if !wanted.isEverything { query.add(.filter, wanted.description) }
         return query
+    }
+
+    /// What the options ask, as a filter.
+    private func options() throws -> FilterExpression {
+        var filters: [FilterExpression] = []
+        for app in app { filters.append(try FilterArgument.filter("app", app, of: "--app")) }
+        for rpc in rpc {
+            let isUnwanted = rpc.hasPrefix("!")
+            let name = isUnwanted ? String(rpc.dropFirst()) : rpc
+            let function = try FilterArgument.filter("rpc", name, of: "--rpc")
+            filters.append(isUnwanted ? function.negated : function)
+        }
+        for type in type { filters.append(try FilterArgument.filter("kind", type, of: "--type")) }
+        for service in service {
+            filters.append(try FilterArgument.filter("service", service, of: "--service"))
+        }
+        if failed { filters.append(FilterExpression(.term(.priority(.warning, isExact: false)))) }
+        if !all { filters.append(FilterExpression(.term(.priority(.info, isExact: false)))) }
+        if let milliseconds = try latency(), let number = FilterNumber("\(milliseconds)") {
+            let answer = try FilterArgument.filter("kind", "response", of: "--slower-than")
+            // By itself, so that it is no alternative to the kinds of --type.
+            filters.append(
+                FilterExpression(
+                    .all([
+                        .all([
+                            answer.root,
+                            .term(.number(.milliseconds, .greaterOrEqual, number)),
+                        ])
+                    ])))
+        }
+        return FilterArgument.all(filters)
     }
 
     private func latency() throws -> Int64? {

@@ -73,6 +73,7 @@ enum DashboardPage {
             "console.js": File(type: script, bytes: PackageResources.console_js),
             "detail.js": File(type: script, bytes: PackageResources.detail_js),
             "dom.js": File(type: script, bytes: PackageResources.dom_js),
+            "filter.js": File(type: script, bytes: PackageResources.filter_js),
             "keys.js": File(type: script, bytes: PackageResources.keys_js),
             "main.js": File(type: script, bytes: PackageResources.main_js),
             "plots.js": File(type: script, bytes: PackageResources.plots_js),

@@ -1,12 +1,13 @@
 import ControlAPI
+import MessageFilters
 import SDLProtocol
 
 /// Finds the app that a person means: by number, name or app ID. Used by `AppHandlers`.
 struct AppLookup {
     let status: StatusSnapshot
 
-    /// The app whose number ("3" or "#3"), name or app ID is `wanted`; upper and lower case of a
-    /// name do not matter.
+    /// The app whose number ("3" or "#3"), name or app ID is `wanted`, else the only one whose name or
+    /// app ID has it in it or fits its wildcards; upper and lower case of a name do not matter.
     ///
     /// - Throws: `APIError` that lists who is there.
     func find(_ wanted: String) throws(APIError) -> AppStatus {
@@ -23,6 +24,19 @@ struct AppLookup {
                 .ambiguous,
                 "\(named.count) apps are called \"\(shown)\": \(list); say which by number")
         }
+        // Digits are part of many IDs.
+        let isPart = number == nil && !wanted.isEmpty
+        let pattern = TextPattern(typed: wanted)
+        let fitting = status.apps.filter {
+            $0.appName.map(pattern.matches) ?? false || $0.appID.map(pattern.matches) ?? false
+        }
+        if isPart, fitting.count == 1 { return fitting[0] }
+        guard !isPart || fitting.isEmpty else {
+            throw APIError(
+                .ambiguous,
+                "\"\(shown)\" fits \(fitting.count) apps: \(Self.list(fitting)); say which by number"
+            )
+        }
         throw APIError(.notFound, "there is no app \"\(shown)\"; \(whoIsThere(wanted))")
     }
 
@@ -33,11 +47,15 @@ struct AppLookup {
         }
         if let gone { return "it left at \(gone.closedAt): \(gone.reason)" }
         guard !status.apps.isEmpty else { return "no app is connected" }
-        let list = status.apps.prefix(Self.maximumListed).map { app in
+        return "connected: \(Self.list(status.apps))"
+    }
+
+    private static func list(_ apps: [AppStatus]) -> String {
+        let list = apps.prefix(maximumListed).map { app in
             "#\(app.id)" + (app.appName.map { " \($0)" } ?? " (not registered)")
         }.joined(separator: ", ")
-        let more = status.apps.count - Self.maximumListed
-        return "connected: \(list)" + (more > 0 ? " and \(more) more" : "")
+        let more = apps.count - maximumListed
+        return list + (more > 0 ? " and \(more) more" : "")
     }
 
     /// A message that still fits a screen.

@@ -1,5 +1,6 @@
 import ControlAPI
 import DidYouMean
+import MessageFilters
 import NIOHTTP1
 import RelayCore
 import SDLProtocol
@@ -71,6 +72,7 @@ struct MessageRequest: Sendable {
             case .slowerThan:
                 let milliseconds = try Self.number(text, key, Self.latencyLimits)
                 filter.slowerThan = Int64(milliseconds) * 1_000_000
+            case .filter: filter.expression = try Self.expression(text)
             case .since: filter.since = try Self.time(text, key, now: now)
             case .format:
                 content = try Self.word(
@@ -133,6 +135,19 @@ struct MessageRequest: Sendable {
     private static func flag(_ text: String, _ key: MessageQueryKey) throws(APIError) -> Bool {
         guard text == "0" || text == "1" else { throw mismatch(text, key, "1 or 0") }
         return text == "1"
+    }
+
+    private static let filterNames = FilterNames(functions: FunctionID.all.map(\.name))
+
+    private static func expression(_ text: String) throws(APIError) -> FilterExpression {
+        do throws(FilterError) {
+            return try FilterExpression(text, names: filterNames)
+        } catch {
+            let problem = PrintableText.string(error.message, limit: 300)
+            throw APIError(
+                .badRequest, "filter, character \(error.range.lowerBound + 1): \(problem)",
+                in: error.range)
+        }
     }
 
     private static func word<Value>(

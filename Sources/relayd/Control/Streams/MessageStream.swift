@@ -17,6 +17,9 @@ private struct MessageLines {
     private let framing: StreamFraming
     private let instance: String
     private var piece = ByteBuffer()
+    /// Where a reader goes on that comes again: a request may come behind later messages, right before
+    /// its answer.
+    private var greatest: UInt64 = 0
 
     init(_ request: MessageRequest, _ framing: StreamFraming = .lines, instance: String) {
         formatter = MessageFormatter(request.content, hasColours: request.hasColours)
@@ -31,7 +34,8 @@ private struct MessageLines {
         _ entry: TrafficEntry, before separator: String? = nil,
         to writer: ResponseWriter
     ) async throws {
-        if framing != .lines { piece.writeString(framing.prefix(instance, entry.number)) }
+        greatest = max(greatest, entry.number)
+        if framing != .lines { piece.writeString(framing.prefix(instance, greatest)) }
         formatter.append(entry, to: &piece)
         piece.writeString(separator ?? framing.suffix)
         if piece.readableBytes >= Self.pieceBytes { try await flush(to: writer) }
@@ -120,7 +124,7 @@ struct MessageStream: Sendable {
             for entry in reading.entries {
                 try await lines.append(entry, to: writer)
             }
-            let isAtEnd = reading.entries.count < Self.entriesPerLook
+            let isAtEnd = reading.isAtEnd
             if lines.isEmpty, isAtEnd, pause.now - lastWrite >= pause.heartbeat {
                 lines.append(MessageStreamNote(next: Int(cursor)))
             }

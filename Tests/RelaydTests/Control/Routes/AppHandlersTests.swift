@@ -105,8 +105,10 @@ import Testing
     }
 
     @Test(
-        "an app is found by number, name in any case, and app ID",
-        arguments: ["1", "%231", "Relay%20Test", "relay%20test", "id-1"])
+        "an app is found by number, name in any case, app ID, and part of a name",
+        arguments: [
+            "1", "%231", "Relay%20Test", "relay%20test", "id-1", "y%20TE", "r*t", "id-",
+        ])
     func found(path: String) async throws {
         try await with { test in
             let answer = try await test.get("/v1/apps/\(path)")
@@ -161,6 +163,14 @@ import Testing
             let error = try error(answer)
             #expect(error.code == .ambiguous)
             #expect(error.message.contains("#1 (127.0.0.1:40000), #2 (127.0.0.1:40001)"))
+        }
+        try await with(names: ["Web Radio", "Radio"]) { test in
+            #expect(try await test.get("/v1/apps/radio").contains("\"id\" : 2"))
+            let several = try await test.get("/v1/apps/rad")
+            #expect(several.hasPrefix("HTTP/1.1 409"))
+            #expect(
+                try error(several).message
+                    == "\"rad\" fits 2 apps: #1 Web Radio, #2 Radio; say which by number")
         }
     }
 

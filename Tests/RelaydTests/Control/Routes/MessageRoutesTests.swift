@@ -91,6 +91,11 @@ import Testing
             ("app=maps&type=request", [9]),
             ("service=bulk&type=request", [5]),
             ("slower_than_ms=9", [6]),
+            ("filter=app:MUS%20kind:request", [1, 3, 5]),
+            ("filter=rpc:Show%20!ok", [3, 4]),
+            ("filter=result:INVALID&type=response", [4]),
+            ("filter=ms%3E1s&limit=1", [6]),
+            ("filter=", Array(1...10)),
             ("since=2026-11-21T10:31:08Z", [6, 7, 8, 9, 10]),
             ("since=2026-11-21T10:31:08Z&type=response", [6]),
             ("since=2030-01-01T00:00:00Z", []),
@@ -157,6 +162,12 @@ import Testing
             ("format=xml", "format is \"xml\"; expected one of json, text, both"),
             ("color=auto", "color is \"auto\"; expected 1 or 0"),
             ("last=5", "there is no \"last\" in the query"),
+            (
+                "filter=app:m%20rcp:x",
+                "filter, character 7: there is no key 'rcp'; did you mean 'rpc'?"
+            ),
+            ("filter=%22x", "filter, character 1: this quote is never closed"),
+            ("filter=@mine", "saved filters are known to relayctl only"),
             ("limt=5", "there is no \"limt\" in the query; did you mean \"limit\"?"),
             ("limit=5&limit=6", "\"limit\" is given twice"),
         ])
@@ -167,6 +178,23 @@ import Testing
             let error = try APICoding.decode(APIError.self, from: Array(Self.text(answer).utf8))
                 .error
             #expect(error.code == .badRequest && error.message.contains(message))
+        }
+    }
+
+    @Test("a mistake in a filter comes with its place, any other without")
+    func place() async throws {
+        try await ControlTestServer.with(messages: MessageHandlers(ring: Self.story)) { test in
+            let places = [
+                ("filter=app:m%20rcp:x", [6, 9]), ("filter=%F0%9F%98%80%20(ok", [2, 3]),
+                ("filter=ok%20%7C", [4, 4]), ("limit=0", [nil, nil]),
+            ]
+            for (query, place) in places {
+                let answer = try await test.get("/v1/messages?\(query)")
+                let error = try APICoding.decode(
+                    APIError.self, from: Array(Self.text(answer).utf8)
+                ).error
+                #expect([error.start, error.end] == place, "\(query)")
+            }
         }
     }
 

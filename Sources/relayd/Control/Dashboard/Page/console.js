@@ -1,6 +1,7 @@
 // The list of messages: only the rows on the screen exist. Made by main, fed through the store.
 
 import { $, h, clock, count, many, milliseconds, setText } from './dom.js';
+import { Filter as Expression, FilterError } from './filter.js';
 import { Filter, colour, isFailed, isSlow } from './store.js';
 import { outline, title } from './summary.js';
 import { Detail } from './detail.js';
@@ -27,6 +28,7 @@ export class Console {
     this.missed = 0;
     this.lastDrawn = 0;
     this.isScheduled = false;
+    this.expression = new Expression();
     this.drawnEnd = 0;
     this.seen = 0;
     this.detail = new Detail((message) => this.select(message, true), () => this.list.focus());
@@ -53,7 +55,7 @@ export class Console {
       clearTimeout(timer);
       timer = setTimeout(() => this.applyFilter(), 120);
     };
-    for (const id of ['filter-text', 'filter-rpc', 'filter-slow']) $(id).addEventListener('input', soon);
+    $('filter-text').addEventListener('input', soon);
     $('filter-app').addEventListener('change', () => this.applyFilter());
     for (const chip of document.querySelectorAll('[data-kind]')) {
       chip.addEventListener('click', () => {
@@ -73,16 +75,36 @@ export class Console {
 
   applyFilter() {
     const pressed = [...document.querySelectorAll('[data-kind][aria-pressed=true]')];
+    this.readExpression();
     this.store.setFilter(new Filter({
-      text: $('filter-text').value,
-      rpcs: $('filter-rpc').value,
+      expression: this.expression,
       app: $('filter-app').value,
       kinds: new Set(pressed.map((chip) => chip.dataset.kind)),
       failed: $('filter-failed').getAttribute('aria-pressed') === 'true',
-      slowerThan: Number($('filter-slow').value) || 0,
     }));
     this.changed();
     if (this.selected && this.store.index(this.selected) >= 0) this.reveal(this.selected);
+  }
+
+  /** What is in the box; while that is no filter, the last one that was. */
+  readExpression() {
+    const text = $('filter-text').value;
+    let problem;
+    try {
+      this.expression = new Expression(text);
+    } catch (error) {
+      if (!(error instanceof FilterError)) throw error;
+      problem = error;
+    }
+    $('filter-text').setAttribute('aria-invalid', String(problem !== undefined));
+    $('filter-problem').hidden = problem === undefined;
+    if (problem === undefined) return;
+    const letters = [...text];
+    const piece = (start, end) => letters.slice(start, end).join('');
+    const [start, end] = [problem.start, Math.max(problem.end, problem.start + 1)];
+    $('filter-problem').replaceChildren(
+      h('code', {}, piece(0, start), h('mark', { text: piece(start, end) || '…' }), piece(end)),
+      h('span', { text: problem.message }));
   }
 
   toggleFailed() {
@@ -91,7 +113,7 @@ export class Console {
   }
 
   noFilters() {
-    for (const id of ['filter-text', 'filter-rpc', 'filter-slow', 'filter-app']) $(id).value = '';
+    for (const id of ['filter-text', 'filter-app']) $(id).value = '';
     for (const chip of document.querySelectorAll('[data-kind]')) chip.setAttribute('aria-pressed', 'true');
     $('filter-failed').setAttribute('aria-pressed', 'false');
     this.applyFilter();
@@ -104,19 +126,15 @@ export class Console {
     this.applyFilter();
   }
 
-  /** Apps and functions that were seen, to choose from. */
+  /** Apps that were seen, to choose from. */
   updateChoices() {
-    const { apps, functions } = this.store;
+    const { apps } = this.store;
     const select = $('filter-app');
     if (select.options.length - 1 !== apps.size || [...apps].some(([id, name], index) => select.options[index + 1].text !== label(id, name))) {
       const chosen = select.value;
       select.replaceChildren(h('option', { value: '', text: 'All apps' }),
         ...[...apps].map(([id, name]) => h('option', { value: id, text: label(id, name) })));
       select.value = apps.has(chosen) ? chosen : '';
-    }
-    const names = $('rpc-names');
-    if (names.childElementCount !== functions.size) {
-      names.replaceChildren(...[...functions].sort().map((name) => h('option', { value: name })));
     }
   }
 

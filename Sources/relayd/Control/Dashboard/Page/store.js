@@ -1,5 +1,8 @@
 // The messages the page keeps, which of them are shown, and who belongs to whom. No DOM in here.
 
+import { Filter as Expression } from './filter.js';
+import { outline, title, whole } from './summary.js';
+
 /** Messages kept: some minutes of a busy bench, some 10 MB. */
 export const KEPT = 10_000;
 
@@ -18,6 +21,10 @@ export class Queue {
 
   push(item) {
     this.items.push(item);
+  }
+
+  insert(index, item) {
+    this.items.splice(this.head + index, 0, item);
   }
 
   shift() {
@@ -41,14 +48,13 @@ export class Store {
   all = new Queue();
   /** Those that pass the filter. */
   shown = new Queue();
-  filter = new Filter({});
+  filter = new Filter();
   isPaused = false;
   /** Messages that came while paused. */
   unseen = 0;
   /** Oldest ones of `shown` that went since the list was drawn. */
   gone = 0;
   apps = new Map();
-  functions = new Set();
 
   #byNumber = new Map();
   #sequence = 0;
@@ -62,18 +68,28 @@ export class Store {
     this.#sequence += 1;
     this.all.push(message);
     this.#byNumber.set(message.n, message);
-    if (message.request !== undefined) {
-      const request = this.#byNumber.get(message.request);
-      if (request && message.kind === 'response') {
-        request.partner = message;
-        message.partner = request;
-      }
+    const request = message.request === undefined ? undefined : this.#byNumber.get(message.request);
+    if (request && message.kind === 'response') {
+      request.partner = message;
+      message.partner = request;
+    } else if (request) {
+      request.unanswered = message;
     }
     if (message.app) this.apps.set(message.app, message.app_name ?? this.apps.get(message.app));
-    if (message.function) this.functions.add(message.function);
-    if (this.isPaused) this.unseen += 1;
-    else if (this.filter.passes(message)) this.shown.push(message);
+    if (this.isPaused) {
+      this.unseen += 1;
+    } else {
+      if (request && this.filter.passes(request)) this.#showLate(request);
+      if (this.filter.passes(message)) this.shown.push(message);
+    }
     if (this.all.length > KEPT) this.#forgetOldest();
+  }
+
+  /** A request that could not be judged before its answer came. */
+  #showLate(request) {
+    const index = this.#firstFrom(request.sequence);
+    if (index < this.shown.length && this.shown.at(index) === request) return;
+    this.shown.insert(index, request);
   }
 
   #forgetOldest() {
@@ -116,33 +132,41 @@ export class Store {
 
   /** Where a message stands in `shown`, or -1; `shown` is in order of sequence. */
   index(message) {
+    const index = this.#firstFrom(message.sequence);
+    return index < this.shown.length && this.shown.at(index).sequence === message.sequence ? index : -1;
+  }
+
+  /** Of the first message in `shown` that came with this sequence or later. */
+  #firstFrom(sequence) {
     let low = 0;
-    let high = this.shown.length - 1;
-    while (low <= high) {
+    let high = this.shown.length;
+    while (low < high) {
       const middle = (low + high) >> 1;
-      const found = this.shown.at(middle).sequence;
-      if (found === message.sequence) return middle;
-      if (found < message.sequence) low = middle + 1;
-      else high = middle - 1;
+      if (this.shown.at(middle).sequence < sequence) low = middle + 1;
+      else high = middle;
     }
-    return -1;
+    return low;
   }
 }
 
 const RPC_KINDS = new Set(['request', 'response', 'notification']);
 
+/** What a filter finds beside the fields of a message. */
+const MEANS = {
+  shown: (message) => {
+    const id = message.correlation_id === undefined ? '' : `#${message.correlation_id} corr ${message.correlation_id}`;
+    return `${message.app_name ?? message.app ?? ''} ${title(message)} ${id} ${outline(message)}`;
+  },
+  params: (message) => whole(message).params,
+};
+
 export class Filter {
-  constructor({ text = '', rpcs = '', app = '', kinds, failed = false, slowerThan = 0 }) {
-    this.text = text.trim().toLowerCase();
+  constructor({ expression = new Expression(), app = '', kinds, failed = false } = {}) {
+    this.expression = expression;
     this.app = app;
     this.kinds = kinds ?? new Set([...RPC_KINDS, 'other']);
     this.failed = failed;
-    this.slowerThan = slowerThan;
-    const names = rpcs.split(/[\s,]+/).filter(Boolean).map((name) => name.toLowerCase());
-    this.wanted = names.filter((name) => !name.startsWith('!'));
-    this.unwanted = names.filter((name) => name.startsWith('!')).map((name) => name.slice(1));
-    this.isEverything =
-      !this.text && !this.app && this.kinds.size === 4 && !failed && !slowerThan && names.length === 0;
+    this.isEverything = expression.isEverything && !app && this.kinds.size === 4 && !failed;
   }
 
   passes(message) {
@@ -150,13 +174,7 @@ export class Filter {
     if (this.app && message.app !== this.app) return false;
     if (!this.kinds.has(RPC_KINDS.has(message.kind) ? message.kind : 'other')) return false;
     if (this.failed && !isFailed(message)) return false;
-    if (this.slowerThan && !(message.latency_ms >= this.slowerThan)) return false;
-    if (this.wanted.length > 0 || this.unwanted.length > 0) {
-      const name = (message.function ?? message.control ?? '').toLowerCase();
-      if (this.unwanted.some((one) => one && name === one)) return false;
-      if (this.wanted.length > 0 && !this.wanted.some((one) => name.startsWith(one))) return false;
-    }
-    return !this.text || message.line.toLowerCase().includes(this.text);
+    return this.expression.accepts(message, MEANS) === true;
   }
 }
 

@@ -1,0 +1,163 @@
+/// What a reader wants to see, as people write it: `app:radio rpc:On* !ok ms>200`. Made from text by
+/// `FilterParser`, asked by whoever has messages: relayd's API, `relayctl log`.
+///
+/// The dashboard reads the same language in JavaScript (filter.js); Tests/Fixtures/filters.json holds
+/// both to one meaning. Documentation/filters.md describes it for people.
+package struct FilterExpression: Hashable, Sendable {
+    package indirect enum Node: Hashable, Sendable {
+        case term(FilterTerm)
+        case not(Node)
+        /// All must hold; of none all do.
+        case all([Node])
+        /// Terms of one key side by side, such as `rpc:Show rpc:Alert`: one of them must hold.
+        case either([FilterTerm])
+        case any([Node])
+    }
+
+    package private(set) var root: Node
+
+    package static let everything = FilterExpression(.all([]))
+
+    package init(_ root: Node) {
+        self.root = root
+    }
+
+    /// - Parameter text: At most `FilterParser.maximumLength` Unicode scalars.
+    package init(_ text: String, names: FilterNames) throws(FilterError) {
+        var parser = FilterParser(text, names: names)
+        root = try parser.whole()
+    }
+
+    /// What `key:value` says, whatever characters the value has; `!` in front of it stays a character.
+    package init(_ key: String, _ value: String, names: FilterNames) throws(FilterError) {
+        root = .term(try FilterParser("", names: names).term(key, value))
+    }
+
+    package var isEverything: Bool { root == .all([]) }
+
+    /// Whether something is asked that only the answer to a request can tell: `ok`, `result`, `ms`.
+    package var asksForAnswers: Bool {
+        terms.contains { term in
+            switch term {
+            case .ok, .result: true
+            case .number(let key, _, _): key == .milliseconds
+            default: false
+            }
+        }
+    }
+
+    /// All terms, in the order they were written.
+    package var terms: [FilterTerm] { Self.collect(root) }
+
+    /// What stands side by side: all of it must hold.
+    package var required: [Node] {
+        guard case .all(let nodes) = root else { return [root] }
+        return nodes
+    }
+
+    private static func collect(_ node: Node) -> [FilterTerm] {
+        switch node {
+        case .term(let term): [term]
+        case .not(let node): collect(node)
+        case .all(let nodes), .any(let nodes): nodes.flatMap(collect)
+        case .either(let terms): terms
+        }
+    }
+
+    // MARK: Asking
+
+    /// Whether `subject` is wanted; nil when that depends on something it does not know yet.
+    package func accepts(_ subject: some FilterSubject) -> Bool? {
+        Self.accepts(subject, root)
+    }
+
+    private static func accepts(_ subject: some FilterSubject, _ node: Node) -> Bool? {
+        switch node {
+        case .term(let term): return subject.holds(term)
+        case .not(let node): return accepts(subject, node).map { !$0 }
+        case .all(let nodes):
+            var isKnown = true
+            // Text is looked for last: it has to be made first.
+            for pass in 0...1 {
+                for node in nodes where node.isText == (pass == 1) {
+                    switch accepts(subject, node) {
+                    case false?: return false
+                    case nil: isKnown = false
+                    case true?: break
+                    }
+                }
+            }
+            return isKnown ? true : nil
+        case .any(let nodes):
+            var isKnown = true
+            for node in nodes {
+                switch accepts(subject, node) {
+                case true?: return true
+                case nil: isKnown = false
+                case false?: break
+                }
+            }
+            return isKnown ? false : nil
+        case .either(let terms):
+            var isKnown = true
+            for term in terms {
+                switch subject.holds(term) {
+                case true?: return true
+                case nil: isKnown = false
+                case false?: break
+                }
+            }
+            return isKnown ? false : nil
+        }
+    }
+
+    package var negated: FilterExpression { FilterExpression(root.negated) }
+
+    /// Both must hold, as if they stood side by side.
+    package func and(_ other: FilterExpression) -> FilterExpression {
+        if isEverything { return other }
+        if other.isEverything { return self }
+        return FilterExpression(.together(required + other.required))
+    }
+}
+
+/// Something a filter is asked about.
+package protocol FilterSubject {
+    /// Whether the term holds; nil when nobody can tell yet.
+    func holds(_ term: FilterTerm) -> Bool?
+}
+
+/// The names a filter may use.
+package struct FilterNames: Sendable {
+    /// Functions of the RPC specification.
+    package var functions: [String]
+    /// The filter that was saved under a name; nil when there is none. Where nothing is saved there
+    /// is no such function.
+    package var saved: (@Sendable (String) -> String?)?
+
+    package init(functions: [String], saved: (@Sendable (String) -> String?)? = nil) {
+        self.functions = functions
+        self.saved = saved
+    }
+}
+
+/// Why a filter is not understood, and where.
+package struct FilterError: Error, Hashable, Sendable {
+    /// Unicode scalars from the start of the filter.
+    package var range: Range<Int>
+    package var message: String
+
+    package init(_ range: Range<Int>, _ message: String) {
+        self.range = range
+        self.message = message
+    }
+}
+
+extension FilterExpression.Node {
+    fileprivate var isText: Bool {
+        switch self {
+        case .term(.text), .not(.term(.text)): true
+        default: false
+        }
+    }
+}

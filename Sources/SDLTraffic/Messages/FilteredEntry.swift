@@ -1,0 +1,229 @@
+// What a filter finds in an entry. Used by `MessageFilter`.
+
+import MessageFilters
+import NIOCore
+import RelayCore
+import SDLProtocol
+
+/// An entry a filter is asked about, with its request or its answer. Nothing is copied or formatted
+/// before a term asks for it.
+struct FilteredEntry: FilterSubject {
+    let entry: TrafficEntry
+    /// Of a request, when it is known: its response, or the event that says there is none.
+    var answer: TrafficEntry?
+    /// Where the request of a response is found.
+    let ring: MessageRing?
+
+    init(_ entry: TrafficEntry, answer: TrafficEntry? = nil, ring: MessageRing?) {
+        self.entry = entry
+        self.answer = answer
+        self.ring = ring
+    }
+
+    func holds(_ term: FilterTerm) -> Bool? {
+        switch term {
+        case .app(let pattern, let connection):
+            return (connection != nil && entry.app?.rawValue == connection)
+                || entry.appName.map(pattern.matches) ?? false
+                || entry.registeredAppID.map(pattern.matches) ?? false
+        case .name(let key, _, let names): return holds(key, names)
+        case .ok: return isOK
+        case .result(let pattern):
+            guard let code = result else { return isWaiting ? nil : false }
+            return pattern.matches(code)
+        case .priority(let wanted, let isExact):
+            let level = entry.priority.rawValue - TrafficPriority.debug.rawValue
+            return isExact ? level == wanted.level : level >= wanted.level
+        case .number(let key, let order, let wanted):
+            guard let found = number(key) else {
+                return key == .milliseconds && isWaiting ? nil : false
+            }
+            return order.holds(found, wanted.value)
+        case .text(let pattern): return entry.hasText(pattern)
+        case .parameter(let path, let test):
+            if entry.has(path, test) { return true }
+            return request?.has(path, test) ?? false
+        }
+    }
+
+    private func holds(_ key: FilterTerm.NameKey, _ names: Set<String>) -> Bool {
+        switch key {
+        case .rpc: entry.isAbout(names)
+        case .kind: names.contains(entry.content.kind)
+        case .service: entry.service.map { names.contains($0.name) } ?? false
+        case .from: entry.direction.map { names.contains($0 == .fromApp ? "app" : "unit") } ?? false
+        }
+    }
+
+    // MARK: Exchanges
+
+    /// A request whose answer is not known yet.
+    private var isWaiting: Bool {
+        guard case .rpc(let rpc) = entry.content else { return false }
+        return rpc.message.type == .request && answer == nil
+    }
+
+    private var isOK: Bool? {
+        guard !entry.isBad else { return false }
+        if isWaiting { return nil }
+        return !(answer?.isBad ?? false) && !(request?.isBad ?? false)
+    }
+
+    /// Of a response, when it is still kept.
+    private var request: TrafficEntry? {
+        guard case .rpc(let rpc) = entry.content, let number = rpc.request?.number else {
+            return nil
+        }
+        return ring?.message(number)
+    }
+
+    private var result: String? {
+        guard case .rpc(let rpc) = (answer ?? entry).content else { return nil }
+        return rpc.outcome?.resultCode
+    }
+
+    private func number(_ key: FilterTerm.NumberKey) -> Double? {
+        switch key {
+        case .milliseconds: (answer ?? entry).latency.map { Double($0 / 1000) / 1000 }
+        case .bytes: Double(entry.bytes)
+        case .number: Double(entry.number)
+        case .correlation: entry.correlationID.map { Double($0) }
+        case .session: entry.sessionID.map { Double($0) }
+        }
+    }
+}
+
+extension TrafficEntry {
+    /// Whether it is about one of these functions.
+    fileprivate func isAbout(_ names: Set<String>) -> Bool {
+        switch content {
+        case .rpc(let rpc):
+            names.contains(rpc.message.functionName)
+                || rpc.request.map { names.contains($0.functionID.description) } ?? false
+        case .undecodable(let undecodable):
+            undecodable.header.map {
+                names.contains(FunctionID(rawValue: $0.functionID).description)
+            } ?? false
+        case .dropped(let dropped):
+            dropped.rpc.map { names.contains($0.functionName) } ?? false
+        case .event(.unanswered(let request, _)): names.contains(request.functionID.description)
+        case .event, .control, .stream, .security, .encrypted: false
+        }
+    }
+
+    fileprivate var correlationID: Int32? {
+        switch content {
+        case .rpc(let rpc): rpc.message.correlationID
+        case .event(.unanswered(let request, _)): request.correlationID
+        default: nil
+        }
+    }
+
+    /// From request to answer, in nanoseconds; while there is none, so far.
+    fileprivate var latency: Int64? {
+        switch content {
+        case .rpc(let rpc): rpc.latency
+        case .event(.unanswered(_, let waited)), .event(.unansweredStart(let waited)): waited
+        default: nil
+        }
+    }
+
+    /// In what people see of it: its line, and its JSON.
+    fileprivate func hasText(_ pattern: TextPattern) -> Bool {
+        var line = LineBuilder()
+        var json = TrafficJSONFormat(time: .milliseconds)
+        json.append(self, to: &line)
+        if pattern.matches(String(decoding: line.bytes, as: UTF8.self)) { return true }
+        line.clear()
+        var text = TrafficTextFormat(zone: .local)
+        text.append(self, to: &line)
+        return pattern.matches(String(decoding: line.bytes, as: UTF8.self))
+    }
+
+    fileprivate func has(_ path: [FilterTerm.PathStep], _ test: FilterTerm.ParameterTest) -> Bool {
+        guard case .rpc(let rpc) = content else { return false }
+        return rpc.message.parameters.has(path[...], test)
+    }
+}
+
+// MARK: - Parameters
+
+extension JSONObject {
+    fileprivate func has(
+        _ path: ArraySlice<FilterTerm.PathStep>, _ test: FilterTerm.ParameterTest
+    ) -> Bool {
+        guard case .member(let name)? = path.first else { return false }
+        return members.contains { member in
+            guard let key = string(member.key), key.isSameWord(as: name) else { return false }
+            return has(member.value, path.dropFirst(), test)
+        }
+    }
+}
+
+extension JSONArray {
+    fileprivate func has(
+        _ path: ArraySlice<FilterTerm.PathStep>, _ test: FilterTerm.ParameterTest
+    ) -> Bool {
+        guard case .index(let index)? = path.first else {
+            // Without an index any element will do.
+            return elements.contains { has($0, path, test) }
+        }
+        return elements.indices.contains(index)
+            && has(elements[index], path.dropFirst(), test)
+    }
+}
+
+extension JSONContainer {
+    fileprivate func has(
+        _ token: JSONToken, _ path: ArraySlice<FilterTerm.PathStep>,
+        _ test: FilterTerm.ParameterTest
+    ) -> Bool {
+        switch token.kind {
+        case .object:
+            guard path.isEmpty else { return object(token)?.has(path, test) ?? false }
+            return test == .exists || test.holds(ofJSON: object(token)?.compacted ?? "")
+        case .array:
+            if test == .exists, path.isEmpty { return true }
+            return array(token)?.has(path, test) ?? false
+        case .string: return path.isEmpty && test.holds(string(token) ?? "", isNumber: false)
+        case .number: return path.isEmpty && test.holds(text(token), isNumber: true)
+        case .bool, .null: return path.isEmpty && test.holds(text(token), isNumber: false)
+        }
+    }
+
+    /// Of a value that has no quotes around it.
+    private func text(_ token: JSONToken) -> String {
+        bytes.getString(
+            at: bytes.readerIndex + token.range.lowerBound, length: token.range.count) ?? ""
+    }
+}
+
+extension FilterTerm.ParameterTest {
+    fileprivate func holds(_ text: String, isNumber: Bool) -> Bool {
+        switch self {
+        case .exists: true
+        case .contains(let pattern): pattern.matches(text)
+        case .equals(let pattern, let number):
+            pattern.matches(text)
+                || isNumber && number != nil && Double(text) == number?.value
+        case .number(let order, let wanted):
+            isNumber && Double(text).map { order.holds($0, wanted.value) } ?? false
+        }
+    }
+
+    fileprivate func holds(ofJSON text: String) -> Bool {
+        if case .contains(let pattern) = self { pattern.matches(text) } else { false }
+    }
+}
+
+extension String {
+    /// Names of parameters: letters of ASCII.
+    fileprivate func isSameWord(as other: String) -> Bool {
+        utf8.count == other.utf8.count
+            && zip(utf8, other.utf8).allSatisfy { Self.lower($0) == Self.lower($1) }
+    }
+
+    private static func lower(_ byte: UInt8) -> UInt8 {
+        (0x41...0x5A).contains(byte) ? byte | 0x20 : byte
+    }
+}

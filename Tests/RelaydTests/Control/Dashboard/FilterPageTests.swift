@@ -1,0 +1,15 @@
+import SDLProtocol
+import Testing
+
+@testable import relayd
+
+@Suite struct FilterPageTests {
+    @Test("the dashboard's filter knows the functions of the specification") func functions() throws
+    {
+        let script = String(decoding: PackageResources.filter_js, as: UTF8.self)
+        let start = try #require(script.firstRange(of: "FUNCTIONS = `"))
+        let names = script[start.upperBound...].prefix { $0 != "`" }
+            .split(whereSeparator: \.isWhitespace).map(String.init)
+        #expect(names == FunctionID.all.map(\.name))
+    }
+}
