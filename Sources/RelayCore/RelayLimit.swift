@@ -4,9 +4,17 @@
 package struct LimitHits: Sendable, Equatable {
     package var count: UInt64 = 0
     package var lastAt: WallTime?
+    /// When the hits began that `lastAt` ends: no two of them are more than `pause` apart.
+    package var beganAt: WallTime?
+
+    /// Nanoseconds without a hit after which the next one is another matter.
+    package static let pause: Int64 = 10_000_000_000
 
     mutating func hit(at time: WallTime) {
         count += 1
+        // A clock that was set back begins anew as well.
+        let since = lastAt.map { time.nanoseconds &- $0.nanoseconds } ?? .max
+        if since < 0 || since > Self.pause { beganAt = time }
         lastAt = time
     }
 }

@@ -140,16 +140,25 @@ package struct LimitHit: Codable, Sendable, Equatable {
     package let count: Int
     /// When it was hit last.
     package let lastAt: Timestamp
+    /// When the hits began that `lastAt` ends, none more than `pause` after the one before.
+    package let beganAt: Timestamp?
 
-    package init(name: String, limit: Int, count: Int, lastAt: Timestamp) {
+    /// Seconds without a hit after which the next one is another matter.
+    package static let pause = 10
+
+    package init(
+        name: String, limit: Int, count: Int, lastAt: Timestamp, beganAt: Timestamp? = nil
+    ) {
         self.name = name
         self.limit = limit
         self.count = count
         self.lastAt = lastAt
+        self.beganAt = beganAt
     }
 
     enum CodingKeys: String, CodingKey {
         case name, limit, count
         case lastAt = "last_at"
+        case beganAt = "began_at"
     }
 }

@@ -38,7 +38,8 @@ import SDLProtocol
 /// control       control (the frame's name), protocol_version (of its header), protected, payload:
 ///               its keys as they travelled, authToken blanked out; fault (app, relayd or
 ///               head_unit) of a StartServiceNAK
-/// stream        total_frames, total_bytes, duration_ms, encrypted, final
+/// stream        messages (begun since the line before; pictures of video), total_frames, total_bytes,
+///               duration_ms, encrypted, final
 /// security      query, error_code
 /// undecodable   reason, function, first_bytes (hex)
 /// dropped       reason, function or frame
@@ -166,6 +167,7 @@ struct TrafficJSONFormat: Sendable {
     }
 
     private func append(_ summary: StreamSummary, to line: inout LineBuilder) {
+        line.append(key: "messages", number: summary.messages)
         line.append(key: "total_frames", number: summary.totalFrames)
         line.append(key: "total_bytes", number: summary.totalBytes)
         line.append(key: "duration_ms", milliseconds: summary.duration)

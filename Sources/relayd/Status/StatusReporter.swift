@@ -194,7 +194,7 @@ final class StatusReporter: Sendable {
             }
             return LimitHit(
                 name: limit.rawValue, limit: Self.value(of: limit, config), count: Int(hits.count),
-                lastAt: Timestamp(last))
+                lastAt: Timestamp(last), beganAt: hits.beganAt.map { Timestamp($0) })
         }
     }
 

@@ -62,6 +62,7 @@ package final class ControlOverflow: Sendable {
         var count = 0
         var limit = 0
         var lastAt = Timestamp.now
+        var beganAt = Timestamp.now
     }
     private let state = Mutex<[String: Hits]>([:])
     private let onHit: @Sendable (_ name: String, _ count: Int) -> Void
@@ -75,7 +76,8 @@ package final class ControlOverflow: Sendable {
     package var hits: [ControlAPI.LimitHit] {
         state.withLock { $0 }.sorted { $0.key < $1.key }.map { name, hits in
             ControlAPI.LimitHit(
-                name: name, limit: hits.limit, count: hits.count, lastAt: hits.lastAt)
+                name: name, limit: hits.limit, count: hits.count, lastAt: hits.lastAt,
+                beganAt: hits.beganAt)
         }
     }
 
@@ -86,7 +88,11 @@ package final class ControlOverflow: Sendable {
             var hits = state[limit.name] ?? Hits()
             hits.count += 1
             hits.limit = limit.value
-            hits.lastAt = .now
+            let now = Timestamp.now
+            if !(0...ControlAPI.LimitHit.pause).contains(now.seconds(since: hits.lastAt)) {
+                hits.beganAt = now
+            }
+            hits.lastAt = now
             state[limit.name] = hits
             return hits.count
         }
