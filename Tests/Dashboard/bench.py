@@ -163,10 +163,11 @@ class Front:
 
 
 class Doctored(Front):
-    """Says more of the accessory than this relayd has to say."""
+    """Says more of the accessory than this relayd has to say, and of limits that were hit."""
 
-    def __init__(self, relayd, **accessory):
+    def __init__(self, relayd, limits_hit=None, **accessory):
         self.accessory = accessory
+        self.limits_hit = limits_hit
         super().__init__(relayd)
 
     def edited(self, path, body):
@@ -174,7 +175,30 @@ class Doctored(Front):
             return body
         status = json.loads(body)
         status["accessory"].update(self.accessory)
+        if self.limits_hit is not None:
+            status["limits_hit"] = self.limits_hit
         return json.dumps(status).encode()
+
+
+class Told(Front):
+    """These messages and no others have been on the wire."""
+
+    def __init__(self, relayd, messages):
+        stamp = time.strftime("%Y-%m-%dT%H:%M:%S.000000Z", time.gmtime())
+        self.lines = [json.dumps({"n": number, "time": stamp, "priority": "info", **message}, separators=(",", ":"))
+                      for number, message in enumerate(messages, 1)]
+        super().__init__(relayd)
+
+    def answer(self, request):
+        if not request.path.startswith("/v1/messages/stream"):
+            return super().answer(request)
+        request.send_response(200)
+        request.send_header("Content-Type", "application/x-ndjson")
+        request.end_headers()
+        request.wfile.write("\n".join(['{"instance":"7e11"}', *self.lines, ""]).encode())
+        request.wfile.flush()
+        self.ended.wait()
+        return None
 
 
 class Flood(Front):

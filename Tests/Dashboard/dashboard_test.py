@@ -16,7 +16,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from bench import ROOT, Doctored, Flood, Relayd  # noqa: E402
+from bench import ROOT, Doctored, Flood, Relayd, Told  # noqa: E402
 from browser import Browser  # noqa: E402
 from sdl import App  # noqa: E402
 
@@ -61,6 +61,11 @@ class DashboardTests(unittest.TestCase):
         complaints = [one for one in page.complaints if not any(word in one for word in allowed)]
         self.assertEqual(complaints, [])
 
+    @staticmethod
+    def ago(seconds):
+        """A time in the past, as the API writes it."""
+        return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - seconds))
+
     def relayd(self, **options):
         relayd = Relayd(**options)
         self.addCleanup(relayd.__exit__)
@@ -77,8 +82,8 @@ class DashboardTests(unittest.TestCase):
         page.until("the card shows the speed", "/speed/.test(document.querySelector('.card').textContent)")
         page.until("the icon is among the files", "/relayd-sample.png/.test(document.querySelector('.card').textContent)")
         page.until("the picture has both ends", "/Simulated head unit/.test(document.querySelector('#chain').textContent) && /relayd sample/.test(document.querySelector('#chain').textContent)")
-        page.until("the picture says what flows", "document.querySelector('#chain .flow-text')")
-        page.until("latency is told", "/median/.test(document.querySelector('#latency-now').textContent)")
+        page.until("the picture says what flows", "/[←→] [0-9.]+ k?B\\/s/.test(document.querySelector('#chain').textContent)")
+        page.until("latency is told", "/p50/.test(document.querySelector('#latency-now').textContent)")
         page.until("the throughput is drawn", f"{COLOURED % 'throughput'} > 30")
         page.until("the latencies are drawn", f"{COLOURED % 'latency'} > 30")
         self.expect_clean(page, f"127.0.0.1:{relayd.port}")
@@ -182,6 +187,7 @@ class DashboardTests(unittest.TestCase):
         before = page.value("document.querySelector('#shown').textContent")
         app.ask("Show", {"mainField1": "while paused"})
         page.until("the list stands, and says what waits", "/paused · [1-9]/.test(document.querySelector('#newer').textContent) && !document.querySelector('#newer').hidden")
+        self.assertEqual(page.value("document.querySelector('#pause').textContent"), "Resume")
         self.assertNotIn("while paused", page.value("document.querySelector('#list').textContent"))
         page.key("p")
         page.until("it goes on", "/while paused/.test(document.querySelector('#list').textContent)")
@@ -215,7 +221,7 @@ class DashboardTests(unittest.TestCase):
         page.until("the verdict is another", "document.querySelector('#verdict').dataset.state === 'broken'")
         page.until("the reason is told", f"/nothing listens on 127.0.0.1:{port}/.test(document.querySelector('#issues').textContent)")
         page.until("and what to do", "/start sdl_core or the emulator/.test(document.querySelector('#issues').textContent)")
-        page.until("the picture is broken where the chain is", "document.querySelector('#chain .node.state-broken') && document.querySelector('#chain .cross')")
+        page.until("the picture is broken where the chain is", "document.querySelector('#chain .node.state-broken') && document.querySelector('#chain .edge .cross')")
         self.expect_clean(page, f"127.0.0.1:{relayd.port}")
 
     def test_device_and_lost_bytes(self):
@@ -223,7 +229,7 @@ class DashboardTests(unittest.TestCase):
         facts = {"device": "OpenXC Vehicle Interface at port 1-2", "lost_bytes_in": 12_288, "lost_bytes_out": 7}
         with Doctored(relayd, **facts) as front:
             page = self.visit(front.url)
-            page.until("the device is in the picture", "/Vehicle Interface at port 1-2/.test(document.querySelector('#chain .node title')?.textContent)")
+            page.until("the device is in the picture", "/Vehicle Interface at port 1-2/.test(document.querySelector('#chain .node')?.title)")
             page.until("what was lost is told", "/7 bytes to the head unit and 12.288 from it were lost/.test(document.querySelector('#issues').textContent)")
 
     def test_survives_a_restart(self):
@@ -279,17 +285,43 @@ class DashboardTests(unittest.TestCase):
         page.until("and why is told", "/Nuisance left: .*disconnected from the dashboard/.test(document.querySelector('.departures')?.textContent)")
 
         def press(words):
-            page.until(f"{words} is there", f"[...document.querySelectorAll('#actions-body button')].some((one) => one.textContent === '{words}')")
+            page.until(f"{words} is there", f"[...document.querySelectorAll('#actions-body button')].some((one) => one.textContent.startsWith('{words}'))")
             page.click("#actions-button")
-            page.value(f"[...document.querySelectorAll('#actions-body button')].find((one) => one.textContent === '{words}').click()")
+            page.value(f"[...document.querySelectorAll('#actions-body button')].find((one) => one.textContent.startsWith('{words}')).click()")
 
-        press("Keep apps out")
-        page.until("no app can connect", "/No app can connect/.test(document.querySelector('#chain').textContent)")
-        press("Let apps connect")
-        page.until("they can again", "/No app connected/.test(document.querySelector('#chain').textContent)")
         opened = relayd.get("/v1/status")["accessory"]["opened_count"]
-        press("Reopen the link")
+        press("Reconnect the head unit")
         page.until("the link is another", f"fetch('/v1/status').then((a) => a.json()).then((s) => s.accessory.opened_count > {opened} && s.accessory.state === 'open')")
+
+        SWITCH = "document.querySelector('#actions-body [role=switch]')"
+        self.assertEqual(page.value(f"{SWITCH}.textContent"), "Apps may connecton")
+        apps = [App(relayd.apps, f"Guest {number}", f"guest-{number}") for number in range(2)]
+        for app in apps:
+            self.addCleanup(app.close)
+        page.until("two apps are there", "document.querySelectorAll('.card').length === 2")
+        page.value("window.confirm = (question) => { window.asked = question; return false; }")
+        press("Apps may connect")
+        self.assertEqual(page.value("window.asked"), "2 apps are connected and will be disconnected. Keep apps out?")
+        self.assertEqual(relayd.get("/v1/status")["server"]["state"], "listening", "No was answered")
+        page.value("window.confirm = () => true")
+        press("Apps may connect")
+        page.until("no app can connect", "/No app can connect/.test(document.querySelector('#chain').textContent)")
+        page.until("the switch says so", f"{SWITCH}.getAttribute('aria-checked') === 'false' && /off$/.test({SWITCH}.textContent)")
+        page.until("it can be taken back", "!document.querySelector('#toast-undo').hidden")
+        page.click("#toast-undo")
+        page.until("they can again", "/No app connected/.test(document.querySelector('#chain').textContent)")
+        page.until("the switch says that too", f"{SWITCH}.getAttribute('aria-checked') === 'true'")
+
+        level = "document.querySelector('#actions-body select')"
+        page.until("the log level in force is shown", f"{level}.value === 'info'")
+        relayd.relayctl("log-level", "notice")
+        page.click("#actions-button")
+        page.until("also when somebody else changed it", f"{level}.value === 'notice'")
+        page.value(f"(() => {{ {level}.value = 'debug'; {level}.dispatchEvent(new Event('change')); }})()")
+        page.until("another is in force", "fetch('/v1/log').then((a) => a.json()).then((log) => log.level === 'debug')")
+        page.until("and can be taken back", "!document.querySelector('#toast-undo').hidden")
+        page.click("#toast-undo")
+        page.until("the one before is in force again", f"{level}.value === 'notice'")
         self.expect_clean(page, f"127.0.0.1:{relayd.port}")
 
     def test_other_origins_get_nothing(self):
@@ -390,6 +422,129 @@ class DashboardTests(unittest.TestCase):
                 self.assertLessEqual(page.value("document.documentElement.scrollHeight"), height)
             self.assertGreater(page.value("document.querySelector('#list').clientHeight"), 200)
 
+    def test_many_apps_leave_room_for_the_messages(self):
+        relayd = self.relayd()
+        apps = [App(relayd.apps, f"Bench app {number}", f"many-{number}") for number in range(1, 15)]
+        for app in apps:
+            self.addCleanup(app.close)
+        for number in range(20):
+            apps[0].ask("Show", {"mainField1": f"line {number}"})
+        # Three banners above the list.
+        trouble = {"hint": "what comes from it is no SDL", "lost_bytes_in": 12_288, "garbage_bytes": 3, "garbage_at": self.ago(60)}
+        rows = "Math.floor(document.querySelector('#list').clientHeight / document.querySelector('#list .row').offsetHeight)"
+        with Doctored(relayd, **trouble) as front:
+            for url, width, height, at_least in ((relayd.url, 1440, 900, 20), (relayd.url, 1024, 768, 8), (front.url, 1024, 768, 8)):
+                page = self.visit(url, width=width, height=height)
+                page.until("all apps are there", f"document.querySelectorAll('.card').length === 14 && {ROWS}.length > 0")
+                page.until("the app on the screen comes first", "document.querySelector('#chain .app-chip .chip-level')?.textContent === 'FULL'")
+                shown = page.value("document.querySelectorAll('#chain .app-chip').length")
+                more = page.value("Number.parseInt(document.querySelector('#chain .chips-more')?.textContent.slice(4) ?? '0')")
+                self.assertEqual(shown + more, 14)
+                self.assertGreaterEqual(shown, 8)
+                self.assertLessEqual(page.value("document.querySelector('#chain').parentElement.offsetHeight - document.querySelector('#issues').offsetHeight"), 104 if url == front.url else 96)
+                self.assertGreaterEqual(page.value("document.querySelector('#console').offsetHeight"), height / 2)
+                self.assertGreaterEqual(page.value(rows), at_least)
+                self.assertLessEqual(page.value("document.documentElement.scrollWidth"), width, "it scrolls sideways")
+
+    def test_phone_has_all_apps_at_relayd(self):
+        relayd = self.relayd()
+        for number in range(3):
+            self.addCleanup(App(relayd.apps, f"Phone app {number}", f"phone-{number}").close)
+        page = self.visit(relayd.url, width=360, height=740, touch=True)
+        page.until("the three apps are one list", "document.querySelectorAll('#chain .chips-list > li').length === 3")
+        # One line only, from the head unit to relayd: no app stands behind another.
+        self.assertEqual(page.value("document.querySelectorAll('#chain .edge').length"), 1)
+        page.until("the list is below relayd", """(() => {
+          const box = (selector) => document.querySelector(selector).getBoundingClientRect();
+          return box('#chain .chips-list').top > box('#chain .edge').bottom && box('#chain .chips-list').right <= 360;
+        })()""")
+        page.value("[...document.querySelectorAll('#chain .app-chip')].find((one) => /Phone app 1/.test(one.textContent)).click()")
+        page.until("a tap leaves its messages", f"{ROWS}.length > 0 && {ROWS}.every((row) => row.message.app_name === 'Phone app 1' || row.message.app === '#2')")
+
+    def test_advice_tells_how_often_and_where(self):
+        relayd = self.relayd()
+        app = App(relayd.apps, "Uploader", "uploader-1")
+        self.addCleanup(app.close)
+        for _ in range(3):
+            app.ask("PutFile", {"syncFileName": "empty.png", "fileType": "GRAPHIC_PNG"})
+        page = self.visit(relayd.url)
+        page.until("the card tells it once, with its count and age",
+                   "/×3 · last [0-9]+ s ago · example \\[[0-9]+\\]/.test(document.querySelector('.card .advice')?.textContent)")
+        codes = page.value("[...document.querySelectorAll('.card .advice code')].map((one) => one.textContent)")
+        self.assertEqual(len(codes), len(set(codes)), "the same is told twice")
+        number = page.value("document.querySelector('.card .advice .link').textContent")
+        page.click(".card .advice .link")
+        page.until("the example is opened", f"document.querySelector('#detail p')?.textContent.startsWith('{number} ·')")
+        self.assertIn("PutFile", page.value("document.querySelector('#detail h3').textContent"))
+        self.assertIn("corr ", page.value("document.querySelector('#detail h3').textContent"))
+        self.assertIn("(app 1)", page.value("document.querySelector('#detail p').textContent"))
+        page.key("Escape")
+        page.key("c")
+        page.until("the list is empty", f"{ROWS}.length === 0")
+        page.click(".card .advice .link")
+        page.until("relayd still has it", f"document.querySelector('#detail p')?.textContent.startsWith('{number} ·')")
+        self.expect_clean(page, f"127.0.0.1:{relayd.port}")
+
+    def test_newer_are_those_not_seen(self):
+        relayd = self.relayd()
+        app = App(relayd.apps, "Counter", "counter-1")
+        self.addCleanup(app.close)
+        for number in range(100):
+            app.ask("Show", {"mainField1": f"before {number}"})
+        page = self.visit(relayd.url)
+        page.until("all are there", "Number.parseInt(document.querySelector('#shown').textContent) >= 202")
+        for kind in ("response", "notification", "other"):
+            page.click(f"[data-kind={kind}]")
+        page.until("the newest request is on the screen", f"/before 99/.test({ROWS}.at(-1)?.textContent)")
+        page.key("f")
+        page.until("the list stands", "document.querySelector('#follow').getAttribute('aria-pressed') === 'false'")
+        for number in range(30):
+            app.ask("Show", {"mainField1": f"after {number}"})
+        page.until("thirty are newer", "document.querySelector('#newer').textContent === '30 newer ↓'")
+        page.key("x")
+        # Their answers as well, and the one to the request that was seen last.
+        page.until("with all kinds it is twice as many",
+                   "/^6[01] newer/.test(document.querySelector('#newer').textContent) && !document.querySelector('#newer').hidden")
+        page.until("what was seen last is still there", f"{ROWS}.some((row) => /before 99/.test(row.textContent))")
+
+    def test_filters_that_show_nothing_can_be_cleared(self):
+        relayd = self.relayd()
+        app = App(relayd.apps, "Searched", "searched-1")
+        self.addCleanup(app.close)
+        page = self.visit(relayd.url)
+        page.until("there are messages", f"{ROWS}.length > 0")
+        page.key("/")
+        page.type("zzzx")
+        page.until("none passes", f"{ROWS}.length === 0 && !document.querySelector('#clear-filters').hidden")
+        page.click("#clear-filters")
+        page.until("all are back", f"{ROWS}.length > 0 && document.querySelector('#filter-text').value === ''")
+
+    def test_limits_are_told_while_they_are_news(self):
+        relayd = self.relayd()
+
+        limits = [
+            {"name": "limits.link_queue", "limit": 262_144, "count": 32, "began_at": self.ago(62), "last_at": self.ago(60)},
+            {"name": "apps.maximum", "limit": 300, "count": 1, "began_at": self.ago(1200), "last_at": self.ago(1200)}]
+        with Doctored(relayd, limits_hit=limits, garbage_bytes=3, garbage_at=self.ago(1200)) as front:
+            page = self.visit(front.url)
+            page.until("it is told when, for how long, and what it meant",
+                       "/For 2 s at [0-9:]{5} the head unit was slower than its apps; they were held back, nothing was lost/.test(document.querySelector('#issues').textContent)")
+            issues = page.value("document.querySelector('#issues').textContent")
+            self.assertIn("limits.link_queue is 262,144; hit 32 times", issues)
+            self.assertEqual(page.value("document.querySelectorAll('#issues li').length"), 1, "twenty minutes ago is no news")
+            self.assertNotIn("relayd.yaml", issues)
+
+    def test_people_are_not_in_the_latency(self):
+        answer = {"kind": "response", "app": "#1", "app_name": "Speaker", "session": 1, "service": "rpc", "from": "accessory",
+                  "bytes": 60, "function_id": 14, "success": True, "result_code": "SUCCESS"}
+        messages = [answer | {"function": "Show", "latency_ms": 4.0} for _ in range(20)]
+        messages += [answer | {"function": "Speak", "latency_ms": 3000.0, "waits_for_people": True} for _ in range(20)]
+        with Told(self.relayd(), messages) as front:
+            page = self.visit(front.url)
+            page.until("all forty are there", "Number.parseInt(document.querySelector('#shown').textContent) === 40")
+            page.until("what people took is left out",
+                       "document.querySelector('#latency-now').textContent === 'p50 4.0 ms · p95 4.0 ms · slowest 4.0 ms'")
+
     def test_light_and_dark(self):
         relayd = self.relayd()
         backgrounds = []
@@ -418,6 +573,8 @@ class DashboardTests(unittest.TestCase):
         page = self.visit(relayd.url)
         page.until("the card tells frames per second and bit rate",
                    "/fps/.test(document.querySelector('.card')?.textContent) && /[kM]?bit\\/s/.test(document.querySelector('.card').textContent)")
+        page.until("so does each line of the list",
+                   f"{ROWS}.some((row) => /^[0-9.]+ fps · [0-9.]+ [kM]?bit\\/s$/.test(row.querySelector('.outline').textContent))")
         ended.set()
         self.expect_clean(page, f"127.0.0.1:{relayd.port}")
 

@@ -75,6 +75,7 @@ enum DashboardPage {
             "dom.js": File(type: script, bytes: PackageResources.dom_js),
             "filter.js": File(type: script, bytes: PackageResources.filter_js),
             "keys.js": File(type: script, bytes: PackageResources.keys_js),
+            "limits.js": File(type: script, bytes: PackageResources.limits_js),
             "main.js": File(type: script, bytes: PackageResources.main_js),
             "plots.js": File(type: script, bytes: PackageResources.plots_js),
             "store.js": File(type: script, bytes: PackageResources.store_js),

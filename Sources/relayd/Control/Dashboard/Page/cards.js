@@ -1,6 +1,6 @@
 // One card per connected app: what it is, what it shows, streams and wants. Drawn by main.
 
-import { $, h, bitrate, bytes, clock, cut, many, rebuild, setText, span, words } from './dom.js';
+import { $, h, bitrate, bytes, clock, count, cut, many, rebuild, setText, span, words } from './dom.js';
 
 /** Rows of a list in a card; a longer one says how many more there are. */
 const ROWS = 12;
@@ -12,7 +12,7 @@ let absence;
 /**
  * @param {object[]} apps rows of the status
  * @param {Map<number, object>} reports what is known of each, as far as it was asked for
- * @param {{filter: Function, disconnect?: Function, canDisconnect: boolean}} actions
+ * @param {{filter: Function, open: Function, disconnect?: Function, canDisconnect: boolean}} actions
  */
 export function drawCards(status, reports, flow, actions) {
   const container = $('apps');
@@ -50,7 +50,7 @@ function drawAbsence(container, { apps, server, recent_departures: departures })
       : 'relayd does not listen for apps.') : null,
     facts.departures.length > 0
       ? h('ul', { class: 'departures', 'aria-label': 'Apps that left' }, facts.departures.map((one) =>
-        h('li', {}, h('time', { text: clock(new Date(one.closed_at), false) }), ` ${one.app_name ?? `#${one.id}`} left: ${one.reason}`)))
+        h('li', {}, h('time', { text: clock(new Date(one.closed_at), false) }), ` ${one.app_name ?? `app ${one.id}`} left: ${one.reason}`)))
       : null,
   ]);
 }
@@ -69,7 +69,7 @@ function make(app, actions) {
     subscriptions: h('details', { class: 'more' }),
   };
   card.root = h('article', { class: 'card', 'data-app': app.id, 'aria-label': `App ${app.app_name ?? app.id}` },
-    h('header', {}, card.name, h('span', { class: 'quiet number', text: `#${app.id}` }), h('span', { class: 'space' }), card.level, card.close),
+    h('header', {}, card.name, h('span', { class: 'quiet number', text: `app ${app.id}` }), h('span', { class: 'space' }), card.level, card.close),
     card.problem, card.facts, card.streams, card.pending, card.vehicle, card.files, card.subscriptions);
   return card;
 }
@@ -80,7 +80,7 @@ function update(card, app, report, flow, actions) {
   setText(card.level, level);
   card.level.dataset.level = app.hmi_level && app.state === 'registered' ? app.hmi_level : '';
   card.close.hidden = !actions.canDisconnect;
-  troubles(card.problem, app, report);
+  troubles(card.problem, app, report, flow.now, actions);
   facts(card.facts, app, report);
   if (!report) return;
   streams(card.streams, report.services, flow.streams.get(app.id));
@@ -90,16 +90,27 @@ function update(card, app, report, flow, actions) {
   subscriptions(card.subscriptions, report);
 }
 
-function troubles(element, app, report) {
+function troubles(element, app, report, now, { open }) {
   const advice = (report?.advice ?? (app.advice ? [app.advice] : [])).slice(0, 3);
-  const told = { problem: app.last_problem, advice: advice.map(({ code, text, remedy, count }) => ({ code, text, remedy, count })) };
+  const told = { problem: app.last_problem, advice: advice.map(({ code, text, remedy }) => ({ code, text, remedy })) };
   rebuild(element, told, () => [
     ...told.advice.map((one) => h('div', { class: 'advice' },
-      h('p', { class: 'cause', text: one.text + (one.count > 1 ? ` (${one.count}×)` : '') }),
+      h('p', { class: 'cause', text: one.text }),
       h('p', { class: 'remedy', text: one.remedy }),
+      h('p', { class: 'quiet' }, h('span', { class: 'seen number' }),
+        h('button', { type: 'button', class: 'link number', title: 'Show this message', onclick: (event) => open(Number(event.currentTarget.dataset.entry)) })),
       h('p', { class: 'quiet' }, h('code', { text: `relayctl explain ${one.code}` })))),
     told.problem ? h('p', { class: 'problem', text: told.problem }) : null,
   ]);
+  // What changes with each look is written into what stands there: a link stays the same for a click.
+  element.querySelectorAll('.advice').forEach((box, index) => {
+    const { count: times, last_at: last, entry } = advice[index];
+    const age = `${span(now - Date.parse(last))} ago · `;
+    setText(box.querySelector('.seen'), times > 1 ? `×${count(times)} · last ${age}example ` : age);
+    const link = box.querySelector('button');
+    setText(link, `[${entry}]`);
+    link.dataset.entry = entry;
+  });
 }
 
 function facts(element, app, report) {
@@ -134,7 +145,7 @@ function pending(element, requests, now) {
   const more = requests.length - shown.length;
   rebuild(element, { shown, more }, () => shown.length === 0 ? [] : h('p', { class: 'pending' },
     h('b', { text: 'No answer yet: ' }),
-    shown.map(([rpc, id, from, age]) => `${rpc} #${id}${from === 'accessory' ? ' (asked by the head unit)' : ''} for ${age}`).join(', '),
+    shown.map(([rpc, id, from, age]) => `${rpc} corr ${id}${from === 'accessory' ? ' (asked by the head unit)' : ''} for ${age}`).join(', '),
     more > 0 ? ` and ${more} more` : ''));
 }
 

@@ -1,6 +1,6 @@
 // The list of messages: only the rows on the screen exist. Made by main, fed through the store.
 
-import { $, h, clock, count, many, milliseconds, setText } from './dom.js';
+import { $, h, appWord, clock, count, many, milliseconds, setText } from './dom.js';
 import { Filter as Expression, FilterError } from './filter.js';
 import { Filter, colour, isFailed, isSlow } from './store.js';
 import { outline, title } from './summary.js';
@@ -30,7 +30,10 @@ export class Console {
     this.isScheduled = false;
     this.expression = new Expression();
     this.drawnEnd = 0;
-    this.seen = 0;
+    /** Sequence of the newest message that has been on the screen, and of the last one that is. */
+    this.seen = -1;
+    this.lowest = -1;
+    this.drawnTop = 0;
     this.detail = new Detail((message) => this.select(message, true), () => this.list.focus());
     this.isNarrow = matchMedia('(max-width: 640px)');
     this.isNarrow.addEventListener('change', () => this.changed());
@@ -44,7 +47,7 @@ export class Console {
   }
 
   get rowHeight() {
-    return this.isNarrow.matches ? 46 : 24;
+    return this.isNarrow.matches ? 46 : 22;
   }
 
   // Tools
@@ -66,6 +69,10 @@ export class Console {
     $('filter-failed').addEventListener('click', () => this.toggleFailed());
     $('pause').addEventListener('click', () => this.togglePause());
     $('follow').addEventListener('click', () => this.setFollowing(!this.isFollowing));
+    $('clear-filters').addEventListener('click', () => {
+      this.noFilters();
+      this.list.focus();
+    });
     $('clear').addEventListener('click', () => this.clear());
     $('newer').addEventListener('click', () => {
       if (this.store.isPaused) this.togglePause();
@@ -141,7 +148,7 @@ export class Console {
   togglePause() {
     this.store.isPaused = !this.store.isPaused;
     $('pause').setAttribute('aria-pressed', String(this.store.isPaused));
-    setText($('pause'), this.store.isPaused ? 'Go on' : 'Pause');
+    setText($('pause'), this.store.isPaused ? 'Resume' : 'Pause');
     if (!this.store.isPaused) this.store.select();
     this.changed();
   }
@@ -149,7 +156,6 @@ export class Console {
   setFollowing(isFollowing) {
     this.isFollowing = isFollowing;
     $('follow').setAttribute('aria-pressed', String(isFollowing));
-    if (isFollowing) this.seen = this.store.shown.length;
     this.changed();
   }
 
@@ -225,7 +231,6 @@ export class Console {
   stopFollowing() {
     if (!this.isFollowing) return;
     this.isFollowing = false;
-    this.seen = this.store.shown.length;
     $('follow').setAttribute('aria-pressed', 'false');
   }
 
@@ -239,7 +244,8 @@ export class Console {
     const { scrollTop, clientHeight, scrollHeight } = this.list;
     const isAtEnd = scrollHeight - scrollTop - clientHeight < this.rowHeight;
     if (this.isFollowing && !isAtEnd && scrollTop < this.drawnEnd) this.stopFollowing();
-    else if (!this.isFollowing && isAtEnd && !this.selected) this.setFollowing(true);
+    // Only where a person has scrolled there: what was drawn last may have ended here by itself.
+    else if (!this.isFollowing && isAtEnd && !this.selected && scrollTop > this.drawnTop) this.setFollowing(true);
     this.draw();
   }
 
@@ -270,13 +276,21 @@ export class Console {
     if (this.isFollowing) {
       list.scrollTop = total * rowHeight;
       this.drawnEnd = list.scrollTop;
-      this.seen = total;
+    } else if (store.filter !== this.filter) {
+      // Another filter: what a person looked at last stays at the lower edge, unless a message is selected.
+      if (!this.selected || store.index(this.selected) < 0) {
+        list.scrollTop = store.countUpTo(this.lowest) * rowHeight - list.clientHeight;
+      }
     } else if (store.gone > 0) {
       // The rows a person looks at stay where they are.
       list.scrollTop -= store.gone * rowHeight;
-      this.seen = Math.max(0, this.seen - store.gone);
     }
     store.gone = 0;
+    this.filter = store.filter;
+    this.drawnTop = list.scrollTop;
+    const below = Math.min(total, Math.floor((list.scrollTop + list.clientHeight) / rowHeight));
+    if (below > 0) this.lowest = store.shown.at(below - 1).sequence;
+    this.seen = Math.max(this.seen, this.lowest);
     const first = Math.max(0, this.firstVisible - SPARE);
     const last = Math.min(total, first + Math.ceil(list.clientHeight / rowHeight) + 2 * SPARE);
     while (this.rows.length < last - first) this.addRow();
@@ -305,7 +319,7 @@ export class Console {
 
   drawFoot(total) {
     const { store } = this;
-    const newer = store.isPaused ? store.unseen : this.isFollowing ? 0 : total - this.seen;
+    const newer = store.isPaused ? store.unseen : this.isFollowing ? 0 : total - store.countUpTo(this.seen);
     $('newer').hidden = newer <= 0;
     if (newer > 0) setText($('newer'), store.isPaused ? `paused · ${count(newer)} more` : `${count(newer)} newer ↓`);
     const all = store.all.length;
@@ -316,11 +330,13 @@ export class Console {
     $('sampled').hidden = left.length === 0;
     if (left.length > 0) setText($('sampled'), left.join(' · '));
     $('empty').hidden = total > 0;
-    if (total === 0) setText($('empty'), this.note ?? (all > 0 ? 'No message passes the filters (x shows all)' : 'No message yet'));
+    const isFiltered = !this.note && all > 0;
+    $('clear-filters').hidden = !isFiltered;
+    if (total === 0) setText($('empty-text'), this.note ?? (isFiltered ? 'No message passes the filters' : 'No message yet'));
   }
 }
 
-const label = (id, name) => (name ? `${name} (${id})` : id);
+const label = (id, name) => (name ? `${name} (${appWord(id)})` : appWord(id));
 
 function toggle(button) {
   button.setAttribute('aria-pressed', String(button.getAttribute('aria-pressed') !== 'true'));
@@ -370,12 +386,12 @@ class Row {
     this.wasAnswered = isAnswered;
     const [arrow, direction] = ARROWS[message.from] ?? ['·', ''];
     setText(this.time, message.at ? clock(new Date(message.at)) : '');
-    setText(this.app, message.app_name ?? message.app ?? '');
+    setText(this.app, message.app_name ?? appWord(message.app ?? ''));
     setText(this.arrow, arrow);
     this.arrow.title = direction;
     setText(this.kind, MARKS[message.kind] ?? '');
     setText(this.name, `${isFailed(message) ? '▲ ' : ''}${title(message)}`);
-    setText(this.id, message.correlation_id && message.kind !== 'notification' ? `#${message.correlation_id}` : '');
+    setText(this.id, message.correlation_id && message.kind !== 'notification' ? `corr ${message.correlation_id}` : '');
     setText(this.outline, outline(message));
     const latency = message.latency_ms ?? (message.kind === 'request' ? message.partner?.latency_ms : undefined);
     setText(this.latency, latency === undefined ? '' : milliseconds(latency));

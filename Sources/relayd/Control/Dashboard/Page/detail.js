@@ -1,7 +1,7 @@
 // One message whole: its JSON with what is wrong marked, the one it belongs to, and the advice
 // that applies. The console opens and closes it.
 
-import { $, h, bytes, clock, milliseconds } from './dom.js';
+import { $, h, appWord, bytes, clock, milliseconds } from './dom.js';
 import { ask } from './api.js';
 import { colour } from './store.js';
 import { title, whole } from './summary.js';
@@ -51,7 +51,7 @@ export class Detail {
     this.root.replaceChildren(
       h('header', {},
         h('h3', { class: `c-${colour(message)}` }, h('span', { text: title(message) }),
-          message.correlation_id && message.kind !== 'notification' ? h('span', { class: 'id', text: ` #${message.correlation_id}` }) : null),
+          message.correlation_id && message.kind !== 'notification' ? h('span', { class: 'id', text: ` corr ${message.correlation_id}` }) : null),
         h('button', { type: 'button', class: 'plain icon', text: '✕', 'aria-label': 'Close (Esc)', onclick: () => {
           this.close();
           this.onClose();
@@ -71,8 +71,8 @@ export class Detail {
   about(message, facts, bulk) {
     const from = { app: 'app → head unit', accessory: 'head unit → app' }[message.from];
     return [
-      `message ${message.n}`, clock(new Date(message.at)), message.kind, from,
-      message.app_name ? `${message.app_name} (${message.app})` : message.app,
+      `[${message.n}]`, clock(new Date(message.at)), message.kind, from,
+      message.app_name ? `${message.app_name} (${appWord(message.app)})` : message.app && appWord(message.app),
       message.session ? `session ${message.session}` : '',
       message.bytes ? bytes(message.bytes) + (message.frames ? ` in ${message.frames} frames` : '') : '',
       bulk ? `${bytes(bulk.bytes)} of data${bulk.kind ? ` (${bulk.kind})` : ''}` : '',

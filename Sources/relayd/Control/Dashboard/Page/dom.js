@@ -108,6 +108,11 @@ export function words(word) {
   return word.toLowerCase().replaceAll('_', ' ');
 }
 
+/** "app 7" of "#7", as the API writes it. */
+export function appWord(id) {
+  return id.replace(/^#/, 'app ');
+}
+
 export function cut(text, length) {
   return text.length <= length ? text : `${text.slice(0, length - 1)}…`;
 }

@@ -1,16 +1,17 @@
 // The dashboard's wiring: asks for the status once a second, follows the messages, and has both
 // drawn. Everything else is in the module named for it.
 
-import { $, h, count, rebuild, setText, span } from './dom.js';
+import { $, h, count, many, rebuild, setText, span } from './dom.js';
 import { Refused, ask, takeTokenFromAddress } from './api.js';
 import { Actions, toast } from './actions.js';
-import { Intake, MessageStream } from './stream.js';
+import { Intake, MessageStream, read } from './stream.js';
 import { Store } from './store.js';
 import { Console } from './console.js';
 import { drawChain } from './chain.js';
 import { drawCards, forgetCards } from './cards.js';
 import { History, Plot, drawLatency, drawThroughput } from './plots.js';
 import { connectKeys } from './keys.js';
+import { isNews, recentLimits } from './limits.js';
 
 /** Milliseconds between two questions for the status. */
 const PACE = 1000;
@@ -23,7 +24,7 @@ takeTokenFromAddress();
 const store = new Store();
 const view = new Console(store);
 const history = new History();
-const actions = new Actions(() => restart());
+const actions = new Actions(() => restart(), () => look());
 const intake = new Intake(deliver);
 const stream = new MessageStream({
   lines: (lines) => intake.add(lines),
@@ -193,7 +194,7 @@ function draw() {
   document.body.classList.toggle('is-lost', isLost);
   $('lost').hidden = !isLost;
   if (isLost) setText($('lost-text'), lostWords());
-  drawChain($('chain'), { isLost, status, flow });
+  drawChain($('chain'), { isLost, status, flow }, { filter: (id) => view.onlyApp(id) });
   if (!status) return;
   if (isLost) setVerdict('broken', 'relayd is not answering');
   else setVerdict(status.health === 'ok' ? 'ok' : 'broken', status.summary);
@@ -202,8 +203,10 @@ function draw() {
   drawCards(status, known.reports, flow, {
     canDisconnect: actions.canDisconnect,
     filter: (id) => view.onlyApp(id),
+    open: (number) => openMessage(number),
     disconnect: (id, name) => actions.disconnect(id, name),
   });
+  actions.know(status);
   view.updateChoices();
   drawRate();
   drawPlots();
@@ -224,7 +227,7 @@ function setVerdict(state, words) {
 function drawIssues(status, isLost) {
   const { accessory, link, server, log } = status;
   const issues = [];
-  const add = (level, text, remedy) => issues.push({ level, text, remedy });
+  const add = (level, text, remedy, setting) => issues.push({ level, text, remedy, setting });
   if (!isLost) {
     if (accessory.state !== 'open' && accessory.reason) {
       add(accessory.state === 'listening' ? 'waiting' : 'broken', accessory.reason.message, accessory.reason.remedy);
@@ -232,15 +235,34 @@ function drawIssues(status, isLost) {
     if (accessory.hint) add('broken', accessory.hint, 'check the address and what is at its other end');
     if (server.state !== 'listening' && server.reason) add('broken', server.reason);
     if (link.paused) add('waiting', 'The head unit takes bytes too slowly; apps are held back');
-    if (link.start_service_queue > 0) add('waiting', `${link.start_service_queue} StartService wait for their turn`);
-    if (accessory.garbage_bytes > 0) add('waiting', `${count(accessory.garbage_bytes)} bytes from the head unit belonged to no frame`);
+    const starts = link.start_service_queue;
+    if (starts > 0 && accessory.state === 'open') {
+      add('waiting', `${many(starts, 'StartService')} ${starts === 1 ? 'waits' : 'wait'} until the head unit has answered the one before`);
+    }
+    if (accessory.garbage_bytes > 0 && isNews(accessory.garbage_at, Date.now())) add('waiting', `${count(accessory.garbage_bytes)} bytes from the head unit belonged to no frame`);
     const [toUnit, toApps] = [accessory.lost_bytes_out ?? 0, accessory.lost_bytes_in ?? 0];
     if (toUnit + toApps > 0) add('waiting', `${count(toUnit)} bytes to the head unit and ${count(toApps)} from it were lost with a link that ended`);
-    for (const hit of status.limits_hit) add('waiting', `Limit ${hit.name} (${count(hit.limit)}) was hit ${count(hit.count)}×`, 'see config/relayd.yaml');
+    for (const { text, setting } of recentLimits(status.limits_hit, Date.now())) add('waiting', text, undefined, setting);
     if (log.dropped_batches > 0) add('waiting', `The log missed ${count(log.dropped_batches)} batches of frames; they were forwarded`);
   }
-  rebuild($('issues'), issues, () => issues.map(({ level, text, remedy }) => h('li', { class: `state-${level}` },
-    h('span', { class: 'cause', text }), remedy ? h('span', { class: 'remedy', text: remedy }) : null)));
+  rebuild($('issues'), issues, () => issues.map(({ level, text, remedy, setting }) => h('li', { class: `state-${level}` },
+    h('span', { class: 'cause', text }), remedy ? h('span', { class: 'remedy', text: remedy }) : null,
+    setting ? h('span', { class: 'setting', text: setting }) : null)));
+}
+
+/** Shows a message that something refers to, also one that the list does not have any more. */
+async function openMessage(number) {
+  const kept = store.message(number);
+  if (kept) {
+    view.select(kept, true);
+    return;
+  }
+  try {
+    const { message } = await ask(`/v1/messages/${number}`);
+    view.select(read(JSON.stringify(message)), true);
+  } catch (error) {
+    toast(error instanceof Refused ? error.message : 'relayd did not answer');
+  }
 }
 
 function drawRate() {

@@ -37,6 +37,8 @@ export class History {
 
   /** Messages carry relayd's time; with another clock than the browser's the newest one is now. */
   latency(message) {
+    // How long a person takes to answer says nothing of head unit and app.
+    if (message.waits_for_people) return;
     const current = this.#current(Date.now());
     // Those of the past that come when the page opens are put where they belong.
     const at = Math.floor(message.at / 1000);
@@ -226,7 +228,7 @@ export function drawLatency(plot, history, now, colours) {
     return;
   }
   const at = (share) => milliseconds(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]);
-  plot.note.textContent = `${one ? `${when(one)}  ` : ''}median ${at(0.5)} · 95 % ${at(0.95)} · slowest ${milliseconds(one?.slowest ?? sorted[sorted.length - 1])}`;
+  plot.note.textContent = `${one ? `${when(one)}  ` : ''}p50 ${at(0.5)} · p95 ${at(0.95)} · slowest ${milliseconds(one?.slowest ?? sorted[sorted.length - 1])}`;
 }
 
 /** The next 1, 2 or 5 with zeros. */

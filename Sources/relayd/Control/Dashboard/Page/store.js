@@ -109,6 +109,23 @@ export class Store {
     this.#add(message);
   }
 
+  /** The message of this number, if it is kept. */
+  message(number) {
+    return this.#byNumber.get(number);
+  }
+
+  /** How many of `shown` came up to this sequence, itself included. */
+  countUpTo(sequence) {
+    let low = 0;
+    let high = this.shown.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.shown.at(middle).sequence <= sequence) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
   setFilter(filter) {
     this.filter = filter;
     this.select();

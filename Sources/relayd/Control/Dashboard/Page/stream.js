@@ -215,7 +215,7 @@ function isFailure(line) {
 }
 
 /** Parameters of rows nobody looks at are not kept as objects: the line has them. */
-function read(line) {
+export function read(line) {
   let message;
   try {
     message = JSON.parse(line);

@@ -1,6 +1,6 @@
 // What a message is, in a few words: its title and the line behind it. Used by console and detail.
 
-import { bytes, cut, many, milliseconds } from './dom.js';
+import { bitrate, bytes, cut, many, milliseconds } from './dom.js';
 
 /** Characters of a line; what is behind them is in the detail. */
 const LINE = 400;
@@ -45,19 +45,32 @@ function describe(message) {
     case 'control':
       return [`${message.service ?? ''} ${message.session ? `session ${message.session}` : ''}`.trim(),
         flat(whole(message).payload)].filter(Boolean).join('  ');
-    case 'stream':
-      return `${many(message.total_frames, 'frame')}, ${bytes(message.total_bytes)} in ${milliseconds(message.duration_ms)}`
-        + (message.final ? ', ended' : '');
+    case 'stream': return describeStream(message);
     case 'event': return describeEvent(message);
     case 'restart': return 'relayd was started again; numbers begin anew';
     default: return message.reason ?? '';
   }
 }
 
+/** What flowed since the line before, about a second ago; of a stream that has ended, also all of it. */
+function describeStream(message) {
+  const { service, messages, bytes: size, duration_ms: duration } = message;
+  const parts = duration > 0
+    // From the first to the last, so one fewer than there were.
+    ? [service === 'video' && messages > 1 ? `${perSecond((messages - 1) * 1000 / duration)} fps` : '', bitrate(size * 8000 / duration)]
+    : [many(message.frames ?? 1, 'frame'), bytes(size ?? 0)];
+  if (message.final) parts.push(`ended after ${many(message.total_frames, 'frame')}, ${bytes(message.total_bytes)}`);
+  return parts.filter(Boolean).join(' · ');
+}
+
+function perSecond(value) {
+  return value < 10 ? value.toFixed(1) : String(Math.round(value));
+}
+
 function describeEvent(message) {
   switch (message.event) {
     case 'missed': return `${many(message.missed_frames, 'frame')}, ${bytes(message.missed_bytes)}; they were forwarded`;
-    case 'unanswered': return `${message.function} #${message.correlation_id}, for ${milliseconds(message.waited_ms)}`;
+    case 'unanswered': return `${message.function} corr ${message.correlation_id}, for ${milliseconds(message.waited_ms)}`;
     case 'unanswered_start': return `for ${milliseconds(message.waited_ms)}`;
     default: return message.peer ?? message.address ?? message.reason ?? '';
   }
