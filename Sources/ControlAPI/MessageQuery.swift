@@ -38,9 +38,9 @@ package enum MessageQueryKey: String, CaseIterable, Sendable {
     /// chooses where to begin.
     case since
     /// "json": the fields of the JSON log; "text": only `n` and the line of the text log as `text`;
-    /// "both".
+    /// "summary": most fields, and in words what they leave out; "both": all of these.
     case format
-    /// 1: ANSI colours in `text`.
+    /// 1: ANSI colours in `text` and `summary`.
     case color
 
     package var isRepeatable: Bool {

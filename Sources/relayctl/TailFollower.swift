@@ -10,10 +10,12 @@ import SDLProtocol
 struct TailFollower {
     /// How a message is shown.
     enum Form: Sendable, Equatable {
-        /// relayd's own line for people.
+        /// A line each.
         case text
         /// The line, and its parameters under it.
         case verbose
+        /// A request and its answer as one line.
+        case pairs
         /// relayd's JSON, untouched.
         case json
     }
@@ -21,7 +23,6 @@ struct TailFollower {
     private let client: ControlClient
     private let output: Output
     private let form: Form
-    private let hasNumbers: Bool
     private let style: Style
     /// What to show.
     private let filters: MessageQuery
@@ -29,35 +30,36 @@ struct TailFollower {
     private let isFollowing: Bool
     private let pause: () async throws -> Void
 
-    /// Columns of a number: enough for a day at a bench, and some air.
-    private static let numberColumns = 8
-
     /// Who was read last, and how far.
     private var instance: String?
     private var cursor = 0
     /// The reader was told that relayd is gone.
     private var isAway = false
     private var hasEnough = false
-    /// Lines to be written next.
+    /// Lines to be written next: of JSON, and for people.
     private var page = ""
+    private var text: TailText
 
     /// - Parameters:
     ///   - beginning: Key and value of the query that choose what of the past to begin with.
+    ///   - isFolding: Whether a terminal shows repetitions as one line.
     ///   - pause: Time until relayd is looked for again.
     init(
-        client: ControlClient, output: Output, form: Form, hasNumbers: Bool = false, style: Style,
+        client: ControlClient, output: Output, form: Form, isFolding: Bool = true, style: Style,
         filters: MessageQuery, beginning: MessageQuery, isFollowing: Bool = true,
         pause: @escaping () async throws -> Void
     ) {
         self.client = client
         self.output = output
         self.form = form
-        self.hasNumbers = hasNumbers
         self.style = style
         self.filters = filters
         self.beginning = beginning
         self.isFollowing = isFollowing
         self.pause = pause
+        text = TailText(
+            style: style, hasDetails: form == .verbose, isFolding: isFolding && output.isTerminal,
+            isPairing: form == .pairs)
     }
 
     /// Returns when nobody reads any more, or everything is shown and there is no more to follow.
@@ -65,7 +67,12 @@ struct TailFollower {
         while true {
             do {
                 try await follow()
-                if hasEnough || !isFollowing { return }
+                if hasEnough { return }
+                guard isFollowing else {
+                    text.finish()
+                    output.write(takePage())
+                    return
+                }
             } catch let error as ControlClientError {
                 guard instance != nil, isFollowing, error.mayPass else { throw error }
                 if !isAway { note("relayd is gone; waiting for it to come back") }
@@ -96,7 +103,7 @@ struct TailFollower {
         var query = filters
         switch form {
         case .json: break
-        case .text: query.add(.format, "text")
+        case .text, .pairs: query.add(.format, "summary")
         case .verbose: query.add(.format, "both")
         }
         if form != .json, style.isOn { query.add(.color, "1") }
@@ -114,14 +121,19 @@ struct TailFollower {
 
     /// Lines that came together are written together. False when nobody reads any more.
     private mutating func take(_ lines: [ByteBuffer]) throws -> Bool {
-        defer { page = "" }
+        if output.isTerminal { text.fit(columns: output.size().columns) }
         do {
             for line in lines { try take(line) }
         } catch {
-            output.write(page)
+            output.write(takePage())
             throw error
         }
-        return output.write(page)
+        return output.write(takePage())
+    }
+
+    private mutating func takePage() -> String {
+        defer { page = "" }
+        return page + text.takePage()
     }
 
     private mutating func take(_ line: ByteBuffer) throws {
@@ -138,23 +150,8 @@ struct TailFollower {
         }
         // A request that is shown for its answer comes right before that.
         cursor = max(cursor, number)
-        guard form != .json else {
-            page += JSONText.safe(String(buffer: line)) + "\n"
-            return
-        }
-        let text = SafeText.line(object.string("text") ?? "", keepingColours: style.isOn)
-        let front = hasNumbers ? style(.dim, "\(number)".padded(to: Self.numberColumns)) : ""
-        for line in [front + text] + details(object) { page += line + "\n" }
-    }
-
-    /// What stands under a line: parameters, or the payload of a control frame.
-    private func details(_ message: JSONObject) -> [String] {
-        guard form == .verbose else { return [] }
-        let problems = MessageProblem.all(of: message)
-        guard let parameters = message.object("params") ?? message.object("payload"),
-            !parameters.members.isEmpty || !problems.isEmpty
-        else { return problems.map { "    " + $0.line(style) } }
-        return MarkedJSON.lines(parameters, problems: problems, style: style).map { "    " + $0 }
+        guard form == .json else { return text.add(object) }
+        page += JSONText.safe(String(buffer: line)) + "\n"
     }
 
     private mutating func take(note object: JSONObject) {
@@ -170,6 +167,7 @@ struct TailFollower {
     private mutating func hasFound(instance name: String) {
         let isOther = instance != nil && instance != name
         if isOther {
+            text.finish()
             note("relayd was restarted; its messages count from 1 again")
             cursor = 0
         } else if isAway {
@@ -181,8 +179,8 @@ struct TailFollower {
 
     /// Behind the lines that came before it.
     private mutating func note(_ text: String) {
-        output.write(page)
-        page = ""
+        output.write(takePage())
+        self.text.endFold()
         output.write("relayctl: \(text)\n", to: .error)
     }
 }

@@ -75,7 +75,8 @@ extension JSONObject {
     }
 
     @inline(__always)
-    private static func isKey(_ token: JSONToken, _ name: String, in text: Span<UInt8>) -> Bool {
+    fileprivate static func isKey(_ token: JSONToken, _ name: String, in text: Span<UInt8>) -> Bool
+    {
         token.hasEscapes
             ? JSONText.string(token, in: text) == name
             : equals(text, token.content, name.utf8.span)
@@ -105,8 +106,7 @@ extension JSONObject {
 
     /// A number without fraction or exponent that fits.
     package func integer(_ key: String) -> Int? {
-        guard let token = value(key), token.kind == .number else { return nil }
-        return bytes.text(token.range).flatMap { Int($0) }
+        value(key).flatMap(integer)
     }
 
     package func double(_ key: String) -> Double? {
@@ -160,6 +160,43 @@ extension JSONContainer {
         return JSONText.string(token, in: bytes.readableBytesUInt8Span)
     }
 
+    /// A number without fraction or exponent that fits.
+    package func integer(_ token: JSONToken) -> Int? {
+        guard token.kind == .number else { return nil }
+        return bytes.text(token.range).flatMap { Int($0) }
+    }
+
+    /// Hands over the members of an object that this container holds, in their order; none for values
+    /// of other kinds. Makes no index and allocates nothing: for a look or two.
+    package func visitMembers(
+        within token: JSONToken, _ body: (_ key: JSONToken, _ value: JSONToken) -> Void
+    ) {
+        guard token.kind == .object else { return }
+        let bytes = bytes
+        do {
+            try JSONScanner.whole(
+                bytes.readableBytesUInt8Span.extracting(token.range), .object
+            ) { (text, at) throws(JSONError) in
+                let key = try JSONScanner.key(text, &at)
+                let value = try JSONScanner.value(text, &at, depth: 1)
+                body(key.moved(by: token.start), value.moved(by: token.start))
+            }
+        } catch {
+            // Cannot be: all of it was checked with the whole.
+        }
+    }
+
+    /// Where the value of `key` lies in an object that this container holds. Of a key that stands twice
+    /// the last counts.
+    package func value(_ key: String, within token: JSONToken) -> JSONToken? {
+        let bytes = bytes
+        var found: JSONToken?
+        visitMembers(within: token) { name, value in
+            if JSONObject.isKey(name, key, in: bytes.readableBytesUInt8Span) { found = value }
+        }
+        return found
+    }
+
     package func object(_ token: JSONToken) -> JSONObject? {
         slice(token, .object).flatMap { try? JSONObject($0) }
     }
@@ -172,6 +209,16 @@ extension JSONContainer {
         guard token.kind == kind else { return nil }
         return bytes.getSlice(
             at: bytes.readerIndex + token.range.lowerBound, length: token.range.count)
+    }
+}
+
+extension JSONToken {
+    /// Of a text that begins so much later.
+    fileprivate func moved(by bytes: UInt32) -> JSONToken {
+        var token = self
+        token.start += bytes
+        token.end += bytes
+        return token
     }
 }
 

@@ -68,4 +68,7 @@ extension RPCEntry {
     var worstProblem: ValidationProblem? {
         validation.first(where: \.isError) ?? validation.first { $0.severity == .warning }
     }
+
+    /// How many there are of those.
+    var problems: Int { validation.count { $0.severity != .note } }
 }

@@ -1,3 +1,4 @@
+import NIOCore
 import SDLProtocol
 
 /// A line of log in the making, byte by byte in a buffer that is used again; both formats build on
@@ -42,7 +43,13 @@ struct LineBuilder: Sendable {
     mutating func append(
         printable token: JSONToken, of object: JSONObject, limit: Int = .max
     ) {
-        PrintableText.append(token, of: object.bytes, to: &bytes, limit: limit)
+        append(printable: token, of: object.bytes, limit: limit)
+    }
+
+    mutating func append(
+        printable token: JSONToken, of text: ByteBuffer, limit: Int = .max
+    ) {
+        PrintableText.append(token, of: text, to: &bytes, limit: limit)
     }
 
     mutating func append(jsonString text: String) {

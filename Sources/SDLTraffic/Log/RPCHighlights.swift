@@ -1,6 +1,7 @@
 // Which parameters of an RPC are worth their place in its log line: one table, read by
 // `TrafficTextFormat`. To show more of a function, add it here.
 
+import NIOCore
 import SDLProtocol
 
 /// One parameter to show, and how.
@@ -21,8 +22,15 @@ enum RPCHighlight: Sendable {
     case version(String, as: String)
     /// A number of bytes.
     case size(String, as: String)
+    /// The text of an array's first element in quotes, and how many more elements there are.
+    case firstText(String, in: String, of: String)
+    /// An object of hours, minutes and seconds as 0:03:12, behind these words.
+    case clock(String, after: String)
     /// The names of all members, with their values when those are short.
     case members
+    /// The names and values of all members but those that every answer has; of a position its
+    /// coordinates, of other objects the first members.
+    case values
     /// Shown only when it is not 0: the main window has no need to be named.
     case window(String)
 }
@@ -32,6 +40,14 @@ enum RPCHighlights {
     static let textLimit = 40
     /// Members shown of an object; the size of the line tells that there are more.
     static let memberLimit = 6
+    /// Members shown of an object within `values`.
+    static let innerLimit = 2
+    /// Characters a number of a peer may have: a double needs 24.
+    static let numberLimit = 32
+    /// Digits shown behind the point of a coordinate: a metre.
+    static let coordinateDecimals = 5
+    /// What every answer has: shown as its result, not as a value.
+    static let outcome = ["success", "resultCode", "info"]
 
     struct Row: Sendable {
         var request: [RPCHighlight] = []
@@ -67,7 +83,7 @@ enum RPCHighlights {
         ]),
         .subtleAlert: Row(request: [.text("alertText1"), .text("alertText2")]),
         .scrollableMessage: Row(request: [.text("scrollableMessageBody")]),
-        .speak: Row(request: [.count("ttsChunks", of: "chunk")]),
+        .speak: Row(request: [.firstText("text", in: "ttsChunks", of: "chunk")]),
         .addCommand: Row(request: [
             .word("cmdID"), .textWithin("menuParams", "menuName"),
         ]),
@@ -84,13 +100,15 @@ enum RPCHighlights {
         .slider: Row(
             request: [.text("sliderHeader")],
             response: [.labelled("sliderPosition", as: "position")]),
-        .setMediaClockTimer: Row(request: [.word("updateMode")]),
+        .setMediaClockTimer: Row(request: [
+            .word("updateMode"), .clock("startTime", after: ""), .clock("endTime", after: "to "),
+        ]),
         .subscribeButton: Row(request: [.word("buttonName")]),
         .unsubscribeButton: Row(request: [.word("buttonName")]),
         .buttonPress: Row(request: [.word("buttonName"), .word("buttonPressMode")]),
         .subscribeVehicleData: Row(request: [.members]),
         .unsubscribeVehicleData: Row(request: [.members]),
-        .getVehicleData: Row(request: [.members]),
+        .getVehicleData: Row(request: [.members], response: [.values]),
         .putFile: Row(
             request: [.text("syncFileName"), .word("fileType")],
             response: [.size("spaceAvailable", as: "free")]),
@@ -122,7 +140,7 @@ enum RPCHighlights {
             .labelled("customButtonID", as: "custom"),
         ]),
         .onCommand: Row(notification: [.word("cmdID"), .word("triggerSource")]),
-        .onVehicleData: Row(notification: [.members]),
+        .onVehicleData: Row(notification: [.values]),
         .onDriverDistraction: Row(notification: [.word("state")]),
         .onPermissionsChange: Row(notification: [.count("permissionItem", of: "permission")]),
         .onLanguageChange: Row(notification: [.word("language"), .word("hmiDisplayLanguage")]),
@@ -178,11 +196,7 @@ extension LineBuilder {
             appendWord(member, label: nil, of: object, isFirst: &isFirst)
         case .count(let name, let thing):
             guard let array = parameters.array(name) else { return }
-            separate(&isFirst)
-            append(array.elements.count)
-            append(ascii: " ")
-            append(thing)
-            if array.elements.count != 1 { append(ascii: "s") }
+            append(count: array.elements.count, of: thing, isFirst: &isFirst)
         case .version(let name, let label):
             guard let version = SDLVersion(parameters.object(name)) else { return }
             separate(&isFirst)
@@ -195,9 +209,27 @@ extension LineBuilder {
             append(size: bytes)
             append(ascii: " ")
             append(label)
+        case .firstText(let name, let list, let thing):
+            appendFirstText(name, in: list, thing, of: parameters, isFirst: &isFirst)
+        case .clock(let name, let words):
+            appendClock(name, after: words, of: parameters, isFirst: &isFirst)
         case .members:
             appendMembers(of: parameters, isFirst: &isFirst)
+        case .values:
+            appendValues(of: parameters, isFirst: &isFirst)
         }
+    }
+
+    private mutating func append(count: Int, of thing: String, isFirst: inout Bool) {
+        separate(&isFirst)
+        append(count: count, of: thing)
+    }
+
+    private mutating func append(count: Int, of thing: String) {
+        append(count)
+        append(ascii: " ")
+        append(thing)
+        if count != 1 { append(ascii: "s") }
     }
 
     private mutating func appendWord(
@@ -235,6 +267,108 @@ extension LineBuilder {
         }
         guard object.members.count > RPCHighlights.memberLimit else { return }
         append(" …")
+    }
+
+    private mutating func appendFirstText(
+        _ name: String, in list: String, _ thing: String, of object: JSONObject,
+        isFirst: inout Bool
+    ) {
+        guard let array = object.array(list) else { return }
+        guard let first = array.elements.first, let text = array.value(name, within: first),
+            text.kind == .string, text.range.count > 2
+        else {
+            append(count: array.elements.count, of: thing, isFirst: &isFirst)
+            return
+        }
+        separate(&isFirst)
+        append(ascii: "\"")
+        append(printable: text, of: array.bytes, limit: RPCHighlights.textLimit)
+        append(ascii: "\"")
+        guard array.elements.count > 1 else { return }
+        append(" +")
+        append(count: array.elements.count - 1, of: thing)
+    }
+
+    private mutating func appendClock(
+        _ name: String, after words: String, of object: JSONObject, isFirst: inout Bool
+    ) {
+        guard let time = object.value(name), time.kind == .object else { return }
+        func part(_ key: String) -> Int {
+            object.value(key, within: time).flatMap(object.integer) ?? 0
+        }
+        let (hours, minutes, seconds) = (part("hours"), part("minutes"), part("seconds"))
+        guard hours >= 0, minutes >= 0, seconds >= 0 else { return }
+        separate(&isFirst)
+        append(words)
+        append(hours)
+        append(ascii: ":")
+        append(UInt64(minutes), digits: 2)
+        append(ascii: ":")
+        append(UInt64(seconds), digits: 2)
+    }
+
+    private mutating func appendValues(of object: JSONObject, isFirst: inout Bool) {
+        var shown = 0
+        for member in object.members {
+            let (key, value) = (member.key, member.value)
+            if RPCHighlights.outcome.contains(where: { object.isKey(key, $0) }) { continue }
+            guard shown < RPCHighlights.memberLimit else { return append(" …") }
+            shown += 1
+            separate(&isFirst)
+            append(printable: key, of: object.bytes, limit: RPCHighlights.textLimit)
+            append(ascii: "=")
+            if let latitude = object.value("latitudeDegrees", within: value),
+                let longitude = object.value("longitudeDegrees", within: value)
+            {
+                append(coordinate: latitude, of: object)
+                append(ascii: ",")
+                append(coordinate: longitude, of: object)
+            } else {
+                append(value: value, of: object, depth: 0)
+            }
+        }
+    }
+
+    /// No quotes and no JSON: what people read, and tools tell from a line of JSON.
+    private mutating func append(value: JSONToken, of object: JSONObject, depth: Int) {
+        switch value.kind {
+        case .array: append("[…]")
+        case .object where depth > 0: append("{…}")
+        case .object:
+            append(ascii: "{")
+            var shown = 0
+            object.visitMembers(within: value) { key, inner in
+                shown += 1
+                guard shown <= RPCHighlights.innerLimit else { return }
+                if shown > 1 { append(ascii: " ") }
+                append(printable: key, of: object.bytes, limit: RPCHighlights.textLimit)
+                append(ascii: "=")
+                append(value: inner, of: object, depth: depth + 1)
+            }
+            if shown > RPCHighlights.innerLimit { append(" …") }
+            append(ascii: "}")
+        case .string, .number, .bool, .null:
+            append(printable: value, of: object.bytes, limit: RPCHighlights.textLimit)
+        }
+    }
+
+    /// Not rounded, because the number stays the text it travelled as.
+    private mutating func append(coordinate token: JSONToken, of object: JSONObject) {
+        guard token.kind == .number else { return append(value: token, of: object, depth: 1) }
+        var decimals: Int?
+        for byte in object.bytes.readableBytesView.dropFirst(token.range.lowerBound)
+            .prefix(min(token.range.count, RPCHighlights.numberLimit))
+        {
+            if byte == UInt8(ascii: ".") {
+                decimals = 0
+            } else if byte | 0x20 == UInt8(ascii: "e") {
+                decimals = nil
+            } else if let count = decimals {
+                guard count < RPCHighlights.coordinateDecimals else { continue }
+                decimals = count + 1
+            }
+            append(ascii: Unicode.Scalar(byte))
+        }
     }
 }
 

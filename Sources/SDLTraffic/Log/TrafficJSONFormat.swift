@@ -48,9 +48,12 @@ import SDLProtocol
 ///               unanswered_start: waited_ms, fault; notice: reason
 struct TrafficJSONFormat: Sendable {
     private var time: UTCTimeText
+    private let isWhole: Bool
 
-    init(time precision: UTCTimeText.Precision) {
+    /// - Parameter isWhole: false leaves out `params`, `payload` and `problems`.
+    init(time precision: UTCTimeText.Precision, isWhole: Bool = true) {
         time = UTCTimeText(precision)
+        self.isWhole = isWhole
     }
 
     /// Appends the object of `entry`, without a line end.
@@ -134,7 +137,7 @@ struct TrafficJSONFormat: Sendable {
         }
         if message.isTruncated {
             line.append(key: "params_truncated", bool: true)
-        } else {
+        } else if isWhole {
             line.append(",\"params\":")
             line.append(compacted: message.parameters)
         }
@@ -143,7 +146,7 @@ struct TrafficJSONFormat: Sendable {
     }
 
     private func append(_ problems: [ValidationProblem], to line: inout LineBuilder) {
-        guard !problems.isEmpty else { return }
+        guard isWhole, !problems.isEmpty else { return }
         line.append(",\"problems\":[")
         for (index, problem) in problems.enumerated() {
             line.append(index == 0 ? "{\"rule\":" : ",{\"rule\":")
@@ -161,7 +164,7 @@ struct TrafficJSONFormat: Sendable {
         line.append(key: "control", string: control.type.name)
         line.append(key: "protocol_version", number: control.version)
         if control.isProtected { line.append(key: "protected", bool: true) }
-        guard control.payload != .none else { return }
+        guard isWhole, control.payload != .none else { return }
         line.append(",\"payload\":")
         line.append(jsonPayload: control.payload)
     }

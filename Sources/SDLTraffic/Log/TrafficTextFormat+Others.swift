@@ -26,6 +26,13 @@ extension TrafficTextFormat {
             line.append(service.name)
         }
         line.endColumn(width: Self.whatColumns)
+        appendDetails(of: control, entry, to: &line)
+        if entry.bytes > 0 { appendSize(entry, to: &line) }
+    }
+
+    func appendDetails(
+        of control: ControlEntry, _ entry: TrafficEntry, to line: inout LineBuilder
+    ) {
         if let session = entry.sessionID, session != 0 {
             line.append("  session ")
             line.append(session)
@@ -36,7 +43,6 @@ extension TrafficTextFormat {
             line.append(printable: words, limit: Self.infoLimit)
         }
         append(fault: entry.startFault, to: &line)
-        if entry.bytes > 0 { appendSize(entry, to: &line) }
     }
 
     /// Whose doing it is that a StartService failed.
@@ -56,26 +62,35 @@ extension TrafficTextFormat {
         line.endColumn(width: Self.kindColumns)
         line.gap()
         line.beginColumn()
+        appendFlow(of: summary, to: &line)
+        line.endColumn(width: Self.whatColumns)
+        appendDetails(of: summary, entry, to: &line)
+        guard !summary.isFinal else { return }
+        line.gap()
+        line.append(size: summary.bytes)
+    }
+
+    func appendFlow(of summary: StreamSummary, to line: inout LineBuilder) {
         append(frames: summary.frames, to: &line)
         if let rate = summary.bitRate {
             line.append(ascii: " ")
             append(bitRate: rate, to: &line)
         }
-        line.endColumn(width: Self.whatColumns)
+    }
+
+    func appendDetails(
+        of summary: StreamSummary, _ entry: TrafficEntry, to line: inout LineBuilder
+    ) {
         if let session = entry.sessionID {
             line.append("  session ")
             line.append(session)
         }
         if summary.isEncrypted { line.append("  encrypted") }
-        if summary.isFinal {
-            line.append("  ended after ")
-            append(frames: summary.totalFrames, to: &line)
-            line.append(ascii: " ")
-            line.append(size: summary.totalBytes)
-        } else {
-            line.gap()
-            line.append(size: summary.bytes)
-        }
+        guard summary.isFinal else { return }
+        line.append("  ended after ")
+        append(frames: summary.totalFrames, to: &line)
+        line.append(ascii: " ")
+        line.append(size: summary.totalBytes)
     }
 
     private func append(bitRate: Double, to line: inout LineBuilder) {
@@ -104,6 +119,11 @@ extension TrafficTextFormat {
         case .invalid, nil: line.append("invalid query")
         }
         line.endColumn(width: Self.whatColumns)
+        appendDetails(of: query, to: &line)
+        appendSize(entry, to: &line)
+    }
+
+    func appendDetails(of query: SecurityQuery, to line: inout LineBuilder) {
         if let code = query.errorCode {
             line.gap()
             line.append(SecurityQuery.meaning(ofError: code))
@@ -113,7 +133,6 @@ extension TrafficTextFormat {
             line.append(printable: text, of: json, limit: Self.infoLimit)
             line.append(ascii: "\"")
         }
-        appendSize(entry, to: &line)
     }
 
     func appendEncrypted(_ entry: TrafficEntry, to line: inout LineBuilder) {
@@ -147,6 +166,10 @@ extension TrafficTextFormat {
         line.gap()
         line.append(undecodable.reason.description)
         appendSize(entry, to: &line)
+        appendFirstBytes(of: undecodable, to: &line)
+    }
+
+    func appendFirstBytes(of undecodable: UndecodableEntry, to line: inout LineBuilder) {
         guard undecodable.firstBytes.readableBytes > 0 else { return }
         line.append("  [")
         line.append(hexBytes: undecodable.firstBytes, separated: true)
@@ -189,20 +212,33 @@ extension TrafficTextFormat {
     ) {
         line.append("relay   ")
         line.gap()
+        appendWords(of: event, entry, isNamed: true, to: &line)
+    }
+
+    /// - Parameter isNamed: false leaves out the name of what is unanswered.
+    func appendWords(
+        of event: EventEntry, _ entry: TrafficEntry, isNamed: Bool, to line: inout LineBuilder
+    ) {
         switch event {
         case .unanswered(let request, let waited):
             line.begin(.warning)
-            line.append(request.functionID.description)
-            line.append(" #")
-            line.append(request.correlationID)
-            line.append(" has no answer for ")
+            if isNamed {
+                line.append(request.functionID.description)
+                line.append(" #")
+                line.append(request.correlationID)
+                line.append(ascii: " ")
+            }
+            line.append("has no answer for ")
             line.append(latency: waited)
             line.endColour()
         case .unansweredStart(let waited):
             line.begin(.warning)
-            line.append("StartService ")
-            line.append(entry.service?.name ?? "")
-            line.append(" has no answer for ")
+            if isNamed {
+                line.append("StartService ")
+                line.append(entry.service?.name ?? "")
+                line.append(ascii: " ")
+            }
+            line.append("has no answer for ")
             line.append(latency: waited)
             line.endColour()
             append(fault: entry.startFault, to: &line)

@@ -49,13 +49,50 @@ struct TrafficTextFormat: Sendable {
         case .dropped(let dropped): append(dropped, entry, to: &line)
         case .event(let event): append(event, entry, to: &line)
         }
-        switch entry.fate {
+        append(entry.fate, to: &line)
+        line.trimEnd()
+    }
+
+    private func append(_ fate: FrameFate, to line: inout LineBuilder) {
+        switch fate {
         case .forwarded, .dropped: break
         case .amended: line.append("  secondary transports taken out")
         case .replaced: line.append("  not passed on as it is")
         case .byRelay: line.append("  by relayd")
         }
-        line.trimEnd()
+    }
+
+    /// Appends what the line of `entry` says besides time, app, arrow, kind, name, size and latency:
+    /// of an answer its result first. Nothing when there is no more to say.
+    func appendSummary(_ entry: TrafficEntry, to line: inout LineBuilder) {
+        switch entry.content {
+        case .rpc(let rpc):
+            if let outcome = rpc.outcome { append(outcome, rpc, mark: "", to: &line) }
+            appendContents(of: rpc, to: &line)
+            if rpc.isSlow {
+                line.gap()
+                line.append("slow", .warning)
+            }
+            appendTroubles(of: rpc, to: &line)
+        case .control(let control): appendDetails(of: control, entry, to: &line)
+        case .stream(let summary):
+            line.gap()
+            appendFlow(of: summary, to: &line)
+            appendDetails(of: summary, entry, to: &line)
+        case .security(let query): appendDetails(of: query, to: &line)
+        case .encrypted: break
+        case .undecodable(let undecodable):
+            line.gap()
+            line.append(undecodable.reason.description)
+            appendFirstBytes(of: undecodable, to: &line)
+        case .dropped(let dropped):
+            line.gap()
+            line.append(dropped.reason.description)
+        case .event(let event):
+            line.gap()
+            appendWords(of: event, entry, isNamed: false, to: &line)
+        }
+        append(entry.fate, to: &line)
     }
 
     private func appendApp(_ entry: TrafficEntry, to line: inout LineBuilder) {
@@ -84,7 +121,16 @@ struct TrafficTextFormat: Sendable {
         line.endColour()
         line.gap()
         append(what: message, isBad: message.type == .notification && entry.isBad, to: &line)
-        if let outcome = rpc.outcome { append(outcome, rpc, to: &line) }
+        if let outcome = rpc.outcome { append(outcome, rpc, mark: "!", to: &line) }
+        appendContents(of: rpc, to: &line)
+        appendSize(entry, to: &line)
+        if let latency = rpc.latency { append(latency: latency, rpc, to: &line) }
+        appendTroubles(of: rpc, to: &line)
+    }
+
+    /// What is in it.
+    private func appendContents(of rpc: RPCEntry, to line: inout LineBuilder) {
+        let message = rpc.message
         line.append(highlights: RPCHighlights.of(message), of: message.parameters)
         if message.isTruncated { line.append("  parameters too long to show") }
         if message.bulkBytes > 0 {
@@ -92,8 +138,10 @@ struct TrafficTextFormat: Sendable {
             line.append(size: message.bulkBytes)
             if let bulk = rpc.bulk { append(bulk, to: &line) }
         }
-        appendSize(entry, to: &line)
-        if let latency = rpc.latency { append(latency: latency, rpc, to: &line) }
+    }
+
+    /// What is wrong with it.
+    private func appendTroubles(of rpc: RPCEntry, to line: inout LineBuilder) {
         if let problem = rpc.problem {
             line.gap()
             line.append("\(problem)!", .warning)
@@ -103,6 +151,12 @@ struct TrafficTextFormat: Sendable {
             line.begin(problem.isError ? .failure : .warning)
             line.append("⚠ ")
             line.append(problem.description)
+            let more = rpc.problems - 1
+            if more > 0 {
+                line.append(" +")
+                line.append(more)
+                line.append(" more")
+            }
             line.endColour()
         }
         if let replaced = rpc.replaced {
@@ -151,8 +205,10 @@ struct TrafficTextFormat: Sendable {
         line.endColumn(width: Self.whatColumns)
     }
 
-    /// A failure is marked "!", so that it also stands out without colours and to `grep '!'`.
-    private func append(_ outcome: RPCOutcome, _ rpc: RPCEntry, to line: inout LineBuilder) {
+    /// - Parameter mark: behind a failure: "!" makes it stand out without colours and to `grep '!'`.
+    private func append(
+        _ outcome: RPCOutcome, _ rpc: RPCEntry, mark: StaticString, to line: inout LineBuilder
+    ) {
         line.gap()
         line.begin(rpc.colour)
         if outcome.resultCode.isEmpty {
@@ -160,7 +216,7 @@ struct TrafficTextFormat: Sendable {
         } else {
             line.append(printable: outcome.resultCode, limit: RPCHighlights.textLimit)
         }
-        if !outcome.success { line.append(ascii: "!") }
+        if !outcome.success { line.append(mark) }
         line.endColour()
         let parameters = rpc.message.parameters
         if !outcome.success || outcome.isWarning, let info = parameters.value("info"),
@@ -178,10 +234,9 @@ struct TrafficTextFormat: Sendable {
 
     private func append(latency: Int64, _ rpc: RPCEntry, to line: inout LineBuilder) {
         line.gap()
-        let isSlow = latency >= Self.slowResponse && !rpc.waitsForPeople
-        if isSlow { line.begin(.warning) }
+        if rpc.isSlow { line.begin(.warning) }
         line.append(latency: latency)
-        if isSlow {
+        if rpc.isSlow {
             line.append(" slow")
             line.endColour()
         }
@@ -200,6 +255,13 @@ struct TrafficTextFormat: Sendable {
         guard entry.frames > 1 else { return }
         line.append(" in ")
         append(frames: entry.frames, to: &line)
+    }
+}
+
+extension RPCEntry {
+    /// It took longer than people should have to wait for it.
+    fileprivate var isSlow: Bool {
+        latency.map { $0 >= TrafficTextFormat.slowResponse } ?? false && !waitsForPeople
     }
 }
 

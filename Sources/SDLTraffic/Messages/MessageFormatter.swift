@@ -1,27 +1,31 @@
 package import NIOCore
 
-/// Turns kept entries into JSON objects with the fields of the JSON log, the text log's line, or
-/// both: for the control API, which reads `MessageRing`.
+/// Turns kept entries into JSON objects with the fields of the JSON log, the text log's line, what it
+/// says in short, or all of that: for the control API, which reads `MessageRing`.
 package struct MessageFormatter: Sendable {
     package enum Content: String, Hashable, Sendable, CaseIterable {
         /// The fields of `TrafficJSONFormat`.
         case json
         /// `n`, and the line of the text log as `text`.
         case text
+        /// The fields without `params`, `payload` and `problems`; and as `summary` what the line says
+        /// besides what is a field: for whoever makes lines of his own.
+        case summary
         /// All of them.
         case both
     }
 
     private let content: Content
     private var text: TrafficTextFormat
-    private var json = TrafficJSONFormat(time: .milliseconds)
+    private var json: TrafficJSONFormat
     private var textLine: LineBuilder
     private var line = LineBuilder()
 
-    /// - Parameter hasColours: ANSI colours in `text`, escaped as JSON escapes them.
+    /// - Parameter hasColours: ANSI colours in `text` and `summary`, escaped as JSON escapes them.
     package init(_ content: Content, hasColours: Bool = false, timeZone: LogTimeZone = .local) {
         self.content = content
         text = TrafficTextFormat(zone: timeZone)
+        json = TrafficJSONFormat(time: .milliseconds, isWhole: content != .summary)
         textLine = LineBuilder(hasColours: hasColours)
     }
 
@@ -29,7 +33,7 @@ package struct MessageFormatter: Sendable {
     package mutating func append(_ entry: TrafficEntry, to buffer: inout ByteBuffer) {
         line.clear()
         switch content {
-        case .json, .both:
+        case .json, .summary, .both:
             json.append(entry, to: &line)
         case .text:
             line.append("{\"n\":")
@@ -41,12 +45,27 @@ package struct MessageFormatter: Sendable {
             return
         }
         buffer.writeBytes(line.bytes.dropLast())
-        buffer.writeStaticString(",\"text\":")
-        textLine.clear()
-        text.append(entry, to: &textLine)
-        line.clear()
-        line.append(jsonString: String(decoding: textLine.bytes, as: UTF8.self))
-        buffer.writeBytes(line.bytes)
+        if content != .summary {
+            textLine.clear()
+            text.append(entry, to: &textLine)
+            write(",\"text\":", to: &buffer)
+        }
+        if content != .text {
+            textLine.clear()
+            text.appendSummary(entry, to: &textLine)
+            textLine.trimEnd()
+            write(",\"summary\":", to: &buffer)
+        }
         buffer.writeStaticString("}")
+    }
+
+    /// What is in `textLine`, as a member of the object.
+    private mutating func write(_ key: StaticString, to buffer: inout ByteBuffer) {
+        buffer.writeStaticString(key)
+        line.clear()
+        // Each part of a summary begins with the gap to the one before.
+        let words = textLine.bytes.drop { $0 == UInt8(ascii: " ") }
+        line.append(jsonString: String(decoding: words, as: UTF8.self))
+        buffer.writeBytes(line.bytes)
     }
 }

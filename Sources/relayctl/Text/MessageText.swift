@@ -13,8 +13,7 @@ struct MessageText: TextPage {
         "n", "time", "kind", "priority", "app", "app_name", "app_id", "session", "service", "from",
         "bytes", "frames", "function", "function_id", "correlation_id", "success", "result_code",
         "info", "latency_ms", "request", "waits_for_people", "bulk_bytes", "bulk_kind", "params",
-        "payload", "problems",
-        "text",
+        "payload", "problems", "text", "summary",
     ]
 
     /// Nil when there is no message in `whole`.
@@ -46,7 +45,8 @@ struct MessageText: TextPage {
         var lines: [String] = []
         if let app = message.string("app") {
             let appID = message.string("app_id").map { ", app ID \(SafeText.clean($0))" } ?? ""
-            let connection = "connection \(SafeText.clean(app))\(appID)"
+            let number = SafeText.clean(app).drop { $0 == "#" }
+            let connection = "app \(number)\(appID)"
             let name = message.string("app_name").map(SafeText.clean)
             lines += line("App", name.map { "\($0)  (\(connection))" } ?? connection)
         }
@@ -79,14 +79,14 @@ struct MessageText: TextPage {
         _ message: JSONObject, request: JSONObject?, response: JSONObject?
     ) -> [String] {
         if let number = message.integer("request") {
-            let latency = message.double("latency_ms").map { ", \(Self.latency($0)) before" } ?? ""
+            let latency = message.double("latency_ms").map { ", \(Units.latency($0)) before" } ?? ""
             let isKept = request == nil ? ", not kept any more" : ""
-            return line("Answers", "message \(number)\(latency)\(isKept)")
+            return line("Answers", "[\(number)]\(latency)\(isKept)")
         }
         if let response {
-            let latency = response.double("latency_ms").map { " after \(Self.latency($0))" } ?? ""
+            let latency = response.double("latency_ms").map { " after \(Units.latency($0))" } ?? ""
             return line(
-                "Answer", "message \(response.integer("n") ?? 0)\(latency): ", result(response),
+                "Answer", "[\(response.integer("n") ?? 0)]\(latency): ", result(response),
                 look(response))
         }
         guard message.string("kind") == "request" else { return [] }
@@ -128,7 +128,7 @@ struct MessageText: TextPage {
     // MARK: Pieces
 
     private func title(_ function: String, _ message: JSONObject) -> String {
-        let correlation = message.integer("correlation_id").map { " #\($0)" } ?? ""
+        let correlation = message.integer("correlation_id").map { "  corr \($0)" } ?? ""
         let hasCorrelation = message.string("kind") != "notification"
         let number = message.integer("function_id").map { "  (function \($0))" } ?? ""
         return SafeText.clean(function) + (hasCorrelation ? correlation : "") + number
@@ -151,13 +151,6 @@ struct MessageText: TextPage {
             return code == "ABORTED" || code == "TIMED_OUT" ? .yellow : .red
         default: return nil
         }
-    }
-
-    private static func latency(_ milliseconds: Double) -> String {
-        // Guarded because a Double that does not fit traps.
-        let tenths = Int(min(max(0, milliseconds * 10), 1e15))
-        if tenths < 100 { return "\(tenths / 10).\(tenths % 10) ms" }
-        return tenths < 100_000 ? "\(tenths / 10) ms" : "\(tenths / 10_000).\(tenths / 1000 % 10) s"
     }
 
     private func line(

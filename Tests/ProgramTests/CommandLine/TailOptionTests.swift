@@ -154,20 +154,31 @@ struct TailOptionTests {
 
         let coloured = try await tail(relayd, wrong + ["--color", "always"]).joined(separator: "\n")
         for words in [
-            "\u{1B}[34mrequest ", "\u{1B}[32mSUCCESS\u{1B}[0m", "\u{1B}[36mnotify  ",
-            "\u{1B}[33mTIMED_OUT!\u{1B}[0m", "\u{1B}[1;31mINVALID_DATA!\u{1B}[0m",
+            "\u{1B}[34m→", "\u{1B}[32m✓", "\u{1B}[32mSUCCESS\u{1B}[0m", "\u{1B}[36m←",
+            "\u{1B}[33m✗", "\u{1B}[33mTIMED_OUT\u{1B}[0m", "\u{1B}[31m✗",
+            "\u{1B}[1;31mINVALID_DATA\u{1B}[0m",
         ] {
             #expect(coloured.contains(words), "\(words.dropFirst())")
         }
         let plain = try await tail(relayd, wrong)
         #expect(!plain.joined().contains("\u{1B}"))
 
-        let numbered = try #require(
-            try await tail(relayd, wrong + ["--numbers", "--failed", "--type", "response"]).first)
-        let number = String(numbered.prefix { $0.isNumber })
-        let show = try await relayd.relayctl("show", number)
-        #expect(show.ending == .exited(0) && show.output.contains("PutFile #7  (function 32)"))
+        let failed = try #require(
+            try await tail(relayd, wrong + ["--failed", "--type", "response"]).first)
+        let number = try #require(failed.split(separator: " ").first)
+        let show = try await relayd.relayctl("show", String(number))
+        #expect(show.ending == .exited(0))
+        #expect(show.output.contains("PutFile  corr 7  (function 32)"))
         #expect(show.output.contains("INVALID_DATA!"))
+
+        let pairs = try await tail(relayd, wrong + ["--pairs"])
+        #expect(pairs.count < plain.count)
+        #expect(
+            pairs.contains {
+                $0.contains("✗ PutFile corr 7") && $0.contains(" → INVALID_DATA")
+            })
+        // In a pipe nothing is folded.
+        #expect(try await tail(relayd, wrong + ["--no-fold"]) == plain)
         let refused = try await relayd.relayctl("tail", "--rpc", "Shw")
         #expect(refused.ending == .exited(64) && refused.errors.contains("did you mean 'Show'?"))
     }

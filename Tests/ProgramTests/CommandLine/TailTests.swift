@@ -8,7 +8,7 @@ import Testing
 
 @Suite("relayctl tail and show against the built relayd", .serialized)
 struct TailTests {
-    @Test("tail prints what relayd logs, line by line; show prints one of the messages")
+    @Test("tail has a line for each that relayd logs; show prints one of the messages")
     func sameLines() async throws {
         try await Relayd.run(accessory: "sim:") { relayd in
             let app = try await Program.relayctl.run([
@@ -18,14 +18,21 @@ struct TailTests {
             try await relayd.process.output.first(containing: "app closed")
             let tail = try await relayd.relayctl("tail", "--once", "-n", "1000")
             #expect(tail.ending == .exited(0) && tail.errors.isEmpty)
-            #expect(
-                tail.output.split(separator: "\n").map(String.init) == relayd.process.output.all)
+            let lines = tail.output.split(separator: "\n").map(String.init)
+            let log = relayd.process.output.all
+            #expect(lines.count == log.count)
+            for (line, logged) in zip(lines, log) {
+                // The number in front, one space between columns.
+                #expect(line.dropFirst(6).prefix(12) == logged.prefix(12), "\(line)")
+            }
 
             let upload = try await relayd.relayctl(
-                "tail", "--once", "--numbers", "--rpc", "PutFile", "--type", "request")
-            let number = String(upload.output.prefix { $0.isNumber })
-            let show = try await relayd.relayctl("show", number)
+                "tail", "--once", "--rpc", "PutFile", "--type", "request")
+            let number = try #require(upload.output.split(separator: " ").first)
+            let show = try await relayd.relayctl("show", String(number))
             #expect(show.ending == .exited(0) && show.output.contains("PNG 70×70"))
+            let last = try await relayd.relayctl("show", "last")
+            #expect(last.ending == .exited(0) && last.output.contains("app_left"))
         }
     }
 

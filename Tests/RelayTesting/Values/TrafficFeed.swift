@@ -32,6 +32,12 @@ package struct TrafficFeed {
         ring.consume(new)
     }
 
+    /// Nobody says anything for so many milliseconds.
+    package mutating func silence(_ milliseconds: Int64) {
+        self.milliseconds += milliseconds
+        pass()
+    }
+
     /// Nothing comes, but time has passed.
     package mutating func pass() {
         var new: [TrafficEntry] = []

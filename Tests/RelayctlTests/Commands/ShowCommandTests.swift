@@ -34,10 +34,10 @@ import Testing
             try text(json) == """
                 Message      5  request
                 Time         2026-11-21 10:31:07.013
-                App          Music  (connection #1, app ID m-1)
+                App          Music  (app 1, app ID m-1)
                 Where        session 1, service bulk, from the app
-                RPC          PutFile #3  (function 32)
-                Answer       message 6 after 1500 ms: SUCCESS
+                RPC          PutFile  corr 3  (function 32)
+                Answer       [6] after 1500 ms: SUCCESS
                 Size         88 B in 1 frame
                 Bulk data    24 B, PNG 70×70
 
@@ -56,11 +56,11 @@ import Testing
                 Message      4  response
                 Time         2026-11-21 10:31:07.013
                 Priority     warning
-                App          Music  (connection #1, app ID m-1)
+                App          Music  (app 1, app ID m-1)
                 Where        session 1, service rpc, from the head unit
-                RPC          Show #2  (function 13)
+                RPC          Show  corr 2  (function 13)
                 Result       INVALID_DATA!  "alignment is wrong"
-                Answers      message 3, 5.0 ms before
+                Answers      [3], 5.0 ms before
                 Size         95 B in 1 frame
 
                 {
@@ -95,7 +95,7 @@ import Testing
             try text(json) == """
                 Message      1  request
                 Time         2026-11-21 10:31:07.500
-                RPC          Show #4
+                RPC          Show  corr 4
                 Answer       none so far
                 novelty      {"a":1}
 
@@ -117,10 +117,36 @@ import Testing
         #expect(old.code == 1 && old.error.contains("is not kept any more; relayd holds "))
     }
 
-    @Test("what is no number is refused", arguments: ["0", "x", "1.5"])
+    @Test("what is no number is refused", arguments: ["0", "x", "1.5", "lasst"])
     func noNumber(word: String) async throws {
         let result = try await run(word)
         #expect(result.code == 64 && result.out.isEmpty)
+        #expect(result.error.contains("\"\(word)\"; expected its number, from 1 up, or last"))
+    }
+
+    @Test("last is the latest message, with --failed the latest one that went wrong")
+    func last() async throws {
+        var feed = TrafficFeed()
+        feed.request(.show, 1)
+        feed.response(.show, 1, #"{"success":false,"resultCode":"REJECTED"}"#)
+        feed.request(.show, 2)
+        feed.heartbeat()
+        #expect(try await run("last", ring: feed.ring).out.contains("Message      3  request\n"))
+        let failed = try await run("--failed", "last", ring: feed.ring)
+        #expect(failed.out.contains("Message      2  response\n") && failed.error.isEmpty)
+        let json = try await run("last", "--json", ring: feed.ring)
+        #expect(json.out.contains("{\"n\":3,"))
+    }
+
+    @Test("when there is no last one, it ends with 1 and says so") func noLast() async throws {
+        var feed = TrafficFeed()
+        let none = try await run("last", ring: feed.ring)
+        #expect(none.code == 1 && none.error == "relayctl: there is no message so far\n")
+        feed.request(.show, 1)
+        let good = try await run("last", "--failed", ring: feed.ring)
+        #expect(good.code == 1 && good.error == "relayctl: nothing that is kept went wrong\n")
+        let wrong = try await run("7", "--failed")
+        #expect(wrong.code == 64 && wrong.error.contains("--failed goes with last"))
     }
 
     @Test("no relayd ends with 2") func notRunning() async {

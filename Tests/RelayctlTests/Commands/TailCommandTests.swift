@@ -2,6 +2,7 @@ import ControlAPI
 import Glibc
 import NIOCore
 import RelayTesting
+import SDLProtocol
 import SDLTraffic
 import Synchronization
 import Testing
@@ -33,33 +34,33 @@ import Testing
         return result.out.split(separator: "\n").map(String.init)
     }
 
-    /// Lines without the time of day, which is that of the machine's time zone.
-    private func untimed(_ lines: [String]) -> [String] {
-        lines.map { String($0.dropFirst("10:31:07.000  ".count)) }
-    }
-
     // MARK: Text
 
-    @Test("the recent past looks like relayd's own log") func text() async throws {
-        let lines = untimed(try await tail())
+    @Test("in a pipe each message is a whole line, in columns") func text() async throws {
+        // Without the time of day, which is that of the machine's time zone.
+        let lines = try await tail().map { line in
+            String(line.prefix(6)) + String(line.dropFirst("    1 10:31:07.000 ".count))
+        }
         #expect(
             lines == [
-                "Music             →  request   RegisterAppInterface #1      "
-                    + "\"Music\" appID m-1 RPC 7.0.0  187 B",
-                "Music             ←  response  RegisterAppInterface #1      SUCCESS  51 B  8 ms",
-                "Music             →  request   Show #2                      \"Hello\"  55 B  "
-                    + "⚠ unknown value \"MIDDLE\" of alignment, expected one of "
-                    + "LEFT_ALIGNED, RIGHT_ALIGNED, CENTERED",
-                "Music             ←  response  Show #2                      INVALID_DATA!  "
-                    + "\"alignment [31mis wrong\"  95 B  5 ms",
-                "Music             →  request   PutFile #3                   "
-                    + "\"icon.png\" GRAPHIC_PNG  bulk 24 B PNG 70×70  88 B",
-                "Music             ←  response  PutFile #3                   "
-                    + "SUCCESS  51 B  1500 ms slow",
-                "Music             ←  notify    OnHMIStatus                  FULL AUDIBLE MAIN  86 B",
-                "Maps              →  request   RegisterAppInterface #1      "
-                    + "\"Maps\" appID m-2 RPC 7.0.0  186 B",
-                "relayd            ·  relay     link closed: cable pulled",
+                "    1 Music            → RegisterAppInterface corr 1       \"Music\" "
+                    + "appID m-1 RPC 7.0.0                           187 B",
+                "    2 Music            ✓ RegisterAppInterface corr 1       SUCCESS    "
+                    + "                                            51 B   8.0 ms",
+                "    3 Music            → Show corr 2                       \"Hello\"  ⚠ "
+                    + "unknown value \"MIDDLE\" of alignment, expected one of LEFT_ALIGNED, "
+                    + "RIGHT_ALIGNED, CENTERED       55 B",
+                "    4 Music            ✗ Show corr 2                       "
+                    + "INVALID_DATA  \"alignment [31mis wrong\"                 95 B   5.0 ms",
+                "    5 Music            → PutFile corr 3                    \"icon.png\" "
+                    + "GRAPHIC_PNG  bulk 24 B PNG 70×70            88 B",
+                "    6 Music            ✓ PutFile corr 3                    SUCCESS  "
+                    + "slow                                          51 B  1500 ms",
+                "    7 Music            ← OnHMIStatus                       FULL "
+                    + "AUDIBLE MAIN                                      86 B",
+                "    9 Maps             → RegisterAppInterface corr 1       \"Maps\" "
+                    + "appID m-2 RPC 7.0.0                            186 B",
+                "   10 relayd           · link closed: cable pulled",
             ])
     }
 
@@ -80,7 +81,7 @@ import Testing
             "problems":[{"rule":"unknownValue","severity":"error","path":"alignment",\
             "message":"unknown value"},{"rule":"missing_mandatory","severity":"error",\
             "path":"softButtons[0].softButtonID","message":"mandatory parameter is missing"}],\
-            "text":"the line"}\n
+            "summary":"the words"}\n
             """
         let server = try await StubServer(
             StubServer.relayd("{\"instance\":\"a\"}\n" + message))
@@ -93,7 +94,7 @@ import Testing
         #expect(code == 0 && recorder.text(.error).isEmpty)
         #expect(
             recorder.text() == """
-                the line
+                    7 relayd           · request                           the words
                     {
                       "alignment": "MIDDLE",  ← unknown value
                       "softButtons": [
@@ -112,14 +113,65 @@ import Testing
     {
         let always = try await tail("--color", "always")
         try #require(always.count == 9)
-        #expect(always[0].contains("\u{1B}[34mrequest "))
+        #expect(always[0].contains("\u{1B}[34m→\u{1B}[0m RegisterAppInterface"))
+        #expect(always[1].contains("\u{1B}[32m✓\u{1B}[0m"))
         #expect(always[1].contains("\u{1B}[32mSUCCESS\u{1B}[0m"))
-        #expect(always[3].contains("\u{1B}[1;31mINVALID_DATA!\u{1B}[0m  \"alignment [31mis"))
-        #expect(always[6].contains("\u{1B}[36mnotify  "))
+        #expect(always[3].contains("\u{1B}[31m✗\u{1B}[0m"))
+        #expect(always[3].contains("\u{1B}[1;31mINVALID_DATA\u{1B}[0m  \"alignment [31mis"))
+        #expect(always[6].contains("\u{1B}[36m←"))
         #expect(try await run(["tail", "--once"], isTerminal: true).out.contains("\u{1B}[34m"))
         #expect(try await !tail().joined().contains("\u{1B}"))
         let never = try await run(["tail", "--once", "--color", "never"], isTerminal: true)
         #expect(!never.out.contains("\u{1B}"))
+    }
+
+    @Test("on a terminal no line is wider than that, in a pipe none is cut") func widths()
+        async throws
+    {
+        let terminal = try await run(["tail", "--once", "--color", "never"], isTerminal: true)
+        let lines = terminal.out.split(separator: "\n")
+        #expect(lines.count == 9 && lines.allSatisfy { String($0).columns <= 100 })
+        #expect(lines.contains { $0.contains("…") })
+        #expect(
+            try await tail().contains { $0.contains("LEFT_ALIGNED, RIGHT_ALIGNED, CENTERED  ") })
+    }
+
+    @Test("--pairs is a line for a request and its answer") func pairs() async throws {
+        let lines = try await tail("--pairs").map { String($0.dropFirst(19)) }
+        #expect(
+            lines == [
+                "Music            ✓ RegisterAppInterface corr 1       \"Music\" appID "
+                    + "m-1 RPC 7.0.0 → SUCCESS                 238 B   8.0 ms",
+                "Music            ✗ Show corr 2                       \"Hello\"  ⚠ "
+                    + "unknown value \"MIDDLE\" of alignment, expected one of LEFT_ALIGNED, "
+                    + "RIGHT_ALIGNED, CENTERED → INVALID_DATA  \"alignment [31mis wrong\"      "
+                    + "150 B   5.0 ms",
+                "Music            ✓ PutFile corr 3                    \"icon.png\" "
+                    + "GRAPHIC_PNG  bulk 24 B PNG 70×70 → SUCCESS  slow      139 B  1500 ms",
+                "Music            ← OnHMIStatus                       FULL AUDIBLE "
+                    + "MAIN                                      86 B",
+                "Maps             → RegisterAppInterface corr 1       \"Maps\" appID m-2 "
+                    + "RPC 7.0.0 → no answer                186 B",
+                "relayd           · link closed: cable pulled",
+            ])
+    }
+
+    @Test("repetitions are one line on a terminal, unless that is not wanted") func folds()
+        async throws
+    {
+        var feed = TrafficFeed()
+        for rpm in 1...5 {
+            feed.notification(.onVehicleData, #"{"rpm":\#(rpm)}"#)
+            feed.milliseconds += 1000
+        }
+        let folded = try await run(["tail", "--once"], on: feed.ring, isTerminal: true).out
+        #expect(folded.split(separator: "\n").count == 1)
+        #expect(folded.contains("OnVehicleData ×5 (1/s)") && folded.contains("rpm=5"))
+        let unfolded = try await run(
+            ["tail", "--once", "--no-fold"], on: feed.ring, isTerminal: true)
+        #expect(unfolded.out.split(separator: "\n").count == 5)
+        let piped = try await run(["tail", "--once"], on: feed.ring)
+        #expect(piped.out.split(separator: "\n").count == 5 && !piped.out.contains("×"))
     }
 
     @Test("--json passes relayd's objects on, one per line") func json() async throws {
@@ -130,11 +182,6 @@ import Testing
             return String(buffer: line)
         }
         #expect(try await tail("--json", "-n", "100").prefix(2) == expected[...])
-    }
-
-    @Test("--numbers shows what show takes") func numbers() async throws {
-        let line = try #require(await tail("--numbers", "--type", "event").first)
-        #expect(line.hasPrefix("10      ") && line.hasSuffix("cable pulled"))
     }
 
     // MARK: Choosing
@@ -190,6 +237,8 @@ import Testing
                 "--slower-than is \"200\"; expected a duration such as 200ms"
             ),
             (["-n", "-3"], "-n"), (["--json", "-v"], "--json already shows everything"),
+            (["--pairs", "-v"], "--pairs is one line for two messages; leave out -v"),
+            (["--pairs", "--json"], "leave out --json"),
         ])
     func refusals(options: [String], message: String) async throws {
         let result = try await run(["tail", "--once"] + options)

@@ -96,6 +96,10 @@ import Testing
                 "OnVehicleData  rpm=900 vin=WHATEVER speed=3",
                 "OnVehicleData  rpm=900 vin=[redacted] speed=3"
             ),
+            (
+                "OnVehicleData  gps=48.13743,11.57549 rpm=900 tripGPS=48.13743,11.57549",
+                "OnVehicleData  gps=[redacted] rpm=900 tripGPS=[redacted]"
+            ),
             ("usb:04e8:6860?serial=R58M&x=1", "usb:04e8:6860?serial=[redacted]&x=1"),
             (
                 #"journal: {"text":"hash 0x1\n0791234567","vin":"x"}"#,

@@ -38,7 +38,7 @@ import Testing
         "width counts columns, not characters",
         arguments: [
             ("", 0), ("abc", 3), ("é", 1), ("e\u{301}", 1), ("地図", 4), ("ｶﾅ", 2), ("한국", 4),
-            ("👩‍🚀", 2), ("❤\u{FE0F}", 2), ("–…→", 3),
+            ("👩‍🚀", 2), ("❤\u{FE0F}", 2), ("–…→", 3), ("क्षि", 3), ("\u{1112}\u{1161}\u{11AB}", 2),
         ])
     func columns(text: String, columns: Int) {
         #expect(text.columns == columns)

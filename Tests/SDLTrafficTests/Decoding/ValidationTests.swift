@@ -3,6 +3,7 @@
 import Foundation
 import NIOCore
 import RelayCore
+import RelayTesting
 import SDLProtocol
 import SDLTraffic
 import Testing
@@ -65,7 +66,7 @@ import Testing
         #expect(
             talk.entries.last?.validation.map(\.rule) == [.unknownParameter, .unknownParameter])
         let line = try #require(talk.lastLine)
-        #expect(line.hasSuffix("  ⚠ unknown parameter mainFeld1, did you mean mainField1?"))
+        #expect(line.hasSuffix("  ⚠ unknown parameter mainFeld1, did you mean mainField1? +1 more"))
         #expect(!line.contains("zoo"))
         let json = try #require(talk.lines(TrafficLog.Configuration(format: .json)).last)
         #expect(

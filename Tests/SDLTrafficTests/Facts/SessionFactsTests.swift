@@ -1,5 +1,6 @@
 import NIOCore
 import RelayCore
+import RelayTesting
 import SDLProtocol
 import Testing
 

@@ -2,6 +2,7 @@
 
 import Foundation
 import NIOCore
+import RelayTesting
 import SDLProtocol
 import SDLTraffic
 import Testing

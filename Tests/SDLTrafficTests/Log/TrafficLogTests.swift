@@ -1,6 +1,7 @@
 import Foundation
 import NIOCore
 import RelayCore
+import RelayTesting
 import SDLProtocol
 import SDLTraffic
 import Synchronization

@@ -3,7 +3,7 @@ import ControlAPI
 import NIOCore
 import SDLProtocol
 
-/// `relayctl show N`: one message whole.
+/// `relayctl show N`, `relayctl show last`: one message whole.
 struct ShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
@@ -11,11 +11,14 @@ struct ShowCommand: AsyncParsableCommand {
         discussion: """
             Prints where message N came from, its request or its answer, how long the answer took, and \
             all parameters, with wrong ones marked. Bulk data is described, never printed. Messages are \
-            numbered from 1; 'relayctl tail --numbers' shows the numbers. relayd keeps the latest \
-            messages (limits.ring in its configuration).
+            numbered from 1; 'relayctl tail' has the numbers in front, and other messages are named by \
+            theirs in brackets, such as [17]. relayd keeps the latest messages (limits.ring in its \
+            configuration).
 
             EXAMPLES
               relayctl show 17
+              relayctl show last
+              relayctl show --failed last
               relayctl show 17 --json | jq .message.params
 
             \(ExitStatus.codes(
@@ -23,22 +26,36 @@ struct ShowCommand: AsyncParsableCommand {
                 failed: "relayd does not have it: it is too old, or has not come yet"))
             """)
 
-    @Argument(help: ArgumentHelp("Number of the message.", valueName: "n"))
-    var number: Int
+    @Argument(
+        help: ArgumentHelp(
+            "Number of the message, or last: the latest one, heartbeats left aside.", valueName: "n"
+        )
+    )
+    var message: String
+
+    @Flag(help: "With last: the latest message that went wrong.")
+    var failed = false
 
     @OptionGroup var output: OutputOptions
     @OptionGroup var socket: SocketOptions
 
     func validate() throws {
-        guard number > 0 else {
-            throw ValidationError("the message is \(number); expected its number, from 1 up")
+        guard isLast || Int(message).map({ $0 > 0 }) ?? false else {
+            throw ValidationError(
+                "the message is \"\(message)\"; expected its number, from 1 up, or last")
+        }
+        if failed, !isLast {
+            throw ValidationError("--failed goes with last: relayctl show --failed last")
         }
     }
 
+    private var isLast: Bool { message == "last" }
+
     func run() async throws {
         let output = Output.current
-        let route = Routes.path(Routes.message, "\(number)")
         let client = try socket.client()
+        let number = try await isLast ? last(client) : message
+        let route = Routes.path(Routes.message, number)
         let answer: ControlAnswer
         let path: String
         do throws(ControlClientError) {
@@ -60,6 +77,26 @@ struct ShowCommand: AsyncParsableCommand {
                 path, server: answer.server, problem: "there is no \"message\" in it")
         }
         output.write(lines.map { $0 + "\n" }.joined())
+    }
+
+    /// The number of the message that `last` means.
+    private func last(_ client: ControlClient) async throws -> String {
+        var query = MessageQuery()
+        query.add(.limit, "1")
+        query.add(.priority, "info")
+        if failed { query.add(.failed, "1") }
+        let (socket, answer) = try await client.get(query.path(Routes.messages))
+        guard let list = (try? JSONObject(ByteBuffer(bytes: answer.body)))?.array("messages") else {
+            throw ControlClientError.notUnderstood(
+                socket.path, server: answer.server, problem: "there is no \"messages\" in it")
+        }
+        guard let message = list.elements.last.flatMap(list.object), let n = message.integer("n")
+        else {
+            let reason = failed ? "nothing that is kept went wrong" : "there is no message so far"
+            Output.current.write("relayctl: \(reason)\n", to: .error)
+            throw ExitCode(ExitStatus.notConnected.rawValue)
+        }
+        return "\(n)"
     }
 }
 

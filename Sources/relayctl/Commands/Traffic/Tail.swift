@@ -8,12 +8,19 @@ struct TailCommand: AsyncParsableCommand {
         commandName: "tail",
         abstract: "Show decoded messages as they happen.",
         discussion: """
-            One line per message, as in relayd's own log: requests are blue, successes green, \
-            warnings, aborted and timed out requests yellow, failures red, notifications cyan. It \
-            begins with the last 10 messages and goes on until ^C, even while relayd is restarted. \
-            'relayctl show N' prints one message in full; --numbers shows N in front of each line, and \
-            --json has it as "n". Messages without an app, function or service, such as the opening of \
-            the link, are hidden while you filter by one.
+            One line per message: its number, time, app, a sign, what it is, what it says, its size and \
+            the time until an answer. It begins with the last 10 messages and goes on until ^C, also \
+            while relayd is restarted. 'relayctl show N' prints the message with that number whole, \
+            'relayctl show last' the last one. What has no app, function or service, such as the link's \
+            coming and going, is left out when one is chosen.
+
+              →  from the app           ✓  an answer: the request was successful
+              ←  from the head unit     ✗  an answer: it failed, and why
+              ·  from relayd
+
+            On a terminal each app has a colour, long lines are cut (-v and 'relayctl show' have \
+            everything), and a notification that comes again, or a stream that goes on, stays one line \
+            with how often it came. In a pipe every message has a line of its own, which is not cut.
 
             A filter chooses what is shown. Put it in single quotes, because shells have a use for \
             !, >, | and " themselves. Terms side by side must all hold, those of one key such as \
@@ -40,6 +47,7 @@ struct TailCommand: AsyncParsableCommand {
               relayctl tail --rpc Show --rpc Alert -v
               relayctl tail --rpc '!OnVehicleData' --type request --type notification
               relayctl tail --slower-than 200ms --since 10m --once
+              relayctl tail --pairs --rpc '!OnVehicleData'
               relayctl tail --json | jq 'select(.function == "PutFile") | .bulk_bytes'
 
             Notes about the stream itself, such as missed messages or an unknown app, go to standard \
@@ -107,8 +115,15 @@ struct TailCommand: AsyncParsableCommand {
     @Flag(name: .shortAndLong, help: "Show parameters under each line, and what is wrong in them.")
     var verbose = false
 
-    @Flag(help: "Show the number of each message in front, as 'relayctl show' takes it.")
-    var numbers = false
+    @Flag(
+        help: """
+            Show a request and its answer as one line, when the answer comes; without one, when relayd \
+            says so, when the app leaves, or at the end.
+            """)
+    var pairs = false
+
+    @Flag(help: "Give each message a line of its own on a terminal, too.")
+    var noFold = false
 
     @Flag(help: "Also show heartbeats and late frames of sessions that have ended.")
     var all = false
@@ -134,6 +149,10 @@ struct TailCommand: AsyncParsableCommand {
             throw ValidationError("--json already shows everything; leave out -v")
         }
         try FilterArgument.check(filter)
+        if pairs, output.json || verbose {
+            throw ValidationError(
+                "--pairs is one line for two messages; leave out \(output.json ? "--json" : "-v")")
+        }
         _ = try options()
         _ = try start()
     }
@@ -144,7 +163,7 @@ struct TailCommand: AsyncParsableCommand {
         let wanted = try FilterArgument.filter(filter).and(try options())
         await client.tellUnknown(wanted.askedApps)
         var tail = TailFollower(
-            client: client, output: output, form: form, hasNumbers: numbers,
+            client: client, output: output, form: form, isFolding: !noFold,
             style: output.style(self.output.color), filters: filters(wanted),
             beginning: try start(),
             isFollowing: !once, pause: { try await Task.sleep(for: Self.pause) })
@@ -159,6 +178,7 @@ struct TailCommand: AsyncParsableCommand {
 
     private var form: TailFollower.Form {
         if output.json { return .json }
+        if pairs { return .pairs }
         return verbose ? .verbose : .text
     }
 

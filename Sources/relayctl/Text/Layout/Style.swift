@@ -23,4 +23,21 @@ struct Style: Sendable, Equatable {
         guard isOn, let look, !text.isEmpty else { return text }
         return "\u{1B}[\(look.rawValue)m\(text)\u{1B}[0m"
     }
+
+    /// Any parameters, such as those of a colour relayd chose.
+    func callAsFunction(rendition: String, _ text: String) -> String {
+        guard isOn, !rendition.isEmpty, !text.isEmpty else { return text }
+        return "\u{1B}[\(rendition)m\(text)\u{1B}[0m"
+    }
+
+    /// A colour of its own for what has a number: the same whenever it is shown, another one for its
+    /// neighbours.
+    func callAsFunction(colourOf number: Int, _ text: String) -> String {
+        let index = Int(number.magnitude % UInt(Self.colours.count))
+        return self(rendition: "38;5;\(Self.colours[index])", text)
+    }
+
+    /// Of the 256 colours of terminals: far apart, with a contrast of 3.8 or more to black as to white
+    /// (WCAG 2.1, "Contrast"), and neither the red of a failure nor the green of a success.
+    private static let colours = [32, 130, 133, 30, 100, 98, 64, 132]
 }

@@ -5,7 +5,9 @@
 extension String {
     /// Columns on a terminal; East Asian wide characters and emoji take two.
     var columns: Int {
-        reduce(0) { $0 + $1.columns }
+        // Nearly every text.
+        if utf8.allSatisfy({ $0 < 0x80 }) { return utf8.count }
+        return reduce(0) { $0 + $1.columns }
     }
 
     /// Filled up with spaces to `width` columns; unchanged when it is wider.
@@ -26,7 +28,8 @@ extension String {
         return prefix(columns: width - 1 - tail.columns) + "…" + String(tail.reversed())
     }
 
-    private func prefix(columns width: Int) -> String {
+    /// As many characters as fit `width` columns.
+    func prefix(columns width: Int) -> String {
         var kept = ""
         var used = 0
         for character in self {
@@ -41,17 +44,30 @@ extension String {
 extension Character {
     fileprivate var columns: Int {
         guard let first = unicodeScalars.first else { return 0 }
-        if first.isASCII { return 1 }
+        if first.isASCII, utf8.count == 1 { return 1 }
         // VARIATION SELECTOR-16 asks for the emoji form of a character that also has a text form.
-        if first.properties.isEmojiPresentation || unicodeScalars.contains("\u{FE0F}") { return 2 }
-        switch first.properties.generalCategory {
-        case .nonspacingMark, .enclosingMark, .format, .control: return 0
-        default: return first.isWide ? 2 : 1
-        }
+        let isEmoji =
+            first.properties.isEmojiPresentation || unicodeScalars.contains("\u{FE0F}")
+        if isEmoji, !first.isASCII { return 2 }
+        // Terminals know nothing of clusters that are more than marks on a letter, such as those of
+        // Devanagari: each letter has its column.
+        return unicodeScalars.reduce(0) { $0 + $1.columns }
     }
 }
 
 extension Unicode.Scalar {
+    fileprivate var columns: Int {
+        switch properties.generalCategory {
+        case .nonspacingMark, .enclosingMark, .format, .control: return 0
+        default: break
+        }
+        switch value {
+        // Vowels and finals of Hangul stand in the columns of the consonant before them.
+        case 0x1160...0x11FF, 0xD7B0...0xD7FF: return 0
+        default: return isWide ? 2 : 1
+        }
+    }
+
     /// East_Asian_Width W or F of Unicode, rounded to blocks.
     fileprivate var isWide: Bool {
         switch value {

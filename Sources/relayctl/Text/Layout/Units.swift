@@ -18,6 +18,14 @@ enum Units {
         return "\(tenths / 10).\(tenths % 10) \(units[units.startIndex])"
     }
 
+    /// "0.3 ms", "12 ms", "1509 ms", "12.3 s".
+    static func latency(_ milliseconds: Double) -> String {
+        // Guarded because a Double that does not fit traps.
+        let tenths = Int(min(max(0, milliseconds * 10), 1e15))
+        if tenths < 100 { return "\(tenths / 10).\(tenths % 10) ms" }
+        return tenths < 100_000 ? "\(tenths / 10) ms" : "\(tenths / 10_000).\(tenths / 1000 % 10) s"
+    }
+
     /// The largest one or two units: "42 s", "2 min", "3 h 5 min", "2 d 3 h".
     static func duration(seconds: Int) -> String {
         let seconds = max(0, seconds)
@@ -86,12 +94,20 @@ struct LocalTime: Sendable {
         parts(moment).time
     }
 
+    /// "10:31:07.042", whatever the day.
+    func exactTimeOfDay(_ moment: Timestamp) -> String {
+        "\(parts(moment).time).\(Self.milliseconds(moment))"
+    }
+
     /// "2026-11-21 10:31:07.042".
     func full(_ moment: Timestamp) -> String {
         let (date, time) = parts(moment)
+        return "\(date) \(time).\(Self.milliseconds(moment))"
+    }
+
+    private static func milliseconds(_ moment: Timestamp) -> Substring {
         let milliseconds = moment.millisecondsSince1970 % 1000
-        let digits = String((milliseconds + 1000) % 1000 + 1000).dropFirst()
-        return "\(date) \(time).\(digits)"
+        return String((milliseconds + 1000) % 1000 + 1000).dropFirst()
     }
 
     private func parts(_ moment: Timestamp) -> (date: String, time: String) {

@@ -138,6 +138,10 @@ import Testing
             let both = try await first("format=both&color=1")
             #expect(both.string("function") == "RegisterAppInterface")
             #expect(both.string("text")?.contains("\u{1B}[34mrequest") == true)
+            let summary = try await first("format=summary")
+            #expect(summary.string("function") == "RegisterAppInterface")
+            #expect(summary.string("summary") == both.string("summary"))
+            #expect(summary.value("params") == nil && summary.value("text") == nil)
             #expect(try await first("format=json").value("text") == nil)
         }
     }

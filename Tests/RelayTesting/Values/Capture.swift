@@ -1,15 +1,14 @@
 // Reads recorded sessions from Tests/Fixtures/captures, as items the tap would have delivered.
 
-import Foundation
+package import Foundation
 import NIOCore
-import RelayCore
-import RelayTesting
+package import RelayCore
 import SDLProtocol
-import SDLTraffic
+package import SDLTraffic
 
 /// A recorded session: two byte streams and an index of the chunks they arrived in.
-struct Capture {
-    struct Chunk: Decodable {
+package enum Capture {
+    private struct Chunk: Decodable {
         /// Seconds since the app's connection was accepted.
         var t: Double
         var dir: String
@@ -22,10 +21,10 @@ struct Capture {
         var chunks: [Chunk]
     }
 
-    static let folder = Checkout.captures
+    package static let folder = Checkout.captures
 
     /// As the tap would have delivered it: the app connects, chunks arrive, the app is closed.
-    static func items(_ name: String) throws -> [TapItem] {
+    package static func items(_ name: String) throws -> [TapItem] {
         let index = try JSONDecoder().decode(
             Index.self, from: Data(contentsOf: folder.appending(path: "\(name).json")))
         let up = try Data(contentsOf: folder.appending(path: "\(name).up.bin"))
@@ -64,7 +63,7 @@ struct Capture {
     }
 
     /// - Parameter runs: The same session so many times, one after another on one link.
-    static func entries(_ name: String, runs: Int = 1) throws -> [TrafficEntry] {
+    package static func entries(_ name: String, runs: Int = 1) throws -> [TrafficEntry] {
         var decoder = TrafficDecoder()
         var entries: [TrafficEntry] = []
         for run in 0..<runs {
@@ -76,7 +75,7 @@ struct Capture {
         return entries
     }
 
-    static func lines(
+    package static func lines(
         _ name: String, _ configuration: TrafficLog.Configuration
     ) throws -> [String] {
         var formatter = TrafficFormatter(configuration)

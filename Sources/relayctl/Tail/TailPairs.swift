@@ -1,0 +1,101 @@
+import NIOCore
+
+/// Holds requests back until their answers come, so that both are one line. A request that stays
+/// without one is shown when relayd says so, when its app leaves, when the link closes, or at the end.
+struct TailPairs: Sendable {
+    private struct Waiting {
+        var message: TailMessage
+        /// relayd has said that it is unanswered: people know it.
+        var isTold = false
+    }
+    /// By number.
+    private var waiting: [Int: Waiting] = [:]
+    /// Their numbers, the oldest first; those that are answered by now among them.
+    private var order = CircularBuffer<Int>()
+
+    /// Requests held back: an app may ask without ever being answered. More than this and the oldest
+    /// is shown alone.
+    static let maximum = 1000
+
+    /// What is to be shown now.
+    mutating func add(_ message: TailMessage) -> [TailMessage] {
+        switch message.kind {
+        case .request: return hold(message)
+        case .response:
+            guard let number = message.request, let asked = waiting.removeValue(forKey: number)
+            else { return [message] }
+            return [Self.together(asked.message, message)]
+        case .event:
+            if let number = message.request { return [tell(number, message)] }
+            switch message.event {
+            case "app_left": return leave(message.app) + [message]
+            case "link_opened", "link_closed": return rest() + [message]
+            default: return [message]
+            }
+        default: return [message]
+        }
+    }
+
+    /// All that still wait, as those without an answer.
+    mutating func rest() -> [TailMessage] {
+        take { _ in true }
+    }
+
+    private mutating func hold(_ message: TailMessage) -> [TailMessage] {
+        var shown: [TailMessage] = []
+        if let old = message.replaces, let asked = waiting.removeValue(forKey: old), !asked.isTold {
+            shown.append(Self.alone(asked.message))
+        }
+        waiting[message.number] = Waiting(message: message)
+        order.append(message.number)
+        while waiting.count > Self.maximum, let oldest = order.popFirst() {
+            guard let asked = waiting.removeValue(forKey: oldest), !asked.isTold else { continue }
+            shown.append(Self.alone(asked.message))
+        }
+        if order.count > 2 * Self.maximum { forgetAnswered() }
+        return shown
+    }
+
+    /// relayd says that it is unanswered; an answer may still come.
+    private mutating func tell(_ number: Int, _ message: TailMessage) -> TailMessage {
+        guard let asked = waiting[number] else { return message }
+        waiting[number]?.isTold = true
+        var told = message
+        told.asked = asked.message.summary
+        return told
+    }
+
+    private mutating func forgetAnswered() {
+        let waiting = waiting
+        order.removeAll { waiting[$0] == nil }
+    }
+
+    private mutating func leave(_ app: Int?) -> [TailMessage] {
+        take { $0.app == app }
+    }
+
+    private mutating func take(where isChosen: (TailMessage) -> Bool) -> [TailMessage] {
+        let chosen = order.filter { waiting[$0].map { isChosen($0.message) } ?? false }
+        let taken = chosen.compactMap { waiting.removeValue(forKey: $0) }
+        forgetAnswered()
+        return taken.filter { !$0.isTold }.map { Self.alone($0.message) }
+    }
+
+    /// The answer's line, with what was asked in front.
+    private static func together(_ request: TailMessage, _ answer: TailMessage) -> TailMessage {
+        var pair = answer
+        pair.asked = request.summary
+        if let asked = request.bytes, let answered = answer.bytes {
+            pair.bytes = Units.sum([asked, answered])
+        }
+        pair.isBad = request.isBad || answer.isBad
+        return pair
+    }
+
+    private static func alone(_ request: TailMessage) -> TailMessage {
+        var message = request
+        message.asked = request.summary
+        message.summary = ColouredText("no answer")
+        return message
+    }
+}
