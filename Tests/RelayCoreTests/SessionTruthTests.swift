@@ -133,11 +133,23 @@ struct SessionTruthTests: GoodbyeWords {
         _ = try bench.hub.app(session: 1)
         try bench.hub.link.says(.control(.endService, session: 1))
         _ = bench.sessions()
-        while bench.hub.tapQueue.missedBatches == 0 {
-            bench.hub.switchboard.reporter.notice(.paced(framesPerSecond: 1), nil, at: .now())
-        }
+        bench.fillQueue()
         bench.hub.loop.advanceTime(by: .seconds(12))
         #expect(bench.sessions() == [[]])
+    }
+
+    @Test("the same of a number that another app has had meanwhile, and lost as well")
+    func missedTwice() throws {
+        let bench = try Bench()
+        _ = try bench.hub.app(session: 1)
+        let next = try bench.hub.app()
+        #expect(bench.sessions() == [[1], []])
+        bench.fillQueue()
+        try next.says(.startService())
+        try bench.hub.link.says(.startServiceACK(session: 1))
+        try next.says(end(1))
+        try bench.hub.link.says(.control(.endServiceACK, session: 1))
+        #expect(bench.sessions() == [[], []])
     }
 }
 
@@ -150,6 +162,13 @@ private final class Bench {
 
     init() throws {
         hub = try EmbeddedHub()
+    }
+
+    /// Nothing more is seen until somebody looks.
+    func fillQueue() {
+        while hub.tapQueue.missedBatches == 0 {
+            hub.switchboard.reporter.notice(.paced(framesPerSecond: 1), nil, at: .now())
+        }
     }
 
     /// Sessions of each connected app, as all agree; the router's where they do not.

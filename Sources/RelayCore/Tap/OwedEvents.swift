@@ -2,11 +2,22 @@
 /// because the queue was full. Used by `TapQueue`.
 ///
 /// Bounded without a limit of its own: it keeps one event per connected app, one per app that is
-/// known, one per session, and two of the link. An app that came and went meanwhile leaves nothing.
+/// known, one per number of a session that such an app has had, and two of the link. An app that came and
+/// went meanwhile leaves nothing.
 struct OwedEvents {
+    /// A number may be given to another app, and that session end, before anything is told.
+    private struct Session: Hashable, Comparable {
+        var app: AppID
+        var number: UInt8
+
+        static func < (left: Self, right: Self) -> Bool {
+            (left.app, left.number) < (right.app, right.number)
+        }
+    }
+
     private var connected: [AppID: TapItem] = [:]
     private var closed: [TapItem] = []
-    private var ended: [UInt8: TapItem] = [:]
+    private var ended: [Session: TapItem] = [:]
     private var linkClosed: TapItem?
     private var linkOpened: TapItem?
 
@@ -21,7 +32,10 @@ struct OwedEvents {
         case .appConnected(let app, _, _): connected[app] = event
         case .appClosed(let app, _, _):
             if connected.removeValue(forKey: app) == nil { closed.append(event) }
-        case .sessionEnded(let session, _, _): ended[session] = event
+            ended = ended.filter { $0.key.app != app }
+        case .sessionEnded(let number, let app, _):
+            // Of an app whose arrival is owed nobody has seen a session.
+            if connected[app] == nil { ended[Session(app: app, number: number)] = event }
         case .linkClosed:
             ended = [:]
             linkClosed = event

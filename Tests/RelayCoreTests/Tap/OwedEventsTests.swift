@@ -1,0 +1,74 @@
+import Testing
+
+@testable import RelayCore
+
+@Suite("What a full queue owes is told once, and in an order that makes sense")
+struct OwedEventsTests {
+    private let time = WallTime(nanoseconds: 1)
+    private let radio = AppID(rawValue: 1)
+    private let map = AppID(rawValue: 2)
+
+    private func connected(_ app: AppID) -> TapItem {
+        .appConnected(app, peer: "127.0.0.1:5000", time: time)
+    }
+
+    private func closed(_ app: AppID) -> TapItem { .appClosed(app, reason: "left", time: time) }
+
+    private func ended(_ session: UInt8, _ app: AppID) -> TapItem {
+        .sessionEnded(session, app, time: time)
+    }
+
+    /// What is told of these.
+    private func told(_ events: TapItem...) -> [String] {
+        var owed = OwedEvents()
+        for event in events { owed.note(event) }
+        let told = owed.take().map(words)
+        #expect(owed.isEmpty && owed.take().isEmpty)
+        return told
+    }
+
+    private func words(_ event: TapItem) -> String {
+        switch event {
+        case .appConnected(let app, _, _): "\(app) came"
+        case .appClosed(let app, _, _): "\(app) left"
+        case .sessionEnded(let session, let app, _): "session \(session) of \(app) ended"
+        case .linkOpened(let number, _, _): "link \(number) opened"
+        case .linkClosed: "link closed"
+        case .frames, .missed, .noticed: "\(event)"
+        }
+    }
+
+    @Test("a number that two apps have had ends for both")
+    func sameNumber() {
+        #expect(
+            told(ended(5, radio), ended(5, map), ended(4, map), ended(5, radio)) == [
+                "session 5 of \(radio) ended", "session 4 of \(map) ended",
+                "session 5 of \(map) ended",
+            ])
+    }
+
+    @Test("the sessions of an app that has left ended with it")
+    func left() {
+        #expect(
+            told(ended(5, radio), ended(6, map), closed(radio)) == [
+                "\(radio) left", "session 6 of \(map) ended",
+            ])
+    }
+
+    @Test("of an app whose arrival is still owed nobody has seen a session")
+    func unseen() {
+        #expect(told(connected(radio), ended(5, radio)) == ["\(radio) came"])
+        #expect(told(connected(radio), ended(5, radio), closed(radio)) == [])
+    }
+
+    @Test("with the link all sessions end, and those of the next one are told behind it")
+    func links() {
+        let close = TapItem.linkClosed(reason: "unplugged", time: time)
+        let open = TapItem.linkOpened(number: 2, address: "sim:", time: time)
+        #expect(told(ended(5, radio), close) == ["link closed"])
+        #expect(
+            told(ended(5, radio), close, open, connected(map)) == [
+                "link closed", "link 2 opened", "\(map) came",
+            ])
+    }
+}
