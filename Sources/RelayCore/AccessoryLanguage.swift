@@ -21,7 +21,7 @@ package protocol AccessoryLanguage: AnyObject {
 
     // MARK: Apps
 
-    /// An app is there. What it says goes to the reader that is returned.
+    /// An app is there. What it says goes to the reader that is returned. It may be greeted, or closed.
     func connected(_ app: AppConnection) -> any AppReader
     /// It is gone; all it said before has been passed on.
     ///

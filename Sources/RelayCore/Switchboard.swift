@@ -197,10 +197,12 @@ package final class Switchboard {
     // MARK: - Apps come and go
 
     func connected(_ app: AppConnection) -> any AppReader {
+        beginRead()
         apps[app.id] = app
-        let reader = language.connected(app)
-        tap.record(.appConnected(app.id, peer: app.peer, time: .now()))
+        tap.record(.appConnected(app.id, peer: app.peer, time: time))
         reporter.connected(app)
+        let reader = language.connected(app)
+        endAppRead()
         return reader
     }
 

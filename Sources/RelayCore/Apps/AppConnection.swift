@@ -78,7 +78,9 @@ package final class AppConnection: ChannelInboundHandler {
                 self.hub.silent(self, for: timeout)
             }
         }
-        reader = hub.connected(self)
+        let reader = hub.connected(self)
+        // It may have been sent away again.
+        if self.context != nil { self.reader = reader }
     }
 
     package func channelInactive(context: ChannelHandlerContext) {

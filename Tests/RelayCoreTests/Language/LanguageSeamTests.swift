@@ -1,6 +1,8 @@
 // The house around an accessory language, with one that is not SDL.
 
+import Logging
 import NIOCore
+import NIOEmbedded
 import RelayTesting
 import Testing
 
@@ -77,6 +79,65 @@ struct LanguageSeamTests {
             #expect(departure?.reason == .messageTooLarge(bytes: 65, limit: 64))
             await bench.relay.shutDown()
             try await car.hears("bye\n")
+        }
+    }
+
+    @Test("what is said when an app connects leaves in the same turn, both ways")
+    func welcome() throws {
+        let house = House(welcome: .words)
+        let car = try house.channel(LinkConnection(hub: house.hub))
+        let app = try house.app()
+        house.loop.run()
+        #expect(try app.readOutbound() == ByteBuffer(string: "hello\n"))
+        #expect(try car.readOutbound() == ByteBuffer(string: "+\n"))
+    }
+
+    @Test("an app that is sent away when it connects was there, and nothing is left of it")
+    func sentAway() throws {
+        let house = House(welcome: .end)
+        weak var connection: AppConnection?
+        do {
+            let app = try house.app()
+            connection = try app.pipeline.syncOperations.handler(type: AppConnection.self)
+            #expect(try app.readOutbound() == ByteBuffer(string: "hello\n"))
+            app.close(promise: nil)
+            house.loop.run()
+        }
+        #expect(house.hub.apps.isEmpty && house.hub.gate.isEmpty)
+        #expect(connection == nil)
+        let arrivals = house.tapQueue.takeAll().map { item in
+            if case .appConnected = item { true } else { false }
+        }
+        #expect(arrivals == [true, false], "it came before it went")
+    }
+
+    /// A hub that speaks in lines, on a clock that stands still.
+    private struct House {
+        let loop = EmbeddedEventLoop()
+        let tapQueue = TapQueue(maximumBytes: 1 << 20)
+        let hub: Switchboard
+
+        init(welcome: LineLanguage.Welcome) {
+            hub = Switchboard(
+                loop: loop, configuration: RelayConfiguration(), accessoryAddress: "test:",
+                tapQueue: tapQueue,
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+                language: { LineLanguage($0, welcome: welcome) })
+        }
+
+        func app() throws -> EmbeddedChannel {
+            let channel = EmbeddedChannel(loop: loop)
+            try hub.gate.accept(channel)
+            return try connected(channel)
+        }
+
+        func channel(_ handler: any ChannelHandler) throws -> EmbeddedChannel {
+            try connected(EmbeddedChannel(handler: handler, loop: loop))
+        }
+
+        private func connected(_ channel: EmbeddedChannel) throws -> EmbeddedChannel {
+            try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 2776)).wait()
+            return channel
         }
     }
 }

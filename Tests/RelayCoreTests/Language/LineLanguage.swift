@@ -15,8 +15,21 @@ final class LineLanguage: AccessoryLanguage {
     private var apps: [AppID: LineApp] = [:]
     private var askers: [AppID] = []
     private(set) var unflushedLinkBytes = 0
+    private let welcome: Welcome
 
-    init(_ hub: Switchboard) { self.hub = hub }
+    /// What an app meets when it connects.
+    enum Welcome {
+        case nothing
+        /// A line, and one for the accessory.
+        case words
+        /// A line, and the end.
+        case end
+    }
+
+    init(_ hub: Switchboard, welcome: Welcome = .nothing) {
+        self.hub = hub
+        self.welcome = welcome
+    }
 
     // MARK: - Accessory → apps
 
@@ -35,6 +48,10 @@ final class LineLanguage: AccessoryLanguage {
     fileprivate func receive(_ line: ByteBuffer, from app: LineApp) {
         app.connection.counters.framesIn += 1
         if line.readableBytesView.first == UInt8(ascii: "?") { askers.append(app.connection.id) }
+        say(line)
+    }
+
+    private func say(_ line: ByteBuffer) {
         link?.write(line)
         unflushedLinkBytes += line.readableBytes
     }
@@ -61,6 +78,9 @@ final class LineLanguage: AccessoryLanguage {
     func connected(_ app: AppConnection) -> any AppReader {
         let reader = LineApp(app, self)
         apps[app.id] = reader
+        if welcome != .nothing { hub.send(ByteBuffer(string: "hello\n"), to: app) }
+        if welcome == .words { say(ByteBuffer(string: "+\n")) }
+        if welcome == .end { hub.close(app, .byOperator(nil)) }
         return reader
     }
 
