@@ -205,6 +205,36 @@ struct LinkPacerTests {
         #expect(pacer.inFlight == 100)
     }
 
+    @Test("whatever the kernel says, a link that has nothing left gets the next frame")
+    func anyKernel() {
+        for seed in 1...50 as ClosedRange<UInt64> {
+            var random = SeededGenerator(seed: seed)
+            var pacer = LinkPacer()
+            var now = start
+            for _ in 0..<200 {
+                let times: [TimeAmount] = [
+                    .zero, .nanoseconds(1), .microseconds(500), .milliseconds(50), .hours(24),
+                ]
+                let unsent = [Int.min, -1, 0, 1, 512, 1 << 20, Int.max].randomElement(
+                    using: &random)
+                now = now + (times.randomElement(using: &random) ?? .zero)
+                switch Int.random(in: 0..<5, using: &random) {
+                case 0: pacer.wrote(.random(in: 0...(1 << 18), using: &random))
+                case 1: pacer.held(at: now)
+                case 2: pacer.released()
+                default: pacer.polled(unsent: unsent ?? 0, isFull: .random(using: &random), at: now)
+                }
+                #expect((LinkPacer.leastBytes...LinkPacer.mostBytes).contains(pacer.limit))
+                #expect(pacer.room >= 0 && pacer.inFlight >= 0 && pacer.batchBytes > 0)
+                #expect((pacer.rate ?? 0).isFinite)
+                #expect(
+                    (LinkPacer.shortestPoll...LinkPacer.longestPoll).contains(pacer.nextPoll))
+            }
+            pacer.polled(unsent: 0, at: now)
+            #expect(pacer.room == .max)
+        }
+    }
+
     @Test(
         "an RPC waits as long as the link needs for a frame, not for what its buffers take",
         arguments: [
