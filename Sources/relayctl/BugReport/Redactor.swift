@@ -11,6 +11,8 @@ struct Redactor: Sendable {
         "locationname", "locationdescription", "addresslines", "locationdetails", "hashid", "hash",
         "authtoken", "token", "phonenumber", "number", "devicename", "deviceinfo", "carrier",
         "macaddress", "email", "waypoints", "firstbytes", "serial",
+        // What a line says, without the names that tell what a part of it is; "text" has them.
+        "summary",
     ]
 
     static let mark = "[redacted]"

@@ -142,13 +142,6 @@ enum ControlClientError: Error, Equatable, CustomStringConvertible {
         for finding in findings {
             if case .notPermitted(let better) = finding.problem { remedy = better }
         }
-        if findings.count == 1, let only = findings.first, only.problem == .notSocket {
-            return """
-                \(only.path) is not a relayd socket
-                → give the path of relayd's, such as /run/relayd/relayd.sock, with --socket PATH or \
-                \(ControlSocket.environmentVariable)
-                """
-        }
         let isPermitted = !findings.contains { finding in
             if case .notPermitted = finding.problem { true } else { false }
         }

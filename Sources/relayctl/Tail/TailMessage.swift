@@ -57,7 +57,8 @@ struct TailMessage: Sendable {
         if kind != .notification { correlation = json.integer("correlation_id") }
         success = json.bool("success")
         resultCode = word("result_code") ?? ""
-        bytes = json.integer("bytes")
+        // Nothing was sent when something happened.
+        bytes = kind == .event ? nil : json.integer("bytes")
         latency = json.double("latency_ms")
         request = json.integer("request")
         replaces = json.integer("replaces")

@@ -152,6 +152,7 @@ struct TailRow: Sendable {
                 return ("✗", isMild ? .yellow : .red)
             }
             return ("✓", message.resultCode == "SUCCESS" ? .green : .yellow)
+        case .event: return ("·", nil)
         default: return (arrow, nil)
         }
     }

@@ -56,9 +56,11 @@ extension ListenAddress {
         }
         guard let colon = text.firstIndex(of: ":") else {
             let isPort = Int(text) != nil
+            let couldBeHost = !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
             throw Malformed(
                 expected: "HOST:PORT or [IPv6]:PORT",
-                hint: text.isEmpty ? nil : "write \(isPort ? "127.0.0.1:\(text)" : "\(text):2776")")
+                hint: couldBeHost
+                    ? "write \(isPort ? "127.0.0.1:\(text)" : "\(text):2776")" : nil)
         }
         let host = String(text[..<colon])
         let port = text[text.index(after: colon)...]

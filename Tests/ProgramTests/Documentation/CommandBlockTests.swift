@@ -70,6 +70,8 @@ import Testing
         case "$*" in
         tail*--once*) ;;
         tail*) arguments+=(--once) ;;
+        log*--unit*) ;;
+        log*) arguments+=(--unit relayd) ;;
         sample-app*--connect*) ;;
         sample-app*) arguments+=(--connect "127.0.0.1:$PORT") ;;
         dashboard*--open*) arguments=(dashboard) ;;

@@ -69,10 +69,10 @@ struct ConnectYourAppTests {
         return block.text.split(separator: "\n").map(String.init)
     }
 
-    /// Whether a line is as the page has it: the time does not count, and "…" stands for anything.
+    /// Whether a line is as the page has it: its number and time do not count, and "…" stands for anything.
     private static func isAsShown(_ line: String, _ shown: String) -> Bool {
         func rest(_ line: String) -> String {
-            String(line.trimmingPrefix(#/\d\d:\d\d:\d\d\.\d+/#))
+            String(line.trimmingPrefix(#/(?: *\d+ )?\d\d:\d\d:\d\d\.\d+/#))
         }
         var remaining = rest(line)[...]
         let parts = rest(shown).components(separatedBy: "…")

@@ -123,7 +123,7 @@ struct AppPortTests {
                 try await app.closed()
                 let offset = Frame.startService().wire.readableBytes
                 let line = try await relayd.process.errors.first(
-                    containing: "no SDL frame, from byte \(offset) on")
+                    containing: "not an SDL frame, from byte \(offset) on")
                 #expect(line.contains("|printf debugging.|"), "\(line)")
                 // Nothing of it has reached the head unit, which hears a proper goodbye.
                 try await headUnit.expectFarewell(session: 1, hashID: 0xCAFE)

@@ -76,7 +76,7 @@ struct ShutdownTests {
                 try await Task.sleep(for: .milliseconds(20))
             }
             #expect(try await relayd.process.ended() == .killed(by: signal))
-            try await relayd.process.errors.first(containing: "relayd ends at once")
+            try await relayd.process.errors.first(containing: "relayd stops at once")
             #expect(access(relayd.controlSocket, F_OK) != 0)
         }
     }

@@ -140,7 +140,7 @@ import Testing
         #expect(page.split(separator: "\n").count == 1)
         #expect(
             page.contains("→ video for 11 s    30 frames 1.7 Mbi…")
-                && page.hasSuffix("  12.0K\n") == false)
+                && page.hasSuffix("  12.0K\n"))
         #expect(page.contains(" 12K") || page.contains("12.0K"))
         reader.text.add(try JSONObject(ByteBuffer(string: second(20))))
         #expect(!reader.text.takePage().hasPrefix(Self.removal), "it had stopped")

@@ -26,7 +26,8 @@ struct ConfigPageTests {
         for option in ConfigSchema().options {
             let heading = "\n### \(option.path)\n\nDefault: "
             let start = try #require(page.firstRange(of: heading), "\(option.path)").upperBound
-            let section = page[start...].prefix { $0 != "#" }
+            let end = page[start...].firstRange(of: "\n#")?.lowerBound ?? page.endIndex
+            let section = page[start..<end]
             #expect(section.split(separator: "\n").count >= 2, "\(option.path) has no reason")
             #expect(!ConfigPage.accepted(option).isEmpty, "\(option.path) accepts nothing")
         }

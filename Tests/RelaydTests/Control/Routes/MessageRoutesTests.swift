@@ -163,7 +163,7 @@ import Testing
                 "since is \"yesterday\"; expected a time like 2026-11-21T10:31:07Z"
             ),
             ("since=30s", "or a duration back like -30s"),
-            ("format=xml", "format is \"xml\"; expected one of json, text, both"),
+            ("format=xml", "format is \"xml\"; expected one of json, text, summary, both"),
             ("color=auto", "color is \"auto\"; expected 1 or 0"),
             ("last=5", "there is no \"last\" in the query"),
             (
