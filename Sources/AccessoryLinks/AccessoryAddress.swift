@@ -27,12 +27,18 @@ package struct AccessoryAddress: Hashable, Sendable {
                 "the accessory address is \(text.utf8.count) bytes long; "
                     + "expected at most \(Self.maximumUTF8Count)")
         }
+        guard !text.utf8.contains(0) else {
+            throw AddressError(
+                "the accessory address has a NUL byte, which no path and no name has")
+        }
         let (scheme, rest) = try Self.splitScheme(text)
         self.scheme = scheme
         let parts = rest.split(
             separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         path = try Self.decode(parts[0], of: text)
         options = parts.count == 2 ? try Self.parseOptions(parts[1], of: text) : []
+        // Digits may have been percent-encoded.
+        if options.isEmpty { try Self.refuseHostAndPort(scheme, path[...], in: text) }
     }
 
     /// The value of an option, nil when it was not given.
@@ -90,18 +96,23 @@ extension AccessoryAddress {
         let wellFormed =
             scheme.utf8.first.map { isLetter($0) } == true
             && scheme.utf8.allSatisfy { isLetter($0) || isDigit($0) || $0 == UInt8(ascii: "-") }
-        let looksLikeHostAndPort = !rest.isEmpty && rest.utf8.allSatisfy { isDigit($0) }
-        let knownScheme = TransportCatalog.schemes.contains(scheme.lowercased())
-        if looksLikeHostAndPort && !knownScheme {
-            throw AddressError(
-                "\"\(text)\" does not say which transport; did you mean \"tcp:\(text)\"?")
-        }
+        try refuseHostAndPort(scheme.lowercased(), rest, in: text)
         guard wellFormed else {
             throw AddressError(
                 "\"\(scheme)\" in \"\(text)\" is not the name of a transport; "
                     + "known: \(TransportCatalog.schemes.joined(separator: ", "))")
         }
         return (scheme.lowercased(), rest)
+    }
+
+    private static func refuseHostAndPort(
+        _ scheme: String, _ path: Substring, in text: String
+    ) throws(AddressError) {
+        guard !path.isEmpty, path.utf8.allSatisfy({ isDigit($0) }),
+            !TransportCatalog.schemes.contains(scheme)
+        else { return }
+        throw AddressError(
+            "\"\(text)\" does not say which transport; did you mean \"tcp:\(text)\"?")
     }
 
     private static func parseOptions(

@@ -103,6 +103,11 @@ struct AccessoryAddressTests {
                     + "write %25 for a percent sign"
             ),
             (
+                "serial:/dev/\0x",
+                "the accessory address has a NUL byte, which no path and no name has"
+            ),
+            ("x:%31", "\"x:%31\" does not say which transport; did you mean \"tcp:x:%31\"?"),
+            (
                 "serial:/dev/%ff",
                 "the percent-encoded bytes in \"serial:/dev/%ff\" are not UTF-8"
             ),

@@ -46,8 +46,10 @@ extension FuzzTarget {
             if let address = try? AccessoryAddress(text) {
                 _ = try? TransportCatalog.transport(for: address)
                 let written = address.description
-                if let again = try? AccessoryAddress(written) {
-                    try ensure(again == address, "\(address) is read back as \(again)")
+                // What is percent-encoded may be too long to be typed.
+                if written.utf8.count <= AccessoryAddress.maximumUTF8Count {
+                    let again = try? AccessoryAddress(written)
+                    try ensure(again == address, "\(address) is read back as \(again as Any)")
                 }
             }
             if let listen = try? ListenAddress(parsing: text) {
