@@ -37,8 +37,6 @@ export class History {
 
   /** Messages carry relayd's time; with another clock than the browser's the newest one is now. */
   latency(message) {
-    // How long a person takes to answer says nothing of head unit and app.
-    if (message.waits_for_people) return;
     const current = this.#current(Date.now());
     // Those of the past that come when the page opens are put where they belong.
     const at = Math.floor(message.at / 1000);
