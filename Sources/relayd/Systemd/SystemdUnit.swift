@@ -22,14 +22,17 @@ extension SystemdUnit {
     /// The unit in the text of /proc/PID/cgroup (cgroups(7)): the last service in the path of
     /// systemd's own hierarchy, which is a user's below `user@1000.service`.
     package init?(cgroups text: String) {
-        // "0::/system.slice/relayd.service", before cgroup v2 "1:name=systemd:/system.slice/…".
-        let line = text.split(separator: "\n").first { line in
-            line.hasPrefix("0::") || line.contains(":name=systemd:")
+        // "0::/system.slice/relayd.service", before cgroup v2 "1:name=systemd:/system.slice/…". Where both
+        // are mounted, systemd may use only one of them, and the other says "/".
+        let paths = text.split(separator: "\n").lazy
+            .filter { $0.hasPrefix("0::") || $0.contains(":name=systemd:") }
+            .compactMap { $0.split(separator: ":", maxSplits: 2).last?.split(separator: "/") }
+        guard let path = paths.first(where: { $0.last?.hasSuffix(".service") == true }),
+            let name = path.last
+        else { return nil }
+        let isUsers = path.dropLast().contains {
+            $0.hasPrefix("user@") && $0.hasSuffix(".service")
         }
-        guard let path = line?.split(separator: ":", maxSplits: 2).last else { return nil }
-        let services = path.split(separator: "/").filter { $0.hasSuffix(".service") }
-        guard let name = services.last, name == path.split(separator: "/").last else { return nil }
-        let isUsers = services.dropLast().contains { $0.hasPrefix("user@") }
         self.init(name: String(name), isUsers: isUsers)
     }
 

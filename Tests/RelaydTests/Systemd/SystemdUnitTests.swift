@@ -19,6 +19,10 @@ struct SystemdUnitTests {
                 "systemctl restart relayd"
             ),
             (
+                "9:name=systemd:/\n8:pids:/\n0::/system.slice/relayd.service\n",
+                "systemctl restart relayd"
+            ),
+            (
                 "0::/user.slice/user-1000.slice/user@1000.service/app.slice/relayd.service\n",
                 "systemctl --user restart relayd"
             ),
