@@ -254,7 +254,7 @@ struct HubModel {
                 checkNothingIsLeft(of: app, before: .max, frame, lane)
                 ended.insert(life)
             }
-            return
+            return countSent(frame)
         }
         // It answers heartbeats in an app's place where it is told to.
         if frame.controlType == .heartbeatACK { return }
