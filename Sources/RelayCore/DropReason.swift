@@ -29,6 +29,8 @@ package enum DropReason: Hashable, Sendable {
     case frameTooLarge
     /// The answer to a request of relayd's own.
     case answersRelay
+    /// A StartService among the last words of an app: it would hear no answer.
+    case askerGone
     /// An app sent faster than the head unit stands, and left before it was its turn.
     case leftTooFast
 }
@@ -52,6 +54,7 @@ extension DropReason: CustomStringConvertible {
         case .messageTooLarge: "message larger than apps.message_limit"
         case .frameTooLarge: "frame larger than the head unit takes"
         case .answersRelay: "answer to a request of relayd's own"
+        case .askerGone: "StartService of an app that has left"
         case .leftTooFast:
             "the app left with more to say than apps.frames_per_second lets through in 2 s"
         }

@@ -87,6 +87,7 @@ final class SDLApp: AppReader {
     /// Whole frames that arrived before the end are still the app's word, as fast as the head unit takes
     /// them: it would end the session for a flood, and not hear them at all.
     func hungUp() {
+        language.hungUp(self)
         lastWordsUntil = language.hub.now + Self.lastWordsPatience
     }
 

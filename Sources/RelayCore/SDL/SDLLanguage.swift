@@ -241,6 +241,8 @@ final class SDLLanguage: AccessoryLanguage {
         return app
     }
 
+    func hungUp(_ app: SDLApp) { router.hangUp(app) }
+
     func disconnected(_ connection: AppConnection) -> AppLeaving {
         guard let app = apps.removeValue(forKey: connection.id) else { return .unused }
         let leaving = app.leavingInsideFrame ?? router.leaving(of: app)

@@ -204,6 +204,7 @@ extension DropReason {
         case .emptyMessage: "empty_message"
         case .messageTooLarge: "message_too_large"
         case .frameTooLarge: "frame_too_large"
+        case .askerGone: "asker_gone"
         case .leftTooFast: "left_too_fast"
         case .answersRelay: "answers_relay"
         }

@@ -151,15 +151,19 @@ extension HubModel {
         let surplus = own.first { starts[$0].isSurplus && isV5 == nil }
         // A v5 grant that is late may be taken for the answer to the app's own request for v4.
         let others = starts.indices.filter { starts[$0].app == number && isV5 != nil }
+        // An equal one of another app may have been taken for it when it went out.
+        let equal = own.first { place in
+            starts.contains { $0.isOnLink && $0.frame == starts[place].frame }
+        }
         guard
-            let place = surplus ?? own.first(where: { starts[$0].isOnLink })
+            let place = surplus ?? own.first(where: { starts[$0].isOnLink }) ?? equal
                 ?? others.first(where: { starts[$0].isOnLink }) ?? own.first
         else {
             return fail(.twoAnswers, "app \(number) got an answer to no StartService")
         }
         let start = starts.remove(at: place)
-        // It was its own that went out, and not an equal one of another app.
-        guard !start.isOnLink,
+        // It was its own that went out, unless it was refused here.
+        guard !start.isOnLink, surplus == nil,
             let other = starts.firstIndex(where: { $0.frame == start.frame && $0.isOnLink })
         else { return }
         starts[other].isOnLink = false

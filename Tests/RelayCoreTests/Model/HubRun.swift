@@ -92,7 +92,7 @@ extension HubWorld {
         try openLink()
         flow()
         // A paced app needs some seconds.
-        for _ in 0..<60 where apps.contains(where: \.hasMore) { pass(.seconds(1)) }
+        for _ in 0..<60 where hasMore { pass(.seconds(1)) }
         pass(.seconds(8))
         flow()
         model.checkAllHasGoneOut()
@@ -108,6 +108,11 @@ extension HubWorld {
         flow()
         checkNothingIsLeft()
         try checkNewcomer()
+    }
+
+    /// Apps have more to say, or the hub has read more than goes out at their rate.
+    private var hasMore: Bool {
+        apps.contains(where: \.hasMore) || switchboard.apps.values.contains(where: \.isPaused)
     }
 
     /// But for those that nothing can end before the number is granted again.

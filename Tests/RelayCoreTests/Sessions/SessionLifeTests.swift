@@ -120,6 +120,57 @@ struct SessionLifeTests: GoodbyeWords {
         #expect(bench.switchboard.sdl.output.waitingBytes == 0)
     }
 
+    @Test(
+        "an app crashes with words left to say: no session of the next link is asked for in its name",
+        arguments: RelayConfiguration.WhenLinkLost.allCases)
+    func lastWordsOfFormerLink(whenLinkLost: RelayConfiguration.WhenLinkLost) throws {
+        let bench = try EmbeddedHub {
+            $0.framesPerSecond = 10
+            $0.whenLinkLost = whenLinkLost
+        }
+        let app = try bench.app(session: 1)
+        try app.says(.startService())
+        #expect(try bench.heard() == [.startService()])
+        for message in UInt32(1)...25 { try app.says(.rpc(session: 1, message: message)) }
+        try app.close().wait()
+        try bench.link.close().wait()
+        let next = try bench.nextLink()
+        // What it said last was for a session that is over.
+        for _ in 0..<40 {
+            #expect(try next.hears() == nil)
+            bench.loop.advanceTime(by: .milliseconds(100))
+        }
+        #expect(bench.switchboard.apps.isEmpty)
+        #expect(bench.switchboard.sdl.router.waitingStarts == 0)
+    }
+
+    @Test("a StartService among the last words of an app is shown, and asks for nothing")
+    func asksWithItsLastWord() throws {
+        let bench = try EmbeddedHub { $0.framesPerSecond = 10 }
+        let app = try bench.app(session: 1)
+        var words = ByteBuffer()
+        for message in UInt32(1)...15 {
+            words.writeImmutableBuffer(Frame.rpc(session: 1, message: message).wire)
+        }
+        words.writeImmutableBuffer(Frame.startService().wire)
+        try app.writeInbound(words)
+        try app.close().wait()
+        var heard: [Frame] = []
+        for _ in 0..<40 {
+            heard += try bench.heard()
+            bench.loop.advanceTime(by: .milliseconds(100))
+        }
+        #expect(heard.count == 16)
+        #expect(heard.last?.controlType == .endService)
+        bench.switchboard.tap.emit()
+        var fates: [FrameFate] = []
+        for case .frames(let frames) in bench.tapQueue.takeAll() {
+            fates += frames.filter { $0.frame == .startService() }.map(\.fate)
+        }
+        // The first one was for its session.
+        #expect(fates.dropFirst() == [.dropped(.askerGone)])
+    }
+
     @Test("an app sends on after its own EndService: not a byte of it reaches the head unit")
     func sendsAfterItsEnd() throws {
         let bench = try EmbeddedHub { $0.framesPerSecond = 0 }

@@ -170,6 +170,7 @@ extension SessionRouter {
     private mutating func requestSession(
         _ frame: Frame, for app: App, at now: NIODeadline
     ) -> Decision {
+        guard apps[app]?.hasHungUp != true else { return .drop(.askerGone) }
         if !isLinkUp, configuration.whenAccessoryAbsent == .refuse {
             let reason = "no head unit is connected to relayd"
             actions.append(.toApp(.startServiceNAK(of: frame, reason: reason), app))

@@ -121,6 +121,8 @@ package struct SessionRouter<App: Hashable> {
         /// Numbers of sessions it had. What it said in one of them may be read when the
         /// head unit has ended it and granted the number to another app.
         var formerSessions = SessionSet()
+        /// Its connection has ended; words of it may be left.
+        var hasHungUp = false
     }
 }
 
@@ -152,7 +154,14 @@ extension SessionRouter {
         return hasSaidSo ? .unregistered : .vanished
     }
 
-    /// The app's connection is gone: say goodbye for each of its sessions.
+    /// The app's connection has ended, and some of its words may still have to wait for their rate. Nobody
+    /// hears the answer to a StartService of it any more.
+    package mutating func hangUp(_ app: App) {
+        apps[app]?.hasHungUp = true
+        starts.forget(app)
+    }
+
+    /// The app's connection is gone, and its last word said: say goodbye for each of its sessions.
     package mutating func disconnect(_ app: App, at now: NIODeadline) {
         self.now = now
         guard let state = apps.removeValue(forKey: app) else { return }
