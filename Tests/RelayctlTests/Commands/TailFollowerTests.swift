@@ -1,0 +1,177 @@
+import ControlAPI
+import Glibc
+import RelayTesting
+import SDLTraffic
+import Synchronization
+import Testing
+
+@testable import relayctl
+
+@Suite struct TailFollowerTests {
+    /// Collects what a follower writes, and ends it after some lines.
+    private final class Reader: Sendable {
+        private let text = Mutex<(out: [String], error: [String])>(([], []))
+        private let enough: Int
+
+        init(endingAfter lines: Int = .max) {
+            enough = lines
+        }
+
+        var out: [String] { text.withLock { $0.out } }
+        var error: [String] { text.withLock { $0.error } }
+
+        var output: Output {
+            Output(
+                isTerminal: false, size: { (100, 40) },
+                sink: { [self] stream, page in
+                    text.withLock { text in
+                        guard stream == .standard else {
+                            text.error.append(page)
+                            return true
+                        }
+                        text.out += page.split(separator: "\n").map { "\($0)\n" }
+                        return text.out.count < enough
+                    }
+                })
+        }
+
+        func until(_ condition: (Reader) -> Bool) async throws {
+            while !condition(self) {
+                try Task.checkCancellation()
+                try await Task.sleep(for: .milliseconds(1))
+            }
+        }
+    }
+
+    /// Begins to follow from the last two messages. There must be a server by now: a follower that
+    /// has never found one does not wait for it.
+    private func follow(_ live: LiveServer, _ reader: Reader) throws -> Task<Void, any Error> {
+        let client = ControlClient(
+            sockets: try ControlSocket.forTool(given: live.path), timeout: FramePeer.patience)
+        return Task {
+            var follower = Self.follower(client, reader)
+            try await follower.run()
+        }
+    }
+
+    private static func follower(_ client: ControlClient, _ reader: Reader) -> TailFollower {
+        var beginning = MessageQuery()
+        beginning.add(.last, "2")
+        return TailFollower(
+            client: client, output: reader.output, form: .json, style: .plain,
+            filters: MessageQuery(),
+            beginning: beginning, pause: { try await Task.sleep(for: .milliseconds(1)) })
+    }
+
+    private func numbers(_ reader: Reader) -> [Int] {
+        reader.out.compactMap { Int($0.dropFirst("{\"n\":".count).prefix { $0.isNumber }) }
+    }
+
+    @Test("it goes on with what happens, until nobody reads", .timeLimit(.minutes(15)))
+    func follows() async throws {
+        var feed = TrafficFeed()
+        feed.tellStory()
+        let live = try LiveServer()
+        let reader = Reader(endingAfter: 4)
+        try await live.serve(feed.ring) {
+            let following = try follow(live, reader)
+            try await reader.until { $0.out.count == 2 }
+            feed.heartbeat()
+            try await reader.until { $0.out.count == 3 }
+            feed.heartbeat()
+            try await following.value
+        }
+        #expect(numbers(reader) == [9, 10, 11, 12] && reader.error.isEmpty)
+    }
+
+    @Test(
+        "after an interruption it misses nothing that is still kept", .timeLimit(.minutes(15)))
+    func resumes() async throws {
+        var feed = TrafficFeed()
+        feed.tellStory()
+        let live = try LiveServer()
+        let reader = Reader(endingAfter: 5)
+        let following = try await live.serve(feed.ring) {
+            let following = try follow(live, reader)
+            try await reader.until { $0.out.count == 2 }
+            return following
+        }
+        try await reader.until { $0.error.count == 1 }
+        feed.heartbeat()
+        feed.heartbeat()
+        try await live.serve(feed.ring) {
+            try await reader.until { $0.out.count == 4 }
+            feed.heartbeat()
+            try await following.value
+        }
+        #expect(numbers(reader) == [9, 10, 11, 12, 13])
+        #expect(
+            reader.error == [
+                "relayctl: relayd is gone; waiting for it to come back\n",
+                "relayctl: relayd is back\n",
+            ])
+    }
+
+    @Test("a relayd that hangs up while it starts is waited for", .timeLimit(.minutes(15)))
+    func hangsUp() async throws {
+        var feed = TrafficFeed()
+        feed.tellStory()
+        let live = try LiveServer()
+        let reader = Reader(endingAfter: 3)
+        let following = try await live.serve(feed.ring) {
+            let following = try follow(live, reader)
+            try await reader.until { $0.out.count == 2 }
+            return following
+        }
+        // It listens, finds that it cannot start, and ends.
+        let starting = try ListeningSocket(in: live.directory)
+        for _ in 0..<2 { try await blocking { try starting.hangUpOnNext() } }
+        close(starting.descriptor)
+        feed.heartbeat()
+        try await live.serve(feed.ring) { try await following.value }
+        #expect(numbers(reader) == [9, 10, 11])
+    }
+
+    @Test("what was lost meanwhile is counted", .timeLimit(.minutes(15))) func counts() async throws
+    {
+        var feed = TrafficFeed(ring: MessageRing(maximumBytes: 3000))
+        feed.heartbeat()
+        let live = try LiveServer()
+        let reader = Reader()
+        let following = try await live.serve(feed.ring) {
+            let following = try follow(live, reader)
+            try await reader.until { $0.out.count == 1 }
+            return following
+        }
+        try await reader.until { $0.error.count == 1 }
+        for _ in 0..<100 { feed.heartbeat() }
+        let first = Int(try #require(feed.ring.range).lowerBound)
+        try await live.serve(feed.ring) { try await reader.until { numbers($0).last == 101 } }
+        following.cancel()
+        _ = await following.result
+        #expect(numbers(reader) == [1] + Array(first...101))
+        #expect(
+            reader.error.contains { $0.hasPrefix("relayctl: \(first - 2) messages were missed") })
+    }
+
+    @Test("a restarted relayd is told from the one before", .timeLimit(.minutes(15)))
+    func restarts() async throws {
+        var before = TrafficFeed()
+        before.tellStory()
+        let live = try LiveServer()
+        let reader = Reader(endingAfter: 14)
+        let following = try await live.serve(before.ring) {
+            let following = try follow(live, reader)
+            try await reader.until { $0.out.count == 2 }
+            return following
+        }
+        // More messages than the one before had: only the instance tells.
+        var after = TrafficFeed()
+        after.tellStory()
+        after.heartbeat()
+        after.heartbeat()
+        try await live.serve(after.ring) { try await following.value }
+        #expect(numbers(reader) == [9, 10] + Array(1...12))
+        #expect(reader.error.last?.contains("restarted; its messages count from 1 again") == true)
+    }
+}
