@@ -105,7 +105,8 @@ private struct TrafficWorld {
                 .dropped(.farewell(bytes.byte())), .dropped(.secondaryTransport),
                 .dropped(.lateAnswer), .replaced, .dropped(.sessionOver(bytes.byte())),
                 .dropped(.lateWords(bytes.byte())), .dropped(.emptyMessage),
-                .dropped(.messageTooLarge), .dropped(.frameTooLarge), .dropped(.leftTooFast), .dropped(.askerGone),
+                .dropped(.messageTooLarge), .dropped(.frameTooLarge), .dropped(.leftTooFast),
+                .dropped(.askerGone),
             ]
             let fate = fates[step.whom % fates.count]
             for frame in Frame.made(of: &bytes) where Self.isValid(frame) {
