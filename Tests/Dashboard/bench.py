@@ -121,7 +121,11 @@ class Front:
                 pass
 
             def do_GET(self):
-                front.answer(self)
+                try:
+                    front.answer(self)
+                except (OSError, http.client.HTTPException):
+                    # The page or relayd has gone, as both do at the end of a scene: so does this.
+                    self.close_connection = True
 
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
@@ -138,6 +142,12 @@ class Front:
 
     def answer(self, request):
         connection = http.client.HTTPConnection("127.0.0.1", self.relayd.port, timeout=PATIENCE)
+        try:
+            self.pass_on(request, connection)
+        finally:
+            connection.close()
+
+    def pass_on(self, request, connection):
         accept = request.headers.get("Accept", "")
         connection.request("GET", request.path, headers={"Accept": accept})
         answer = connection.getresponse()
@@ -149,14 +159,10 @@ class Front:
             if name != "transfer-encoding":
                 request.send_header(name, str(len(body)) if name == "content-length" else value)
         request.end_headers()
-        try:
-            request.wfile.write(body)
-            while is_stream and not self.ended.is_set() and (piece := answer.read1()):
-                request.wfile.write(piece)
-                request.wfile.flush()
-        except OSError:
-            pass
-        connection.close()
+        request.wfile.write(body)
+        while is_stream and not self.ended.is_set() and (piece := answer.read1()):
+            request.wfile.write(piece)
+            request.wfile.flush()
 
     def edited(self, _path, body):
         return body
@@ -180,6 +186,20 @@ class Doctored(Front):
         return json.dumps(status).encode()
 
 
+class Departed(Front):
+    """Its status still has an app that left before it could be asked about."""
+
+    GONE = 4711
+
+    def edited(self, path, body):
+        if path != "/v1/status":
+            return body
+        status = json.loads(body)
+        app = {**status["apps"][0], "id": self.GONE, "app_name": "Departed"}
+        status["apps"].append(app)
+        return json.dumps(status).encode()
+
+
 class Told(Front):
     """These messages and no others have been on the wire."""
 
@@ -196,8 +216,9 @@ class Told(Front):
         request.send_header("Content-Type", "application/x-ndjson")
         request.end_headers()
         request.wfile.write("\n".join(['{"instance":"7e11"}', *self.lines, ""]).encode())
-        request.wfile.flush()
-        self.ended.wait()
+        # A sign of life, as relayd gives: without one the page takes the connection for dead.
+        while not self.ended.wait(15):
+            request.wfile.write(f'{{"next":{len(self.lines)}}}\n'.encode())
         return None
 
 
@@ -219,19 +240,16 @@ class Flood(Front):
 
     def pour(self, file):
         stamp = time.strftime("%Y-%m-%dT%H:%M:%S.000000Z", time.gmtime())
-        try:
-            file.write(b'{"instance":"f100d"}\n')
-            start = time.monotonic()
-            while not self.ended.is_set():
-                lines = []
-                while self.sent < (time.monotonic() - start) * self.per_second:
-                    self.sent += 1
-                    lines.append(self.message(self.sent, stamp))
-                file.write("".join(lines).encode())
-                file.flush()
-                self.ended.wait(0.02)
-        except OSError:
-            pass
+        file.write(b'{"instance":"f100d"}\n')
+        start = time.monotonic()
+        while not self.ended.is_set():
+            lines = []
+            while self.sent < (time.monotonic() - start) * self.per_second:
+                self.sent += 1
+                lines.append(self.message(self.sent, stamp))
+            file.write("".join(lines).encode())
+            file.flush()
+            self.ended.wait(0.02)
 
     @staticmethod
     def message(number, stamp):

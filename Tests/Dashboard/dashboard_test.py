@@ -16,7 +16,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from bench import ROOT, Doctored, Flood, Relayd, Told  # noqa: E402
+from bench import ROOT, Departed, Doctored, Flood, Relayd, Told  # noqa: E402
 from browser import Browser  # noqa: E402
 from sdl import App  # noqa: E402
 
@@ -38,6 +38,9 @@ COLOURED = """(() => {
 # What the browser says of requests to a relayd that was killed; only then allowed.
 REFUSED = ("ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_EMPTY_RESPONSE",
            "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_SOCKET_NOT_CONNECTED")
+# What the browser says by itself when an app left between the page's question who is there and that
+# about the app: relayd has no other answer then.
+LEFT = re.compile(r"status of 404 \(Not Found\) http://[0-9.:]+/v1/apps/[0-9]+$")
 
 
 class DashboardTests(unittest.TestCase):
@@ -58,7 +61,8 @@ class DashboardTests(unittest.TestCase):
         strangers = [url for url in page.requests
                      if not url.startswith((f"http://{host}/", "about:", "data:"))]
         self.assertEqual(strangers, [])
-        complaints = [one for one in page.complaints if not any(word in one for word in allowed)]
+        complaints = [one for one in page.complaints
+                      if not LEFT.search(one) and not any(word in one for word in allowed)]
         self.assertEqual(complaints, [])
 
     @staticmethod
@@ -101,7 +105,10 @@ class DashboardTests(unittest.TestCase):
             const history = new History();
             history.latency({ at: Date.now(), latency_ms: 3000, success: true, waits_for_people: true });
             history.latency({ at: Date.now(), latency_ms: 2, success: true });
-            return [history.latest.join(), history.seconds.at(-1).slowest, history.seconds.at(-1).dots.length].join(' ');
+            // They may be of two seconds.
+            const { seconds } = history;
+            const slowest = Math.max(...seconds.map((one) => one.slowest));
+            return [history.latest.join(), slowest, seconds.flatMap((one) => one.dots).length].join(' ');
         })"""), "2 2 2")
         self.expect_clean(page, f"127.0.0.1:{relayd.port}")
 
@@ -324,6 +331,19 @@ class DashboardTests(unittest.TestCase):
         page.until("the one before is in force again", f"{level}.value === 'notice'")
         self.expect_clean(page, f"127.0.0.1:{relayd.port}")
 
+    def test_an_app_that_left_meanwhile_is_no_trouble(self):
+        relayd = self.relayd()
+        app = App(relayd.apps, "Stayer", "stayer-1")
+        self.addCleanup(app.close)
+        app.visible.wait(30)
+        with Departed(relayd) as front:
+            page = self.visit(front.url)
+            page.until("it is asked about", f"performance.getEntriesByType('resource').some((one) => one.name.endsWith('/v1/apps/{front.GONE}') && one.responseStatus === 404)")
+            page.until("the other app is shown whole", "[...document.querySelectorAll('.card')].some((one) => /Stayer/.test(one.textContent) && /FULL/.test(one.textContent))")
+            self.assertTrue(page.value("document.querySelector('#lost').hidden"))
+            self.assertEqual(page.value("document.querySelector('#toast-text').textContent"), "")
+            self.expect_clean(page, front.url.split("/")[2])
+
     def test_other_origins_get_nothing(self):
         relayd = self.relayd()
         other = self.relayd()
@@ -375,7 +395,8 @@ class DashboardTests(unittest.TestCase):
             answered = self.answered(page)
             print(f"20 times slower: {page.value('document.querySelector(`#sampled`).textContent')}; a "
                   f"key answered in {answered:.0f} ms", file=sys.stderr)
-            self.assertLess(answered, 10_000)
+            # On a machine that is busy as well it takes seconds; a page that has frozen takes all of PATIENCE.
+            self.assertLess(answered, 30_000)
             page.call("Emulation.setCPUThrottlingRate", rate=1)
             page.key("e")
             page.until("failures were kept", f"{ROWS}.length > 3 && {ROWS}.every((row) => /REJECTED/.test(row.textContent))")
