@@ -23,6 +23,7 @@ struct TailFollower {
     private let client: ControlClient
     private let output: Output
     private let form: Form
+    private let hasAdvice: Bool
     private let style: Style
     /// What to show.
     private let filters: MessageQuery
@@ -42,16 +43,19 @@ struct TailFollower {
 
     /// - Parameters:
     ///   - beginning: Key and value of the query that choose what of the past to begin with.
+    ///   - hasAdvice: Whether what is probably wrong is shown behind the messages.
     ///   - isFolding: Whether a terminal shows repetitions as one line.
     ///   - pause: Time until relayd is looked for again.
     init(
-        client: ControlClient, output: Output, form: Form, isFolding: Bool = true, style: Style,
+        client: ControlClient, output: Output, form: Form, hasAdvice: Bool = true,
+        isFolding: Bool = true, style: Style,
         filters: MessageQuery, beginning: MessageQuery, isFollowing: Bool = true,
         pause: @escaping () async throws -> Void
     ) {
         self.client = client
         self.output = output
         self.form = form
+        self.hasAdvice = hasAdvice
         self.style = style
         self.filters = filters
         self.beginning = beginning
@@ -146,11 +150,18 @@ struct TailFollower {
                 problem: "a line is not JSON (\(error))")
         }
         guard let number = object.integer("n") else {
+            if let advice = TailAdvice(object) { return take(advice, line) }
             return take(note: object)
         }
         // A request that is shown for its answer comes right before that.
         cursor = max(cursor, number)
         guard form == .json else { return text.add(object) }
+        page += JSONText.safe(String(buffer: line)) + "\n"
+    }
+
+    private mutating func take(_ advice: TailAdvice, _ line: ByteBuffer) {
+        guard hasAdvice else { return }
+        guard form == .json else { return text.add(advice) }
         page += JSONText.safe(String(buffer: line)) + "\n"
     }
 

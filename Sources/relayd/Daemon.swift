@@ -160,7 +160,9 @@ struct Daemon {
             status: { try await reporter.snapshot() },
             apps: AppHandlers(
                 status: { try await reporter.snapshot() }, facts: facts, advisor: advisor),
-            messages: MessageHandlers(ring: ring), events: EventHandlers(ring: events),
+            messages: MessageHandlers(
+                ring: ring, advice: { advisor.told(after: $0, through: $1) }),
+            events: EventHandlers(ring: events),
             reports: ReportHandlers(
                 status: { try await reporter.snapshot() }, statistics: statistics,
                 advisor: advisor, ring: ring, config: { reporter.configuration }),

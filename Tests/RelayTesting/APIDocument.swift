@@ -102,14 +102,15 @@ package struct APIDocument: Sendable {
         return found
     }
 
-    /// The same for a stream: every line with `n` is of the type, the others are notes.
+    /// The same for a stream: every line with `n` is of the type, the others are advice and notes.
     package func differences(
         inLines text: String, _ type: String, seen: inout Set<String>
     ) throws -> [String] {
         try text.split(separator: "\n").flatMap { line in
             let json = try JSONSerialization.jsonObject(with: Data(line.utf8))
-            let isNote = (json as? [String: Any])?["n"] == nil
-            return differences(json, isNote ? "MessageStreamNote" : type, seen: &seen)
+            let members = json as? [String: Any]
+            let note = members?["kind"] as? String == "advice" ? "AdviceNote" : "MessageStreamNote"
+            return differences(json, members?["n"] == nil ? note : type, seen: &seen)
         }
     }
 

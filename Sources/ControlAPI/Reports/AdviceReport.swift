@@ -60,6 +60,55 @@ package struct AdviceReport: Codable, Sendable, Equatable {
     }
 }
 
+/// A line of the stream of messages: what is probably wrong with the message it is about. It has no
+/// number of its own.
+package struct AdviceNote: Codable, Sendable, Equatable {
+    /// "advice".
+    package var kind = Self.kind
+    /// When the message came.
+    package var time: Timestamp
+    /// "warning", or "info" when nothing is broken; `level` says the same, as in the JSON log.
+    package var priority: String
+    package var level: String
+    /// One line: who and what.
+    package var message: String
+    /// A stable word: `relayctl explain CODE` has its page.
+    package var code: String
+    /// One line.
+    package var remedy: String
+    /// The app's connection as "#1", as messages have it; left out when it is about the head unit or
+    /// the link.
+    package var app: String?
+    package var appName: String?
+    package var session: Int?
+    /// How often it was seen so far, by app, code and RPC: after the first time it is told ever more
+    /// rarely.
+    package var count: Int
+    /// Number of the message.
+    package var entry: Int
+    /// Of a StartService that failed: whose doing it is, "app", "relayd" or "head_unit".
+    package var fault: String?
+
+    package static let kind = "advice"
+
+    /// - Parameter advice: As it was told behind the message.
+    package init(_ advice: AdviceReport) {
+        time = advice.lastAt
+        (priority, level) = (advice.severity, advice.severity)
+        let subject = advice.appName ?? advice.app.map { "#\($0)" }
+        message = subject.map { "\($0): \(advice.text)" } ?? advice.text
+        (code, remedy, count) = (advice.code, advice.remedy, advice.count)
+        (app, appName) = (advice.app.map { "#\($0)" }, advice.appName)
+        (session, entry, fault) = (advice.session, advice.entry, advice.fault)
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case kind, time, priority, level, message, code, remedy, app
+        case appName = "app_name"
+        case session, count, entry, fault
+    }
+}
+
 /// The answer to `GET /v1/advice`.
 package struct AdviceList: Codable, Sendable, Equatable {
     /// Version of the JSON layout: 1.

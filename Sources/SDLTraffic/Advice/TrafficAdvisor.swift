@@ -1,3 +1,4 @@
+import NIOCore
 package import RelayCore
 package import SDLAdvice
 import Synchronization
@@ -11,9 +12,13 @@ package final class TrafficAdvisor: TrafficConsumer {
     /// Pieces kept per app and of all together, the oldest given up.
     package static let keptPerApp = 20
     package static let keptTogether = 100
+    /// Pieces kept as they were told, for those who look back at the messages.
+    package static let keptTold = 256
 
     fileprivate struct State {
         var rules = AdviceRules()
+        /// In the order of their entries.
+        var told = CircularBuffer<Advice>()
         var kept: [AppID: [Advice]] = [:]
         var recent: [Advice] = []
         var counts: [AdviceCode: Int] = [:]
@@ -53,7 +58,10 @@ package final class TrafficAdvisor: TrafficConsumer {
                 state.rules.consider(entry, table)
                 for finding in state.rules.take() {
                     switch finding {
-                    case .new(let advice): news.append(state.keep(advice))
+                    case .new(let advice):
+                        let advice = state.keep(advice)
+                        state.remember(advice)
+                        news.append(advice)
                     case .again(let key, let time): state.count(key, at: time)
                     case .withdrawn(let key): state.withdraw(key)
                     }
@@ -77,6 +85,17 @@ package final class TrafficAdvisor: TrafficConsumer {
         state.withLock { $0.recent }
     }
 
+    /// What was told about entries with numbers above `cursor` up to `end`, in their order, each with
+    /// what was known of it then: the same advice is in it again when it was told again.
+    package func told(after cursor: UInt64, through end: UInt64) -> [Advice] {
+        guard cursor < end else { return [] }
+        return state.withLock { state in
+            // What is asked for is nearly always at the end.
+            guard let last = state.told.last, last.entry > cursor else { return [] }
+            return state.told.filter { $0.entry > cursor && $0.entry <= end }
+        }
+    }
+
     /// How often each code was seen, repetitions included.
     package func counts() -> [AdviceCode: Int] {
         state.withLock { $0.counts }
@@ -93,6 +112,11 @@ extension TrafficAdvisor.State {
         return Self.keep(advice, in: &recent, limit: TrafficAdvisor.keptTogether)
     }
 
+    fileprivate mutating func remember(_ advice: Advice) {
+        if told.count == TrafficAdvisor.keptTold { told.removeFirst() }
+        told.append(advice)
+    }
+
     fileprivate mutating func count(_ key: AdviceKey, at time: WallTime) {
         counts[key.code, default: 0] += 1
         if let app = key.app { Self.countAgain(key, at: time, in: &kept[app, default: []]) }
@@ -102,6 +126,7 @@ extension TrafficAdvisor.State {
     fileprivate mutating func withdraw(_ key: AdviceKey) {
         if let app = key.app { kept[app]?.removeAll { $0.isAbout(key) } }
         recent.removeAll { $0.isAbout(key) }
+        told.removeAll { $0.isAbout(key) }
     }
 
     /// The connection is closed; `recent` still tells of it.

@@ -93,6 +93,27 @@ struct FilteredEntry: FilterSubject {
     }
 }
 
+/// An entry that there is advice about: at least as important as that, and not in order.
+struct AdvisedEntry: FilterSubject {
+    private let entry: FilteredEntry
+    private let priority: TrafficPriority
+    private let isBroken: Bool
+
+    init(_ entry: FilteredEntry, priority: TrafficPriority, isBroken: Bool) {
+        (self.entry, self.priority, self.isBroken) = (entry, priority, isBroken)
+    }
+
+    func holds(_ term: FilterTerm) -> Bool? {
+        switch term {
+        case .ok where isBroken: return false
+        case .priority(let wanted, let isExact):
+            let level = priority.rawValue - TrafficPriority.debug.rawValue
+            return isExact ? level == wanted.level : level >= wanted.level
+        default: return entry.holds(term)
+        }
+    }
+}
+
 extension TrafficEntry {
     /// Whether it is about one of these functions.
     fileprivate func isAbout(_ names: Set<String>) -> Bool {

@@ -1,5 +1,6 @@
 package import MessageFilters
 package import RelayCore
+import SDLAdvice
 
 /// Which kept messages a reader wants: the log's choice, what only a look back chooses by, kind,
 /// latency, time, and what the reader wrote. Made from a request to the control API, asked while `MessageRing` is read.
@@ -57,6 +58,23 @@ package struct MessageFilter: Hashable, Sendable {
         return acceptsWords(of: request, answer: warning, ring: ring) == true ? nil : request
     }
 
+    /// Whether advice about `entry` is wanted: when the entry is, and also when it would be if it were
+    /// as important as the advice and had gone wrong. So who asks for what failed is told as well what
+    /// is wrong with a request that nobody refused.
+    package func accepts(_ advice: Advice, about entry: TrafficEntry, in ring: MessageRing) -> Bool
+    {
+        if accepts(entry, in: ring) { return true }
+        let priority = max(entry.priority, advice.code.severity.priority)
+        var lenient = self
+        if priority >= traffic.minimumPriority { lenient.traffic.minimumPriority = .debug }
+        guard lenient.acceptsPlace(of: entry) else { return false }
+        if expression.isEverything { return true }
+        let subject = AdvisedEntry(
+            FilteredEntry(entry, ring: ring), priority: priority,
+            isBroken: advice.code.severity == .warning)
+        return expression.accepts(subject) == true
+    }
+
     private func acceptsWords(
         of entry: TrafficEntry, answer: TrafficEntry? = nil, ring: MessageRing?
     ) -> Bool? {
@@ -75,6 +93,10 @@ package struct MessageFilter: Hashable, Sendable {
         guard kinds.isEmpty || kinds.contains(entry.content.kind) else { return false }
         return traffic.accepts(entry)
     }
+}
+
+extension AdviceSeverity {
+    fileprivate var priority: TrafficPriority { self == .warning ? .warning : .info }
 }
 
 extension TrafficEntry {

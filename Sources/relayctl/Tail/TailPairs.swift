@@ -36,6 +36,11 @@ struct TailPairs: Sendable {
         }
     }
 
+    /// Whether the request with this number is not shown yet.
+    func isHolding(_ number: Int) -> Bool {
+        waiting[number].map { !$0.isTold } ?? false
+    }
+
     /// All that still wait, as those without an answer.
     mutating func rest() -> [TailMessage] {
         take { _ in true }

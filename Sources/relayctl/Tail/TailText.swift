@@ -11,6 +11,8 @@ struct TailText: Sendable {
     private let isFolding: Bool
     private var pairs: TailPairs?
     private var fold = TailFold()
+    /// About requests that `pairs` holds back, by their number.
+    private var held: [Int: [TailAdvice]] = [:]
 
     /// Not written yet: what is finished, and the last line, which may still be replaced, behind what
     /// removes the line above it from the screen.
@@ -49,14 +51,28 @@ struct TailText: Sendable {
 
     mutating func add(_ json: JSONObject) {
         guard let message = TailMessage(json, keepingColours: style.isOn) else { return }
-        for shown in pairs?.add(message) ?? [message] { add(shown) }
+        for shown in pairs?.add(message) ?? [message] { addPaired(shown) }
         guard hasDetails else { return }
         for line in details(json) { lastLine += line + "\n" }
     }
 
+    /// Behind the message it is about, which may not be shown yet.
+    mutating func add(_ advice: TailAdvice) {
+        if let pairs, pairs.isHolding(advice.entry) {
+            held[advice.entry, default: []].append(advice)
+            return
+        }
+        finishLine()
+        fold.end()
+        let layout = TailLayout(width: width)
+        for line in advice.lines(layout, style: style, localTime: localTime) {
+            lastLine += line + "\n"
+        }
+    }
+
     /// Requests that are held back are shown, because nothing that follows can answer them.
     mutating func finish() {
-        for message in pairs?.rest() ?? [] { add(message) }
+        for message in pairs?.rest() ?? [] { addPaired(message) }
     }
 
     /// Something that is not of this page was printed, or will be.
@@ -73,6 +89,14 @@ struct TailText: Sendable {
     private mutating func finishLine() {
         page += removal + lastLine
         (removal, lastLine) = ("", "")
+    }
+
+    private mutating func addPaired(_ message: TailMessage) {
+        add(message)
+        guard !held.isEmpty else { return }
+        for number in [message.request, message.number].compactMap(\.self) {
+            for advice in held.removeValue(forKey: number) ?? [] { add(advice) }
+        }
     }
 
     private mutating func add(_ message: TailMessage) {

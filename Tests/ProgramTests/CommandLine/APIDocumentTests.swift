@@ -120,6 +120,9 @@ struct APIDocumentTests {
         let file = try await ask("/v1/messages/\(number)", "MessageDetail")
         #expect(file.contains("\"bulk\":{"))
         _ = try await ask("/v1/messages?format=both&limit=1", "MessageList")
+        let lines = try await ask(
+            "/v1/messages/stream?follow=0&after=0&function=PutFile", "lines of Message")
+        #expect(lines.contains("\"code\":\"putfile_length\""))
         let usb = try await relayd.relayctl("usb", "--json")
         let survey = try JSONSerialization.jsonObject(with: Data(usb.output.utf8))
         #expect(document.differences(survey, "USBSurvey", seen: &seen) == [])

@@ -71,7 +71,7 @@ struct TailOptionTests {
 
     private func tail(_ relayd: Relayd, _ options: [String]) async throws -> [String] {
         let result = try await Program.relayctl.run(
-            ["tail", "--once", "--socket", relayd.controlSocket] + options)
+            ["tail", "--once", "--no-advice", "--socket", relayd.controlSocket] + options)
         #expect(
             result.ending == .exited(0) && result.errors.isEmpty, "\(options): \(result.errors)")
         return result.output.split(separator: "\n").map(String.init)

@@ -111,6 +111,17 @@ package struct TrafficFeed {
         receive(.linkClosed(reason: "cable pulled", time: time))
     }
 
+    /// Six messages; what relayd has to say is about the fifth, a picture without data.
+    package mutating func tellOfEmptyPicture() {
+        register("Music", appID: "m-1")
+        response(.registerAppInterface, 1)
+        request(.show, 2, #"{"mainField1":"Hello"}"#)
+        response(.show, 2)
+        milliseconds += 500
+        request(.putFile, 3, #"{"syncFileName":"empty.png","fileType":"GRAPHIC_PNG"}"#)
+        response(.putFile, 3)
+    }
+
     private mutating func register(_ name: String, appID: String) {
         request(
             .registerAppInterface, 1,

@@ -31,6 +31,55 @@ import Testing
         return result.out.split(separator: "\n").map(String.init)
     }
 
+    // MARK: Advice
+
+    /// What `tail` prints of a picture without data and its answer.
+    private func advised(_ arguments: [String], isTerminal: Bool = false) async throws -> [String] {
+        var feed = TrafficFeed()
+        feed.tellOfEmptyPicture()
+        let advisor = TrafficAdvisor(facts: SessionFacts())
+        advisor.consume(feed.entries)
+        let live = try LiveServer()
+        let recorder = Recorder()
+        let code = try await live.serve(feed.ring, advisor: advisor) {
+            await live.execute(
+                ["tail", "--once", "-n", "2"] + arguments,
+                output: recorder.output(isTerminal: isTerminal))
+        }
+        #expect(code == 0 && recorder.text(.error).isEmpty)
+        return recorder.text().split(separator: "\n").map(String.init)
+    }
+
+    @Test("advice is a line without a number behind the message that caused it")
+    func advice() async throws {
+        let lines = try await advised([])
+        #expect(lines.count == 3)
+        #expect(lines.first?.contains(" → PutFile") == true)
+        #expect(lines.last?.contains(" ✓ PutFile") == true)
+        let line = try #require(lines.dropFirst().first)
+        #expect(line.hasPrefix("      ") && line.contains("Music            ! "))
+        #expect(line.contains(" → ") && line.hasSuffix("(putfile_length)"))
+        #expect(!line.contains("Music: "), "the column says it")
+    }
+
+    @Test("in JSON it is a line of its own, with code and remedy") func adviceInJSON() async throws
+    {
+        let lines = try await advised(["--json"])
+        #expect(lines.count == 3)
+        let note = try JSONObject(ByteBuffer(string: try #require(lines.dropFirst().first)))
+        #expect(note.string("kind") == "advice" && note.string("code") == "putfile_length")
+        #expect(note.string("app") == "#1" && note.integer("n") == nil)
+        #expect(note.string("remedy")?.isEmpty == false)
+    }
+
+    @Test("who wants none gets none", arguments: [[], ["--json"], ["-v"], ["--pairs"]])
+    func noAdvice(form: [String]) async throws {
+        let with = try await advised(form)
+        let without = try await advised(form + ["--no-advice"])
+        #expect(without.count == with.count - 1)
+        #expect(!without.joined().contains("putfile_length"))
+    }
+
     // MARK: Text
 
     @Test("in a pipe each message is a whole line, in columns") func text() async throws {

@@ -38,7 +38,11 @@ final class LiveServer: Sendable {
     }
 
     /// Serves `ring` while `body` runs, then stops as the daemon does.
-    func serve<Value>(_ ring: MessageRing, _ body: () async throws -> Value) async throws -> Value {
+    ///
+    /// - Parameter advisor: Has something to say about what is in the ring.
+    func serve<Value>(
+        _ ring: MessageRing, advisor: TrafficAdvisor? = nil, _ body: () async throws -> Value
+    ) async throws -> Value {
         let server = try ControlServer(
             configuration: .init(socketPath: path),
             status: {
@@ -47,7 +51,9 @@ final class LiveServer: Sendable {
                     accessory: AccessoryStatus(
                         kind: "sim", address: "sim:", state: .open, since: Samples.start),
                     link: LinkStatus(state: .idle), server: ServerStatus(state: .listening))
-            }, messages: MessageHandlers(ring: ring),
+            },
+            messages: MessageHandlers(
+                ring: ring, advice: { advisor?.told(after: $0, through: $1) ?? [] }),
             eventLoopGroup: MultiThreadedEventLoopGroup.singleton, logger: Self.quiet)
         let group = ServiceGroup(services: [server], logger: Self.quiet)
         async let running: Void = group.run()

@@ -16,7 +16,11 @@ struct TailCommand: AsyncParsableCommand {
 
               →  from the app           ✓  an answer: the request was successful
               ←  from the head unit     ✗  an answer: it failed, and why
-              ·  from relayd
+              ·  from relayd            !  advice: what is probably wrong above
+
+            Advice has no number. It is told once, then ever more rarely with how often it was seen, by \
+            app, code and RPC; 'relayctl explain' with the code in brackets has more. With --json it is \
+            a line of its own with "kind":"advice".
 
             On a terminal each app has a colour, long lines are cut (-v and 'relayctl show' have \
             everything), and a notification that comes again, or a stream that goes on, stays one line \
@@ -125,6 +129,9 @@ struct TailCommand: AsyncParsableCommand {
     @Flag(help: "Give each message a line of its own on a terminal, too.")
     var noFold = false
 
+    @Flag(help: "Leave out the lines about what is probably wrong.")
+    var noAdvice = false
+
     @Flag(help: "Also show heartbeats and late frames of sessions that have ended.")
     var all = false
 
@@ -163,8 +170,8 @@ struct TailCommand: AsyncParsableCommand {
         let wanted = try FilterArgument.filter(filter).and(try options())
         await client.tellUnknown(wanted.askedApps)
         var tail = TailFollower(
-            client: client, output: output, form: form, isFolding: !noFold,
-            style: output.style(self.output.color), filters: filters(wanted),
+            client: client, output: output, form: form, hasAdvice: !noAdvice,
+            isFolding: !noFold, style: output.style(self.output.color), filters: filters(wanted),
             beginning: try start(),
             isFollowing: !once, pause: { try await Task.sleep(for: Self.pause) })
         output.follow()

@@ -13,6 +13,8 @@ package struct MessageHandlers: Sendable {
     var heartbeat = TimeAmount.seconds(15)
     /// Keeps the time while there are streams.
     var timers: any EventLoop = MultiThreadedEventLoopGroup.singleton.next()
+    /// What was told about the messages after a number, up to another one, in their order.
+    var advice: @Sendable (_ after: UInt64, _ through: UInt64) -> [Advice] = { _, _ in [] }
 
     func addRoutes(to routes: inout RouteHandlers) {
         routes.get(Routes.messages) { request, _ in try list(request) }
@@ -45,7 +47,8 @@ package struct MessageHandlers: Sendable {
             let framing = StreamFraming(request)
             let stream = MessageStream(
                 ring: ring, request: wanted, start: wanted.after.map { cursor($0, wanted) },
-                framing: framing, pause: StreamPause(heartbeat: heartbeat, timers: timers))
+                framing: framing, pause: StreamPause(heartbeat: heartbeat, timers: timers),
+                advice: advice)
             return ControlResponse(
                 .ok, .ofMoment(framing.contentType),
                 body: .pieces { writer in

@@ -49,6 +49,11 @@ private struct MessageLines {
         piece.writeString(framing.note(note.json, instance, next: note.next))
     }
 
+    mutating func append(_ advice: Advice) throws {
+        let note = try APICoding.encodeLine(AdviceNote(AdviceReport(advice)))
+        piece.writeString(framing.note(String(decoding: note, as: UTF8.self), instance, next: nil))
+    }
+
     mutating func flush(to writer: ResponseWriter) async throws {
         guard !isEmpty else { return }
         let full = piece
@@ -92,6 +97,8 @@ struct MessageStream: Sendable {
     let start: UInt64?
     let framing: StreamFraming
     let pause: StreamPause
+    /// See `MessageHandlers.advice`. It is told of a message before the ring has that message.
+    let advice: @Sendable (_ after: UInt64, _ through: UInt64) -> [Advice]
 
     /// Entries looked at before they are written: what a client that does not read keeps alive.
     private static let entriesPerLook = 64
@@ -107,23 +114,32 @@ struct MessageStream: Sendable {
                 latest: range.map { Int($0.upperBound) }))
 
         var cursor = begin()
+        // A cursor beyond the latest message comes from another run of relayd.
+        var advised = cursor > latestAtStart ? 0 : cursor
         try await lines.flush(to: writer)
         let waiter = Waiter()
         var lastWrite = pause.now
         while true {
             // What is kept when the stop comes is still written.
             let isStopping = Task.isShuttingDownGracefully || !request.follows
+            let latest = ring.latest
             let reading = ring.messages(
                 after: cursor, matching: filter, limit: Self.entriesPerLook)
             cursor = reading.next
+            // All up to the latest was looked at, when there was no more.
+            let end = reading.isAtEnd ? max(latest, cursor) : cursor
+            var news = advice(advised, end)[...]
+            advised = max(advised, end)
             // The time filter chose where to begin; a clock set back must not end the stream.
             if cursor >= latestAtStart { filter.since = nil }
             if reading.missed > 0 {
                 lines.append(MessageStreamNote(missed: reading.missed, next: Int(cursor)))
             }
             for entry in reading.entries {
+                try append(&news, before: entry.number, matching: filter, to: &lines)
                 try await lines.append(entry, to: writer)
             }
+            try append(&news, before: .max, matching: filter, to: &lines)
             let isAtEnd = reading.isAtEnd
             if lines.isEmpty, isAtEnd, pause.now - lastWrite >= pause.heartbeat {
                 lines.append(MessageStreamNote(next: Int(cursor)))
@@ -138,6 +154,20 @@ struct MessageStream: Sendable {
             try await pause.wait(waiter, since: lastWrite) { [cursor] in
                 await ring.wait(waiter, after: cursor)
             }
+        }
+    }
+
+    /// Advice about messages with smaller numbers, as far as the reader wants it.
+    private func append(
+        _ news: inout ArraySlice<Advice>, before number: UInt64, matching filter: MessageFilter,
+        to lines: inout MessageLines
+    ) throws {
+        while let next = news.first, next.entry < number {
+            news = news.dropFirst()
+            guard let entry = ring.message(next.entry),
+                filter.accepts(next, about: entry, in: ring)
+            else { continue }
+            try lines.append(next)
         }
     }
 

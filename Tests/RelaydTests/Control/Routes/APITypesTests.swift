@@ -36,7 +36,8 @@ struct APITypesTests {
 
     private static let kinds = [
         Kind(nil, ActionReport.self), Kind(nil, AccessoryReason.self),
-        Kind(nil, AccessoryStatus.self), Kind(nil, AdviceList.self), Kind(nil, AdviceReport.self),
+        Kind(nil, AccessoryStatus.self), Kind(nil, AdviceList.self), Kind(nil, AdviceNote.self),
+        Kind(nil, AdviceReport.self),
         Kind(nil, APIError.self), Kind(nil, AppDeparture.self),
         Kind(nil, AppFunctionReport.self), Kind(nil, AppList.self),
         Kind(nil, AppReport.self), Kind(nil, AppStatus.self), Kind(nil, CapabilityReport.self),
