@@ -39,6 +39,8 @@ package struct LogSettings: ControlBody, Equatable {
     package var level: String?
     /// Whether decoded traffic is logged.
     package var traffic: Bool?
+    /// Only traffic that this filter accepts; empty = all. Documentation/filters.md has the language.
+    package var filter: String?
     /// Only traffic of these apps (name, app ID, "1" or "#1"); empty = all.
     package var apps: [String]?
     /// Only these functions, with "!" in front all but these; empty = all.
@@ -46,15 +48,18 @@ package struct LogSettings: ControlBody, Equatable {
     /// Only these services: "control", "rpc", "audio", "video", "bulk"; empty = all.
     package var services: [String]?
 
-    package static let members = ["schema", "level", "traffic", "apps", "functions", "services"]
+    package static let members = [
+        "schema", "level", "traffic", "filter", "apps", "functions", "services",
+    ]
 
     package init(
-        schema: Int? = nil, level: String? = nil, traffic: Bool? = nil, apps: [String]? = nil,
-        functions: [String]? = nil, services: [String]? = nil
+        schema: Int? = nil, level: String? = nil, traffic: Bool? = nil, filter: String? = nil,
+        apps: [String]? = nil, functions: [String]? = nil, services: [String]? = nil
     ) {
         self.schema = schema
         self.level = level
         self.traffic = traffic
+        self.filter = filter
         self.apps = apps
         self.functions = functions
         self.services = services

@@ -1,8 +1,9 @@
 import DidYouMean
+package import MessageFilters
 import RelayCore
 package import SDLProtocol
 
-/// Chooses entries by app, function, service and priority; everything empty lets all pass. Made
+/// Chooses entries by app, function, service, priority and a filter in words; everything empty lets all pass. Made
 /// from the configuration or a request to the control API, asked by `TrafficLog` and
 /// `MessageFilter`.
 ///
@@ -20,6 +21,9 @@ package struct TrafficFilter: Hashable, Sendable {
     package var isStrict = false
     package var services: Set<ServiceType>
     package var minimumPriority: TrafficPriority
+    /// In the reader's own words. Each entry is judged by itself, when it comes: of a request nobody
+    /// knows yet whether it will fail.
+    package var expression = FilterExpression.everything
     private var shownFunctions: Set<FunctionID> = []
     private var hiddenFunctions: Set<FunctionID> = []
 
@@ -67,8 +71,13 @@ package struct TrafficFilter: Hashable, Sendable {
         guard services.isEmpty || entry.service.map(services.contains) ?? !isStrict else {
             return false
         }
-        return acceptsApp(of: entry) && acceptsFunction(of: entry)
+        guard acceptsApp(of: entry) && acceptsFunction(of: entry) else { return false }
+        return expression.isEverything
+            || expression.accepts(FilteredEntry(entry, ring: nil)) == true
     }
+
+    /// What a filter that is written may name.
+    package static let names = FilterNames(functions: FunctionID.all.map(\.name))
 
     private func acceptsApp(of entry: TrafficEntry) -> Bool {
         guard !apps.isEmpty else { return true }

@@ -52,6 +52,12 @@ package struct Arguments: ParsableArguments {
     package var logLevel: String?
 
     @Option(
+        help: ArgumentHelp(
+            "Log only the traffic that this filter accepts, such as 'app:radio !rpc:OnVehicleData'.",
+            valueName: "filter"))
+    package var logFilter: String?
+
+    @Option(
         parsing: .singleValue,
         help: ArgumentHelp(
             "Log only this app's traffic (name, app ID or number); may be repeated.",

@@ -66,6 +66,9 @@ package struct Config: Sendable, Equatable {
         /// Only these functions; names with a leading ! are left out; empty = all.
         package var functions: [String] = []
 
+        /// Only traffic that this filter accepts (Documentation/filters.md); empty = all.
+        package var filter = ""
+
         /// Only traffic of these services; empty = all.
         package var services: [Service] = []
 

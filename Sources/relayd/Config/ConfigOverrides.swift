@@ -63,6 +63,7 @@ extension ConfigBuilder {
             ("--control-socket", "control.socket", flags.controlSocket),
             ("--log-format", "log.format", flags.logFormat),
             ("--log-level", "log.level", flags.logLevel),
+            ("--log-filter", "log.filter", flags.logFilter),
         ] {
             guard let text else { continue }
             set(path, to: ConfigValue(.scalar(text, quoted: false), at: .flag(flag)))

@@ -162,6 +162,7 @@ package struct ConfigSchema {
                 "log.destination", \.log.destination, .choice(Config.Log.Destination.allCases)),
             ConfigOption("log.color", \.log.color, .choice(Config.Log.Color.allCases)),
             ConfigOption("log.traffic", \.log.traffic, .flag),
+            ConfigOption("log.filter", \.log.filter, .filter),
             ConfigOption(
                 "log.apps", \.log.apps,
                 .list(

@@ -25,6 +25,8 @@ package indirect enum ConfigShape: Sendable, Equatable {
         case fileOrAuto
         /// Any text but the empty one.
         case name
+        /// A filter for messages.
+        case filter
         /// An RPC's name, with or without a leading "!".
         case functionName
         /// A group's name or number.

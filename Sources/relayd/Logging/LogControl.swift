@@ -11,6 +11,7 @@ import Synchronization
 package final class LogControl: TrafficConsumer {
     private struct State {
         var isOn: Bool
+        var filter: String
         var apps: [String]
         var functions: [String]
         var services: [String]
@@ -31,18 +32,17 @@ package final class LogControl: TrafficConsumer {
         configuration = format
         state = Mutex(
             State(
-                isOn: config.traffic, apps: config.apps, functions: config.functions,
-                services: config.services.map(\.rawValue)))
+                isOn: config.traffic, filter: config.filter, apps: config.apps,
+                functions: config.functions, services: config.services.map(\.rawValue)))
         var first = format
-        first.filter = try Self.filter(
-            config.apps, config.functions, config.services.map(\.rawValue), config.level)
+        first.filter = try Self.filter(state.withLock { $0 }, config.level)
         log = TrafficLog(configuration: first, sink: sink)
     }
 
     private init() {
         threshold = LogThreshold(.info)
         configuration = TrafficLog.Configuration()
-        state = Mutex(State(isOn: false, apps: [], functions: [], services: []))
+        state = Mutex(State(isOn: false, filter: "", apps: [], functions: [], services: []))
         log = TrafficLog { _ in }
     }
 
@@ -58,8 +58,8 @@ package final class LogControl: TrafficConsumer {
     package var settings: LogSettings {
         let now = state.withLock { $0 }
         return LogSettings(
-            schema: 1, level: threshold.level.rawValue, traffic: now.isOn, apps: now.apps,
-            functions: now.functions, services: now.services)
+            schema: 1, level: threshold.level.rawValue, traffic: now.isOn, filter: now.filter,
+            apps: now.apps, functions: now.functions, services: now.services)
     }
 
     /// Changes what `wanted` names, from the next message on.
@@ -73,11 +73,12 @@ package final class LogControl: TrafficConsumer {
         let level = try wanted.level.map(Self.level) ?? threshold.level
         let now = state.withLock { $0 }
         let next = State(
-            isOn: wanted.traffic ?? now.isOn, apps: wanted.apps ?? now.apps,
+            isOn: wanted.traffic ?? now.isOn, filter: wanted.filter ?? now.filter,
+            apps: wanted.apps ?? now.apps,
             functions: wanted.functions ?? now.functions,
             services: wanted.services ?? now.services)
         var configuration = configuration
-        configuration.filter = try Self.filter(next.apps, next.functions, next.services, level)
+        configuration.filter = try Self.filter(next, level)
         threshold.level = level
         state.withLock { $0 = next }
         await log.reconfigure(configuration)
@@ -94,6 +95,7 @@ package final class LogControl: TrafficConsumer {
         _ = try await change(
             LogSettings(
                 level: value("level", log.level.rawValue), traffic: value("traffic", log.traffic),
+                filter: value("filter", log.filter),
                 apps: value("apps", log.apps), functions: value("functions", log.functions),
                 services: value("services", log.services.map(\.rawValue))))
     }
@@ -103,13 +105,18 @@ package final class LogControl: TrafficConsumer {
     }
 
     private static func filter(
-        _ apps: [String], _ functions: [String], _ services: [String], _ level: Logger.Level
+        _ wanted: State, _ level: Logger.Level
     ) throws -> TrafficFilter {
-        let services = try services.map { try word($0, ServiceType.allCases, "services", \.name) }
+        let services = try wanted.services.map {
+            try word($0, ServiceType.allCases, "services", \.name)
+        }
+        let expression = try MessageRequest.expression(wanted.filter)
         do throws(TrafficFilterError) {
-            return try TrafficFilter(
-                apps: apps, functions: functions, services: Set(services),
+            var filter = try TrafficFilter(
+                apps: wanted.apps, functions: wanted.functions, services: Set(services),
                 minimumPriority: level <= .debug ? .debug : .info)
+            filter.expression = expression
+            return filter
         } catch {
             throw APIError(.badRequest, "functions: \(error)")
         }

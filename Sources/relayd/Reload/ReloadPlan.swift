@@ -21,7 +21,7 @@ package struct ReloadPlan: Sendable {
         "sessions.start_service_timeout", "sessions.farewell_timeout", "sessions.heartbeats",
         "sessions.secondary_transports",
         "limits.maximum_payload", "limits.link_queue",
-        "log.level", "log.traffic", "log.apps", "log.functions", "log.services",
+        "log.level", "log.traffic", "log.filter", "log.apps", "log.functions", "log.services",
     ]
 
     /// Of these, what an app or the link gets when it connects, and keeps.

@@ -144,7 +144,8 @@ import Testing
             ["app", ""], ["app", " "], ["permissions", "", "Show"], ["permissions", "X", ""],
             ["disconnect", ""], ["tail", "--app", ""], ["tail", "--rpc", ""], ["log", "--app", ""],
             ["log", "--rpc", ""], ["log", "--unit", ""], ["log-level", ""],
-            ["log-level", "--app", ""], ["log-level", "--rpc", ""], ["doctor", "--config", ""],
+            ["log-level", "--app", ""], ["log-level", "--filter", ""], ["log-level", "--rpc", ""],
+            ["doctor", "--config", ""],
             ["bugreport", "--file", ""], ["status", "--socket", ""],
         ])
     func emptyNames(arguments: [String]) async {

@@ -108,6 +108,12 @@ enum ConfigJSONSchema {
         // A plain 8675309 or true is text to relayd, and something else to YAML.
         case .name:
             ["type": ["string", "number", "boolean"], "minLength": 1]
+        case .filter:
+            // A language of its own; nothing but ! is never one.
+            [
+                "type": ["string", "number", "boolean"], "maxLength": 2000,
+                "pattern": "^$|[^!]",
+            ]
         case .functionName:
             ["type": "string", "enum": FunctionID.all.map(\.name).flatMap { [$0, "!\($0)"] }]
         case .group:

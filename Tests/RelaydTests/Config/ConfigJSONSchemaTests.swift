@@ -225,7 +225,7 @@ struct ConfigJSONSchemaTests {
     }
 
     /// Left out is what a regular expression cannot say: whether an address of an accessory is good
-    /// behind its first word, IPv6 in all its forms, host bits of a network, RPCs in another case, a
+    /// behind its first word, IPv6 in all its forms, host bits of a network, RPCs in another case, the language of filters, a
     /// path's bytes where they are not its characters.
     private static func texts(_ form: ConfigShape.TextForm) -> [String] {
         switch form {
@@ -254,6 +254,8 @@ struct ConfigJSONSchemaTests {
             ["/etc/relayd/dashboard-token", "/", "/etc/", "AUTO", "x", "/x"]
         case .name:
             ["Music", "8675309", "#3", " ", "Radio Südwest"]
+        case .filter:
+            ["", "app:radio !ok", "rpc:On*", "8675309", String(repeating: "x", count: 2001)]
         case .functionName:
             ["Show", "!OnVehicleData", "Shwo", "!!Show", "! Show", " Show"]
         case .group:

@@ -200,6 +200,10 @@ struct ConfigProblemTests {
             "f:2:19: log.services[1]: found \"vidio\"; expected control, rpc, audio, video or bulk; "
                 + "did you mean \"video\"?"),
         Case(
+            "mistake in a filter", "log:\n  filter: app:radio rcp:On*\n",
+            "f:2:11: log.filter: found \"app:radio rcp:On*\"; character 11: there is no key 'rcp'; "
+                + "did you mean 'rpc'?"),
+        Case(
             "bad function name", "log:\n  functions: [\"On Vehicle\"]\n",
             "f:2:15: log.functions[0]: found \"On Vehicle\"; expected a function's name such as "
                 + "Show, or !Show to leave it out"),

@@ -73,6 +73,7 @@ struct ConfigTests {
               destination: journald
               color: never
               traffic: false
+              filter: app:radio !rpc:On*
               apps: [Music, "8675309", "#3"]
               functions: [Show, "!OnVehicleData"]
               services: [rpc, bulk]
@@ -130,6 +131,7 @@ struct ConfigTests {
         expected.log.destination = .journald
         expected.log.color = .never
         expected.log.traffic = false
+        expected.log.filter = "app:radio !rpc:On*"
         expected.log.apps = ["Music", "8675309", "#3"]
         expected.log.functions = ["Show", "!OnVehicleData"]
         expected.log.services = [.rpc, .bulk]

@@ -32,6 +32,15 @@ import Testing
         #expect(await logged().isEmpty)
         _ = try await log.change(LogSettings(traffic: true, functions: []))
         #expect(await logged().count == 2)
+        _ = try await log.change(LogSettings(filter: "rpc:sho*"))
+        #expect(await logged().count == 1)
+        // Nobody knows yet whether they fail.
+        _ = try await log.change(LogSettings(filter: "!ok"))
+        #expect(await logged().isEmpty)
+        feed.response(.show, 1, #"{"success":false,"resultCode":"REJECTED"}"#)
+        #expect(await logged().count == 1)
+        _ = try await log.change(LogSettings(filter: ""))
+        #expect(await logged().count == 3)
     }
 
     @Test("a changed threshold counts for every logger that has no level of its own")

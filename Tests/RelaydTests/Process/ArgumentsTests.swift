@@ -115,12 +115,14 @@ struct ArgumentsTests {
                 [
                     "--accessory", "sim:", "--listen", "flag:1", "--listen", "flag:2",
                     "--log-format", "json", "--log-level", "trace", "--control-socket", "/flag",
-                    "--log-app", "Music", "--log-function", "!Show", "--log-service", "rpc",
+                    "--log-filter", "app:radio", "--log-app", "Music", "--log-function", "!Show",
+                    "--log-service", "rpc",
                 ], environment: environment, file: file)
             #expect(all.accessory == "sim:")
             #expect(all.listen.map(\.description) == ["flag:1", "flag:2"])
             #expect(all.log.format == .json)
             #expect(all.log.level == .trace)
+            #expect(all.log.filter == "app:radio")
             #expect(all.log.apps == ["Music"])
             #expect(all.log.functions == ["!Show"])
             #expect(all.log.services == [.rpc])
@@ -288,7 +290,8 @@ struct ArgumentsTests {
         let help = Arguments.helpMessage(columns: 100)
         for flag in [
             "--config", "--accessory", "--listen", "--control-socket", "--log-format",
-            "--log-level", "--log-app", "--log-function", "--log-service", "--check-config",
+            "--log-level", "--log-filter", "--log-app", "--log-function", "--log-service",
+            "--check-config",
         ] {
             #expect(help.contains("  \(flag)"), "\(flag) is missing")
         }

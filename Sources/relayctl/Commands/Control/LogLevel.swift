@@ -1,5 +1,6 @@
 import ArgumentParser
 import ControlAPI
+import MessageFilters
 
 /// `relayctl log-level`: show or change what relayd logs.
 struct LogLevelCommand: AsyncParsableCommand {
@@ -7,12 +8,17 @@ struct LogLevelCommand: AsyncParsableCommand {
         commandName: "log-level",
         abstract: "Show or change what relayd logs.",
         discussion: """
-            Without arguments, it shows level, traffic and filters. A new filter replaces the previous one;
-            --everything removes all three. The change lasts until relayd stops.
+            Without arguments, it shows level, traffic and filters. A new filter replaces the previous one
+            of its kind; --everything removes all. The change lasts until relayd stops.
+
+            --filter takes the language of 'relayctl tail', which see; what the other filters ask must
+            hold as well. Each line is judged when it is written, so '!ok' logs the answers that failed,
+            without their requests.
 
             EXAMPLES
               relayctl log-level
               relayctl log-level debug
+              relayctl log-level --filter 'app:radio !rpc:On*'
               relayctl log-level --rpc '!OnVehicleData'
               relayctl log-level info --everything
 
@@ -31,6 +37,12 @@ struct LogLevelCommand: AsyncParsableCommand {
     var traffic: ServerCommand.Wanted?
 
     @Option(
+        help: ArgumentHelp(
+            "Only what this filter accepts, such as 'app:radio !rpc:On*'.", valueName: "filter"),
+        completion: Completions.filter)
+    var filter: String?
+
+    @Option(
         parsing: .singleValue, help: "Only this app: its name, app ID or number; may be repeated.",
         completion: Completions.apps)
     var app: [String] = []
@@ -44,7 +56,7 @@ struct LogLevelCommand: AsyncParsableCommand {
     @Option(parsing: .singleValue, help: "Only this service; may be repeated.")
     var service: [String] = []
 
-    @Flag(help: "Log all apps, functions and services.")
+    @Flag(help: "Log all apps, functions and services, and what no filter accepts.")
     var everything = false
 
     @OptionGroup var output: OutputOptions
@@ -54,24 +66,27 @@ struct LogLevelCommand: AsyncParsableCommand {
         try Names.check(apps: app)
         try Names.check(functions: rpc)
         try Names.check([level].compactMap(\.self), "<level>", example: "a level such as info")
-        if everything, !(app + rpc + service).isEmpty {
+        try FilterArgument.check([filter].compactMap(\.self))
+        if everything, filter != nil || !(app + rpc + service).isEmpty {
             throw ValidationError(
                 "--everything lifts the filters; give it or the filters, not both")
         }
     }
 
     func run() async throws {
-        func filter(_ words: [String]) -> [String]? { words.isEmpty && !everything ? nil : words }
+        func chosen(_ words: [String]) -> [String]? { words.isEmpty && !everything ? nil : words }
+        let expression = try filter.map { try FilterArgument.filter([$0]) }
         let wanted = LogSettings(
-            level: level, traffic: traffic.map { $0 == .on }, apps: filter(app),
-            functions: filter(rpc), services: filter(service))
+            level: level, traffic: traffic.map { $0 == .on },
+            filter: expression?.description ?? (everything ? "" : nil), apps: chosen(app),
+            functions: chosen(rpc), services: chosen(service))
         let client = try socket.client()
         let answer =
             wanted == LogSettings()
             ? try await client.ask(LogSettings.self, Routes.log)
             : try await client.change(LogSettings.self, "PUT", Routes.log, wanted)
         Output.current.write(output.json ? JSONText.safe(answer.json) : Self.text(answer.value))
-        await client.tellUnknown(app.map(AskedApp.init(whole:)))
+        await client.tellUnknown(app.map(AskedApp.init(whole:)) + (expression?.askedApps ?? []))
     }
 
     private static func text(_ settings: LogSettings) -> String {
@@ -82,6 +97,7 @@ struct LogLevelCommand: AsyncParsableCommand {
         return """
             Level      \(SafeText.clean(settings.level ?? "?"))
             Traffic    \(settings.traffic == true ? "on" : "off")
+            Filter     \(list(settings.filter.flatMap { $0.isEmpty ? nil : [$0] }))
             Apps       \(list(settings.apps))
             Functions  \(list(settings.functions))
             Services   \(list(settings.services))

@@ -1,3 +1,4 @@
+import MessageFilters
 import RelayCore
 import SDLTraffic
 
@@ -65,6 +66,20 @@ extension ConfigReader where Value == String {
         text(.name, expected) { text throws(Refusal) in
             guard !text.isEmpty else { throw Refusal() }
             return text
+        }
+    }
+
+    /// A filter for messages, or nothing.
+    package static var filter: ConfigReader {
+        text(.filter, "a filter such as 'app:radio !ok', or \"\" for all traffic") {
+            text throws(Refusal) in
+            do throws(FilterError) {
+                _ = try FilterExpression(text, names: TrafficFilter.names)
+                return text
+            } catch {
+                throw Refusal(
+                    complaint: "character \(error.range.lowerBound + 1): \(error.message)")
+            }
         }
     }
 

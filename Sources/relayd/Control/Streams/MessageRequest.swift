@@ -137,11 +137,10 @@ struct MessageRequest: Sendable {
         return text == "1"
     }
 
-    private static let filterNames = FilterNames(functions: FunctionID.all.map(\.name))
-
-    private static func expression(_ text: String) throws(APIError) -> FilterExpression {
+    /// - Throws: `APIError` that says at which character.
+    static func expression(_ text: String) throws(APIError) -> FilterExpression {
         do throws(FilterError) {
-            return try FilterExpression(text, names: filterNames)
+            return try FilterExpression(text, names: TrafficFilter.names)
         } catch {
             let problem = PrintableText.string(error.message, limit: 300)
             throw APIError(

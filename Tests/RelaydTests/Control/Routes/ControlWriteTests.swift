@@ -150,8 +150,8 @@ private final class Deeds: Sendable {
                 try APICoding.decode(LogSettings.self, from: Array(body.utf8))
             }
             let before = LogSettings(
-                schema: 1, level: "info", traffic: true, apps: [], functions: ["!OnVehicleData"],
-                services: [])
+                schema: 1, level: "info", traffic: true, filter: "", apps: [],
+                functions: ["!OnVehicleData"], services: [])
             #expect(try settings(await test.send("GET", "/v1/log").body) == before)
 
             // What was read may be sent back.
@@ -159,15 +159,18 @@ private final class Deeds: Sendable {
             #expect(try settings(await test.send("PUT", "/v1/log", read).body) == before)
 
             let changed = try await test.send(
-                "PUT", "/v1/log", #"{"level":"debug","apps":["Music"],"services":["rpc"]}"#)
+                "PUT", "/v1/log",
+                #"{"level":"debug","filter":"rpc:On*","apps":["Music"],"services":["rpc"]}"#)
             var after = before
             (after.level, after.apps, after.services) = ("debug", ["Music"], ["rpc"])
+            after.filter = "rpc:On*"
             #expect(changed.status == 200)
             #expect(try settings(changed.body) == after && threshold.level == .debug)
 
             for (body, words) in [
                 (#"{"level":"loud"}"#, "expected one of error, warning"),
                 (#"{"level":"error","functions":["Shw"]}"#, "did you mean 'Show'?"),
+                (#"{"filter":"app:radio rcp:On*"}"#, "character 11: there is no key 'rcp'"),
                 (#"{"schema":2,"level":"error"}"#, "schema is 2; expected 1"),
                 (#"{"services":["vidoe"]}"#, "did you mean \"video\"?"),
             ] {
