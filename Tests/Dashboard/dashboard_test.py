@@ -233,7 +233,7 @@ class DashboardTests(unittest.TestCase):
 
     def test_device_and_lost_bytes(self):
         relayd = self.relayd()
-        facts = {"device": "OpenXC Vehicle Interface at port 1-2", "lost_bytes_in": 12_288, "lost_bytes_out": 7}
+        facts = {"device": "OpenXC Vehicle Interface at port 1-2", "lost_bytes_in": 12_288, "lost_bytes_out": 7, "lost_at": self.ago(60)}
         with Doctored(relayd, **facts) as front:
             page = self.visit(front.url)
             page.until("the device is in the picture", "/Vehicle Interface at port 1-2/.test(document.querySelector('#chain .node')?.title)")
@@ -451,7 +451,7 @@ class DashboardTests(unittest.TestCase):
         for number in range(20):
             apps[0].ask("Show", {"mainField1": f"line {number}"})
         # Three banners above the list.
-        trouble = {"hint": "what comes from it is no SDL", "lost_bytes_in": 12_288, "garbage_bytes": 3, "garbage_at": self.ago(60)}
+        trouble = {"hint": "what comes from it is no SDL", "lost_bytes_in": 12_288, "lost_at": self.ago(60), "garbage_bytes": 3, "garbage_at": self.ago(60)}
         rows = "Math.floor(document.querySelector('#list').clientHeight / document.querySelector('#list .row').offsetHeight)"
         with Doctored(relayd, **trouble) as front:
             for url, width, height, at_least in ((relayd.url, 1440, 900, 20), (relayd.url, 1024, 768, 8), (front.url, 1024, 768, 8)):
@@ -546,7 +546,7 @@ class DashboardTests(unittest.TestCase):
         limits = [
             {"name": "limits.link_queue", "limit": 262_144, "count": 32, "began_at": self.ago(62), "last_at": self.ago(60)},
             {"name": "apps.maximum", "limit": 300, "count": 1, "began_at": self.ago(1200), "last_at": self.ago(1200)}]
-        with Doctored(relayd, limits_hit=limits, garbage_bytes=3, garbage_at=self.ago(1200)) as front:
+        with Doctored(relayd, limits_hit=limits, garbage_bytes=3, garbage_at=self.ago(1200), lost_bytes_out=7, lost_at=self.ago(1200)) as front:
             page = self.visit(front.url)
             page.until("it is told when, for how long, and what it meant",
                        "/For 2 s at [0-9:]{5} the head unit was slower than its apps; they were held back, nothing was lost/.test(document.querySelector('#issues').textContent)")

@@ -14,9 +14,11 @@ import Testing
         old.ended(lostIn: 3, lostOut: 4)
         let monitor = AccessoryMonitor(kind: "usb", address: "usb:1:1", details: old)
         #expect(monitor.details.lostBytesIn == 3 && monitor.details.lostBytesOut == 4)
+        #expect(monitor.details.lostAt.map { Timestamp.now.seconds(since: $0) < 3600 } == true)
         monitor.moved(toKind: "usb", address: "usb:2:2", details: LinkDetails())
         #expect(monitor.address == "usb:2:2")
         #expect(monitor.details.lostBytesIn == 0 && monitor.details.lostBytesOut == 0)
+        #expect(monitor.details.lostAt == nil)
         // The old link may end only now.
         old.ended(lostIn: 5, lostOut: 6)
         #expect(monitor.details.lostBytesIn == 0)

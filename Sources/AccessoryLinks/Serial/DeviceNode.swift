@@ -17,10 +17,14 @@ package struct DeviceNode {
     }
 
     /// Explains a failed open(2) or flock(2).
-    func problem(opening error: CInt) -> LinkProblem {
+    ///
+    /// - Parameter others: Asked when there is no such node: see `absent`.
+    func problem(
+        opening error: CInt, others: @autoclosure () -> [String] = []
+    ) -> LinkProblem {
         switch error {
         case ENOENT, ENOTDIR:
-            return absent()
+            return absent(others: others())
         case EACCES, EPERM:
             // No permission would help with a path that is wrong.
             if let fileType, fileType != S_IFCHR { return notATerminal() }
@@ -45,11 +49,25 @@ package struct DeviceNode {
         }
     }
 
-    func absent() -> LinkProblem {
+    /// - Parameter others: What is there: the one that is missed may have another name today.
+    func absent(others: [String] = []) -> LinkProblem {
         LinkProblem(
-            .absent, "\(path) does not exist",
+            .absent, "\(path) does not exist" + Self.words(others),
             remedy: "plug the device in; relayd opens it as soon as it appears")
     }
+
+    /// "; there is /dev/ttyACM0 (FTDI FT232R)".
+    private static func words(_ others: [String]) -> String {
+        guard let last = others.prefix(mostOthers).last else { return "" }
+        let more = others.count - mostOthers
+        let named = others.prefix(mostOthers).dropLast(more > 0 ? 0 : 1)
+        let end = more > 0 ? "\(more) more" : last
+        let list = named.isEmpty ? end : named.joined(separator: ", ") + " and " + end
+        return "; there \(others.count == 1 ? "is" : "are") \(list)"
+    }
+
+    /// The rest is counted: relayctl devices has them all.
+    private static let mostOthers = 3
 
     func notATerminal() -> LinkProblem {
         let found =

@@ -52,6 +52,22 @@ package struct SerialSurvey: Sendable {
             ?? (node.isCharacterDevice ? nil : node.notATerminal())
     }
 
+    /// Adapters that are plugged in, as "/dev/ttyACM0 (FTDI FT232R)": what the kernel says of them in
+    /// /sys, and nothing else that may take time.
+    ///
+    /// - Parameter root: As of `init`.
+    static func plugged(in root: String = "") -> [String] {
+        DeviceNode.entries(of: root + "/sys/class/tty").sorted().compactMap { name in
+            let folder = "\(root)/sys/class/tty/\(name)/device"
+            guard let usb = FilePath.resolved(folder).flatMap(usbDevice) else { return nil }
+            // Devices call themselves what they like.
+            let words = ["manufacturer", "product"].compactMap { SystemFile.line("\(usb)/\($0)") }
+            let called = String(words.joined(separator: " ").filter(\.isPlain).prefix(60))
+            return "/dev/" + name.split(separator: "!").joined(separator: "/")
+                + (called.isEmpty ? "" : " (\(called))")
+        }
+    }
+
     private static func device(
         _ name: String, _ links: [String: String], in root: String, _ asService: Bool
     ) -> Device? {
@@ -109,6 +125,11 @@ package struct SerialSurvey: Sendable {
     }
 
     private static let levelsToUSBDevice = 4
+}
+
+extension Character {
+    /// A letter of ASCII, a digit, a sign or a blank.
+    fileprivate var isPlain: Bool { asciiValue.map { (0x20..<0x7F).contains($0) } ?? false }
 }
 
 /// Paths as the file system sees them.

@@ -70,7 +70,10 @@ final class TTY: Sendable {
         guard opened >= 0 else {
             let error = errno
             use.end()
-            return .failure(explain(error) ?? DeviceNode(use.path).problem(opening: error))
+            return .failure(
+                explain(error)
+                    ?? DeviceNode(use.path).problem(
+                        opening: error, others: SerialSurvey.plugged()))
         }
         let tty = TTY(OwnedDescriptor(opened), use, calls)
         do throws(LinkProblem) {

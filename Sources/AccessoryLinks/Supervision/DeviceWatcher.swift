@@ -18,7 +18,7 @@ struct DeviceWatcher: DevicePresence {
 
     var isWorthTrying: Bool { DeviceNode(node).exists }
 
-    var absence: LinkProblem { DeviceNode(node).absent() }
+    var absence: LinkProblem { DeviceNode(node).absent(others: SerialSurvey.plugged()) }
 
     /// What the handler on the loop says to the watcher's owner.
     final class Health: Sendable {

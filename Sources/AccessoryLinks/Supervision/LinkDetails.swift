@@ -1,3 +1,4 @@
+import Glibc
 import Synchronization
 
 /// What a transport knows of its links beyond their bytes: which device is open, what was lost when
@@ -11,6 +12,17 @@ package final class LinkDetails: Sendable {
         package var lostBytesIn = 0
         /// Bytes handed over to the transport that are not known to have reached the accessory.
         package var lostBytesOut = 0
+        /// When bytes were lost last: milliseconds since 1970-01-01T00:00:00Z.
+        package var lostAt: Int64?
+
+        fileprivate mutating func lost(in bytesIn: Int, out bytesOut: Int) {
+            guard bytesIn > 0 || bytesOut > 0 else { return }
+            lostBytesIn += bytesIn
+            lostBytesOut += bytesOut
+            var time = timespec()
+            clock_gettime(CLOCK_REALTIME, &time)
+            lostAt = Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+        }
     }
 
     private let state = Mutex(Values())
@@ -32,14 +44,13 @@ package final class LinkDetails: Sendable {
 
     /// Bytes that were lost besides those of `ended`.
     func lost(out bytes: Int) {
-        state.withLock { $0.lostBytesOut += bytes }
+        state.withLock { $0.lost(in: 0, out: bytes) }
     }
 
     func ended(lostIn: Int, lostOut: Int) {
         state.withLock { values in
             values.device = nil
-            values.lostBytesIn += lostIn
-            values.lostBytesOut += lostOut
+            values.lost(in: lostIn, out: lostOut)
         }
     }
 }

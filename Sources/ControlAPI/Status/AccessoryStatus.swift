@@ -38,6 +38,8 @@ package struct AccessoryStatus: Codable, Sendable, Equatable {
     package var lostBytesIn: Int?
     /// Bytes that were on their way to the accessory when a link ended.
     package var lostBytesOut: Int?
+    /// When bytes were lost last. Left out when none were.
+    package var lostAt: Timestamp?
     /// System calls that hang in a device's driver, e.g. "closing /dev/ttyUSB0". Left out when none
     /// does.
     package var hanging: [String]?
@@ -83,6 +85,7 @@ package struct AccessoryStatus: Codable, Sendable, Equatable {
         case hint, device, hanging
         case lostBytesIn = "lost_bytes_in"
         case lostBytesOut = "lost_bytes_out"
+        case lostAt = "lost_at"
         case garbageAt = "garbage_at"
         case saidOff = "said_off"
         case saidOffAt = "said_off_at"

@@ -6,8 +6,8 @@ import SDLAdvice
 /// broken. A pure function of what relayd says; `relayctl doctor` asks and prints.
 struct Diagnosis: Codable, Sendable, Equatable {
     struct Check: Codable, Sendable, Equatable {
-        /// "permission", "configuration", "specification", "daemon", "head unit", "port", "app",
-        /// "registration" or "advice".
+        /// "permission", "configuration", "specification", "daemon", "dashboard", "head unit", "port",
+        /// "app", "registration" or "advice".
         var name: String
         /// "ok", "hint", "broken", or "none": there is nothing to check, and nothing wrong with that.
         var state: String
@@ -127,6 +127,9 @@ struct Diagnosis: Codable, Sendable, Equatable {
                 "relayd compares RPCs with its built-in specification \(specification.version),"
                     + " not with the one rpc_spec names: \(problem)",
                 "correct the file or rpc_spec, then restart relayd")
+        }
+        if let url = status.relayd.dashboardURL {
+            ok("dashboard", "\(url) shows all of this live; relayctl dashboard --open opens it")
         }
         guard checkHeadUnit(status.accessory, now) else { return }
         guard checkPort(status.server, firewall, unit) else { return }

@@ -77,7 +77,8 @@ struct StatusText: TextPage {
                     + "the last at \(localTime.text(at, now: now))", look: .yellow)
         }
         let (lostIn, lostOut) = (accessory.lostBytesIn ?? 0, accessory.lostBytesOut ?? 0)
-        if lostIn > 0 || lostOut > 0 {
+        let isNews = accessory.lostAt.map { now.seconds(since: $0) < AdviceReport.secondsCurrent }
+        if lostIn > 0 || lostOut > 0, isNews ?? true {
             lines += words(
                 "lost when its links ended: \(Units.bytes(lostOut)) for the head unit, "
                     + "\(Units.bytes(lostIn)) from it", indent: Self.stateColumn)

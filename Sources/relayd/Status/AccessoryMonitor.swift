@@ -28,11 +28,16 @@ final class AccessoryMonitor: Sendable {
         state.withLock { $0 = State(kind: kind, address: address, details: details) }
     }
 
-    /// The open device in words, and the bytes lost in flight each way; nil where the transport
-    /// cannot know.
-    var details: (device: String?, lostBytesIn: Int?, lostBytesOut: Int?) {
-        guard let values = state.withLock({ $0.details })?.values else { return (nil, nil, nil) }
-        return (values.device, values.lostBytesIn, values.lostBytesOut)
+    /// The open device in words, the bytes lost in flight each way, and when that was last; nil where
+    /// the transport cannot know.
+    var details: (device: String?, lostBytesIn: Int?, lostBytesOut: Int?, lostAt: Timestamp?) {
+        guard let values = state.withLock({ $0.details })?.values else {
+            return (nil, nil, nil, nil)
+        }
+        return (
+            values.device, values.lostBytesIn, values.lostBytesOut,
+            values.lostAt.map { Timestamp(millisecondsSince1970: $0) }
+        )
     }
 
     /// System calls that hang in a device's driver; nil when none does.

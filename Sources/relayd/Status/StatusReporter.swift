@@ -113,7 +113,7 @@ final class StatusReporter: Sendable {
         if now.state == .open, let off = headUnit.saidOff {
             (status.saidOff, status.saidOffAt) = (off.reason, Timestamp(off.time))
         }
-        (status.device, status.lostBytesIn, status.lostBytesOut) = accessory.details
+        (status.device, status.lostBytesIn, status.lostBytesOut, status.lostAt) = accessory.details
         status.hanging = accessory.hanging
         return status
     }

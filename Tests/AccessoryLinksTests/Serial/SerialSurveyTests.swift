@@ -27,6 +27,7 @@ struct SerialSurveyTests {
         let adapter = "/sys/devices/usb1/1-2"
         try write("0403\n", "\(adapter)/idVendor")
         try write("6001\n", "\(adapter)/idProduct")
+        try write("FTDI\n", "\(adapter)/manufacturer")
         try write("FT232R USB UART\n", "\(adapter)/product")
         try write("", "\(adapter)/1-2:1.0/ttyUSB0/uevent")
         try link("\(adapter)/1-2:1.0/ttyUSB0/driver", to: root + "/sys/drivers/ftdi_sio")
@@ -60,8 +61,26 @@ struct SerialSurveyTests {
         }
     }
 
+    @Test("an absent node is told with the adapters that are there") func others() throws {
+        let node = DeviceNode("/dev/ttyUSB9")
+        try run { root in
+            // Built-in UARTs and RFCOMM nodes are nobody's lost adapter.
+            #expect(SerialSurvey.plugged(in: root) == ["/dev/ttyUSB0 (FTDI FT232R USB UART)"])
+            #expect(
+                node.absent(others: SerialSurvey.plugged(in: root)).message
+                    == "/dev/ttyUSB9 does not exist; there is /dev/ttyUSB0 (FTDI FT232R USB UART)")
+        }
+        for (others, words) in [
+            ([], ""), (["a", "b"], "; there are a and b"),
+            (["a", "b", "c"], "; there are a, b and c"),
+            (["a", "b", "c", "d", "e"], "; there are a, b, c and 2 more"),
+        ] {
+            #expect(node.absent(others: others).message == "/dev/ttyUSB9 does not exist" + words)
+        }
+    }
+
     @Test("consoles and UARTs without hardware are left out; RFCOMM has its own kind of address")
-    func others() throws {
+    func leftOut() throws {
         try run { root in
             let found = SerialSurvey(in: root).devices
             #expect(found.map(\.node) == ["/dev/rfcomm0", "/dev/ttyS0", "/dev/ttyUSB0"])

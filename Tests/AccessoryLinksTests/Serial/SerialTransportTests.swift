@@ -168,11 +168,10 @@ struct SerialTransportTests {
         let problem = try await #require(throws: LinkProblem.self) {
             try await open("serial:/dev/ttyRelaydTest", LinkProbe())
         }
-        #expect(
-            problem
-                == LinkProblem(
-                    .absent, "/dev/ttyRelaydTest does not exist",
-                    remedy: "plug the device in; relayd opens it as soon as it appears"))
+        #expect(problem.code == .absent)
+        // What else is plugged in here may follow.
+        #expect(problem.message.hasPrefix("/dev/ttyRelaydTest does not exist"))
+        #expect(problem.remedy == "plug the device in; relayd opens it as soon as it appears")
     }
 
     @Test("permission problems name the group and the command")

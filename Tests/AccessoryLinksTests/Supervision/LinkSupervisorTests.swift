@@ -182,11 +182,14 @@ struct LinkSupervisorTests {
     func cancelsWhileWaiting() async throws {
         try await SupervisedLink("serial:/dev/ttyRelaydTest").run { link in
             try await link.waitUntilWaiting(.absent)
+            let lines = link.log.value
+            #expect(lines.count == 1)
             #expect(
-                link.log.value == [
-                    "warning: waiting: /dev/ttyRelaydTest does not exist; "
-                        + "plug the device in; relayd opens it as soon as it appears"
-                ])
+                lines.first?.hasPrefix("warning: waiting: /dev/ttyRelaydTest does not exist; ")
+                    == true)
+            #expect(
+                lines.first?.hasSuffix("plug the device in; relayd opens it as soon as it appears")
+                    == true)
         }
     }
 }

@@ -84,7 +84,7 @@ struct SimulatedHeadUnitTests {
             defer { app.signal(9) }
             try await app.output.first(
                 containing: "sample-app: waiting: relayd has no head unit yet "
-                    + "(/dev/ttyRelaydTest does not exist)")
+                    + "(/dev/ttyRelaydTest does not exist")
             app.signal(9)
             #expect(try await app.ended() == .killed(by: 9))
         }

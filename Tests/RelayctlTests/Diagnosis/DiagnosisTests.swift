@@ -42,6 +42,18 @@ import Testing
         #expect(diagnosis(Samples.snapshot(server: open)).checks[2].state == "ok")
     }
 
+    @Test("the dashboard is named where it is served, without its token") func dashboard() {
+        #expect(diagnosis(Samples.snapshot()).checks.allSatisfy { $0.name != "dashboard" })
+        var snapshot = Samples.broken
+        snapshot.relayd.dashboardURL = "http://127.0.0.1:2777/"
+        let found = diagnosis(snapshot)
+        #expect(states(found) == ["daemon ok", "dashboard ok", "head unit broken"])
+        #expect(
+            found.checks[1].text
+                == "http://127.0.0.1:2777/ shows all of this live; relayctl dashboard --open opens it"
+        )
+    }
+
     @Test("without relayd its configuration comes first, when that is why it does not run")
     func configuration() {
         let absent = ControlClientError.notRunning([.init(path: "/x.sock", problem: .absent)])

@@ -46,7 +46,7 @@ struct ExtremeCountersTests {
             kind: "usb", address: "usb:1:1", state: .waiting, since: Samples.start, attempts: 1,
             openedCount: 1)
         (accessory.lostBytesIn, accessory.lostBytesOut) = (1, 1)
-        accessory.garbageAt = Samples.now
+        (accessory.garbageAt, accessory.lostAt) = (Samples.now, Samples.now)
         return Samples.snapshot(
             accessory: accessory,
             link: LinkStatus(state: .sessions, sessions: 1, protocolVersion: "5.4.0"),

@@ -65,6 +65,19 @@ import Testing
         #expect(shown(after: 0) && shown(after: 299) && !shown(after: 300))
     }
 
+    @Test(
+        "lost bytes are told for five minutes", arguments: [(0, true), (299, true), (300, false)])
+    func lossAges(seconds: Int64, isShown: Bool) {
+        var status = AccessoryStatus(
+            kind: "usb", address: "usb:1:1", state: .open, since: Samples.start)
+        (status.lostBytesOut, status.lostAt) = (7, Samples.start)
+        let now = Timestamp(
+            millisecondsSince1970: Samples.start.millisecondsSince1970 + seconds * 1000)
+        let text = StatusText(width: 100, now: now, localTime: .utc)
+            .render(Samples.snapshot(accessory: status))
+        #expect(text.contains("lost when its links ended: 7 B for the head unit") == isShown)
+    }
+
     @Test("a head unit that said it is off is not simply open") func saidOff() {
         var status = AccessoryStatus(
             kind: "tcp", address: "tcp:hu:12345", state: .open, since: Samples.start)

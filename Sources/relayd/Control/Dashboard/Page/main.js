@@ -241,7 +241,7 @@ function drawIssues(status, isLost) {
     }
     if (accessory.garbage_bytes > 0 && isNews(accessory.garbage_at, Date.now())) add('waiting', `${count(accessory.garbage_bytes)} bytes from the head unit belonged to no frame`);
     const [toUnit, toApps] = [accessory.lost_bytes_out ?? 0, accessory.lost_bytes_in ?? 0];
-    if (toUnit + toApps > 0) add('waiting', `${count(toUnit)} bytes to the head unit and ${count(toApps)} from it were lost with a link that ended`);
+    if (toUnit + toApps > 0 && isNews(accessory.lost_at, Date.now())) add('waiting', `${count(toUnit)} bytes to the head unit and ${count(toApps)} from it were lost with a link that ended`);
     for (const { text, setting } of recentLimits(status.limits_hit, Date.now())) add('waiting', text, undefined, setting);
     if (log.dropped_batches > 0) add('waiting', `The log missed ${count(log.dropped_batches)} batches of frames; they were forwarded`);
   }
