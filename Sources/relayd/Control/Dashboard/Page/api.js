@@ -22,10 +22,14 @@ try {
 
 /** Takes the token out of the address, so that it is not in history, bookmarks and screenshots. */
 export function takeTokenFromAddress() {
-  const match = /^#token=([\w-]+)$/.exec(location.hash);
-  if (!match) return false;
-  history.replaceState(null, '', location.pathname + location.search);
-  setToken(match[1]);
+  const parts = location.hash.slice(1).split('&');
+  const found = parts.find((one) => one.startsWith('token='));
+  if (found === undefined) return false;
+  const rest = parts.filter((one) => !one.startsWith('token=')).join('&');
+  history.replaceState(null, '', location.pathname + location.search + (rest && `#${rest}`));
+  const text = found.slice('token='.length);
+  if (!/^[\w-]+$/.test(text)) return false;
+  setToken(text);
   return true;
 }
 

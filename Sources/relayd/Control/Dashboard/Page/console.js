@@ -5,6 +5,8 @@ import { Filter as Expression, FilterError } from './filter.js';
 import { Filter, colour, isFailed, isSlow } from './store.js';
 import { outline, title } from './summary.js';
 import { Detail } from './detail.js';
+import { addressOf, viewOf } from './address.js';
+import { SavedFilters, SavedMenu, offers } from './saved.js';
 
 /** Rows above and below the visible ones. */
 const SPARE = 4;
@@ -29,6 +31,7 @@ export class Console {
     this.lastDrawn = 0;
     this.isScheduled = false;
     this.expression = new Expression();
+    this.saved = new SavedFilters();
     this.drawnEnd = 0;
     /** Sequence of the newest message that has been on the screen, and of the last one that is. */
     this.seen = -1;
@@ -58,7 +61,20 @@ export class Console {
       clearTimeout(timer);
       timer = setTimeout(() => this.applyFilter(), 120);
     };
-    $('filter-text').addEventListener('input', soon);
+    $('filter-text').addEventListener('input', () => {
+      this.offer();
+      soon();
+    });
+    $('filter-text').addEventListener('focus', () => this.offer());
+    this.menu = new SavedMenu(this.saved, {
+      box: () => $('filter-text').value,
+      use: (text) => {
+        $('filter-text').value = text;
+        this.applyFilter();
+        this.list.focus();
+      },
+      changed: () => this.applyFilter(),
+    });
     $('filter-app').addEventListener('change', () => this.applyFilter());
     for (const chip of document.querySelectorAll('[data-kind]')) {
       chip.addEventListener('click', () => {
@@ -83,14 +99,44 @@ export class Console {
   applyFilter() {
     const pressed = [...document.querySelectorAll('[data-kind][aria-pressed=true]')];
     this.readExpression();
-    this.store.setFilter(new Filter({
-      expression: this.expression,
+    const chosen = {
       app: $('filter-app').value,
       kinds: new Set(pressed.map((chip) => chip.dataset.kind)),
       failed: $('filter-failed').getAttribute('aria-pressed') === 'true',
-    }));
+    };
+    this.store.setFilter(new Filter({ expression: this.expression, ...chosen }));
+    this.writeAddress(addressOf({ text: this.expression.text, ...chosen }));
     this.changed();
     if (this.selected && this.store.index(this.selected) >= 0) this.reveal(this.selected);
+  }
+
+  /** A link to what is chosen: the page's own address. */
+  writeAddress(hash) {
+    if (location.hash === hash) return;
+    try {
+      history.replaceState(null, '', location.pathname + location.search + hash);
+    } catch {
+      // Browsers refuse when it changes too often; the next change is written.
+    }
+  }
+
+  /** Chooses what the page's address says. */
+  readAddress() {
+    const { text, app, kinds, failed } = viewOf(location.hash);
+    $('filter-text').value = text;
+    $('filter-app').value = '';
+    this.updateChoices(app);
+    for (const chip of document.querySelectorAll('[data-kind]')) chip.setAttribute('aria-pressed', String(kinds.has(chip.dataset.kind)));
+    $('filter-failed').setAttribute('aria-pressed', String(failed));
+    this.applyFilter();
+  }
+
+  /** What may follow what is typed. */
+  offer() {
+    const found = offers($('filter-text').value, {
+      apps: [...new Set([...this.store.apps.values()].filter(Boolean))], names: this.saved.list.map((one) => one.name),
+    });
+    $('filter-offers').replaceChildren(...found.map((value) => h('option', { value })));
   }
 
   /** What is in the box; while that is no filter, the last one that was. */
@@ -98,7 +144,7 @@ export class Console {
     const text = $('filter-text').value;
     let problem;
     try {
-      this.expression = new Expression(text);
+      this.expression = new Expression(text, (name) => this.saved.text(name));
     } catch (error) {
       if (!(error instanceof FilterError)) throw error;
       problem = error;
@@ -133,15 +179,15 @@ export class Console {
     this.applyFilter();
   }
 
-  /** Apps that were seen, to choose from. */
-  updateChoices() {
-    const { apps } = this.store;
+  /** Apps that were seen, to choose from, and the one that is chosen: a link may know it before. */
+  updateChoices(chosen = $('filter-app').value) {
     const select = $('filter-app');
-    if (select.options.length - 1 !== apps.size || [...apps].some(([id, name], index) => select.options[index + 1].text !== label(id, name))) {
-      const chosen = select.value;
-      select.replaceChildren(h('option', { value: '', text: 'All apps' }),
-        ...[...apps].map(([id, name]) => h('option', { value: id, text: label(id, name) })));
-      select.value = apps.has(chosen) ? chosen : '';
+    const apps = [...this.store.apps];
+    if (chosen && !this.store.apps.has(chosen)) apps.push([chosen, '']);
+    const texts = ['All apps', ...apps.map(([id, name]) => label(id, name))];
+    if (select.value !== chosen || [...select.options].map((one) => one.text).join('\n') !== texts.join('\n')) {
+      select.replaceChildren(...['', ...apps.map(([id]) => id)].map((value, index) => h('option', { value, text: texts[index] })));
+      select.value = chosen;
     }
   }
 

@@ -146,11 +146,14 @@ function distance(a, b) {
  * any  := all ("|" all)*                    also "or"
  * all  := not+                              also with "and" between
  * not  := "!"* ("(" any ")" | term)         also "not"
- * term := key operator value | word | "quoted words"
+ * term := key operator value | word | "quoted words" | @name
  */
 class Parser {
-  constructor(text) {
+  constructor(text, saved) {
     this.letters = [...text];
+    this.saved = saved;
+    /** Saved filters that were named: where, and what they say. */
+    this.named = [];
     this.at = 0;
     this.depth = 0;
     this.count = 0;
@@ -235,10 +238,7 @@ class Parser {
     this.count += 1;
     if (this.count > TERMS) throw new FilterError(start, start + 1, `a filter may have ${TERMS} terms, this one has more`);
     if (this.letters[start] === '"') return { key: 'text', pattern: new Pattern(this.quoted(), 'part') };
-    if (this.letters[start] === '@') {
-      this.unquoted();
-      throw new FilterError(start, this.at, 'saved filters are known to relayctl only');
-    }
+    if (this.letters[start] === '@') return this.savedOne();
     const keyed = this.keyed();
     if (keyed) return keyed;
     const word = this.unquoted();
@@ -250,6 +250,29 @@ class Parser {
       throw new FilterError(start, this.at, `a * stands for any letters in names only: rpc:${word}; in quotes it is a letter`);
     }
     return { key: 'text', pattern: new Pattern(word, 'part') };
+  }
+
+  savedOne() {
+    const start = this.at;
+    this.at += 1;
+    const name = this.unquoted();
+    const end = this.at;
+    if (!this.saved) throw new FilterError(start, end, 'saved filters are known to relayctl only');
+    this.expectEnd();
+    const text = this.saved(name);
+    if (text === undefined) throw new FilterError(start, end, `no filter is saved as '${name}' in this browser`);
+    const parser = new Parser(text);
+    parser.depth = this.depth + 1;
+    parser.count = this.count;
+    try {
+      const node = parser.whole();
+      if (node.all?.length === 0) throw new FilterError(start, end, 'it is empty');
+      this.count = parser.count;
+      this.named.push({ start, end, text });
+      return node;
+    } catch (error) {
+      throw new FilterError(start, end, `in the saved '${name}': ${error.message}`);
+    }
   }
 
   keyed() {
@@ -458,9 +481,16 @@ function path(text, start, end) {
 // Asking
 
 export class Filter {
-  /** @throws {FilterError} */
-  constructor(text = '') {
-    this.root = new Parser(text).whole();
+  /**
+   * @param {(name: string) => string | undefined} [saved] What is saved under a name.
+   * @throws {FilterError}
+   */
+  constructor(text = '', saved = undefined) {
+    const parser = new Parser(text, saved);
+    this.root = parser.whole();
+    /** What was written, with saved filters in full: it means the same everywhere. */
+    this.text = parser.named.reduceRight(
+      (letters, one) => [...letters.slice(0, one.start), `(${one.text})`, ...letters.slice(one.end)], parser.letters).join('').trim();
     this.isEverything = this.root.all?.length === 0;
     /** Something is asked that only the answer to a request can tell. */
     this.asksForAnswers = asksForAnswers(this.root);

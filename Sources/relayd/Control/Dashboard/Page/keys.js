@@ -33,7 +33,11 @@ export function connectKeys(view, { nextTheme }) {
     const { target } = event;
     const isTyping = target.closest('input, select, textarea') !== null;
     if (event.key === 'Escape') {
+      // Escape closes a menu by itself.
+      if (target.closest('[popover]')) return;
       if (isTyping) {
+        // The browser would empty the box, and nobody would see what is filtered.
+        event.preventDefault();
         target.blur();
         $('list').focus();
       } else if (view.back()) {

@@ -343,7 +343,9 @@ $('lost-retry').addEventListener('click', () => {
   look();
 });
 window.addEventListener('hashchange', () => {
-  if (takeTokenFromAddress()) restart();
+  const isToken = takeTokenFromAddress();
+  view.readAddress();
+  if (isToken) restart();
 });
 new ResizeObserver(() => draw()).observe($('main'));
 
@@ -359,6 +361,7 @@ document.addEventListener('visibilitychange', () => {
 });
 
 connectKeys(view, { nextTheme });
+view.readAddress();
 setTheme(theme());
 draw();
 stream.start();

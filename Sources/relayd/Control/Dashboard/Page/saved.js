@@ -1,0 +1,160 @@
+// Filters kept under a name in this browser, and what the box offers while a filter is typed. Used by
+// console. relayctl keeps its own (relayctl filter), which relayd cannot read: it may run for another
+// user, or on another machine.
+
+import { $, h } from './dom.js';
+import { FUNCTIONS, Filter, FilterError } from './filter.js';
+
+const KEY = 'relayd-filters';
+/** More than anybody has names for. */
+const MOST = 100;
+/** Suggestions below the box. */
+const OFFERED = 100;
+
+export const isName = (name) => /^[A-Za-z0-9_-]{1,40}$/.test(name);
+
+export class SavedFilters {
+  constructor() {
+    this.list = read();
+  }
+
+  /** Of that name; undefined when there is none. */
+  text(name) {
+    return this.list.find((one) => one.name === name)?.text;
+  }
+
+  save(name, text) {
+    this.list = [...this.list.filter((one) => one.name !== name), { name, text }].slice(-MOST);
+    this.write();
+  }
+
+  remove(name) {
+    this.list = this.list.filter((one) => one.name !== name);
+    this.write();
+  }
+
+  write() {
+    try {
+      localStorage.setItem(KEY, JSON.stringify(this.list));
+    } catch {
+      // Then they live as long as the page.
+    }
+  }
+}
+
+/** What is stored may be of another version of this page. */
+function read() {
+  try {
+    const list = JSON.parse(localStorage.getItem(KEY) ?? '[]');
+    return list
+      .filter((one) => typeof one?.name === 'string' && typeof one.text === 'string' && isName(one.name))
+      .map(({ name, text }) => ({ name, text }))
+      .slice(-MOST);
+  } catch {
+    return [];
+  }
+}
+
+// The menu
+
+/** The button beside the box, and the menu it opens. */
+export class SavedMenu {
+  /**
+   * @param {SavedFilters} saved
+   * @param {{box: () => string, use: (text: string) => void, changed: () => void}} owner What is in the
+   *   box, puts a filter there, and is told that another one is kept.
+   */
+  constructor(saved, owner) {
+    this.saved = saved;
+    this.owner = owner;
+    $('saved').addEventListener('beforetoggle', (event) => {
+      if (event.newState !== 'open') return;
+      this.say('');
+      this.draw();
+    });
+    $('saved').addEventListener('toggle', (event) => {
+      if (event.newState === 'open') this.place();
+    });
+    $('saved-form').addEventListener('submit', (event) => {
+      event.preventDefault();
+      this.keep($('saved-name').value.trim());
+    });
+  }
+
+  /** Below its button; how wide the menu is, is known once it is open. */
+  place() {
+    const { left, bottom } = $('saved-button').getBoundingClientRect();
+    const menu = $('saved');
+    menu.style.top = `${Math.round(bottom + 4)}px`;
+    menu.style.left = `${Math.round(Math.max(8, Math.min(left, innerWidth - menu.offsetWidth - 8)))}px`;
+  }
+
+  draw() {
+    const { list } = this.saved;
+    $('saved-none').hidden = list.length > 0;
+    $('saved-list').replaceChildren(...list.map(({ name, text }) => h('li', {},
+      h('button', { type: 'button', class: 'saved-one', title: `Show what ${text} accepts`, onclick: () => this.use(text) },
+        h('b', { text: `@${name}` }), h('code', { text })),
+      h('button', { type: 'button', class: 'small', 'aria-label': `Forget @${name}`, title: `Forget @${name}`, text: '✕', onclick: () => this.forget(name) }))));
+  }
+
+  use(text) {
+    $('saved').hidePopover();
+    this.owner.use(text);
+  }
+
+  keep(name) {
+    const text = this.owner.box().trim();
+    if (text === '') return this.say('There is no filter in the box to keep.');
+    if (!isName(name)) return this.say('A name has letters, digits, _ and -, at most 40.');
+    try {
+      // By itself, so that it means the same when another one is forgotten.
+      const { text: written } = new Filter(text, (other) => this.saved.text(other));
+      this.saved.save(name, written);
+    } catch (error) {
+      if (!(error instanceof FilterError)) throw error;
+      return this.say(`Not kept: ${error.message}.`);
+    }
+    $('saved-name').value = '';
+    this.say(`Kept; @${name} in the box means it.`);
+    this.draw();
+    return this.owner.changed();
+  }
+
+  forget(name) {
+    this.saved.remove(name);
+    this.draw();
+    this.owner.changed();
+  }
+
+  say(words) {
+    $('saved-why').textContent = words;
+    $('saved-why').hidden = words === '';
+  }
+}
+
+// Completion
+
+const TERMS = [
+  'app:', 'rpc:', 'kind:', 'service:', 'from:', 'result:', 'ok', '!ok', 'priority:', 'ms>', 'bytes>', 'n:', 'corr:', 'session:',
+  'text:', 'param.',
+];
+const VALUES = {
+  rpc: [...FUNCTIONS].sort(),
+  kind: ['request', 'response', 'notification', 'control', 'stream', 'security', 'encrypted', 'undecodable', 'dropped', 'event'],
+  service: ['control', 'rpc', 'audio', 'video', 'bulk'],
+  from: ['app', 'unit'],
+  priority: ['debug', 'info', 'warning', 'error'],
+};
+
+/** Filters that begin with `text`: its last term completed, as the shell does for relayctl. */
+export function offers(text, { apps, names }) {
+  const start = Math.max(...[...' (|!\'"'].map((one) => text.lastIndexOf(one))) + 1;
+  const [front, term] = [text.slice(0, start), text.slice(start)];
+  const colon = term.indexOf(':');
+  const key = term.slice(0, Math.max(0, colon)).toLowerCase();
+  const values = key === 'app' ? apps.map((name) => (/[\s()|"]/.test(name) ? `"${name.replace(/["\\]/g, '\\$&')}"` : name)) : VALUES[key] ?? [];
+  const found = colon < 0 ? [...TERMS, ...names.map((name) => `@${name}`)] : values.map((value) => `${term.slice(0, colon)}:${value}`);
+  const begun = term.toLowerCase();
+  return found.filter((one) => one.toLowerCase().startsWith(begun) && one !== term).slice(0, OFFERED).map((one) => front + one);
+}
