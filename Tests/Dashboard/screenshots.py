@@ -79,8 +79,11 @@ def main(directory="Documentation/images", kind="webp"):
         # The message with a mistake, found and opened as a person would.
         page.prefer(dark=True)
         page.key("/")
-        page.type("startTime")
-        page.until("it is found", "[...document.querySelectorAll('#list .row:not([hidden]) .title')].some((one) => /SetMediaClockTimer/.test(one.textContent))")
+        page.type("rpc:SetMediaClockTimer kind:request")
+        page.until("it is found", """(() => {
+            const titles = [...document.querySelectorAll('#list .row:not([hidden]) .title')];
+            return titles.length > 0 && titles.every((one) => /SetMediaClockTimer/.test(one.textContent));
+        })()""")
         page.key("Escape")
         page.key("G")
         page.key("Enter")
