@@ -33,7 +33,7 @@ final class EmbeddedHub {
         link = EmbeddedChannel(
             handlers: [
                 linkReads, kernel, FrameCutter(),
-                LinkConnection(hub: switchboard, kernelBytes: { [kernel] in kernel.bytes }),
+                LinkConnection(hub: switchboard, kernelBytes: { [kernel] in kernel.look() }),
             ], loop: loop)
         try connect(link)
     }
@@ -104,8 +104,14 @@ final class KernelBytes: ChannelOutboundHandler {
     var countsFlushed = false
     var flushed = 0
     private var written = 0
+    /// How often the hub has asked.
+    private(set) var looks = 0
 
-    var bytes: Int { count + flushed }
+    /// The answer.
+    func look() -> Int {
+        looks += 1
+        return count + flushed
+    }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         if countsFlushed { written += unwrapOutboundIn(data).readableBytes }

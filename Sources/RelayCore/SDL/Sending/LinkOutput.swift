@@ -68,6 +68,8 @@ final class LinkOutput {
     private func forget() {
         pollTimer?.cancel()
         pollTimer = nil
+        slotTimer?.cancel()
+        slotTimer = nil
         pacing.linkClosed(at: hub.now)
         isFull = false
         unflushedBytes = 0
@@ -85,13 +87,13 @@ final class LinkOutput {
             if pacer.isPollWelcome, !isFull { poll() }
         }
         if !scheduler.hasReady, !isFull, mayGo(frame, from: origin) {
-            if bytes > pacer.room { makeRoom() }
+            if bytes > pacer.room { poll() }
             if !isFull, bytes <= pacer.room, self.link === link {
                 return write(frame, from: origin, to: link)
             }
         }
-        // Making room flushes, and flushing may show that the link is gone: what would be queued now
-        // would go to the next one, which has never heard of its session.
+        // Polling flushes, and flushing may show that the link is gone: what would be queued now would
+        // go to the next one, which has never heard of its session.
         guard self.link === link else { return }
         queue(frame, from: origin)
     }
@@ -110,19 +112,29 @@ final class LinkOutput {
 
     private func queue(_ frame: Frame, from origin: Origin<SDLApp>) {
         scheduler.enqueue(frame.keptCheaply, from: origin, at: hub.now)
-        // Of what is held back for its session's rate the link is not the cause.
-        if scheduler.hasReady {
-            pacer.held(at: hub.now)
-            watchForStall()
-            schedulePoll()
-            watchWhatLeaves()
-        }
+        waitingHasChanged()
         guard let app = origin.app else { return }
         app.linkQueuedBytes += frame.wire.readableBytes
         if app.linkQueuedBytes >= hub.configuration.linkQueueBytes {
             app.connection.pause(.link)
             hub.hit(.linkQueue)
         }
+    }
+
+    /// To be called when frames may have begun to wait for the link, or may have ceased to: they came or
+    /// went, or their session was held, let go, or over.
+    private func waitingHasChanged() {
+        // Of what is held back for its session's rate the link is not the cause.
+        guard scheduler.hasReady else {
+            pacer.released()
+            pollTimer?.cancel()
+            pollTimer = nil
+            return
+        }
+        pacer.held(at: hub.now)
+        watchForStall()
+        schedulePoll()
+        watchWhatLeaves()
     }
 
     /// Every frame to the head unit passes here, in the order it gets them.
@@ -180,14 +192,12 @@ final class LinkOutput {
     // MARK: - Asking what is on its way
 
     /// More may have gone than is known.
-    private func makeRoom() {
-        flush()
-        if !isFull { poll() }
-    }
-
+    ///
     /// - Parameter wasFull: The kernel took no more until just now.
     private func poll(wasFull: Bool = false) {
-        guard let link else { return }
+        // What the kernel has not been given yet would count as gone.
+        flush()
+        guard let link, !isFull else { return }
         pacer.polled(unsent: link.bytesInKernel, isFull: wasFull, at: hub.loop.now)
     }
 
@@ -242,19 +252,9 @@ final class LinkOutput {
             }
         }
         isDraining = false
-        if scheduler.hasReady {
-            schedulePoll()
-        } else {
-            stopPolling()
-        }
+        waitingHasChanged()
         for app in resumable { app.connection.resume(.link) }
         language.settle()
-    }
-
-    private func stopPolling() {
-        pacer.released()
-        pollTimer?.cancel()
-        pollTimer = nil
     }
 
     /// - Returns: Bytes written.
@@ -343,7 +343,7 @@ final class LinkOutput {
             app.linkQueuedBytes -= entry.frame.wire.readableBytes
             app.connection.refusals += 1
         }
-        if !scheduler.hasReady { pacer.released() }
+        waitingHasChanged()
         // Whoever waited for them knows; the next one with the number has not asked yet.
         draining.remove(session)
         guard let app = removed.lazy.compactMap(\.app).first else { return }
