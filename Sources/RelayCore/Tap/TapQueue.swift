@@ -46,16 +46,17 @@ package final class TapQueue: Sendable {
     /// Bytes that count against the limit.
     var occupiedBytes: Int { state.withLock { $0.queuedBytes + $0.takenBytes } }
 
+    /// The reader waits for something to come.
+    var isAwaited: Bool { state.withLock { $0.waiter != nil } }
+
     /// - Returns: Whether it fitted.
     func push(_ batch: TapBatch) -> Bool {
         let bytes = batch.occupiedBytes
         let (fits, waiter) = state.withLock {
             state -> (Bool, CheckedContinuation<Void, Never>?) in
             guard state.queuedBytes + state.takenBytes + bytes <= maximumBytes else {
-                state.missedFrames += batch.count
                 state.missedBatches += 1
-                state.missedBytes += batch.wireBytes
-                return (false, nil)
+                return (false, state.miss(batch.count, bytes: batch.wireBytes))
             }
             state.queuedBytes += bytes
             return (true, state.append(.batch(batch)))
@@ -68,11 +69,13 @@ package final class TapQueue: Sendable {
     ///
     /// - Returns: Whether half of the queue is empty, so that it is worth while to collect again.
     func miss(_ missed: FrameSum) -> Bool {
-        state.withLock { state in
-            state.missedFrames += missed.frames
-            state.missedBytes += missed.bytes
-            return state.queuedBytes + state.takenBytes <= maximumBytes / 2
+        let (isHalfEmpty, waiter) = state.withLock {
+            state -> (Bool, CheckedContinuation<Void, Never>?) in
+            let isHalfEmpty = state.queuedBytes + state.takenBytes <= maximumBytes / 2
+            return (isHalfEmpty, state.miss(missed.frames, bytes: missed.bytes))
         }
+        waiter?.resume()
+        return isHalfEmpty
     }
 
     /// An event that does not fit is counted like a batch. Who is connected and whether there is a link
@@ -83,7 +86,7 @@ package final class TapQueue: Sendable {
             guard state.queuedBytes + state.takenBytes + bytes <= maximumBytes else {
                 state.missedBatches += 1
                 state.owed.note(event)
-                return nil
+                return state.owed.isEmpty ? nil : state.waiter.take()
             }
             state.queuedBytes += bytes
             return state.append(.event(event))
@@ -170,6 +173,15 @@ extension TapQueue.State {
         tellMissed()
         items.append(item)
         return waiter.take()
+    }
+
+    /// - Returns: Who waits: what is missed is told at once, because nothing may come behind it for long.
+    fileprivate mutating func miss(
+        _ frames: Int, bytes: Int
+    ) -> CheckedContinuation<Void, Never>? {
+        missedFrames += frames
+        missedBytes += bytes
+        return missedFrames > 0 ? waiter.take() : nil
     }
 
     private mutating func tellMissed() {

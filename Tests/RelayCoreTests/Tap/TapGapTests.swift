@@ -1,0 +1,66 @@
+// The reader of a tap's queue, and what did not fit into that while the reader waited for more.
+
+import RelayTesting
+import SDLProtocol
+import Testing
+
+@testable import RelayCore
+
+@Suite("Who waits for the next batch is told at once of what is not in it")
+struct TapGapTests {
+    private let queue = TapQueue(maximumBytes: 1000)
+    private let time = WallTime(nanoseconds: 1)
+
+    /// Does `action` while somebody waits, and returns what that one gets; nil if it waits on.
+    private func heard(_ action: () -> Void) async -> [TapItem]? {
+        let reader = Task { [queue] in await queue.nextBatch() }
+        while !queue.isAwaited { await Task.yield() }
+        action()
+        let isTold = !queue.isAwaited
+        queue.finish()
+        let items = await reader.value
+        return isTold ? items : nil
+    }
+
+    @Test("a batch that is larger than the whole queue")
+    func batch() async {
+        var batch = TapBatch(.everything)
+        batch.append(
+            TappedFrame(
+                frame: .data(session: 1, bytes: 1988), direction: .fromApp, app: nil, time: time))
+        let items = await heard { #expect(!queue.push(batch)) }
+        guard case .missed(frames: 1, bytes: 2000) = items?.first, items?.count == 1 else {
+            Issue.record("the gap is not shown: \(items ?? [])")
+            return
+        }
+    }
+
+    @Test(
+        "the last frames of a flood, which nobody collected because the queue was full until then")
+    func frames() async {
+        var missed = FrameSum()
+        missed.count(400)
+        missed.count(600)
+        let items = await heard { #expect(queue.miss(missed), "it has been emptied meanwhile") }
+        guard case .missed(frames: 2, bytes: 1000) = items?.first, items?.count == 1 else {
+            Issue.record("the gap is not shown: \(items ?? [])")
+            return
+        }
+    }
+
+    @Test("an event that must be told")
+    func event() async {
+        let reason = String(repeating: "unplugged ", count: 100)
+        let items = await heard { queue.push(.linkClosed(reason: reason, time: time)) }
+        guard case .linkClosed(reason, time: _) = items?.first, items?.count == 1 else {
+            Issue.record("the event is not shown: \(items ?? [])")
+            return
+        }
+    }
+
+    @Test("what leaves no gap wakes nobody")
+    func nothing() async {
+        let items = await heard { _ = queue.miss(FrameSum()) }
+        #expect(items == nil)
+    }
+}
