@@ -46,6 +46,9 @@ package final class TapQueue: Sendable {
     /// Bytes that count against the limit.
     var occupiedBytes: Int { state.withLock { $0.queuedBytes + $0.takenBytes } }
 
+    /// Half of the queue at least, so that it is worth while to collect again.
+    var isHalfEmpty: Bool { occupiedBytes <= maximumBytes / 2 }
+
     /// The reader waits for something to come.
     var isAwaited: Bool { state.withLock { $0.waiter != nil } }
 
@@ -66,16 +69,9 @@ package final class TapQueue: Sendable {
     }
 
     /// Notes frames that were not even collected.
-    ///
-    /// - Returns: Whether half of the queue is empty, so that it is worth while to collect again.
-    func miss(_ missed: FrameSum) -> Bool {
-        let (isHalfEmpty, waiter) = state.withLock {
-            state -> (Bool, CheckedContinuation<Void, Never>?) in
-            let isHalfEmpty = state.queuedBytes + state.takenBytes <= maximumBytes / 2
-            return (isHalfEmpty, state.miss(missed.frames, bytes: missed.bytes))
-        }
+    func miss(_ missed: FrameSum) {
+        let waiter = state.withLock { $0.miss(missed.frames, bytes: missed.bytes) }
         waiter?.resume()
-        return isHalfEmpty
     }
 
     /// An event that does not fit is counted like a batch. Who is connected and whether there is a link

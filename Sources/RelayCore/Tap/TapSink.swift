@@ -40,7 +40,7 @@ final class TapSink {
         _ frame: Frame, _ direction: Direction, app: AppID?, time: WallTime, fate: FrameFate,
         grant: GrantMeaning?
     ) {
-        guard !isShedding || frame.type == .control else {
+        guard !isShedding || frame.type == .control || hasCaughtUp() else {
             missed.count(frame.wire.readableBytes)
             return
         }
@@ -91,8 +91,16 @@ final class TapSink {
         queue.finish()
     }
 
+    /// Looks once a read, at its first frame: the one before it may be long ago.
+    @inline(never)
+    private func hasCaughtUp() -> Bool {
+        guard missed.frames == 0, queue.isHalfEmpty else { return false }
+        isShedding = false
+        return true
+    }
+
     private func tellMissed() {
-        if queue.miss(missed) { isShedding = false }
+        queue.miss(missed)
         missed = FrameSum()
     }
 }

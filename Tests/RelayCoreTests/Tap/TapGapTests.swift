@@ -41,7 +41,7 @@ struct TapGapTests {
         var missed = FrameSum()
         missed.count(400)
         missed.count(600)
-        let items = await heard { #expect(queue.miss(missed), "it has been emptied meanwhile") }
+        let items = await heard { queue.miss(missed) }
         guard case .missed(frames: 2, bytes: 1000) = items?.first, items?.count == 1 else {
             Issue.record("the gap is not shown: \(items ?? [])")
             return
@@ -60,7 +60,7 @@ struct TapGapTests {
 
     @Test("what leaves no gap wakes nobody")
     func nothing() async {
-        let items = await heard { _ = queue.miss(FrameSum()) }
+        let items = await heard { queue.miss(FrameSum()) }
         #expect(items == nil)
     }
 }
