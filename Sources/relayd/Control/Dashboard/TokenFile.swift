@@ -76,10 +76,10 @@ package struct TokenFile: Sendable {
 
     /// Whole or not at all, and never in place of one that is there: written under another name first.
     private func make(_ token: DashboardToken) throws(DashboardToken.Failure) {
-        let draft = "\(path).\(getpid())"
-        unlink(draft)
-        let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        var draft = Array("\(path).XXXXXX".utf8CString)
+        let descriptor = mkstemp(&draft)
         guard descriptor >= 0 else { throw failure(system: "it cannot be made") }
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         defer { unlink(draft) }
         let bytes = Array((token.text + "\n").utf8)
         let count = write(descriptor, bytes, bytes.count)
