@@ -123,7 +123,7 @@ let package = Package(
             dependencies: [
                 // AccessoryLinks, so that `relayctl devices` judges addresses with relayd's own eyes.
                 "AccessoryLinks", "ControlAPI", "SampleApp", "SDLAdvice", "SDLProtocol",
-                "MessageFilters", "DidYouMean", nioCore, nioPosix, nioHTTP1, arguments,
+                "MessageFilters", "DidYouMean", "CNcurses", nioCore, nioPosix, nioHTTP1, arguments,
             ],
             swiftSettings: settings + [small], linkerSettings: [linking]),
         // Which commit a build is of.
@@ -139,6 +139,8 @@ let package = Package(
             name: "CLibYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
         .systemLibrary(
             name: "CLibUSB", pkgConfig: "libusb-1.0", providers: [.apt(["libusb-1.0-0-dev"])]),
+        // Terminals with their keys and sequences, and what changed between two screens, for `relayctl top`.
+        .systemLibrary(name: "CNcurses", providers: [.apt(["libncurses-dev"])]),
         // FakeAccessory, FramePeer, PseudoTerminal, ChildProcess: for tests and benchmarks, no part of what
         // is installed.
         .target(

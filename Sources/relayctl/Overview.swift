@@ -9,7 +9,7 @@ struct Overview: ParsableArguments {
 
     /// Short enough for a terminal of 60 columns.
     private static let commands = [
-        ("relayctl status -w", "this, kept up to date"),
+        ("relayctl top", "all of it live, on one screen"),
         ("relayctl tail", "the traffic as it comes"),
         ("relayctl doctor", "what is broken, and what helps"),
         ("relayctl app APP", "all about one app"),

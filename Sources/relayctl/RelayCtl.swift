@@ -15,7 +15,7 @@ struct RelayCtl: AsyncParsableCommand {
         CommandGroup(
             name: "State",
             subcommands: [
-                StatusCommand.self, AppsCommand.self, AppCommand.self, StatsCommand.self,
+                StatusCommand.self, TopCommand.self, AppsCommand.self, AppCommand.self, StatsCommand.self,
                 ConfigCommand.self, DashboardCommand.self, APICommand.self,
                 VersionCommand.self,
             ]),
@@ -47,7 +47,7 @@ struct RelayCtl: AsyncParsableCommand {
 
             relayctl asks relayd over its control socket: the one named with --socket PATH or \
             $RELAYD_SOCKET, or else the first of those below that exists. Commands that ask relayd \
-            take --socket; all commands take --json.
+            take --socket; all commands but top take --json.
 
             EXAMPLES
               relayctl status

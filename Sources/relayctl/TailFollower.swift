@@ -31,12 +31,6 @@ struct TailFollower {
     private let isFollowing: Bool
     private let pause: () async throws -> Void
 
-    /// Who was read last, and how far.
-    private var instance: String?
-    private var cursor = 0
-    /// The reader was told that relayd is gone.
-    private var isAway = false
-    private var hasEnough = false
     /// Lines to be written next: of JSON, and for people.
     private var page = ""
     private var text: TailText
@@ -68,39 +62,15 @@ struct TailFollower {
 
     /// Returns when nobody reads any more, or everything is shown and there is no more to follow.
     mutating func run() async throws {
-        while true {
-            do {
-                try await follow()
-                if hasEnough { return }
-                guard isFollowing else {
-                    text.finish()
-                    output.write(takePage())
-                    return
-                }
-            } catch let error as ControlClientError {
-                guard instance != nil, isFollowing, error.mayPass else { throw error }
-                if !isAway { note("relayd is gone; waiting for it to come back") }
-                isAway = true
-            }
-            try await pause()
-        }
-    }
-
-    /// One connection, to its end.
-    private mutating func follow() async throws {
-        var enough = false
-        let path = query.path(Routes.messageStream)
-        // The closure cannot change `self` while `self.client` runs.
+        var stream = MessageStream(
+            client: client, query: query, beginning: beginning, isFollowing: isFollowing,
+            pause: pause)
+        // The closure cannot change `self`, which `stream` was made of.
         var reader = self
-        defer {
-            self = reader
-            hasEnough = enough
-        }
-        try await client.lines(of: path) { lines in
-            let goesOn = try reader.take(lines)
-            enough = !goesOn
-            return goesOn
-        }
+        defer { self = reader }
+        guard try await stream.run({ events in reader.take(events) }) else { return }
+        reader.text.finish()
+        output.write(reader.takePage())
     }
 
     private var query: MessageQuery {
@@ -111,27 +81,15 @@ struct TailFollower {
         case .verbose: query.add(.format, "both")
         }
         if form != .json, style.isOn { query.add(.color, "1") }
-        if !isFollowing { query.add(.follow, "0") }
-        if let instance {
-            query.add(.instance, instance)
-            query.add(.after, "\(cursor)")
-        } else {
-            query.add(contentsOf: beginning)
-        }
         return query
     }
 
-    // MARK: Lines
+    // MARK: What comes
 
     /// Lines that came together are written together. False when nobody reads any more.
-    private mutating func take(_ lines: [ByteBuffer]) throws -> Bool {
+    private mutating func take(_ events: [MessageStream.Event]) -> Bool {
         if output.isTerminal { text.fit(columns: output.size().columns) }
-        do {
-            for line in lines { try take(line) }
-        } catch {
-            output.write(takePage())
-            throw error
-        }
+        for event in events { take(event) }
         return output.write(takePage())
     }
 
@@ -140,52 +98,25 @@ struct TailFollower {
         return page + text.takePage()
     }
 
-    private mutating func take(_ line: ByteBuffer) throws {
-        let object: JSONObject
-        do {
-            object = try JSONObject(line)
-        } catch {
-            throw ControlClientError.notUnderstood(
-                client.sockets.map(\.path).joined(separator: ", "), server: "relayd",
-                problem: "a line is not JSON (\(error))")
-        }
-        guard let number = object.integer("n") else {
-            if let advice = TailAdvice(object) { return take(advice, line) }
-            return take(note: object)
-        }
-        // A request that is shown for its answer comes right before that.
-        cursor = max(cursor, number)
-        guard form == .json else { return text.add(object) }
-        page += JSONText.safe(String(buffer: line)) + "\n"
-    }
-
-    private mutating func take(_ advice: TailAdvice, _ line: ByteBuffer) {
-        guard hasAdvice else { return }
-        guard form == .json else { return text.add(advice) }
-        page += JSONText.safe(String(buffer: line)) + "\n"
-    }
-
-    private mutating func take(note object: JSONObject) {
-        if let name = object.string("instance") { hasFound(instance: name) }
-        if let missed = object.integer("missed") {
+    private mutating func take(_ event: MessageStream.Event) {
+        switch event {
+        case .message(_, let line) where form == .json:
+            page += JSONText.safe(String(buffer: line)) + "\n"
+        case .message(let message, _): text.add(message)
+        case .advice(_, _) where !hasAdvice: break
+        case .advice(_, let line) where form == .json:
+            page += JSONText.safe(String(buffer: line)) + "\n"
+        case .advice(let advice, _): text.add(advice)
+        case .missed(let missed):
             let count = Units.count(missed, "message")
             let verb = missed == 1 ? "was" : "were"
             note("\(count) \(verb) missed: relayd keeps only so many, and this reader was too slow")
-        }
-        if let next = object.integer("next") { cursor = next }
-    }
-
-    private mutating func hasFound(instance name: String) {
-        let isOther = instance != nil && instance != name
-        if isOther {
+        case .gone: note("relayd is gone; waiting for it to come back")
+        case .back: note("relayd is back")
+        case .restarted:
             text.finish()
             note("relayd was restarted; its messages count from 1 again")
-            cursor = 0
-        } else if isAway {
-            note("relayd is back")
         }
-        isAway = false
-        instance = name
     }
 
     /// Behind the lines that came before it.
@@ -193,15 +124,5 @@ struct TailFollower {
         output.write(takePage())
         self.text.endFold()
         output.write("relayctl: \(text)\n", to: .error)
-    }
-}
-
-extension ControlClientError {
-    /// Waiting may help: relayd is being restarted, or has no place at the moment.
-    fileprivate var mayPass: Bool {
-        switch self {
-        case .notRunning, .timedOut, .crowded, .hungUp: true
-        case .notRelayd, .refused, .notUnderstood: false
-        }
     }
 }

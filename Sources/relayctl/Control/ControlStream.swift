@@ -1,5 +1,5 @@
 // An answer that comes line by line, for as long as relayd has something to say. Used by
-// `TailFollower`.
+// `MessageStream`.
 
 import ControlAPI
 import NIOCore

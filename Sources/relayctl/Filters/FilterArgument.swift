@@ -1,5 +1,5 @@
 // A filter on the command line: read here, so that a mistake is pointed at before relayd is asked.
-// Used by `tail`, `log` and `filter`.
+// Used by `tail`, `log`, `filter` and `top`.
 
 import ArgumentParser
 import MessageFilters
@@ -71,6 +71,14 @@ enum FilterArgument {
         } catch {
             throw ValidationError(pointing(at: error, in: text))
         }
+    }
+
+    /// What somebody typed into `top`; what is saved may be named in it.
+    ///
+    /// - Throws: `FilterError`; `FilterArgument.pointing` shows where.
+    static func filter(typed text: String) throws(FilterError) -> FilterExpression {
+        guard !text.allSatisfy(\.isWhitespace) else { return .everything }
+        return try FilterExpression(text, names: names(saved))
     }
 
     private static func names(_ saved: (@Sendable (String) -> String?)?) -> FilterNames {

@@ -32,6 +32,8 @@ struct TailMessage: Sendable {
     var bytes: Int?
     /// Milliseconds since the request.
     var latency: Double?
+    /// The answer waits for a person to read, say or choose something.
+    var waitsForPeople: Bool
     /// Number of the request that it answers, or that is unanswered.
     var request: Int?
     /// Number of the request whose correlation ID it took.
@@ -60,6 +62,7 @@ struct TailMessage: Sendable {
         // Nothing was sent when something happened.
         bytes = kind == .event ? nil : json.integer("bytes")
         latency = json.double("latency_ms")
+        waitsForPeople = json.bool("waits_for_people") ?? false
         request = json.integer("request")
         replaces = json.integer("replaces")
         event = json.string("event")

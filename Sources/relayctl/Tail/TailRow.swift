@@ -11,10 +11,13 @@ struct TailRow: Sendable {
     let style: Style
     var localTime = LocalTime.system
 
-    func line(_ message: TailMessage) -> String {
+    func line(_ message: TailMessage) -> String { line(message, mark: " ") }
+
+    /// - Parameter mark: What stands behind the number, one column wide.
+    func line(_ message: TailMessage, mark: String) -> String {
         var line = Line(style: style)
         line.add("\(message.number)".padded(to: layout.numberColumns, alignRight: true), .dim)
-        line.add(" ")
+        line.add(mark)
         if layout.hasTime, let time = message.time {
             let text =
                 layout.hasMilliseconds

@@ -109,7 +109,7 @@ struct StatsText: Sendable {
         return words
     }
 
-    private static func name(app: String) -> String {
+    static func name(app: String) -> String {
         app == "unregistered" ? "(not registered)" : app
     }
 }

@@ -3,7 +3,7 @@ import ControlAPI
 /// A status as text: four lines from head unit to apps, a table, and what went wrong.
 ///
 /// A pure function of the snapshot, a width and a moment, so that tests compare whole screens.
-/// `Commands/Status.swift` prints it.
+/// `Commands/Status.swift` prints it; `top` shows some of its lines.
 struct StatusText: TextPage {
     let layout: TextLayout
 
@@ -36,7 +36,7 @@ struct StatusText: TextPage {
 
     // MARK: - The four lines
 
-    private func accessory(_ accessory: AccessoryStatus) -> [String] {
+    func accessory(_ accessory: AccessoryStatus) -> [String] {
         let isSimulated = accessory.kind == "sim"
         let name = (accessory.name ?? (isSimulated ? "simulated head unit" : nil)).map {
             "(\(SafeText.clean($0)))"
@@ -121,7 +121,7 @@ struct StatusText: TextPage {
         return lines
     }
 
-    private func server(_ server: ServerStatus) -> [String] {
+    func server(_ server: ServerStatus) -> [String] {
         var details = server.endpoints.map(SafeText.clean)
         if server.inherited == true { details.append("(systemd's socket)") }
         if server.refusedCount > 0 { details.append("(\(server.refusedCount) refused)") }
@@ -136,7 +136,7 @@ struct StatusText: TextPage {
         return lines
     }
 
-    private func apps(_ status: StatusSnapshot) -> [String] {
+    func apps(_ status: StatusSnapshot) -> [String] {
         guard !status.apps.isEmpty else {
             let endpoint = status.server.endpoints.first.map(SafeText.clean)
             let advice = status.server.state == .listening ? endpoint : nil
@@ -235,7 +235,7 @@ struct StatusText: TextPage {
         return [""] + lines
     }
 
-    private static func appName(_ app: AppStatus) -> String {
+    static func appName(_ app: AppStatus) -> String {
         guard let name = app.appName else { return "(\(app.state.words))" }
         return app.state == .registered ? name : "\(name) (\(app.state.words))"
     }

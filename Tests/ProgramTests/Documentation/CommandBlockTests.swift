@@ -56,8 +56,8 @@ import Testing
 
         """
 
-    /// The bench of the test, whatever socket and port the page names; nothing that goes on for ever, and no
-    /// browser. No device is plugged in.
+    /// The bench of the test, whatever socket and port the page names; nothing that goes on for ever or fills a
+    /// terminal, and no browser. No device is plugged in.
     private static let relayctl = """
         #!/bin/bash
         arguments=()
@@ -75,6 +75,7 @@ import Testing
         sample-app*--connect*) ;;
         sample-app*) arguments+=(--connect "127.0.0.1:$PORT") ;;
         dashboard*--open*) arguments=(dashboard) ;;
+        top*) arguments=(status) ;;
         "usb "* | "devices "*)
             "$RELAYCTL" "${arguments[@]}" || [ $? = 1 ]
             exit

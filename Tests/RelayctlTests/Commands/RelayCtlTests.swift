@@ -49,7 +49,7 @@ import Testing
     }
 
     private static let commands = """
-          relayctl status -w      this, kept up to date
+          relayctl top            all of it live, on one screen
           relayctl tail           the traffic as it comes
           relayctl doctor         what is broken, and what helps
           relayctl app APP        all about one app

@@ -1,11 +1,11 @@
 /// Text with relayd's colours in it, to be measured and cut. Made of what `SafeText.line` let pass.
 struct ColouredText: Sendable, Equatable {
     /// A run of text in one rendition (ECMA-48, "8.3.117"); "" is none.
-    private struct Run: Sendable, Equatable {
-        var rendition: String
-        var text: String
+    struct Run: Sendable, Equatable {
+        fileprivate(set) var rendition: String
+        fileprivate(set) var text: String
     }
-    private var runs: [Run] = []
+    private(set) var runs: [Run] = []
 
     init(_ text: String) {
         guard text.utf8.contains(0x1B) else {
@@ -74,6 +74,33 @@ struct ColouredText: Sendable, Equatable {
             break
         }
         return short
+    }
+
+    /// In lines of at most `width` columns, broken where a line is full; one line at least.
+    func wrapped(to width: Int) -> [ColouredText] {
+        guard columns > width, width > 1 else { return [self] }
+        var lines = [ColouredText("")]
+        var left = width
+        for run in runs {
+            var rest = run.text[...]
+            while !rest.isEmpty {
+                var part = String(rest).prefix(columns: left)
+                // Wider than a whole line.
+                if part.isEmpty, left == width { part = String(rest.prefix(1)) }
+                lines[lines.count - 1].add(part, run.rendition)
+                rest = rest.dropFirst(part.count)
+                left -= part.columns
+                guard !rest.isEmpty else { break }
+                lines.append(ColouredText(""))
+                left = width
+            }
+        }
+        return lines
+    }
+
+    /// The same in this rendition, whatever it had.
+    func text(_ style: Style, rendition: String) -> String {
+        style(rendition: rendition, runs.map(\.text).joined())
     }
 
     func text(_ style: Style) -> String {

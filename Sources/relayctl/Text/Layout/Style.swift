@@ -33,8 +33,12 @@ struct Style: Sendable, Equatable {
     /// A colour of its own for what has a number: the same whenever it is shown, another one for its
     /// neighbours.
     func callAsFunction(colourOf number: Int, _ text: String) -> String {
-        let index = Int(number.magnitude % UInt(Self.colours.count))
-        return self(rendition: "38;5;\(Self.colours[index])", text)
+        self(rendition: Self.rendition(colourOf: number), text)
+    }
+
+    static func rendition(colourOf number: Int) -> String {
+        let index = Int(number.magnitude % UInt(colours.count))
+        return "38;5;\(colours[index])"
     }
 
     /// Of the 256 colours of terminals: far apart, with a contrast of 3.8 or more to black as to white

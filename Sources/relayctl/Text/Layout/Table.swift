@@ -6,15 +6,24 @@ struct Table: Sendable {
         let title: String
         var cells: [String]
         let alignRight: Bool
+        /// Of each cell (ECMA-48, "8.3.117"); "" is none. Empty when no cell has one.
+        let renditions: [String]
+        /// Columns it takes at least, so that it stays where it is while its cells change.
+        var minimum: Int
 
-        init(_ title: String, _ cells: [String], alignRight: Bool = false) {
+        init(
+            _ title: String, _ cells: [String], alignRight: Bool = false, minimum: Int = 0,
+            renditions: [String] = []
+        ) {
             self.title = title
             self.cells = cells
             self.alignRight = alignRight
+            self.minimum = minimum
+            self.renditions = renditions
         }
 
         var width: Int {
-            max(title.columns, cells.map(\.columns).max() ?? 0)
+            max(minimum, title.columns, cells.map(\.columns).max() ?? 0)
         }
     }
 
@@ -61,6 +70,7 @@ struct Table: Sendable {
         case .shorten(let title, let minimum):
             change(title) { column in
                 let width = max(minimum, column.width - excess)
+                column.minimum = min(column.minimum, width)
                 column.cells = column.cells.map { $0.shortened(to: width) }
             }
         case .shortenInMiddle(let title, let minimum):
@@ -77,15 +87,27 @@ struct Table: Sendable {
 
     /// Heading first, then one line per row.
     func lines(_ style: Style) -> [String] {
-        let rows = columns.map(\.cells.count).max() ?? 0
-        let heading = line { $0.title }
-        return [style(.bold, heading)] + (0..<rows).map { row in line { $0.cells[row] } }
+        [style(.bold, heading)] + rows(style)
     }
 
-    private func line(_ cell: (Column) -> String) -> String {
+    var heading: String { line(.plain, { $0.title }, { _ in "" }) }
+
+    func rows(_ style: Style) -> [String] {
+        let rows = columns.map(\.cells.count).max() ?? 0
+        return (0..<rows).map { row in
+            line(style, { $0.cells[row] }, { $0.renditions.isEmpty ? "" : $0.renditions[row] })
+        }
+    }
+
+    private func line(
+        _ style: Style, _ cell: (Column) -> String, _ rendition: (Column) -> String
+    ) -> String {
         var text = String(repeating: " ", count: Self.indent)
         for (index, column) in columns.enumerated() {
-            text += cell(column).padded(to: column.width, alignRight: column.alignRight)
+            let words = cell(column)
+            let room = String(repeating: " ", count: max(0, column.width - words.columns))
+            let shown = style(rendition: rendition(column), words)
+            text += column.alignRight ? room + shown : shown + room
             if index < columns.count - 1 { text += String(repeating: " ", count: Self.gap) }
         }
         while text.last == " " { text.removeLast() }

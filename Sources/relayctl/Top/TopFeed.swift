@@ -1,0 +1,148 @@
+import ControlAPI
+import NIOCore
+import SDLProtocol
+import Synchronization
+
+/// Reads what relayd tells, and leaves it for the screen.
+struct TopFeed: Sendable {
+    let client: ControlClient
+    let inbox: TopInbox
+    /// Whether relayd is to colour what messages say.
+    let hasColours: Bool
+
+    /// Messages of the past to begin with: what fits a large screen.
+    private static let past = 100
+    private static let pause = Duration.milliseconds(500)
+    private static let interval = Duration.seconds(1)
+
+    /// Status, counts and advice, once a second.
+    func ask() async {
+        while !Task.isCancelled {
+            do throws(ControlClientError) {
+                inbox.put([.status(try await client.status().value, .now)])
+                inbox.put([.stats(try await client.ask(StatsReport.self, Routes.stats).value)])
+                let advice = try await client.ask(AdviceList.self, Routes.advice).value
+                inbox.put([.advice(advice.advice)])
+            } catch {
+                inbox.put([.gone(error.inShort, .now)])
+            }
+            do { try await Task.sleep(for: Self.interval) } catch { return }
+        }
+    }
+
+    /// The messages that somebody wants to see.
+    func follow(_ query: MessageQuery, stream: Int) async {
+        var query = query
+        if hasColours { query.add(.color, "1") }
+        await follow(query, past: Self.past) { event in
+            switch event {
+            case .message(let json, _):
+                TailMessage(json, keepingColours: hasColours).map { .message($0, stream: stream) }
+            case .missed(let count): .missed(count, stream: stream)
+            case .restarted: .restarted(stream: stream)
+            // `top` asks for all advice there is, once a second.
+            case .advice: nil
+            case .gone, .back: nil
+            }
+        } refused: { words in
+            inbox.put([.refused(words, stream: stream)])
+        }
+    }
+
+    /// Answers, for the latencies, where a filter keeps some from `follow`.
+    func followAnswers() async {
+        var query = MessageQuery()
+        query.add(.type, "response")
+        query.add(.format, "summary")
+        await follow(query, past: 0) { event in
+            guard case .message(let json, _) = event else { return nil }
+            return TailMessage(json, keepingColours: false).map { .answer($0) }
+        } refused: { _ in
+        }
+    }
+
+    private func follow(
+        _ query: MessageQuery, past: Int, _ news: (MessageStream.Event) -> TopModel.News?,
+        refused: (String) -> Void
+    ) async {
+        var beginning = MessageQuery()
+        beginning.add(.last, "\(past)")
+        while !Task.isCancelled {
+            do {
+                var stream = MessageStream(
+                    client: client, query: query, beginning: beginning,
+                    pause: { try await Task.sleep(for: Self.pause) })
+                guard
+                    try await stream.run({ events in
+                        inbox.put(events.compactMap(news))
+                        return !Task.isCancelled
+                    })
+                else { return }
+            } catch let error as ControlClientError {
+                guard error.mayPass else { return refused("\(error)") }
+            } catch {
+                return
+            }
+            do { try await Task.sleep(for: Self.pause) } catch { return }
+        }
+    }
+
+    /// One message whole.
+    func open(_ number: Int) async {
+        do throws(ControlClientError) {
+            let (socket, answer) = try await client.get(Routes.path(Routes.message, "\(number)"))
+            guard let whole = try? JSONObject(ByteBuffer(bytes: answer.body)) else {
+                throw .notUnderstood(
+                    socket.path, server: answer.server, problem: "there is no \"message\" in it")
+            }
+            inbox.put([.opened(number, whole)])
+        } catch {
+            inbox.put([.notOpened(number, "\(error)")])
+        }
+    }
+}
+
+/// What has come and was not shown yet, and who is to be woken for it.
+final class TopInbox: Sendable {
+    private let news = Mutex<[TopModel.News]>([])
+    private let wake: @Sendable () -> Void
+
+    /// News kept: more than pass between two screens. When more come, messages are left out, the oldest
+    /// first.
+    private static let maximum = 2000
+
+    init(wake: @escaping @Sendable () -> Void) {
+        self.wake = wake
+    }
+
+    func put(_ more: [TopModel.News]) {
+        guard !more.isEmpty else { return }
+        news.withLock { news in
+            news += more
+            // Seldom, because everything behind moves.
+            if news.count >= 2 * Self.maximum { Self.shorten(&news) }
+        }
+        wake()
+    }
+
+    private static func shorten(_ news: inout [TopModel.News]) {
+        var excess = news.count - maximum
+        news.removeAll { item in
+            guard excess > 0 else { return false }
+            switch item {
+            case .message, .answer:
+                excess -= 1
+                return true
+            default: return false
+            }
+        }
+    }
+
+    func take() -> [TopModel.News] {
+        news.withLock { news in
+            let all = news
+            news = []
+            return all
+        }
+    }
+}

@@ -1,0 +1,106 @@
+/// The last messages as `top` lists them: repetitions in one row, held while somebody looks at one.
+struct TopMessages: Sendable {
+    enum Row: Sendable {
+        case message(TailMessage)
+        /// Of a relayd that was before this one: its number means another message now.
+        case old(TailMessage)
+        case note(String)
+    }
+
+    /// What has come.
+    private var live: [Row] = []
+    private var fold = TailFold()
+    /// What is shown while the list is held.
+    private var held: [Row]?
+    /// In `rows`; the list is held then.
+    private(set) var selection: Int?
+    /// Messages that came while the list is held.
+    private(set) var newer = 0
+
+    /// Rows to look back over.
+    static let maximum = 1000
+
+    var rows: [Row] { held ?? live }
+    var isPaused: Bool { held != nil }
+
+    // MARK: What comes
+
+    mutating func add(_ message: TailMessage) {
+        if isPaused { newer += 1 }
+        let (shown, replaces) = fold.add(message)
+        if replaces, case .message? = live.last {
+            live[live.count - 1] = .message(shown)
+        } else {
+            append(.message(shown))
+        }
+    }
+
+    mutating func missed(_ count: Int) {
+        let verb = count == 1 ? "was" : "were"
+        note("\(Units.count(count, "message")) \(verb) missed: relayd keeps only so many")
+    }
+
+    /// Another relayd is there.
+    mutating func startAnew(_ words: String) {
+        live = live.map(Self.aged)
+        held = held?.map(Self.aged)
+        note(words)
+    }
+
+    private static func aged(_ row: Row) -> Row {
+        if case .message(let message) = row { .old(message) } else { row }
+    }
+
+    private mutating func note(_ words: String) {
+        fold.end()
+        append(.note(words))
+    }
+
+    private mutating func append(_ row: Row) {
+        live.append(row)
+        // Seldom, because everything behind moves.
+        if live.count >= 2 * Self.maximum { live.removeFirst(live.count - Self.maximum) }
+    }
+
+    // MARK: Looking
+
+    mutating func togglePause() {
+        if isPaused { goOn() } else { held = live }
+    }
+
+    /// The list goes on, with the newest message.
+    mutating func goOn() {
+        (held, selection, newer) = (nil, nil, 0)
+    }
+
+    /// Chooses another row, and holds the list for it; below the last row the list goes on.
+    mutating func select(by rows: Int) {
+        guard !self.rows.isEmpty else { return }
+        let last = self.rows.count - 1
+        if held == nil {
+            guard rows < 0 else { return }
+            held = live
+        }
+        guard let selection else {
+            self.selection = rows == -1 ? last : max(0, last.addingClamped(rows))
+            return
+        }
+        let next = selection.addingClamped(rows)
+        if next > last, selection == last { return goOn() }
+        self.selection = min(max(0, next), last)
+    }
+
+    /// Number of the message that is chosen: the newest one when none is.
+    var chosen: Int? {
+        let row = selection.map { rows[$0] } ?? rows.last
+        if case .message(let message)? = row { return message.number }
+        return nil
+    }
+}
+
+extension Int {
+    fileprivate func addingClamped(_ other: Int) -> Int {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? (other < 0 ? .min : .max) : sum
+    }
+}

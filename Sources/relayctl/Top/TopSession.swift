@@ -1,0 +1,164 @@
+import ControlAPI
+import Dispatch
+import Glibc
+import MessageFilters
+import Synchronization
+
+/// `relayctl top` while it runs: news and keys to the model, its screens to the terminal.
+struct TopSession {
+    /// Why it ended.
+    enum Ending: Equatable {
+        case quit
+        case signal(Int32)
+        /// The terminal is gone.
+        case hungUp
+    }
+
+    private let feed: TopFeed
+    private let screen: TopScreen
+    private let style: Style
+    private let input: TopInput
+    private let wakes: AsyncStream<Void>
+    private var model: TopModel
+    private var tasks: [Task<Void, Never>] = []
+
+    /// From one screen to the next.
+    private static let interval = Duration.milliseconds(100)
+
+    /// Takes the terminal.
+    ///
+    /// - Throws: `TopScreen.Problem`.
+    init(
+        client: ControlClient, style: Style, terminal: String, model: TopModel
+    ) throws(TopScreen.Problem) {
+        let (wakes, wake) = AsyncStream.makeStream(
+            of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        self.wakes = wakes
+        self.style = style
+        self.model = model
+        // Before ncurses, which leaves alone what is caught already.
+        guard let signals = TopSignals.start() else {
+            throw TopScreen.Problem(description: String(cString: strerror(errno)))
+        }
+        screen = try TopScreen(terminal: terminal)
+        // So that signals have their way again if ncurses took it.
+        input = TopInput(signals: signals) { wake.yield() }
+        let inbox = TopInbox { wake.yield() }
+        feed = TopFeed(client: client, inbox: inbox, hasColours: style.isOn)
+    }
+
+    /// Returns when somebody has had enough.
+    mutating func run() async -> Ending {
+        let feed = feed
+        let asking = Task { await feed.ask() }
+        follow()
+        defer {
+            asking.cancel()
+            for task in tasks { task.cancel() }
+            screen.close()
+        }
+        let clock = ContinuousClock()
+        var next = clock.now
+        draw()
+        for await _ in wakes {
+            // What comes meanwhile is shown together.
+            try? await clock.sleep(until: next)
+            next = clock.now + Self.interval
+            if let ending = takeInput() { return ending }
+            for news in feed.inbox.take() { model.take(news) }
+            draw()
+        }
+        return .quit
+    }
+
+    /// Signals, then keys.
+    private mutating func takeInput() -> Ending? {
+        for number in input.signals() {
+            switch number {
+            case SIGTSTP: screen.suspend()
+            case SIGCONT: screen.resume()
+            case SIGWINCH: screen.fitSize()
+            default: return .signal(number)
+            }
+        }
+        for key in screen.keys() {
+            for action in model.press(key) {
+                if action == .quit { return .quit }
+                perform(action)
+            }
+        }
+        return input.goOn() ? nil : .hungUp
+    }
+
+    private mutating func perform(_ action: TopModel.Action) {
+        switch action {
+        case .quit: break
+        case .redraw: screen.forget()
+        case .follow: follow()
+        case .open(let number):
+            let feed = feed
+            Task { await feed.open(number) }
+        }
+    }
+
+    private mutating func follow() {
+        for task in tasks { task.cancel() }
+        let (feed, query, stream) = (feed, model.query, model.stream)
+        tasks = [Task { await feed.follow(query, stream: stream) }]
+        if model.isNarrowed { tasks.append(Task { await feed.followAnswers() }) }
+    }
+
+    private mutating func draw() {
+        let view = TopView(rows: screen.rows, columns: screen.columns, style: style)
+        model.pageRows = max(1, screen.rows / 2)
+        let frame = view.frame(model, now: .now)
+        model.clampPage(to: frame.lastOffset)
+        screen.draw(frame)
+    }
+}
+
+/// Waits for keys and signals beside everything else, on a thread of its own: waiting for a terminal
+/// blocks.
+private final class TopInput: Sendable {
+    private let signalPipe: Int32
+    private let isHungUp = Atomic<Bool>(false)
+    /// What had come was taken.
+    private let taken = DispatchSemaphore(value: 0)
+    private let isWaiting = Atomic<Bool>(false)
+
+    init(signals: Int32, wake: @escaping @Sendable () -> Void) {
+        signalPipe = signals
+        DispatchQueue(label: "relayctl.top.input").async { [self] in watch(wake) }
+    }
+
+    private func watch(_ wake: () -> Void) {
+        while true {
+            var ends = [
+                pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: signalPipe, events: Int16(POLLIN), revents: 0),
+            ]
+            let count = poll(&ends, nfds_t(ends.count), -1)
+            if count < 0, errno == EINTR { continue }
+            let gone = Int16(POLLHUP | POLLERR | POLLNVAL)
+            if count < 0 || ends[0].revents & gone != 0 {
+                isHungUp.store(true, ordering: .releasing)
+            }
+            isWaiting.store(true, ordering: .releasing)
+            wake()
+            taken.wait()
+        }
+    }
+
+    /// Numbers of the signals that came.
+    func signals() -> [Int32] {
+        var bytes = [UInt8](repeating: 0, count: 64)
+        let count = read(signalPipe, &bytes, bytes.count)
+        return bytes.prefix(max(0, count)).map { Int32($0) }
+    }
+
+    /// Keys and signals were taken; false when there will be none any more.
+    func goOn() -> Bool {
+        if isWaiting.exchange(false, ordering: .acquiringAndReleasing) { taken.signal() }
+        return !isHungUp.load(ordering: .acquiring)
+    }
+}
