@@ -79,7 +79,7 @@ struct TopCommand: AsyncParsableCommand {
         let ending: TopSession.Ending
         do throws(TopScreen.Problem) {
             LowPriority.begin()
-            var session = try TopSession(
+            let session = try TopSession(
                 client: client, style: output.style(color),
                 terminal: getenv("TERM").map { String(cString: $0) } ?? "",
                 model: TopModel(filter: self.filter.joined(separator: " "), filter: filter))

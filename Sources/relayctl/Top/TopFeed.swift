@@ -20,9 +20,13 @@ struct TopFeed: Sendable {
         while !Task.isCancelled {
             do throws(ControlClientError) {
                 inbox.put([.status(try await client.status().value, .now)])
-                inbox.put([.stats(try await client.ask(StatsReport.self, Routes.stats).value)])
-                let advice = try await client.ask(AdviceList.self, Routes.advice).value
-                inbox.put([.advice(advice.advice)])
+                // A relayd that is older may not have these.
+                if let stats = try? await client.ask(StatsReport.self, Routes.stats) {
+                    inbox.put([.stats(stats.value)])
+                }
+                if let advice = try? await client.ask(AdviceList.self, Routes.advice) {
+                    inbox.put([.advice(advice.value.advice)])
+                }
             } catch {
                 inbox.put([.gone(error.inShort, .now)])
             }

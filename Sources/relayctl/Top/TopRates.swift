@@ -156,6 +156,8 @@ struct TopLatencies: Sendable {
         }
     }
     private var samples: [Key: Samples] = [:]
+    /// Number of the latest message: what a new stream begins with may have been seen in another.
+    private var latest = 0
 
     private static let milliseconds: Int64 = 60_000
     /// Of one app and function; with more a quantile says no more.
@@ -164,6 +166,8 @@ struct TopLatencies: Sendable {
     private static let maximumKeys = 400
 
     mutating func add(_ message: TailMessage) {
+        guard message.number > latest else { return }
+        latest = message.number
         guard message.kind == .response, let latency = message.latency, latency >= 0,
             let time = message.time
         else { return }

@@ -5,7 +5,7 @@ import MessageFilters
 import Synchronization
 
 /// `relayctl top` while it runs: news and keys to the model, its screens to the terminal.
-struct TopSession {
+final class TopSession {
     /// Why it ended.
     enum Ending: Equatable {
         case quit
@@ -41,14 +41,13 @@ struct TopSession {
             throw TopScreen.Problem(description: String(cString: strerror(errno)))
         }
         screen = try TopScreen(terminal: terminal)
-        // So that signals have their way again if ncurses took it.
         input = TopInput(signals: signals) { wake.yield() }
         let inbox = TopInbox { wake.yield() }
         feed = TopFeed(client: client, inbox: inbox, hasColours: style.isOn)
     }
 
     /// Returns when somebody has had enough.
-    mutating func run() async -> Ending {
+    func run() async -> Ending {
         let feed = feed
         let asking = Task { await feed.ask() }
         follow()
@@ -72,7 +71,7 @@ struct TopSession {
     }
 
     /// Signals, then keys.
-    private mutating func takeInput() -> Ending? {
+    private func takeInput() -> Ending? {
         for number in input.signals() {
             switch number {
             case SIGTSTP: screen.suspend()
@@ -90,7 +89,7 @@ struct TopSession {
         return input.goOn() ? nil : .hungUp
     }
 
-    private mutating func perform(_ action: TopModel.Action) {
+    private func perform(_ action: TopModel.Action) {
         switch action {
         case .quit: break
         case .redraw: screen.forget()
@@ -101,14 +100,14 @@ struct TopSession {
         }
     }
 
-    private mutating func follow() {
+    private func follow() {
         for task in tasks { task.cancel() }
         let (feed, query, stream) = (feed, model.query, model.stream)
         tasks = [Task { await feed.follow(query, stream: stream) }]
         if model.isNarrowed { tasks.append(Task { await feed.followAnswers() }) }
     }
 
-    private mutating func draw() {
+    private func draw() {
         let view = TopView(rows: screen.rows, columns: screen.columns, style: style)
         model.pageRows = max(1, screen.rows / 2)
         let frame = view.frame(model, now: .now)

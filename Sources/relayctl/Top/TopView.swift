@@ -103,7 +103,7 @@ struct TopView: Sendable {
         let advice = advice(model, status, now, room: room)
         let left = room - advice.count
         let calls = model.rates.calls
-        if columns >= Self.wideColumns {
+        if columns >= Self.wideColumns, !calls.isEmpty {
             let half = columns / 2 - 1
             let lines = beside(
                 apps(model, status, room: left, width: half),

@@ -22,7 +22,8 @@ struct CommandWalkTests {
         let report = directory.file("report-\(UUID()).tar.gz")
         let second = ["--name", "Second", "--app-id", "second"]
         return [
-            Walk(name: "status"), Walk(name: "top", alone: 64, isScreen: true), Walk(name: "apps"), Walk(name: "app", arguments: ["1"]),
+            Walk(name: "status"), Walk(name: "top", alone: 64, isScreen: true), Walk(name: "apps"),
+            Walk(name: "app", arguments: ["1"]),
             Walk(name: "stats"), Walk(name: "config"), Walk(name: "dashboard"), Walk(name: "api"),
             Walk(name: "version", alone: 0),
             Walk(name: "tail", arguments: ["--once"]), Walk(name: "show", arguments: ["1"]),
