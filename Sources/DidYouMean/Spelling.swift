@@ -16,7 +16,8 @@ package enum Spelling {
             let letters = lowercased(candidate)
             guard abs(letters.count - wanted.count) < bestDistance else { continue }
             let distance = distance(wanted, letters, &rows)
-            guard distance < bestDistance else { continue }
+            // A word with no letter in common is no slip.
+            guard distance < min(bestDistance, max(letters.count, wanted.count)) else { continue }
             (best, bestDistance) = (candidate, distance)
         }
         return best

@@ -46,6 +46,13 @@ package struct FilterExpression: Hashable, Sendable {
         }
     }
 
+    /// Whether a text is looked for, which has to be made first.
+    package var asksForText: Bool {
+        terms.contains { term in
+            if case .text = term { true } else { false }
+        }
+    }
+
     /// All terms, in the order they were written.
     package var terms: [FilterTerm] { Self.collect(root) }
 
@@ -134,6 +141,10 @@ package struct FilterNames: Sendable {
     /// The filter that was saved under a name; nil when there is none. Where nothing is saved there
     /// is no such function.
     package var saved: (@Sendable (String) -> String?)?
+    /// What is told about `@name` where nothing is saved.
+    package var withoutSaved = "saved filters are known to relayctl only"
+
+    package static let notInsideAnother = "a saved filter cannot use another one"
 
     package init(functions: [String], saved: (@Sendable (String) -> String?)? = nil) {
         self.functions = functions

@@ -266,13 +266,15 @@ struct FilterParser {
         let name = unquoted()
         let range = start..<at
         guard let saved = names.saved else {
-            throw FilterError(range, "saved filters are known to relayctl only")
+            throw FilterError(range, names.withoutSaved)
         }
         guard let text = saved(name) else {
             throw FilterError(
                 range, "no filter is saved as '\(name)'; relayctl filter lists them")
         }
-        var parser = FilterParser(text, names: FilterNames(functions: names.functions))
+        var inner = FilterNames(functions: names.functions)
+        inner.withoutSaved = FilterNames.notInsideAnother
+        var parser = FilterParser(text, names: inner)
         parser.depth = depth + 1
         parser.count = count
         do throws(FilterError) {

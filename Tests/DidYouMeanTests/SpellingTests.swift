@@ -13,6 +13,8 @@ struct SpellingTests {
         #expect(Spelling.nearest("holdTimeout", in: ["hold_timeout"]) == "hold_timeout")
         #expect(Spelling.nearest("banana", in: ["mode", "socket"]) == nil)
         #expect(Spelling.nearest("", in: ["mode"]) == nil)
+        #expect(Spelling.nearest("x", in: ["n", "y"]) == nil)
+        #expect(Spelling.nearest("m", in: ["ms", "n"]) == "ms")
     }
 
     @Test("absurdly long words are not compared")

@@ -75,6 +75,16 @@ struct FilterExpressionTests {
         #expect(problem.message == message)
     }
 
+    @Test("whoever saves a filter is told that it cannot use another one")
+    func inside() {
+        var names = FilterNames(functions: [])
+        names.withoutSaved = FilterNames.notInsideAnother
+        let problem = #expect(throws: FilterError.self) {
+            _ = try FilterExpression("@mine ok", names: names)
+        }
+        #expect(problem == FilterError(0..<5, "a saved filter cannot use another one"))
+    }
+
     @Test("length, number of terms and depth have bounds")
     func bounds() throws {
         let deep = String(repeating: "(", count: 16) + "ok" + String(repeating: ")", count: 16)
@@ -129,7 +139,6 @@ private let path = "param.mainField1 or param.softButtons[0].text"
 private let example = "something such as rpc:Show"
 private let star = "rpc:On*; in quotes it is a letter"
 private let rpc = "did you mean 'rpc'?"
-private let only = "known to relayctl only"
 
 private let mistaken: [(String, String, String)] = [
     ("app:radio rcp:On*", "rcp", "there is no key 'rcp'; did you mean 'rpc'?"),
@@ -164,5 +173,5 @@ private let mistaken: [(String, String, String)] = [
     ("@yours", "@yours", "no filter is saved as 'yours'; relayctl filter lists them"),
     ("ok @broken", "@broken", "in the saved 'broken': there is no key 'rcp'; \(rpc)"),
     ("@empty", "@empty", "in the saved 'empty': it is empty"),
-    ("@nested", "@nested", "in the saved 'nested': saved filters are \(only)"),
+    ("@nested", "@nested", "in the saved 'nested': a saved filter cannot use another one"),
 ]
