@@ -55,6 +55,10 @@ package enum MessageQueryKey: String, CaseIterable, Sendable {
 package struct MessageQuery: Sendable, Equatable {
     private var items: [(key: MessageQueryKey, value: String)] = []
 
+    /// Bytes of a percent-encoded filter with its key that leave room for the rest of the request: its
+    /// head may have 16 KiB.
+    package static let longestFilter = 15_000
+
     package init() {}
 
     package mutating func add(_ key: MessageQueryKey, _ value: String) {

@@ -119,10 +119,9 @@ struct ControlClients: Sendable {
                 try await client.executeThenClose { inbound, outbound in
                     do {
                         try await answer(RequestParts(inbound), outbound, on: channel, from: peer)
-                    } catch is HTTPParserError {
+                    } catch let error as HTTPParserError {
                         logger.debug("what a client of the control API sent is no HTTP")
-                        try await ResponseWriter(outbound).write(
-                            ControlResponse(.badRequest, ["Connection": "close"]))
+                        try await ResponseWriter(outbound).write(Self.refusal(error))
                     }
                     outbound.finish()
                     try await channel.closeFuture.get()
@@ -134,6 +133,23 @@ struct ControlClients: Sendable {
             // The client has left.
             logger.trace("the connection of a client ended: \(error)")
         }
+    }
+
+    /// What is said to somebody whose request was not read to its end.
+    private static func refusal(_ error: HTTPParserError) throws -> ControlResponse {
+        guard error == .headerOverflow else {
+            return ControlResponse(.badRequest, ["Connection": "close"])
+        }
+        let problem = APIError(
+            .badRequest,
+            """
+            the request is too long: its head may have \(ControlLimits.headerBytes >> 10) KiB and \
+            \(ControlLimits.headerFields) fields
+            """)
+        var response = try ControlResponse.json(problem, status: .badRequest)
+        response.headers.add(name: "Server", value: "relayd/\(Version.current)")
+        response.headers.add(name: "Connection", value: "close")
+        return response
     }
 
     private func answer(

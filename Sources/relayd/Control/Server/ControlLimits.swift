@@ -12,8 +12,8 @@ enum ControlLimits {
     static let silence = TimeAmount.seconds(1)
     /// Bytes of a request's body: a list of some hundred apps and functions.
     static let bodyBytes = 16_384
-    /// Bytes of one header field or of the request line. curl's own need some 100.
-    static let headerFieldBytes = 4096
+    /// Bytes of one header field or of the request line, in which a filter stands percent-encoded.
+    static let headerFieldBytes = headerBytes
     /// Bytes of all header fields together.
     static let headerBytes = 16_384
     static let headerFields = 64

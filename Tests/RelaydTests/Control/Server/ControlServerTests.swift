@@ -43,6 +43,18 @@ import Testing
         }
     }
 
+    @Test("the longest filter fits; of a request that is too long relayd says so")
+    func longHead() async throws {
+        try await ControlTestServer.with { test in
+            let longest = String(repeating: "a", count: MessageQuery.longestFilter - 7)
+            #expect(try await !test.get("/v1/status?filter=" + longest).contains("too long"))
+            let answer = try await test.get("/v1/status?filter=" + longest + longest)
+            #expect(answer.hasPrefix("HTTP/1.1 400"))
+            #expect(answer.lowercased().contains("server: relayd/\(Version.current)"))
+            #expect(answer.contains("its head may have 16 KiB"))
+        }
+    }
+
     @Test("GET /v1/health is 200 when all is well and 503 with the reason when not")
     func health() async throws {
         try await ControlTestServer.with { test in
