@@ -97,11 +97,19 @@ struct SessionDirectory: Sendable {
 
     mutating func register(_ request: RPCMessage, _ tapped: TappedFrame) {
         let identity = Identity(
-            name: FactLimits.text(request.parameters.string("appName")),
+            name: FactLimits.text(request.parameters.string("appName")).flatMap(Self.visible),
             appID: FactLimits.text(
                 request.parameters.string("appID") ?? request.parameters.string("fullAppID")))
         sessions[tapped.frame.sessionID, default: Session(app: tapped.app)].identity = identity
         if let app = tapped.app { identities[app] = identity }
+    }
+
+    /// The name; nil when there is nothing to see of it, as if the app had none.
+    private static func visible(_ name: String) -> String? {
+        let isVisible = name.unicodeScalars.contains {
+            !$0.properties.isWhitespace && !VisibleScalars.isInvisible($0)
+        }
+        return isVisible ? name : nil
     }
 
     /// Notes what decides whether the app may stream.

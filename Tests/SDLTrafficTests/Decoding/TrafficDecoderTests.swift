@@ -19,6 +19,16 @@ import Testing
         #expect(talk.entries.last?.registeredAppID == "relay-test")
     }
 
+    @Test("a name with nothing to see in it is none", arguments: ["", "  ", #"\u200b"#])
+    func invisibleName(name: String) {
+        var talk = Dialogue()
+        talk.opens()
+        talk.rpc(
+            .fromApp, .request, .registerAppInterface, 1, #"{"appName":"\#(name)","appID":"x"}"#)
+        #expect(talk.entries.last?.appName == nil)
+        #expect(talk.entries.last?.registeredAppID == "x")
+    }
+
     @Test("a response knows its request and how long it took")
     func pairs() {
         var talk = Dialogue()
