@@ -13,11 +13,17 @@ struct FilteredEntry: FilterSubject {
     var answer: TrafficEntry?
     /// Where the request of a response is found.
     let ring: MessageRing?
+    /// Of the entry; nil where no text is asked for.
+    let texts: EntryTexts?
 
-    init(_ entry: TrafficEntry, answer: TrafficEntry? = nil, ring: MessageRing?) {
+    init(
+        _ entry: TrafficEntry, answer: TrafficEntry? = nil, ring: MessageRing?,
+        texts: EntryTexts? = nil
+    ) {
         self.entry = entry
         self.answer = answer
         self.ring = ring
+        self.texts = texts
     }
 
     func holds(_ term: FilterTerm) -> Bool? {
@@ -39,7 +45,7 @@ struct FilteredEntry: FilterSubject {
                 return key == .milliseconds && isWaiting ? nil : false
             }
             return order.holds(found, wanted.value)
-        case .text(let pattern): return entry.hasText(pattern)
+        case .text(let pattern): return (texts ?? EntryTexts(entry)).has(pattern)
         case .parameter(let path, let test):
             if entry.has(path, test) { return true }
             return request?.has(path, test) ?? false
@@ -149,21 +155,39 @@ extension TrafficEntry {
         }
     }
 
-    /// In what people see of it: its line, and its JSON.
-    fileprivate func hasText(_ pattern: TextPattern) -> Bool {
-        var line = LineBuilder()
-        var json = TrafficJSONFormat(time: .milliseconds)
-        json.append(self, to: &line)
-        if pattern.matches(String(decoding: line.bytes, as: UTF8.self)) { return true }
-        line.clear()
-        var text = TrafficTextFormat(zone: .local)
-        text.append(self, to: &line)
-        return pattern.matches(String(decoding: line.bytes, as: UTF8.self))
-    }
-
     fileprivate func has(_ path: [FilterTerm.PathStep], _ test: FilterTerm.ParameterTest) -> Bool {
         guard case .rpc(let rpc) = content else { return false }
         return rpc.message.parameters.has(path[...], test)
+    }
+}
+
+// MARK: - Text
+
+/// What people see of an entry: its JSON and its line. Each is made when it is asked for, once for all
+/// the texts of a filter.
+final class EntryTexts {
+    private let entry: TrafficEntry
+    private lazy var json = made { line in
+        var format = TrafficJSONFormat(time: .milliseconds)
+        format.append(entry, to: &line)
+    }
+    private lazy var line = made { line in
+        var format = TrafficTextFormat(zone: .local)
+        format.append(entry, to: &line)
+    }
+
+    init(_ entry: TrafficEntry) {
+        self.entry = entry
+    }
+
+    func has(_ pattern: TextPattern) -> Bool {
+        pattern.matches(json) || pattern.matches(line)
+    }
+
+    private func made(_ append: (inout LineBuilder) -> Void) -> String {
+        var line = LineBuilder()
+        append(&line)
+        return String(decoding: line.bytes, as: UTF8.self)
     }
 }
 

@@ -16,9 +16,13 @@ package struct MessageFilter: Hashable, Sendable {
     /// In the reader's own words. An entry about missed frames passes whatever it says: nobody knows
     /// what they were.
     package var expression = FilterExpression.everything {
-        didSet { asksForAnswers = expression.asksForAnswers }
+        didSet {
+            asksForAnswers = expression.asksForAnswers
+            asksForText = expression.asksForText
+        }
     }
     private var asksForAnswers = false
+    private var asksForText = false
 
     package init(
         traffic: TrafficFilter = .everything, kinds: Set<String> = [], slowerThan: Int64? = nil,
@@ -80,7 +84,9 @@ package struct MessageFilter: Hashable, Sendable {
     ) -> Bool? {
         if expression.isEverything { return true }
         if case .event(.missed) = entry.content { return true }
-        return expression.accepts(FilteredEntry(entry, answer: answer, ring: ring))
+        let texts = asksForText ? EntryTexts(entry) : nil
+        return expression.accepts(
+            FilteredEntry(entry, answer: answer, ring: ring, texts: texts))
     }
 
     private func acceptsPlace(of entry: TrafficEntry) -> Bool {

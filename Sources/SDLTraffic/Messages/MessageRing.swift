@@ -143,10 +143,14 @@ package final class MessageRing: TrafficConsumer {
     ///
     /// A cursor beyond the latest entry comes from another run of relayd: reading begins at the
     /// oldest entry then.
+    ///
+    /// - Parameter looks: Entries looked at; an expensive filter takes its time for each.
     package func messages(
-        after cursor: UInt64, matching filter: MessageFilter = .everything, limit: Int
+        after cursor: UInt64, matching filter: MessageFilter = .everything, limit: Int,
+        looks: Int = .max
     ) -> Reading {
         var reading = Reading(entries: [], next: cursor, missed: 0)
+        var looks = looks
         while true {
             let segments = segments(after: &reading)
             guard !segments.isEmpty else {
@@ -155,6 +159,8 @@ package final class MessageRing: TrafficConsumer {
             }
             for segment in segments {
                 for entry in segment.entries where entry.number > reading.next {
+                    guard looks > 0 else { return reading }
+                    looks -= 1
                     let found = found(entry, matching: filter, limit: limit)
                     if found.count > 0 {
                         guard reading.entries.count + found.count <= limit else { return reading }
@@ -168,14 +174,14 @@ package final class MessageRing: TrafficConsumer {
     }
 
     /// What of an entry and of the request before it is shown.
-    private struct Found {
+    struct Found {
         var request: TrafficEntry?
         var isAccepted: Bool
 
         var count: Int { (request == nil ? 0 : 1) + (isAccepted ? 1 : 0) }
     }
 
-    private func found(
+    func found(
         _ entry: TrafficEntry, matching filter: MessageFilter, limit: Int
     ) -> Found {
         var found = Found(
@@ -204,45 +210,17 @@ package final class MessageRing: TrafficConsumer {
 
     /// The newest `limit` entries that the filter accepts, in order.
     package func newest(_ limit: Int, matching filter: MessageFilter = .everything) -> Reading {
-        var found: [TrafficEntry] = []
-        let latest = lookBack(limit, matching: filter) { entry, _ in found.append(entry) }
-        return Reading(entries: found.reversed(), next: latest, missed: 0)
+        var look = LookBack(self, limit, matching: filter)
+        while look.step() {}
+        return look.reading
     }
 
     /// The cursor after which the newest `limit` entries come that the filter accepts: what to go on
     /// from for a reader that takes them piece by piece.
     package func cursor(beforeNewest limit: Int, matching filter: MessageFilter) -> UInt64 {
-        var oldest: UInt64?
-        let latest = lookBack(limit, matching: filter) { _, number in oldest = number }
-        return oldest.map { $0 - 1 } ?? latest
-    }
-
-    /// Looks at entries from the newest to the oldest until `limit` of them were accepted.
-    ///
-    /// - Parameter take: Called with an entry that is shown, and the number at which it is: its own, or
-    ///   that of its answer.
-    /// - Returns: The number of the latest entry when the look began.
-    private func lookBack(
-        _ limit: Int, matching filter: MessageFilter, _ take: (TrafficEntry, UInt64) -> Void
-    ) -> UInt64 {
-        var look = segments(before: .max)
-        let latest = look.latest
-        var count = 0
-        while let first = look.segments.first?.entries.first?.number {
-            for segment in look.segments.reversed() {
-                for entry in segment.entries.reversed() {
-                    guard count < limit else { return latest }
-                    if let since = filter.since, entry.time < since { continue }
-                    let found = found(entry, matching: filter, limit: limit)
-                    guard count + found.count <= limit else { return latest }
-                    if found.isAccepted { take(entry, entry.number) }
-                    if let request = found.request { take(request, entry.number) }
-                    count += found.count
-                }
-            }
-            look = segments(before: first)
-        }
-        return latest
+        var look = LookBack(self, limit, matching: filter, keepsEntries: false)
+        while look.step() {}
+        return look.cursor
     }
 
     /// The last segments whose entries have numbers below `end`, so few that those who keep do not

@@ -172,6 +172,14 @@ import Testing
         }
         let responses = MessageFilter(kinds: ["response"])
         #expect(ring.newest(10, matching: responses).entries.isEmpty)
+        // However little is found, nobody has to look for long at a time.
+        var look = LookBack(ring, 10, matching: responses)
+        var steps = 0
+        while look.step() { steps += 1 }
+        #expect(steps == count)
+        let some = ring.messages(after: 5, matching: responses, limit: 10, looks: 256)
+        #expect(some.entries.isEmpty && some.next == 261 && !some.isAtEnd)
+        #expect(ring.messages(after: UInt64(count) - 1, limit: 10, looks: 256).isAtEnd)
         #expect(ring.cursor(beforeNewest: 10, matching: responses) == UInt64(count))
     }
 

@@ -17,7 +17,7 @@ package struct MessageHandlers: Sendable {
     var advice: @Sendable (_ after: UInt64, _ through: UInt64) -> [Advice] = { _, _ in [] }
 
     func addRoutes(to routes: inout RouteHandlers) {
-        routes.get(Routes.messages) { request, _ in try list(request) }
+        routes.get(Routes.messages) { request, _ in try await list(request) }
         routes.get(Routes.messageStream) { request, context in try stream(request, context) }
         routes.get(Routes.message) { _, context in
             try message(context.segment("n"))
@@ -26,49 +26,45 @@ package struct MessageHandlers: Sendable {
 
     // MARK: Several
 
-    private func list(_ request: ControlRequest) throws -> ControlResponse {
-        try answering(request, .list) { wanted in
-            let reading =
-                wanted.after.map { after in
-                    ring.messages(
-                        after: cursor(after, wanted), matching: wanted.filter, limit: wanted.limit)
-                } ?? ring.newest(wanted.limit, matching: wanted.filter)
-            return ControlResponse(
-                .ok, .ofMoment("application/json; charset=utf-8"),
-                body: MessageList(ring: ring, reading: reading, request: wanted).body)
+    private func list(_ request: ControlRequest) async throws -> ControlResponse {
+        try refuseIfOff()
+        let wanted = try MessageRequest(request, for: .list)
+        let reading: MessageRing.Reading
+        if let after = wanted.after {
+            reading = ring.messages(
+                after: cursor(after, wanted), matching: wanted.filter, limit: wanted.limit)
+        } else {
+            var look = LookBack(ring, wanted.limit, matching: wanted.filter)
+            while look.step() { await Task.yield() }
+            reading = look.reading
         }
+        return ControlResponse(
+            .ok, .ofMoment("application/json; charset=utf-8"),
+            body: MessageList(ring: ring, reading: reading, request: wanted).body)
     }
 
     private func stream(_ request: ControlRequest, _ context: RouteContext) throws
         -> ControlResponse
     {
-        try answering(request, .stream) { wanted in
-            let place = try context.streamPlace(request)
-            let framing = StreamFraming(request)
-            let stream = MessageStream(
-                ring: ring, request: wanted, start: wanted.after.map { cursor($0, wanted) },
-                framing: framing, pause: StreamPause(heartbeat: heartbeat, timers: timers),
-                advice: advice)
-            return ControlResponse(
-                .ok, .ofMoment(framing.contentType),
-                body: .pieces { writer in
-                    defer { withExtendedLifetime(place) {} }
-                    try await stream.run(writer)
-                })
-        }
+        try refuseIfOff()
+        let wanted = try MessageRequest(request, for: .stream)
+        let place = try context.streamPlace(request)
+        let framing = StreamFraming(request)
+        let stream = MessageStream(
+            ring: ring, request: wanted, start: wanted.after.map { cursor($0, wanted) },
+            framing: framing, pause: StreamPause(heartbeat: heartbeat, timers: timers),
+            advice: advice)
+        return ControlResponse(
+            .ok, .ofMoment(framing.contentType),
+            body: .pieces { writer in
+                defer { withExtendedLifetime(place) {} }
+                try await stream.run(writer)
+            })
     }
 
     /// A cursor of another run of relayd counts for nothing in this one.
     private func cursor(_ after: UInt64, _ wanted: MessageRequest) -> UInt64 {
         wanted.instance.map { $0 == ring.instance } ?? true ? after : 0
-    }
-
-    private func answering(
-        _ request: ControlRequest, _ route: MessageRequest.Route,
-        _ answer: (MessageRequest) throws -> ControlResponse
-    ) throws -> ControlResponse {
-        try refuseIfOff()
-        return try answer(try MessageRequest(request, for: route))
     }
 
     // MARK: One

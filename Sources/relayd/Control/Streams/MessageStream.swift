@@ -102,6 +102,8 @@ struct MessageStream: Sendable {
 
     /// Entries looked at before they are written: what a client that does not read keeps alive.
     private static let entriesPerLook = 64
+    /// Entries looked at before others may work: a filter may cost some 100 µs for each.
+    private static let looks = 256
 
     func run(_ writer: ResponseWriter) async throws {
         var lines = MessageLines(request, framing, instance: ring.instance)
@@ -113,7 +115,7 @@ struct MessageStream: Sendable {
                 instance: ring.instance, first: range.map { Int($0.lowerBound) },
                 latest: range.map { Int($0.upperBound) }))
 
-        var cursor = begin()
+        var cursor = await begin()
         // A cursor beyond the latest message comes from another run of relayd.
         var advised = cursor > latestAtStart ? 0 : cursor
         try await lines.flush(to: writer)
@@ -124,7 +126,7 @@ struct MessageStream: Sendable {
             let isStopping = Task.isShuttingDownGracefully || !request.follows
             let latest = ring.latest
             let reading = ring.messages(
-                after: cursor, matching: filter, limit: Self.entriesPerLook)
+                after: cursor, matching: filter, limit: Self.entriesPerLook, looks: Self.looks)
             cursor = reading.next
             // All up to the latest was looked at, when there was no more.
             let end = reading.isAtEnd ? max(latest, cursor) : cursor
@@ -145,7 +147,10 @@ struct MessageStream: Sendable {
                 lines.append(MessageStreamNote(next: Int(cursor)))
             }
             // While there is more, only full pieces are written.
-            guard isAtEnd else { continue }
+            guard isAtEnd else {
+                await Task.yield()
+                continue
+            }
             if !lines.isEmpty {
                 try await lines.flush(to: writer)
                 lastWrite = pause.now
@@ -173,10 +178,12 @@ struct MessageStream: Sendable {
 
     /// The cursor to begin after. The past that was asked for is written from there like all that
     /// follows, piece by piece: a client that does not read keeps no more than a piece alive.
-    private func begin() -> UInt64 {
+    private func begin() async -> UInt64 {
         if let start { return start }
         if let last = request.last {
-            return ring.cursor(beforeNewest: last, matching: request.filter)
+            var look = LookBack(ring, last, matching: request.filter, keepsEntries: false)
+            while look.step() { await Task.yield() }
+            return look.cursor
         }
         guard request.filter.since != nil else { return ring.latest }
         return (ring.range?.lowerBound ?? 1) - 1

@@ -1,0 +1,78 @@
+/// Looks at what a ring keeps, from the newest entry to the oldest, until so many were accepted. Between
+/// two steps whoever looks may let others work: an expensive filter takes seconds for a full ring.
+package struct LookBack {
+    private let ring: MessageRing
+    private let limit: Int
+    private let filter: MessageFilter
+    private let keepsEntries: Bool
+
+    /// What comes next, the last one first.
+    private var segments: [MessageRing.Segment] = []
+    /// Number of the oldest entry that was found so far, looked at or not.
+    private var end = UInt64.max
+    /// Number of the latest entry when the look began.
+    private var latest: UInt64?
+    private var count = 0
+    private var isOver = false
+    /// The newest first.
+    private var entries: [TrafficEntry] = []
+    /// Number at which the oldest of them is shown: its own, or that of its answer.
+    private var oldest: UInt64?
+
+    package init(
+        _ ring: MessageRing, _ limit: Int, matching filter: MessageFilter,
+        keepsEntries: Bool = true
+    ) {
+        self.ring = ring
+        self.limit = limit
+        self.filter = filter
+        self.keepsEntries = keepsEntries
+    }
+
+    /// Looks at a segment; false when nothing is left to look for.
+    package mutating func step() -> Bool {
+        guard !isOver, let segment = nextSegment() else { return false }
+        for entry in segment.entries.reversed() {
+            guard count < limit else { return stop() }
+            if let since = filter.since, entry.time < since { continue }
+            let found = ring.found(entry, matching: filter, limit: limit)
+            guard count + found.count <= limit else { return stop() }
+            if found.isAccepted { take(entry, at: entry) }
+            if let request = found.request { take(request, at: entry) }
+            count += found.count
+        }
+        return true
+    }
+
+    /// What was found, in order.
+    package var reading: MessageRing.Reading {
+        MessageRing.Reading(entries: entries.reversed(), next: latest ?? 0, missed: 0)
+    }
+
+    /// To go on from, so that what was found comes next.
+    package var cursor: UInt64 { oldest.map { $0 - 1 } ?? latest ?? 0 }
+
+    private mutating func nextSegment() -> MessageRing.Segment? {
+        if segments.isEmpty {
+            let look = ring.segments(before: end)
+            latest = latest ?? look.latest
+            segments = look.segments
+            end = segments.first?.entries.first?.number ?? end
+        }
+        guard let segment = segments.popLast() else {
+            isOver = true
+            return nil
+        }
+        return segment
+    }
+
+    private mutating func take(_ entry: TrafficEntry, at shown: TrafficEntry) {
+        if keepsEntries { entries.append(entry) }
+        oldest = shown.number
+    }
+
+    private mutating func stop() -> Bool {
+        isOver = true
+        return false
+    }
+}
