@@ -16,20 +16,40 @@ enum Completions {
     static var functions: CompletionKind { .list(FunctionID.all.map(\.name).sorted()) }
     static var codes: CompletionKind { .list(AdviceCode.allCases.map(\.rawValue).sorted()) }
 
-    /// Names of apps that are connected.
+    static var kinds: CompletionKind { .list(FilterTerm.NameKey.kind.words) }
+    static var services: CompletionKind { .list(FilterTerm.NameKey.service.words) }
+
+    /// Names of apps that are connected; the number of one whose name cannot be typed.
     static var apps: CompletionKind {
-        .custom { words, _, _ async in await appNames(words) }
+        .custom { words, _, _ async in
+            literal(await connected(words).map { $0.name ?? $0.number }.sorted())
+        }
     }
 
     static var savedFilters: CompletionKind {
-        .custom { _, _, _ in saved }
+        .custom { _, _, _ in literal(saved) }
     }
 
     /// A term of a filter: a key, then what may stand behind it.
     static var filter: CompletionKind {
         .custom { words, index, prefix async in
-            if let key = splitKey(words, index) { return await values(key, words) }
-            return await terms(prefix, words)
+            if let key = splitKey(words, index) { return literal(await values(key, words)) }
+            return literal(await terms(prefix, words))
+        }
+    }
+
+    /// Written so that the shell offers them letter by letter. Bash expands the words it is offered,
+    /// commands in them included, and an app may be called anything; zsh takes what follows a ":" for
+    /// an explanation.
+    static func literal(
+        _ words: [String], for shell: CompletionShell? = .requesting
+    ) -> [String] {
+        switch shell {
+        case CompletionShell.bash:
+            words.map { "'" + $0.replacing("'", with: #"'\''"#) + "'" }
+        case CompletionShell.zsh:
+            words.map { $0.replacing(#"\"#, with: #"\\"#).replacing(":", with: #"\:"#) }
+        default: words
         }
     }
 
@@ -37,28 +57,68 @@ enum Completions {
     /// keeps what stands before.
     static func splitKey(_ words: [String], _ index: Int) -> String? {
         for sign in [index, index - 1] where words.indices.contains(sign) && sign > 0 {
-            if words[sign] == ":" { return words[sign - 1].lowercased() }
+            if [":", "="].contains(words[sign]) { return words[sign - 1].lowercased() }
         }
         return nil
     }
 
+    /// - Parameter prefix: The word before the cursor as it was typed. The shell keeps a quote in front
+    ///   and expects what may follow that.
     static func terms(_ prefix: String, _ words: [String]) async -> [String] {
-        // The part that is being written: what follows the last blank, bracket or quote.
+        let written = typed(prefix)
+        // The part that is being written: what follows the last blank or bracket.
         let start =
-            prefix.lastIndex { " (|!'\"".contains($0) }.map(prefix.index(after:))
-            ?? prefix.startIndex
-        let (front, term) = (String(prefix[..<start]), prefix[start...])
-        guard term.contains(":") else {
-            return (keys + saved.map { "@" + $0 }).map { front + $0 }
+            written.lastIndex { " (|".contains($0) }.map(written.index(after:))
+            ?? written.startIndex
+        let term = written[start...].drop { $0 == "!" }
+        let front = String(written[..<term.startIndex])
+        if let sign = term.firstIndex(where: { ":=~".contains($0) }) {
+            let key = term[..<sign].last == "!" ? term[..<sign].dropLast() : term[..<sign]
+            return await values(key.lowercased(), words).map { front + term[...sign] + $0 }
         }
-        let key = term.prefix { $0 != ":" }
-        return await values(key.lowercased(), words).map { "\(front)\(key):\($0)" }
+        let known = keys.filter { $0 != "!ok" || !front.hasSuffix("!") }
+        let fitting = (known + saved.map { "@" + $0 }).filter { $0.hasPrefix(term) }
+        guard fitting.count == 1, let only = fitting.first else {
+            return fitting.map { front + $0 }
+        }
+        return await continued(only, words).map { front + $0 }
+    }
+
+    /// Without the shell's quote or backslashes.
+    private static func typed(_ prefix: String) -> String {
+        if let quote = prefix.first, quote == "'" || quote == "\"" {
+            return String(prefix.dropFirst())
+        }
+        return prefix.replacing("\\", with: "")
+    }
+
+    /// What may follow the only key that fits. Shells put a blank behind a word that is the only one, so
+    /// a key is never alone.
+    private static func continued(_ key: String, _ words: [String]) async -> [String] {
+        let name = String(key.dropLast())
+        if FilterTerm.NumberKey(rawValue: name) != nil {
+            return [":", ">", "<"].map { name + $0 }
+        }
+        switch name {
+        case "result": return [key, name + "="]
+        case "text": return [key, name + "~"]
+        case "param": return parameters.map { key + $0 }
+        default:
+            let values = await values(name, words)
+            if values.isEmpty { return key == "app:" ? [key, "app:#"] : [key] }
+            return [key] + values.map { key + $0 }
+        }
+    }
+
+    /// Of the functions that the RPC specification knows.
+    private static var parameters: [String] {
+        let names = RPCCatalogue.builtIn.functions.flatMap { $0.parameters.map(\.name) }
+        return Set(names).sorted()
     }
 
     private static func values(_ key: String, _ words: [String]) async -> [String] {
         switch key {
-        case "app":
-            await appNames(words).map { $0.contains(" ") ? "\"\($0)\"" : $0 }
+        case "app": await connected(words).map { $0.pattern ?? $0.number }.sorted()
         case "rpc": FunctionID.all.map(\.name).sorted()
         case "kind": FilterTerm.NameKey.kind.words
         case "service": FilterTerm.NameKey.service.words
@@ -76,13 +136,13 @@ enum Completions {
         ((try? SavedFilters().all()) ?? []).map(\.name)
     }
 
-    private static func appNames(_ words: [String]) async -> [String] {
+    private static func connected(_ words: [String]) async -> [OfferedApp] {
         await ControlClient.$defaultTimeout.withValue(patience) {
             guard let sockets = try? ControlSocket.forTool(given: socket(words)),
                 let known = try? await ControlClient(sockets: sockets)
                     .ask(AppList.self, Routes.apps).value
             else { return [] }
-            return known.apps.compactMap { $0.appName.map(SafeText.clean) }.sorted()
+            return known.apps.map { OfferedApp($0.id, name: $0.appName) }
         }
     }
 
@@ -93,6 +153,33 @@ enum Completions {
         }
         return words[place + 1].trimming { $0 == "'" || $0 == "\"" }
     }
+}
+
+/// An app as a shell may offer it.
+struct OfferedApp: Equatable {
+    let number: String
+    /// Nil when it has none, or one that a terminal does not show as it is.
+    let name: String?
+
+    init(_ number: Int, name: String?) {
+        self.number = "#\(number)"
+        let isTypable = name.map { SafeText.clean($0) == $0 && !$0.allSatisfy(\.isWhitespace) }
+        self.name = isTypable == true ? name : nil
+    }
+
+    /// The name as a filter has it without quotes, which shells have a use of their own for: "?" stands
+    /// for a letter that would end it, or that a shell would take for itself.
+    var pattern: String? {
+        guard let name else { return nil }
+        var pattern = String.UnicodeScalarView()
+        for scalar in name.unicodeScalars {
+            let isPlain = !scalar.properties.isWhitespace && !Self.signs.contains(scalar)
+            pattern.append(isPlain ? scalar : "?")
+        }
+        return String(pattern)
+    }
+
+    private static let signs = #"()|"'\`$!*<>&;"#.unicodeScalars
 }
 
 extension String {

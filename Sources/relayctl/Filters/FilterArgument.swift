@@ -2,6 +2,7 @@
 // Used by `tail`, `log`, `filter` and `top`.
 
 import ArgumentParser
+import ControlAPI
 import MessageFilters
 import SDLProtocol
 
@@ -42,8 +43,37 @@ enum FilterArgument {
         guard !text.allSatisfy(\.isWhitespace) else {
             throw ValidationError("the filter is empty; expected one such as 'app:radio !ok'")
         }
-        _ = try filter(text, saved: nil)
+        do throws(FilterError) {
+            var known = names(nil)
+            known.withoutSaved = FilterNames.notInsideAnother
+            _ = try FilterExpression(text, names: known)
+        } catch {
+            throw ValidationError(pointing(at: error, in: text))
+        }
         return text
+    }
+
+    /// What relayd is sent is longer than what was typed: it has the saved filters and the options in it.
+    ///
+    /// - Throws: `ValidationError` that says which limit of relayd's is in the way.
+    static func checkRelaydTakes(_ filter: FilterExpression) throws {
+        let text = filter.description
+        do throws(FilterError) {
+            _ = try FilterExpression(text, names: names(nil))
+        } catch {
+            throw ValidationError(
+                "with its options and saved filters: \(SafeText.clean(error.message))")
+        }
+        var query = MessageQuery()
+        query.add(.filter, text)
+        let bytes = query.path("").utf8.count
+        guard bytes <= MessageQuery.longestFilter else {
+            throw ValidationError(
+                """
+                the filter is too long for relayd: percent-encoded it has \(bytes) bytes, at most \
+                \(MessageQuery.longestFilter) are taken
+                """)
+        }
     }
 
     /// What the value of an option asks.

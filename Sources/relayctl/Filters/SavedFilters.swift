@@ -81,8 +81,11 @@ struct SavedFilters: Sendable {
                 throw Problem(description: "\(path) is larger than \(Self.maximumBytes >> 20) MiB")
             }
         }
-        return String(decoding: bytes, as: UTF8.self)
-            .split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        // Editors of other systems begin with a byte order mark, and end lines with "\r\n", which is
+        // one `Character`.
+        if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { bytes.removeFirst(3) }
+        return bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+            .map { String(decoding: $0, as: UTF8.self) }
     }
 
     /// Does not wait for the other end of a pipe that somebody put there.

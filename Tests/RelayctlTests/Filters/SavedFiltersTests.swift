@@ -61,6 +61,21 @@ import Testing
         }
     }
 
+    @Test("a file of another system's editor is read, and keeps its other lines") func otherSystem()
+        async throws
+    {
+        try await withFile { _, directory in
+            let path = try directory.write(
+                "\u{FEFF}a = ok\r\n# mine\r\nb = ms>1s\r\n", to: "filters")
+            let saved = SavedFilters(path: path)
+            #expect(
+                try saved.all()
+                    == [.init(name: "a", text: "ok"), .init(name: "b", text: "ms>1s")])
+            try saved.save(.init(name: "c", text: "!ok"))
+            #expect(try saved.all().map(\.name) == ["a", "b", "c"])
+        }
+    }
+
     @Test("the configuration folder is XDG's, else that of the home") func place() throws {
         func path(_ environment: [String: String]) throws -> String {
             try SavedFilters(environment: { environment[$0] }).path
@@ -68,15 +83,5 @@ import Testing
         #expect(try path(["XDG_CONFIG_HOME": "/x", "HOME": "/h"]) == "/x/relayd/filters")
         #expect(try path(["XDG_CONFIG_HOME": "x", "HOME": "/h"]) == "/h/.config/relayd/filters")
         #expect(throws: SavedFilters.Problem.self) { try path([:]) }
-    }
-
-    @Test("the shell is offered keys, and what may stand behind them") func completions() async {
-        #expect(await Completions.terms("", []).contains("rpc:"))
-        #expect(await Completions.terms("rpc:", []).contains("rpc:PutFile"))
-        #expect(await Completions.terms("'ok !kind:", []).contains("'ok !kind:request"))
-        #expect(await Completions.terms("x:", []).isEmpty)
-        #expect(Completions.splitKey(["relayctl", "tail", "rpc", ":", "Sh"], 4) == "rpc")
-        #expect(Completions.splitKey(["relayctl", "tail", "rpc", ":"], 3) == "rpc")
-        #expect(Completions.splitKey(["relayctl", "tail", "rpc:Sh"], 2) == nil)
     }
 }
