@@ -56,8 +56,9 @@ package struct Dashboard: Sendable {
             if let problem { logger.error("\(problem)") }
         } else {
             problem = """
-                the dashboard is off; remove enabled: false from the section dashboard: of the \
-                configuration and restart relayd, or start it with --dashboard 127.0.0.1:2777
+                the dashboard is off, by dashboard.enabled: false in the configuration, \
+                --dashboard off or RELAYD_DASHBOARD=off; restart relayd without it, or with \
+                --dashboard 127.0.0.1:2777
                 """
         }
         let host = configuration.address.host
