@@ -71,10 +71,14 @@ extension ControlClient {
         Output.current.write("relayctl: \(text)\n", to: .error)
     }
 
-    private static func list(_ apps: [AppStatus]) -> String {
-        apps.map { app in
+    /// Names that are listed; `relayctl apps` has the rest.
+    private static let listed = 10
+
+    static func list(_ apps: [AppStatus]) -> String {
+        let names = apps.prefix(listed).map { app in
             "#\(app.id)" + (app.appName.map { " \(SafeText.clean($0))" } ?? "")
         }.joined(separator: ", ")
+        return apps.count > listed ? "\(names) and \(apps.count - listed) more" : names
     }
 
     /// Whether relayd keeps a message of an app with this name.

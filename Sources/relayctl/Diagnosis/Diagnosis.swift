@@ -55,7 +55,7 @@ struct Diagnosis: Codable, Sendable, Equatable {
         unit: UnitReport? = nil
     ) {
         let parts = "\(error)".split(separator: "→", maxSplits: 1)
-        let text = parts[0].split(separator: "\n").joined(separator: " ")
+        let text = Self.oneLine(parts[0])
         let remedy = parts.dropFirst().first.map { $0.drop { $0 == " " }.description }
         if error.isMatterOfPermission {
             fail("permission", text, remedy ?? "run relayctl with sudo")
@@ -75,6 +75,14 @@ struct Diagnosis: Codable, Sendable, Equatable {
             return
         }
         fail("daemon", text, remedy ?? Self.remedy(for: error))
+    }
+
+    /// The places that were looked at stand below each other, and what was found in columns.
+    private static func oneLine(_ text: Substring) -> String {
+        let lines = text.split(separator: "\n")
+        let places = lines.dropFirst().map { $0.drop { $0 == " " }.replacing("  ", with: ": ") }
+        return [String(lines.first ?? ""), places.joined(separator: "; ")].filter { !$0.isEmpty }
+            .joined(separator: " ")
     }
 
     /// What helps where the error names no remedy of its own. A relayd that is only busy is not to be

@@ -10,6 +10,16 @@ import Testing
 @testable import relayctl
 
 @Suite struct ControlClientTests {
+    @Test("of many apps some are listed") func manyApps() {
+        let apps = (1...12).map {
+            AppStatus(
+                id: $0, peer: "p:1", connectedAt: Samples.start, state: .registered,
+                appName: "App \($0)")
+        }
+        #expect(ControlClient.list(Array(apps.prefix(2))) == "#1 App 1, #2 App 2")
+        #expect(ControlClient.list(apps).hasSuffix("#10 App 10 and 2 more"))
+    }
+
     private func status(
         _ path: String, timeout: TimeAmount = FramePeer.patience
     ) async throws -> ControlClient.Answer<StatusSnapshot> {

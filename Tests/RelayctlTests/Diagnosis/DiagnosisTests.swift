@@ -70,6 +70,16 @@ import Testing
         #expect(stopped.checks[1].remedy?.hasPrefix("start it (relayd") == true)
         #expect(states(Diagnosis(unreachable: absent)) == ["daemon broken"])
 
+        let places = ControlClientError.notRunning([
+            .init(path: "/a b/x.sock", problem: .absent),
+            .init(path: "/y.sock", problem: .abandoned),
+        ])
+        #expect(
+            Diagnosis(unreachable: places).checks[0].text == """
+                relayd is not running; looked at /a b/x.sock: does not exist; /y.sock: nobody answers \
+                (left behind by a relayd that was killed)
+                """)
+
         // What will not do on this machine only is no mistake.
         let elsewhere = ConfigurationCheck(
             isGood: true,
