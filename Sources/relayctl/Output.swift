@@ -18,6 +18,8 @@ struct Output: Sendable {
     let size: @Sendable () -> (columns: Int, rows: Int)
     /// Whether the environment asks for no colours (NO_COLOR, TERM=dumb).
     let prefersNoColor: Bool
+    /// Whether the terminal knows no other way than onwards (TERM=dumb).
+    private let isDumb: Bool
     private let sink: @Sendable (Stream, String) -> Bool
     private let begin: @Sendable () -> Void
 
@@ -25,17 +27,21 @@ struct Output: Sendable {
     static let unlimitedColumns = 10_000
 
     init(
-        isTerminal: Bool, prefersNoColor: Bool = false,
+        isTerminal: Bool, prefersNoColor: Bool = false, isDumb: Bool = false,
         size: @escaping @Sendable () -> (columns: Int, rows: Int),
         sink: @escaping @Sendable (Stream, String) -> Bool,
         follow: @escaping @Sendable () -> Void = {}
     ) {
         self.isTerminal = isTerminal
         self.prefersNoColor = prefersNoColor
+        self.isDumb = isDumb
         self.size = size
         self.sink = sink
         begin = follow
     }
+
+    /// Whether what was written may be written over.
+    var isScreen: Bool { isTerminal && !isDumb }
 
     @TaskLocal static var current = Output.process
 
@@ -89,6 +95,7 @@ extension Output {
     static let process = Output(
         isTerminal: isatty(Stream.standard.rawValue) == 1,
         prefersNoColor: !variable("NO_COLOR").isEmpty || variable("TERM") == "dumb",
+        isDumb: variable("TERM") == "dumb",
         size: { terminalSize() },
         sink: { stream, text in writeAll(text, to: stream.rawValue) },
         follow: {

@@ -62,7 +62,8 @@ struct RelayCtl: AsyncParsableCommand {
               RELAYD_TIMEOUT   seconds to wait, 1 to 3600 (5)
               XDG_RUNTIME_DIR  for the socket of a user's own relayd
               NO_COLOR         no colours, unless --color always
-              TERM             "dumb" is as good as NO_COLOR
+              TERM             "dumb": no colours, and no
+                               line takes another's place
 
             FILES
               \(ControlSocket.systemDirectory)/\(ControlSocket.fileName)

@@ -29,7 +29,7 @@ struct StatusWatch {
     }
 
     mutating func run() async throws {
-        let isInPlace = screen.output.isTerminal && !screen.isJSON
+        let isInPlace = screen.output.isScreen && !screen.isJSON
         if isInPlace { screen.output.write("\u{1B}[H\u{1B}[2J") }
         while true {
             let outcome: Outcome

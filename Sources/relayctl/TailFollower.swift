@@ -56,12 +56,24 @@ struct TailFollower {
         self.isFollowing = isFollowing
         self.pause = pause
         text = TailText(
-            style: style, hasDetails: form == .verbose, isFolding: isFolding && output.isTerminal,
+            style: style, hasDetails: form == .verbose, isFolding: isFolding && output.isScreen,
             isPairing: form == .pairs)
     }
 
     /// Returns when nobody reads any more, or everything is shown and there is no more to follow.
+    ///
+    /// - Throws: `CancellationError` when the task is cancelled; what was held back is shown first.
     mutating func run() async throws {
+        do {
+            try await read()
+        } catch is CancellationError {
+            text.finish()
+            output.write(takePage())
+            throw CancellationError()
+        }
+    }
+
+    private mutating func read() async throws {
         var stream = MessageStream(
             client: client, query: query, beginning: beginning, isFollowing: isFollowing,
             pause: pause)

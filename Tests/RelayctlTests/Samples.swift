@@ -59,9 +59,11 @@ enum Samples {
 final class Recorder: Sendable {
     private let texts = Mutex<[(Output.Stream, String)]>([])
 
-    func output(isTerminal: Bool = false, columns: Int = 100, rows: Int = 40) -> Output {
+    func output(
+        isTerminal: Bool = false, isDumb: Bool = false, columns: Int = 100, rows: Int = 40
+    ) -> Output {
         Output(
-            isTerminal: isTerminal, size: { (columns, rows) },
+            isTerminal: isTerminal, isDumb: isDumb, size: { (columns, rows) },
             sink: { [self] stream, text in
                 texts.withLock { $0.append((stream, text)) }
                 return true

@@ -87,7 +87,7 @@ struct StatsCommand: AsyncParsableCommand {
             let whole =
                 isNarrowed
                 ? String(decoding: try APICoding.encode(stats), as: UTF8.self) : answer.json
-            let isInPlace = watch && screen.isTerminal && !output.json
+            let isInPlace = watch && screen.isScreen && !output.json
             let json = watch ? JSONText.compact(whole) + "\n" : whole
             let shown = output.json ? JSONText.safe(json) : text
             guard screen.write(isInPlace ? "\u{1B}[H\u{1B}[2J" + shown : shown) else { return }

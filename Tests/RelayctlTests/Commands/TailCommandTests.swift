@@ -15,12 +15,14 @@ import Testing
 
     /// Runs relayctl against a relayd with this ring.
     private func run(
-        _ arguments: [String], on ring: MessageRing = story, isTerminal: Bool = false
+        _ arguments: [String], on ring: MessageRing = story, isTerminal: Bool = false,
+        isDumb: Bool = false
     ) async throws -> (code: Int32, out: String, error: String) {
         let live = try LiveServer()
         let recorder = Recorder()
         let code = try await live.serve(ring) {
-            await live.execute(arguments, output: recorder.output(isTerminal: isTerminal))
+            await live.execute(
+                arguments, output: recorder.output(isTerminal: isTerminal, isDumb: isDumb))
         }
         return (code, recorder.text(), recorder.text(.error))
     }
@@ -222,6 +224,9 @@ import Testing
         let unfolded = try await run(
             ["tail", "--once", "--no-fold"], on: feed.ring, isTerminal: true)
         #expect(unfolded.out.split(separator: "\n").count == 5)
+        let dumb = try await run(
+            ["tail", "--once", "--color", "never"], on: feed.ring, isTerminal: true, isDumb: true)
+        #expect(dumb.out.split(separator: "\n").count == 5 && !dumb.out.contains("\u{1B}"))
         let piped = try await run(["tail", "--once"], on: feed.ring)
         #expect(piped.out.split(separator: "\n").count == 5 && !piped.out.contains("×"))
     }
@@ -288,7 +293,17 @@ import Testing
                 ["--slower-than", "200"],
                 "--slower-than is \"200\"; expected a duration such as 200ms"
             ),
-            (["-n", "-3"], "-n"), (["--json", "-v"], "--json already shows everything"),
+            (["-n", "-3"], "-n"),
+            (["-n", "10000001"], "-n is 10000001; expected 0 to 10000000"),
+            (
+                ["--slower-than", "1s", String(repeating: "x ", count: 63)],
+                "with its options and saved filters: a filter may have 64 terms, this one has more"
+            ),
+            (
+                [String(repeating: "漢", count: 1900)],
+                "the filter is too long for relayd: percent-encoded it has 17121 bytes"
+            ),
+            (["--json", "-v"], "--json already shows everything"),
             (["--pairs", "-v"], "--pairs is one line for two messages; leave out -v"),
             (["--pairs", "--json"], "leave out --json"),
         ])
@@ -296,6 +311,11 @@ import Testing
         let result = try await run(["tail", "--once"] + options)
         #expect(result.code == 64 && result.out.isEmpty && result.error.contains(message))
         #expect(!result.error.contains("<subcommand>"), "it is about tail: \(result.error)")
+    }
+
+    @Test("a filter may have as many terms as is said") func manyTerms() async throws {
+        let filter = Array(repeating: "ok", count: 64).joined(separator: " | ")
+        #expect(try await !tail(filter).isEmpty)
     }
 
     @Test("a name nobody has is told, and what comes under it is waited for")

@@ -1,6 +1,7 @@
 import ControlAPI
 import Glibc
 import RelayTesting
+import SDLProtocol
 import SDLTraffic
 import Synchronization
 import Testing
@@ -45,20 +46,24 @@ import Testing
 
     /// Begins to follow from the last two messages. There must be a server by now: a follower that
     /// has never found one does not wait for it.
-    private func follow(_ live: LiveServer, _ reader: Reader) throws -> Task<Void, any Error> {
+    private func follow(
+        _ live: LiveServer, _ reader: Reader, as form: TailFollower.Form = .json
+    ) throws -> Task<Void, any Error> {
         let client = ControlClient(
             sockets: try ControlSocket.forTool(given: live.path), timeout: FramePeer.patience)
         return Task {
-            var follower = Self.follower(client, reader)
+            var follower = Self.follower(client, reader, form)
             try await follower.run()
         }
     }
 
-    private static func follower(_ client: ControlClient, _ reader: Reader) -> TailFollower {
+    private static func follower(
+        _ client: ControlClient, _ reader: Reader, _ form: TailFollower.Form
+    ) -> TailFollower {
         var beginning = MessageQuery()
         beginning.add(.last, "2")
         return TailFollower(
-            client: client, output: reader.output, form: .json, style: .plain,
+            client: client, output: reader.output, form: form, style: .plain,
             filters: MessageQuery(),
             beginning: beginning, pause: { try await Task.sleep(for: .milliseconds(1)) })
     }
@@ -82,6 +87,23 @@ import Testing
             try await following.value
         }
         #expect(numbers(reader) == [9, 10, 11, 12] && reader.error.isEmpty)
+    }
+
+    @Test("a request without an answer is shown at the end", .timeLimit(.minutes(15)))
+    func ends() async throws {
+        var feed = TrafficFeed()
+        feed.request(.show, 1)
+        feed.notification(.onVehicleData)
+        let live = try LiveServer()
+        let reader = Reader()
+        try await live.serve(feed.ring) {
+            let following = try follow(live, reader, as: .pairs)
+            try await reader.until { $0.out.count == 1 }
+            following.cancel()
+            await #expect(throws: CancellationError.self) { try await following.value }
+        }
+        #expect(reader.out.first?.contains("OnVehicleData") == true)
+        #expect(reader.out.dropFirst().first?.contains("no answer") == true)
     }
 
     @Test(

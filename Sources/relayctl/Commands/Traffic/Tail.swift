@@ -87,12 +87,14 @@ struct TailCommand: AsyncParsableCommand {
             """
             Only request, response, notification, control, stream, security, encrypted, \
             undecodable, dropped or event. Repeatable.
-            """, valueName: "type"))
+            """, valueName: "type"),
+        completion: Completions.kinds)
     var type: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "Only control, rpc, audio, video or bulk. Repeatable.", valueName: "service"))
+            "Only control, rpc, audio, video or bulk. Repeatable.", valueName: "service"),
+        completion: Completions.services)
     var service: [String] = []
 
     @Flag(help: "Only what went wrong: what failed, was refused, undecodable, dropped or lost.")
@@ -143,14 +145,17 @@ struct TailCommand: AsyncParsableCommand {
 
     /// Lines of the past when nobody says how many: what fits above the next prompt.
     private static let defaultNumber = 10
+    /// What relayd takes; more than it ever keeps.
+    private static let numbers = 0...10_000_000
     /// Time until a relayd that is gone is looked for again.
     private static let pause = Duration.milliseconds(500)
 
     func validate() throws {
         try Names.check(apps: app)
         try Names.check(functions: rpc)
-        if let number, number < 0 {
-            throw ValidationError("-n is \(number); expected 0 or more")
+        if let number, !Self.numbers.contains(number) {
+            throw ValidationError(
+                "-n is \(number); expected 0 to \(Self.numbers.upperBound)")
         }
         if output.json, verbose {
             throw ValidationError("--json already shows everything; leave out -v")
@@ -168,15 +173,28 @@ struct TailCommand: AsyncParsableCommand {
         let output = Output.current
         let client = try socket.client()
         let wanted = try FilterArgument.filter(filter).and(try options())
+        try FilterArgument.checkRelaydTakes(wanted)
         await client.tellUnknown(wanted.askedApps)
-        var tail = TailFollower(
-            client: client, output: output, form: form, hasAdvice: !noAdvice,
-            isFolding: !noFold, style: output.style(self.output.color), filters: filters(wanted),
-            beginning: try start(),
-            isFollowing: !once, pause: { try await Task.sleep(for: Self.pause) })
+        let (form, isFolding, isFollowing) = (form, !noFold, !once)
+        let hasAdvice = !noAdvice
+        let style = output.style(self.output.color)
+        let (filters, beginning) = (filters(wanted), try start())
         output.follow()
-        do {
+        let follow: @Sendable () async throws -> Void = {
+            var tail = TailFollower(
+                client: client, output: output, form: form, hasAdvice: hasAdvice,
+                isFolding: isFolding, style: style, filters: filters, beginning: beginning,
+                isFollowing: isFollowing,
+                pause: { try await Task.sleep(for: Self.pause) })
             try await tail.run()
+        }
+        do {
+            // Requests that wait for their answers are shown at the end, also at this one.
+            if form == .pairs, output.isTerminal {
+                try await Interrupt.cancels(follow)
+            } else {
+                try await follow()
+            }
         } catch let error as ControlClientError {
             guard let problem = error.badRequest else { throw error }
             throw ValidationError(problem)
@@ -194,6 +212,7 @@ struct TailCommand: AsyncParsableCommand {
     private func filters(_ wanted: FilterExpression) -> MessageQuery {
         var query = MessageQuery()
         if !wanted.isEverything { query.add(.filter, wanted.description) }
+        if !all { query.add(.priority, "info") }
         return query
     }
 
@@ -212,7 +231,6 @@ struct TailCommand: AsyncParsableCommand {
             filters.append(try FilterArgument.filter("service", service, of: "--service"))
         }
         if failed { filters.append(FilterExpression(.term(.priority(.warning, isExact: false)))) }
-        if !all { filters.append(FilterExpression(.term(.priority(.info, isExact: false)))) }
         if let milliseconds = try latency(), let number = FilterNumber("\(milliseconds)") {
             let answer = try FilterArgument.filter("kind", "response", of: "--slower-than")
             // By itself, so that it is no alternative to the kinds of --type.
