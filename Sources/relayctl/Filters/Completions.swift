@@ -34,7 +34,8 @@ enum Completions {
     static var filter: CompletionKind {
         .custom { words, index, prefix async in
             if let key = splitKey(words, index) { return literal(await values(key, words)) }
-            return literal(await terms(prefix, words))
+            let word = words.indices.contains(index) ? words[index] : prefix
+            return literal(await terms(written(prefix, of: word), words))
         }
     }
 
@@ -62,6 +63,14 @@ enum Completions {
         return nil
     }
 
+    /// What of a word is before the cursor. The script for zsh counts from the last blank, also in quotes.
+    static func written(
+        _ prefix: String, of word: String, in shell: CompletionShell? = .requesting
+    ) -> String {
+        let last = word.split(separator: " ", omittingEmptySubsequences: false).last
+        return shell == .zsh && last?.count == prefix.count ? word : prefix
+    }
+
     /// - Parameter prefix: The word before the cursor as it was typed. The shell keeps a quote in front
     ///   and expects what may follow that.
     static func terms(_ prefix: String, _ words: [String]) async -> [String] {
@@ -76,6 +85,7 @@ enum Completions {
             let key = term[..<sign].last == "!" ? term[..<sign].dropLast() : term[..<sign]
             return await values(key.lowercased(), words).map { front + term[...sign] + $0 }
         }
+        if term.hasPrefix("param.") { return parameters.map { front + "param." + $0 } }
         let known = keys.filter { $0 != "!ok" || !front.hasSuffix("!") }
         let fitting = (known + saved.map { "@" + $0 }).filter { $0.hasPrefix(term) }
         guard fitting.count == 1, let only = fitting.first else {

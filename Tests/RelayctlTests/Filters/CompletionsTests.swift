@@ -34,6 +34,7 @@ import Testing
 
     @Test("parameters of the RPC specification are offered") func parameters() async {
         #expect(await Completions.terms("param", []).contains("param.mainField1"))
+        #expect(await Completions.terms("'ok param.ma", []).contains("ok param.mainField1"))
     }
 
     @Test(
@@ -62,6 +63,16 @@ import Testing
         #expect(
             Completions.literal(["rpc:Show", #"a\b"#], for: .zsh) == [#"rpc\:Show"#, #"a\\b"#])
         #expect(Completions.literal(["rpc:Show"], for: .fish) == ["rpc:Show"])
+    }
+
+    @Test("zsh counts the letters before the cursor from the last blank") func zshCursor() {
+        func written(_ prefix: String, _ word: String, _ shell: CompletionShell) -> String {
+            Completions.written(prefix, of: word, in: shell)
+        }
+        #expect(written("'r", "'rpc:Show ki", .zsh) == "'rpc:Show ki")
+        #expect(written("'rpc:S", "'rpc:S", .zsh) == "'rpc:S")
+        #expect(written("'r", "'rpc:Show", .zsh) == "'r")
+        #expect(written("'r", "'rpc:Show ki", .bash) == "'r")
     }
 
     @Test("bash offers each word as it is, and runs nothing that is in one") func bash()
