@@ -130,7 +130,7 @@ enum StandInCalls {
         else { return "the bench is missing" }
         guard let program = rest.popFirst() else { return nil }
         // `QuotedCommandTests` look at the rest of it.
-        let commands = ["status", "tail", "api", "dashboard"]
+        let commands = ["status", "tail", "top", "api", "dashboard"]
         return program == "relayctl" && commands.contains(rest.first ?? "")
             ? nil : "not a command that a bench has"
     }
