@@ -15,7 +15,8 @@ struct RelayCtl: AsyncParsableCommand {
         CommandGroup(
             name: "State",
             subcommands: [
-                StatusCommand.self, TopCommand.self, AppsCommand.self, AppCommand.self, StatsCommand.self,
+                StatusCommand.self, TopCommand.self, AppsCommand.self, AppCommand.self,
+                StatsCommand.self,
                 ConfigCommand.self, DashboardCommand.self, APICommand.self,
                 VersionCommand.self,
             ]),
