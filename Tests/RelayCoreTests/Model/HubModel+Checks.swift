@@ -131,6 +131,15 @@ extension Frame {
         return header
     }
 
+    /// The head unit answers a goodbye of relayd's, perhaps in the number's next session.
+    var answersRelay: Bool {
+        guard type == .single, version > 1, service == .rpc, let header = RPCHeader(payload) else {
+            return false
+        }
+        return header.type == .response
+            && header.correlationID == SessionRouter<SDLApp>.farewellCorrelationID
+    }
+
     /// The head unit answers UnregisterAppInterface.
     func isUnregistered(ofSuccess: Bool) -> Bool {
         guard type == .single, version > 1, service == .rpc, let header = RPCHeader(payload),

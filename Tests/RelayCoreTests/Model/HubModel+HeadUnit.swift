@@ -36,8 +36,19 @@ extension HubModel {
         let number = apps[number]?.isConnected == true ? number : nil
         if let place {
             let index = said.distance(from: said.startIndex, to: place)
-            for _ in 0..<index { pass(said.removeFirst(), to: nil) }
-            return pass(said.removeFirst(), to: number)
+            var grants: [Said] = []
+            for _ in 0..<index {
+                let earlier = said.removeFirst()
+                // On a lossy line this may be another one that looks the same, from before a grant.
+                if isLossy, earlier.sent.frame.controlType == .startServiceACK {
+                    grants.append(earlier)
+                } else {
+                    pass(earlier, to: nil)
+                }
+            }
+            pass(said.removeFirst(), to: number)
+            for grant in grants.reversed() { said.prepend(grant) }
+            return
         }
         guard let number else { return }
         if let place = saidBeforeLoss.firstIndex(of: frame) {
@@ -101,7 +112,7 @@ extension HubModel {
             guard let owner, let app = apps[owner], app.isConnected, !app.mayBeClosed,
                 !ended.contains(life), !isLossy, lives[Int(frame.sessionID)] == life,
                 // Answers to whoever was there before are better swallowed.
-                sent.cause == life, !sent.isAboutHalf
+                sent.cause == life, !sent.isAboutHalf, !frame.answersRelay
             else { return }
             return fail(.lostDown, "app \(owner) did not get \(frame)")
         }
