@@ -20,6 +20,12 @@ struct LinkEpochsTests {
             }
         }
 
+        /// What the rate does not count.
+        mutating func streams(at now: NIODeadline) {
+            bytes += 100
+            pacing.epochs.wrote(upTo: bytes, at: now)
+        }
+
         mutating func isFull(at now: NIODeadline) -> Bool {
             _ = pacing.release(at: now)
             return pacing.isFull(1, at: now)
@@ -62,6 +68,33 @@ struct LinkEpochsTests {
         bench.writes(1, at: at(2050))
         let isFullAgain = bench.isFull(at: at(2050))
         #expect(!isFull && !isFullBelow && isFullAgain)
+    }
+
+    @Test("of more epochs than are told apart, none that has left takes what is written on")
+    func manyEpochs() {
+        var bench = Bench()
+        for look in 0..<10 as Range<Int64> {
+            bench.streams(at: at(look * 100))
+            bench.pacing.epochs.polled(left: bench.bytes, at: at(look * 100 + 50))
+            bench.streams(at: at(look * 100 + 60))
+        }
+        bench.writes(10, at: at(1030))
+        bench.pacing.epochs.polled(left: bench.bytes, at: at(1060))
+        let verdicts = [1100, 2000, 2200].map { bench.isFull(at: at($0)) }
+        #expect(verdicts == [true, true, false])
+    }
+
+    @Test("nor does one of a link that is lost long after it was busy") func lostLaterOn() {
+        var bench = Bench()
+        for look in 0..<12 as Range<Int64> {
+            bench.streams(at: at(look * 100))
+            bench.pacing.epochs.polled(left: bench.bytes, at: at(look * 100 + 50))
+            bench.streams(at: at(look * 100 + 60))
+        }
+        bench.pacing.linkClosed(at: at(20_000))
+        bench.writes(10, at: at(20_030))
+        let verdicts = [20_100, 21_000, 21_200].map { bench.isFull(at: at($0)) }
+        #expect(verdicts == [true, true, false])
     }
 
     @Test("a kernel that is full keeps what is written until it takes all") func full() {

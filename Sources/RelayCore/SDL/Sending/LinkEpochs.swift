@@ -41,6 +41,8 @@ struct LinkEpochs {
     @inline(__always)
     mutating func wrote(upTo end: UInt64, at now: NIODeadline) {
         advance(to: now)
+        // The latest one goes on although it had left.
+        if left == current { left -= 1 }
         ends[Self.index(current)] = end
     }
 
@@ -60,11 +62,21 @@ struct LinkEpochs {
     }
 
     private mutating func open() {
+        guard !isCurrentEmpty || current == over else {
+            // It begins now.
+            left = min(left, current - 1)
+            begunIn[Self.index(current)] = slot
+            return
+        }
         guard current - over < Int64(Self.count) - 1 else { return }
         let end = ends[Self.index(current)]
         current += 1
         ends[Self.index(current)] = end
         begunIn[Self.index(current)] = slot
+    }
+
+    private var isCurrentEmpty: Bool {
+        current > 0 && ends[Self.index(current)] == ends[Self.index(current - 1)]
     }
 
     // MARK: - Leaving
@@ -122,6 +134,7 @@ struct LinkEpochs {
     private mutating func leaveAll(at now: NIODeadline) {
         slot = max(slot, RateGuard.slot(at: now))
         leave(upTo: current, in: slot)
+        end(at: slot)
         open()
     }
 
