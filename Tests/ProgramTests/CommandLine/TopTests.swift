@@ -52,7 +52,10 @@ struct TopTests {
             ]
         ) { tmux in
             try await tmux.type("stty -a >$FOLDER/before; echo was there")
-            try await tmux.until("was there")
+            // Not only what was typed.
+            try await tmux.until("the shell has answered") {
+                $0.contains("was there") && $0.last { !$0.isEmpty } == ">"
+            }
             try await body(tmux)
         }
     }
