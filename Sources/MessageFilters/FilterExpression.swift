@@ -33,7 +33,10 @@ package struct FilterExpression: Hashable, Sendable {
         root = .term(try FilterParser("", names: names).term(key, value))
     }
 
-    package var isEverything: Bool { root == .all([]) }
+    /// Asked for every message that is logged: nothing is made to compare with, which would be allocated.
+    package var isEverything: Bool {
+        if case .all(let nodes) = root { nodes.isEmpty } else { false }
+    }
 
     /// Whether something is asked that only the answer to a request can tell: `ok`, `result`, `ms`.
     package var asksForAnswers: Bool {
