@@ -82,7 +82,7 @@ struct TopMessages: Sendable {
             held = live
         }
         guard let selection else {
-            self.selection = rows == -1 ? last : max(0, last.addingClamped(rows))
+            self.selection = rows == -1 ? last : min(last, max(0, last.addingClamped(rows)))
             return
         }
         let next = selection.addingClamped(rows)

@@ -77,6 +77,17 @@ import Testing
         #expect(Self.numbers(model) == [1, 2, 3])
     }
 
+    @Test("in a list that is held down chooses the last message, and then goes on") func downFromPause()
+        throws
+    {
+        for key: TopKey in [.down, .pageDown, .character("j")] {
+            var model = try Self.model(3)
+            #expect(Self.press(.character("p"), key, .enter, on: &model) == [.open(3)])
+            _ = Self.press(.escape, .down, on: &model)
+            #expect(!model.messages.isPaused)
+        }
+    }
+
     @Test("repetitions are one row, also while the list is held") func folds() throws {
         var model = TopModel()
         func vehicleData(_ number: Int) throws -> TopModel.News {
