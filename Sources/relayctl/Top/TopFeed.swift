@@ -17,9 +17,11 @@ struct TopFeed: Sendable {
 
     /// Status, counts and advice, once a second.
     func ask() async {
+        var goneSince: Timestamp?
         while !Task.isCancelled {
             do throws(ControlClientError) {
                 inbox.put([.status(try await client.status().value, .now)])
+                goneSince = nil
                 // A relayd that is older may not have these.
                 if let stats = try? await client.ask(StatsReport.self, Routes.stats) {
                     inbox.put([.stats(stats.value)])
@@ -28,7 +30,9 @@ struct TopFeed: Sendable {
                     inbox.put([.advice(advice.value.advice)])
                 }
             } catch {
-                inbox.put([.gone(error.inShort, .now)])
+                let since = goneSince ?? .now
+                goneSince = since
+                inbox.put([.gone(error.inShort, since: since)])
             }
             do { try await Task.sleep(for: Self.interval) } catch { return }
         }
@@ -111,9 +115,10 @@ final class TopInbox: Sendable {
     private let news = Mutex<[TopModel.News]>([])
     private let wake: @Sendable () -> Void
 
-    /// News kept: more than pass between two screens. When more come, messages are left out, the oldest
-    /// first.
-    private static let maximum = 2000
+    /// Messages and reports kept: more than come between two screens. Of more, the oldest are left out: a
+    /// terminal may stand still for hours.
+    static let maximumMessages = 2000
+    static let maximumReports = 100
 
     init(wake: @escaping @Sendable () -> Void) {
         self.wake = wake
@@ -124,22 +129,24 @@ final class TopInbox: Sendable {
         news.withLock { news in
             news += more
             // Seldom, because everything behind moves.
-            if news.count >= 2 * Self.maximum { Self.shorten(&news) }
+            if news.count >= 2 * Self.maximumMessages { Self.shorten(&news) }
         }
         wake()
     }
 
     private static func shorten(_ news: inout [TopModel.News]) {
-        var excess = news.count - maximum
-        news.removeAll { item in
-            guard excess > 0 else { return false }
+        var (messages, reports) = (0, 0)
+        news = news.reversed().filter { item in
             switch item {
-            case .message, .answer:
-                excess -= 1
-                return true
-            default: return false
+            case .message, .answer, .missed:
+                messages += 1
+                return messages <= maximumMessages
+            case .status, .stats, .advice, .gone:
+                reports += 1
+                return reports <= maximumReports
+            case .restarted, .refused, .opened, .notOpened: return true
             }
-        }
+        }.reversed()
     }
 
     func take() -> [TopModel.News] {

@@ -27,6 +27,8 @@ struct TopModel: Sendable {
     private(set) var status: StatusSnapshot?
     /// Why, and since when relayd is gone.
     private(set) var gone: (words: String, since: Timestamp)?
+    /// Of the relayd that was asked last, also while it is gone.
+    private var startedAt: Timestamp?
     private(set) var advice: [AdviceReport] = []
     private(set) var rates = TopRates()
     private(set) var latencies = TopLatencies()
@@ -54,8 +56,8 @@ struct TopModel: Sendable {
         case status(StatusSnapshot, Timestamp)
         case stats(StatsReport)
         case advice([AdviceReport])
-        /// relayd could not be asked, and why.
-        case gone(String, Timestamp)
+        /// relayd cannot be asked: why, and since when.
+        case gone(String, since: Timestamp)
         case message(TailMessage, stream: Int)
         case missed(Int, stream: Int)
         case restarted(stream: Int)
@@ -71,7 +73,10 @@ struct TopModel: Sendable {
     mutating func take(_ news: News) {
         switch news {
         case .status(let status, let time):
-            if status.relayd.startedAt != self.status?.relayd.startedAt { rates = TopRates() }
+            if let start = startedAt, start != status.relayd.startedAt {
+                (rates, latencies) = (TopRates(), TopLatencies())
+            }
+            startedAt = status.relayd.startedAt
             self.status = status
             gone = nil
             rates.add(status, at: time)
@@ -79,7 +84,7 @@ struct TopModel: Sendable {
             rates.add(stats)
             latencies.forget(before: stats.at)
         case .advice(let advice): self.advice = advice
-        case .gone(let words, let time): hasGone(words, time)
+        case .gone(let words, let time): hasGone(words, since: time)
         case .message(let message, let stream) where stream == self.stream:
             messages.add(message)
             if !isNarrowed { latencies.add(message) }
@@ -95,9 +100,8 @@ struct TopModel: Sendable {
         }
     }
 
-    private mutating func hasGone(_ words: String, _ time: Timestamp) {
-        if gone == nil { gone = (words, time) }
-        gone?.words = words
+    private mutating func hasGone(_ words: String, since time: Timestamp) {
+        gone = (words, time)
         status = nil
         advice = []
         rates = TopRates()

@@ -77,7 +77,8 @@ import Testing
         #expect(Self.numbers(model) == [1, 2, 3])
     }
 
-    @Test("in a list that is held down chooses the last message, and then goes on") func downFromPause()
+    @Test("in a list that is held down chooses the last message, and then goes on")
+    func downFromPause()
         throws
     {
         for key: TopKey in [.down, .pageDown, .character("j")] {
@@ -260,7 +261,7 @@ import Testing
 
     @Test("while relayd is gone that is said, with no numbers of before") func gone() throws {
         var model = try TopSamples.busy()
-        model.take(.gone("not running", TopSamples.now))
+        model.take(.gone("not running", since: TopSamples.now))
         let text = TopSamples.text(model, 80, 24)
         #expect(text.hasPrefix("relayd       not running for 0 s\n"))
         #expect(!text.contains("─ App ─") && !text.contains("putfile"))
@@ -281,6 +282,32 @@ import Testing
         #expect(Self.press(.enter, on: &model) == [.open(1)])
     }
 
+    @Test("latencies begin anew with another relayd, also when the stream is another one by then")
+    func latenciesAfterRestart() throws {
+        var model = TopModel()
+        func answer(_ number: Int, _ milliseconds: Double) throws -> TopModel.News {
+            .message(
+                try TopSamples.message(
+                    number, "Show", kind: "response", milliseconds: milliseconds),
+                stream: model.stream)
+        }
+        func status(since second: Int64) -> TopModel.News {
+            let start = TopSamples.seconds(second)
+            let status = StatusSnapshot(
+                relayd: RelaydStatus(pid: 42, startedAt: start, uptimeSeconds: 1),
+                accessory: TopSamples.status([]).accessory, link: LinkStatus(state: .idle),
+                server: ServerStatus(state: .listening))
+            return .status(status, TopSamples.seconds(second + 1))
+        }
+        model.take(status(since: 0))
+        model.take(try answer(5000, 10))
+        model.take(.gone("not running", since: TopSamples.seconds(2)))
+        _ = Self.press(.character("f"), .character("f"), on: &model)
+        model.take(status(since: 3))
+        model.take(try answer(1, 3))
+        #expect(model.latencies.quantiles(app: "Radio", function: "Show")?.p95 == 3)
+    }
+
     @Test("what was missed, and why there are no messages, is said") func notes() throws {
         var model = try Self.model(1)
         model.take(.missed(17, stream: 0))
@@ -288,6 +315,27 @@ import Testing
         var other = TopModel()
         other.take(.refused("relayd keeps no messages: limits.ring is 0", stream: 0))
         #expect(TopSamples.text(other, 80, 24).contains("limits.ring is 0"))
+    }
+}
+
+@Suite("What waits for the screen of top") struct TopInboxTests {
+    @Test("a terminal that stands still for hours costs no more memory") func bounds() throws {
+        let inbox = TopInbox(wake: {})
+        let status = TopSamples.status([])
+        let message = try TopSamples.message(1, "Show")
+        for second in 0..<20_000 as Range<Int64> {
+            inbox.put([.status(status, TopSamples.seconds(second)), .missed(1, stream: 0)])
+            if second % 2 == 0 { inbox.put([.message(message, stream: 0)]) }
+        }
+        inbox.put([.notOpened(7, "gone")])
+        let news = inbox.take()
+        #expect(news.count < 3 * TopInbox.maximumMessages)
+        let last = news.last { if case .status = $0 { true } else { false } }
+        guard case .status(_, TopSamples.seconds(19_999)) = last else {
+            Issue.record("the latest report is not there")
+            return
+        }
+        #expect(inbox.take().isEmpty)
     }
 }
 

@@ -53,7 +53,7 @@ import Testing
             models.append(model)
         }
         var gone = try TopSamples.busy()
-        gone.take(.gone("not running", TopSamples.now))
+        gone.take(.gone("not running", since: TopSamples.now))
         models.append(gone)
         for (columns, rows) in [
             (1, 1), (12, 3), (39, 24), (80, 9), (40, 10), (41, 11), (59, 17),
