@@ -274,16 +274,22 @@ struct TopView: Sendable {
 
     private func messageTitle(_ model: TopModel) -> String {
         var parts: [String] = []
-        if !model.filterText.isEmpty {
-            parts.append(SafeText.line(model.filterText).shortened(to: columns / 2))
-        }
         if model.isFailedOnly { parts.append("failed only") }
         if model.messages.isPaused {
             let newer = model.messages.newer
             parts.append(newer > 0 ? "paused, \(newer) newer" : "paused")
         }
+        // The filter is cut first: what stands behind it is told nowhere else.
+        let room = columns - Self.titleColumns - parts.map { $0.columns + 3 }.reduce(0, +)
+        if !model.filterText.isEmpty, room > 1 {
+            let filter = SafeText.line(model.filterText).shortened(to: min(room, columns / 2))
+            parts.insert(filter, at: 0)
+        }
         return parts.joined(separator: " · ")
     }
+
+    /// Of the title of the messages without what stands on its right.
+    private static let titleColumns = "─ Messages ─  ──".columns
 
     private func emptiness(_ model: TopModel) -> [String] {
         if let refusal = model.refusal {
@@ -337,7 +343,16 @@ struct TopView: Sendable {
         var start = 0
         let room = columns - 3
         func shown(_ range: Range<Int>) -> String { SafeText.line(String(line.letters[range])) }
-        while start < line.cursor, shown(start..<line.cursor).columns > room { start += 1 }
+        // By halves, because a filter may have 1000 letters.
+        var fitting = line.cursor
+        while start < fitting {
+            let middle = (start + fitting) / 2
+            if shown(middle..<line.cursor).columns > room {
+                start = middle + 1
+            } else {
+                fitting = middle
+            }
+        }
         let text = shown(start..<line.letters.count).shortened(to: room)
         let prompt = style(.bold, "/") + text
         let cursor = 1 + shown(start..<line.cursor).columns

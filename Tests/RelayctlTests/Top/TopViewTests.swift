@@ -110,6 +110,26 @@ import Testing
             lines.contains { $0.hasPrefix("─ Messages ──") && $0.hasSuffix(" paused, 1 newer ──") })
     }
 
+    @Test("a long filter leaves room to say that the list is held", arguments: [40, 60, 80, 200])
+    func longFilter(columns: Int) throws {
+        var model = try TopSamples.busy()
+        _ = model.press(.character("/"))
+        for letter in String(repeating: "app:radio ", count: 20) {
+            _ = model.press(.character(letter))
+        }
+        for key: TopKey in [.enter, .character("f")] { _ = model.press(key) }
+        model.take(.message(try TopSamples.message(56, "Show"), stream: model.stream))
+        _ = model.press(.character("p"))
+        for number in 57...156 {
+            model.take(.message(try TopSamples.message(number, "Show"), stream: model.stream))
+        }
+        let title = TopSamples.text(model, columns, 24).split(separator: "\n").last {
+            $0.hasPrefix("─ M")
+        }
+        #expect(title?.hasSuffix("failed only · paused, 100 newer ──") == true)
+        #expect((title?.contains("app:radio")) == (columns > 40))
+    }
+
     @Test("apps that share a name have no numbers that are counted by name") func sharedName() {
         var model = TopModel()
         let apps = [
