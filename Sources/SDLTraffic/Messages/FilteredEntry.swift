@@ -91,7 +91,8 @@ struct FilteredEntry: FilterSubject {
     private func number(_ key: FilterTerm.NumberKey) -> Double? {
         switch key {
         case .milliseconds: (answer ?? entry).latency.map { Double($0 / 1000) / 1000 }
-        case .bytes: Double(entry.bytes)
+        // What nobody sent has no size.
+        case .bytes: entry.direction == nil ? nil : Double(entry.bytes)
         case .number: Double(entry.number)
         case .correlation: entry.correlationID.map { Double($0) }
         case .session: entry.sessionID.map { Double($0) }

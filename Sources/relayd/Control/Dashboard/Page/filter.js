@@ -42,6 +42,8 @@ const OTHERS = {
 };
 const UNITS = { '': 1, ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 const EXAMPLE = 'something such as rpc:Show';
+/** What Unicode calls white space; \s is almost the same. */
+const BLANK = /\p{White_Space}/u;
 
 /** Why a filter is not understood; `start` and `end` count characters, not UTF-16 units. */
 export class FilterError extends Error {
@@ -111,15 +113,20 @@ class Pattern {
   }
 }
 
+/** The bytes that Swift compares: UTF-8, with the letters of ASCII in lower case. */
+const bytesOf = (word) => [...new TextEncoder().encode(word)].map((byte) => (byte >= 0x41 && byte <= 0x5a ? byte | 0x20 : byte));
+
 /** The nearest of `known`, or undefined: one slip in three letters, and at least one. */
 function nearest(word, known) {
-  const wanted = word.toLowerCase();
+  const wanted = bytesOf(word);
   if (wanted.length < 1 || wanted.length > 64) return undefined;
   let best;
   let least = Math.max(1, Math.floor(wanted.length / 3)) + 1;
   for (const candidate of known) {
-    const found = distance(wanted, candidate.toLowerCase());
-    if (found < least) [best, least] = [candidate, found];
+    const letters = bytesOf(candidate);
+    const found = distance(wanted, letters);
+    // A word with no letter in common is no slip.
+    if (found < Math.min(least, Math.max(letters.length, wanted.length))) [best, least] = [candidate, found];
   }
   return best;
 }
@@ -339,7 +346,7 @@ class Parser {
   }
 
   skipBlanks() {
-    while (!this.isAtEnd && /\s/.test(this.letters[this.at])) this.at += 1;
+    while (!this.isAtEnd && BLANK.test(this.letters[this.at])) this.at += 1;
   }
 
   isWord(word) {
@@ -354,7 +361,7 @@ class Parser {
   }
 }
 
-const endsWord = (letter) => /[\s()|]/.test(letter);
+const endsWord = (letter) => BLANK.test(letter) || '()|'.includes(letter);
 
 /** All of `nodes`; terms of one key that name things are alternatives. */
 function together(nodes) {
@@ -397,7 +404,7 @@ function termOf(key, wanted) {
     const near = nearest(value, words);
     return near ? `; did you mean '${near}'?` : rest;
   };
-  if (lower in NAMES) {
+  if (Object.hasOwn(NAMES, lower)) {
     allow(':', '~', '=', '!=');
     const known = NAMES[lower];
     const words = lower === 'from' ? [...known, 'accessory'] : known;
@@ -490,7 +497,8 @@ export class Filter {
     this.root = parser.whole();
     /** What was written, with saved filters in full: it means the same everywhere. */
     this.text = parser.named.reduceRight(
-      (letters, one) => [...letters.slice(0, one.start), `(${one.text})`, ...letters.slice(one.end)], parser.letters).join('').trim();
+      (letters, one) => [...letters.slice(0, one.start), `(${one.text})`, ...letters.slice(one.end)], parser.letters)
+      .join('').replace(/^\p{White_Space}+|\p{White_Space}+$/gu, '');
     this.isEverything = this.root.all?.length === 0;
     /** Something is asked that only the answer to a request can tell. */
     this.asksForAnswers = asksForAnswers(this.root);

@@ -153,7 +153,7 @@ export function offers(text, { apps, names }) {
   const [front, term] = [text.slice(0, start), text.slice(start)];
   const colon = term.indexOf(':');
   const key = term.slice(0, Math.max(0, colon)).toLowerCase();
-  const values = key === 'app' ? apps.map((name) => (/[\s()|"]/.test(name) ? `"${name.replace(/["\\]/g, '\\$&')}"` : name)) : VALUES[key] ?? [];
+  const values = key === 'app' ? apps.map((name) => (/[\p{White_Space}()|"]/u.test(name) ? `"${name.replace(/["\\]/g, '\\$&')}"` : name)) : Object.hasOwn(VALUES, key) ? VALUES[key] : [];
   const found = colon < 0 ? [...TERMS, ...names.map((name) => `@${name}`)] : values.map((value) => `${term.slice(0, colon)}:${value}`);
   const begun = term.toLowerCase();
   return found.filter((one) => one.toLowerCase().startsWith(begun) && one !== term).slice(0, OFFERED).map((one) => front + one);
