@@ -246,6 +246,13 @@ class DashboardTests(unittest.TestCase):
         colleague.key("x")
         colleague.until("without filters the address has none", "location.hash === ''")
 
+        # As a whole it is no filter; its beginning would be one.
+        long = self.visit(f"{relayd.url}#filter=" + "%F0%9F%98%80" * 1990 + "%0Arpc:ShowMore")
+        long.until("a filter that is too long is not taken for a shorter one", "/2000 characters, this one has more/.test(document.querySelector('#filter-problem').textContent)")
+        for filter in ("constructor:x", "rcp:%ZZ%F0%80%00", "%3Cimg src=x onerror=alert(1)%3E:x"):
+            hostile = self.visit(f"{relayd.url}#filter={filter}")
+            hostile.until("the page works whatever the link", f"{NAMES}.includes('Show') && !document.querySelector('#filter-problem').hidden")
+            self.expect_clean(hostile, f"127.0.0.1:{relayd.port}")
         broken = self.visit(f"{relayd.url}#filter=rcp:Show&app=x&hide=everything&more=1")
         broken.until("a mistake in a link is pointed at", "document.querySelector('#filter-problem mark')?.textContent === 'rcp'")
         broken.until("and all is shown", f"{NAMES}.length > 1")
@@ -312,6 +319,30 @@ class DashboardTests(unittest.TestCase):
         page.key("Escape")
         save("of-it")
         page.until("one made of another is whole by itself", "document.querySelectorAll('.saved-one code').length === 2 && /^\\(rpc:Show \\| rpc:Alert\\) kind:request$/.test([...document.querySelectorAll('.saved-one code')].at(-1).textContent)")
+
+        page.key("Escape")
+        other = self.visit(relayd.url)
+        other.key("/")
+        other.type("@all | rpc:Alert")
+        other.until("a name that nobody has kept means nothing", "!document.querySelector('#filter-problem').hidden")
+        page.value("document.querySelector('#filter-text').value = 'rpc:Show'")
+        save("all")
+        other.until("until another page keeps it", "document.querySelector('#filter-problem').hidden")
+        page.value("document.querySelector('#filter-text').value = '\"' + 'x'.repeat(1000) + '\"'")
+        save("long")
+        page.value("document.querySelector('#filter-text').value = '@long @long'")
+        save("longer")
+        page.until("what is too long in full is not kept", "/Not kept: a filter may have 2000 characters/.test(document.querySelector('#saved-why').textContent)")
+        for name in ("all", "long"):
+            page.click(f"[aria-label='Forget @{name}']")
+        page.until("both are forgotten", "document.querySelectorAll('.saved-one').length === 2")
+        for stored in ("null", "{", '[1, null, {\"name\": \"<b>\", \"text\": \"ok\"}]'):
+            strange = self.visit(relayd.url)
+            strange.value(f"localStorage.setItem('relayd-filters-before', localStorage.getItem('relayd-filters')); localStorage.setItem('relayd-filters', {json.dumps(stored)})")
+            strange.open(relayd.url)
+            strange.until("the page works whatever is stored", f"{NAMES}.includes('Show')")
+            strange.value("localStorage.setItem('relayd-filters', localStorage.getItem('relayd-filters-before'))")
+            self.expect_clean(strange, f"127.0.0.1:{relayd.port}")
 
         later = self.visit(relayd.url)
         later.click("#saved-button")

@@ -2,8 +2,8 @@
 // to whoever opens it. The token is never in it. No DOM in here; console writes and reads it.
 
 const KINDS = ['request', 'response', 'notification', 'other'];
-/** What may stand behind "#" as it is. */
-const READABLE = { '%3A': ':', '%21': '!', '%2A': '*', '%28': '(', '%29': ')', '%40': '@', '%2C': ',', '%3E': '>', '%3C': '<', '%7C': '|', '%7E': '~' };
+/** What may stand behind "#" as it is, and what browsers leave as it is: they write > as %3E. */
+const READABLE = { '%3A': ':', '%21': '!', '%2A': '*', '%28': '(', '%29': ')', '%40': '@', '%2C': ',', '%7C': '|', '%7E': '~' };
 
 /** @param {{text: string, app: string, kinds: Set<string>, failed: boolean}} view `app` as "#1" or "". */
 export function addressOf({ text, app, kinds, failed }) {
@@ -17,13 +17,17 @@ export function addressOf({ text, app, kinds, failed }) {
   return words === '' ? '' : `#${words}`;
 }
 
+/** One more than a filter may have: a longer one is not understood, instead of being taken for its beginning. */
+const MOST = 2001;
+
 /** Undoes it; what it does not know it leaves out. */
 export function viewOf(hash) {
   const parts = new URLSearchParams(hash.replace(/^#/, ''));
   const hidden = new Set((parts.get('hide') ?? '').split(','));
   const app = parts.get('app') ?? '';
   return {
-    text: (parts.get('filter') ?? '').slice(0, 2000),
+    // The box would drop line ends, and join the words around them.
+    text: [...(parts.get('filter') ?? '').slice(0, 2 * MOST).replace(/[\r\n]/g, ' ')].slice(0, MOST).join(''),
     app: /^\d{1,15}$/.test(app) ? `#${app}` : '',
     kinds: new Set(KINDS.filter((kind) => !hidden.has(kind))),
     failed: parts.get('failed') === '1',

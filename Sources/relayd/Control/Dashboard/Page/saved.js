@@ -15,7 +15,14 @@ export const isName = (name) => /^[A-Za-z0-9_-]{1,40}$/.test(name);
 
 export class SavedFilters {
   constructor() {
-    this.list = read();
+    this.list = read() ?? [];
+    /** Whether the browser has them, too. */
+    this.isStored = true;
+  }
+
+  /** Takes over what another page has kept or forgotten meanwhile. */
+  refresh() {
+    if (this.isStored) this.list = read() ?? this.list;
   }
 
   /** Of that name; undefined when there is none. */
@@ -24,11 +31,13 @@ export class SavedFilters {
   }
 
   save(name, text) {
+    this.refresh();
     this.list = [...this.list.filter((one) => one.name !== name), { name, text }].slice(-MOST);
     this.write();
   }
 
   remove(name) {
+    this.refresh();
     this.list = this.list.filter((one) => one.name !== name);
     this.write();
   }
@@ -36,17 +45,24 @@ export class SavedFilters {
   write() {
     try {
       localStorage.setItem(KEY, JSON.stringify(this.list));
+      this.isStored = true;
     } catch {
       // Then they live as long as the page.
+      this.isStored = false;
     }
   }
 }
 
-/** What is stored may be of another version of this page. */
+/** What is stored; it may be of another version of this page. Undefined where nothing can be. */
 function read() {
+  let text;
   try {
-    const list = JSON.parse(localStorage.getItem(KEY) ?? '[]');
-    return list
+    text = localStorage.getItem(KEY);
+  } catch {
+    return undefined;
+  }
+  try {
+    return JSON.parse(text ?? '[]')
       .filter((one) => typeof one?.name === 'string' && typeof one.text === 'string' && isName(one.name))
       .map(({ name, text }) => ({ name, text }))
       .slice(-MOST);
@@ -74,6 +90,12 @@ export class SavedMenu {
     });
     $('saved').addEventListener('toggle', (event) => {
       if (event.newState === 'open') this.place();
+    });
+    window.addEventListener('storage', ({ key }) => {
+      if (key !== KEY && key !== null) return;
+      this.saved.refresh();
+      this.draw();
+      this.owner.changed();
     });
     $('saved-form').addEventListener('submit', (event) => {
       event.preventDefault();
@@ -110,7 +132,8 @@ export class SavedMenu {
     try {
       // By itself, so that it means the same when another one is forgotten.
       const { text: written } = new Filter(text, (other) => this.saved.text(other));
-      this.saved.save(name, written);
+      // In full it may have become too long.
+      this.saved.save(name, new Filter(written).text);
     } catch (error) {
       if (!(error instanceof FilterError)) throw error;
       return this.say(`Not kept: ${error.message}.`);
