@@ -115,8 +115,10 @@ struct MessageStream {
                 problem: "a line is not JSON (\(error))")
         }
         guard let number = object.integer("n") else {
-            if let advice = TailAdvice(object) { return events.append(.advice(advice, line)) }
-            return take(note: object, &events)
+            guard let advice = TailAdvice(object) else { return take(note: object, &events) }
+            // The message need not be one that is shown.
+            cursor = max(cursor, advice.entry)
+            return events.append(.advice(advice, line))
         }
         // A request that is shown for its answer comes right before that.
         cursor = max(cursor, number)

@@ -47,25 +47,27 @@ import Testing
     /// Begins to follow from the last two messages. There must be a server by now: a follower that
     /// has never found one does not wait for it.
     private func follow(
-        _ live: LiveServer, _ reader: Reader, as form: TailFollower.Form = .json
+        _ live: LiveServer, _ reader: Reader, as form: TailFollower.Form = .json,
+        filters: MessageQuery = MessageQuery()
     ) throws -> Task<Void, any Error> {
         let client = ControlClient(
             sockets: try ControlSocket.forTool(given: live.path), timeout: FramePeer.patience)
         return Task {
-            var follower = Self.follower(client, reader, form)
+            var follower = Self.follower(client, reader, form, filters)
             try await follower.run()
         }
     }
 
     private static func follower(
-        _ client: ControlClient, _ reader: Reader, _ form: TailFollower.Form
+        _ client: ControlClient, _ reader: Reader, _ form: TailFollower.Form,
+        _ filters: MessageQuery
     ) -> TailFollower {
         var beginning = MessageQuery()
         beginning.add(.last, "2")
         return TailFollower(
             client: client, output: reader.output, form: form, style: .plain,
-            filters: MessageQuery(),
-            beginning: beginning, pause: { try await Task.sleep(for: .milliseconds(1)) })
+            filters: filters, beginning: beginning,
+            pause: { try await Task.sleep(for: .milliseconds(1)) })
     }
 
     private func numbers(_ reader: Reader) -> [Int] {
@@ -132,6 +134,39 @@ import Testing
                 "relayctl: relayd is gone; waiting for it to come back\n",
                 "relayctl: relayd is back\n",
             ])
+    }
+
+    @Test(
+        "advice about a message that is not shown is not told again after an interruption",
+        .timeLimit(.minutes(15)))
+    func toldOnce() async throws {
+        var feed = TrafficFeed()
+        feed.tellOfEmptyPicture()
+        let ring = MessageRing()
+        let advisor = TrafficAdvisor(facts: SessionFacts())
+        let live = try LiveServer()
+        let reader = Reader()
+        var wrong = MessageQuery()
+        wrong.add(.failed, "1")
+        let following = try await live.serve(ring, advisor: advisor) {
+            let following = try follow(live, reader, filters: wrong)
+            while ring.readers.count == 0 { await Task.yield() }
+            advisor.consume(feed.entries)
+            ring.consume(feed.entries)
+            try await reader.until { $0.out.count == 1 }
+            return following
+        }
+        try await reader.until { $0.error.count == 1 }
+        let before = feed.entries.count
+        feed.request(.show, 4)
+        feed.response(.show, 4, #"{"success":false,"resultCode":"REJECTED"}"#)
+        ring.consume(Array(feed.entries[before...]))
+        try await live.serve(ring, advisor: advisor) {
+            try await reader.until { numbers($0) == [8] }
+        }
+        following.cancel()
+        _ = await following.result
+        #expect(reader.out.map { $0.contains(#""kind":"advice""#) } == [true, false])
     }
 
     @Test("a relayd that hangs up while it starts is waited for", .timeLimit(.minutes(15)))

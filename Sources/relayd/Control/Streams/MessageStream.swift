@@ -51,7 +51,10 @@ private struct MessageLines {
 
     mutating func append(_ advice: Advice) throws {
         let note = try APICoding.encodeLine(AdviceNote(AdviceReport(advice)))
-        piece.writeString(framing.note(String(decoding: note, as: UTF8.self), instance, next: nil))
+        // A reader that comes again is not told it twice, also where it is not shown the message.
+        greatest = max(greatest, advice.entry)
+        piece.writeString(
+            framing.note(String(decoding: note, as: UTF8.self), instance, next: Int(greatest)))
     }
 
     mutating func flush(to writer: ResponseWriter) async throws {
@@ -116,8 +119,8 @@ struct MessageStream: Sendable {
                 latest: range.map { Int($0.upperBound) }))
 
         var cursor = await begin()
-        // A cursor beyond the latest message comes from another run of relayd.
-        var advised = cursor > latestAtStart ? 0 : cursor
+        // A reader's cursor beyond the latest message comes from another run of relayd.
+        var advised = start.map { $0 > ring.latest ? 0 : $0 } ?? cursor
         try await lines.flush(to: writer)
         let waiter = Waiter()
         var lastWrite = pause.now
@@ -132,8 +135,6 @@ struct MessageStream: Sendable {
             let end = reading.isAtEnd ? max(latest, cursor) : cursor
             var news = advice(advised, end)[...]
             advised = max(advised, end)
-            // The time filter chose where to begin; a clock set back must not end the stream.
-            if cursor >= latestAtStart { filter.since = nil }
             if reading.missed > 0 {
                 lines.append(MessageStreamNote(missed: reading.missed, next: Int(cursor)))
             }
@@ -142,6 +143,8 @@ struct MessageStream: Sendable {
                 try await lines.append(entry, to: writer)
             }
             try append(&news, before: .max, matching: filter, to: &lines)
+            // The time filter chose where to begin; a clock set back must not end the stream.
+            if cursor >= latestAtStart { filter.since = nil }
             let isAtEnd = reading.isAtEnd
             if lines.isEmpty, isAtEnd, pause.now - lastWrite >= pause.heartbeat {
                 lines.append(MessageStreamNote(next: Int(cursor)))

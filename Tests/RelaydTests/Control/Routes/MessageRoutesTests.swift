@@ -373,7 +373,10 @@ import Testing
             #expect(!(try await test.get("/v1/messages?limit=100")).contains("\"advice\""))
             let events = try await test.get(
                 "/v1/messages/stream?follow=0&last=2", headers: "Accept: text/event-stream\r\n")
-            #expect(Self.text(events).contains("event: note\ndata: {\"app\":\"#1\""))
+            let cursor = "\(handlers.ring.instance)/5"
+            #expect(
+                Self.text(events).contains(
+                    "id: \(cursor)\nevent: note\ndata: {\"app\":\"#1\""))
         }
     }
 
@@ -383,7 +386,8 @@ import Testing
             ("type=event", []), ("function=PutFile", ["!5"]), ("app=Other", []),
             ("filter=app:music%20kind:request%20rpc:PutFile", ["!5"]), ("filter=!ok", ["!5"]),
             ("failed=1", ["!5"]), ("filter=priority:error", []), ("after=4", ["!5"]),
-            ("after=5", []), ("last=0", []),
+            ("after=5", []), ("last=0", []), ("since=2026-11-21T10:31:07Z", ["!5"]),
+            ("since=2030-01-01T00:00:00Z", []),
         ])
     func wantedAdvice(query: String, expected: [String]) async throws {
         let (_, _, handlers) = Self.advised
