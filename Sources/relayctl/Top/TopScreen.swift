@@ -17,6 +17,8 @@ final class TopScreen {
     private var pairs: [Int: Int16] = [:]
     private let colours: Int
     private var isOpen = true
+    /// The terminal is with whoever had it before.
+    private var isSuspended = false
 
     /// Takes the terminal of standard input and output.
     ///
@@ -30,6 +32,8 @@ final class TopScreen {
                 description: "TERM is \"\(SafeText.clean(terminal))\", a terminal without a screen")
         }
         TerminalRescue.remember()
+        // Sizes are asked for here: ncurses would take any, also from the environment.
+        use_env(false)
         // What this system does not know, as a new emulator at the other end of ssh, is most likely one
         // that does what xterm does.
         let names = [terminal, "xterm-256color", "xterm"]
@@ -63,7 +67,7 @@ final class TopScreen {
     func close() {
         guard isOpen else { return }
         isOpen = false
-        endwin()
+        if !isSuspended { endwin() }
         TerminalRescue.disarm()
     }
 
@@ -72,12 +76,16 @@ final class TopScreen {
     private(set) var rows = 24
     private(set) var columns = 80
 
+    /// More than any screen has; ncurses crashes where a terminal claims 65,535 of each.
+    private static let most = (rows: 1000, columns: 2000)
+
     /// Asks how large the terminal is.
     func fitSize() {
         var size = winsize()
         guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0
         else { return }
-        (rows, columns) = (Int(size.ws_row), Int(size.ws_col))
+        rows = min(Int(size.ws_row), Self.most.rows)
+        columns = min(Int(size.ws_col), Self.most.columns)
         resizeterm(Int32(rows), Int32(columns))
     }
 
@@ -194,17 +202,15 @@ final class TopScreen {
 
     // MARK: Standing aside
 
-    /// Gives the terminal to whoever had it before, and stops this process as ^Z does; returns when
-    /// somebody lets it go on.
+    /// Gives the terminal to whoever had it before.
     func suspend() {
         endwin()
-        TopSignals.send(SIGTSTP)
-        TopSignals.catchStop()
-        resume()
+        isSuspended = true
     }
 
     /// Takes the terminal again, whose settings somebody may have changed.
     func resume() {
+        isSuspended = false
         relay_screen_forget()
         fitSize()
         refresh()
@@ -235,14 +241,30 @@ enum TopSignals {
         return ends[0]
     }
 
-    static func catchStop() { signal(SIGTSTP, handler) }
+    private static func catchStop() { signal(SIGTSTP, handler) }
+
+    /// Whether another job of the shell has the terminal.
+    static var isInBackground: Bool {
+        let owner = tcgetpgrp(STDOUT_FILENO)
+        return owner >= 0 && owner != getpgrp()
+    }
 
     /// Nothing but what is allowed at any moment (signal-safety(7)).
     private static let handler: @convention(c) (Int32) -> Void = { number in
         let error = errno
+        // A screen that ^S holds would wait for ^Q before it ends.
+        if number == SIGTERM || number == SIGHUP, !TopSignals.isInBackground {
+            tcflow(STDOUT_FILENO, TCOON)
+        }
         var byte = UInt8(truncatingIfNeeded: number)
         _ = write(TopSignals.pipe.load(ordering: .acquiring), &byte, 1)
         errno = error
+    }
+
+    /// Stops this process as the signal does; returns when somebody lets it go on.
+    static func stop(by number: Int32) {
+        send(number)
+        if number == SIGTSTP { catchStop() }
     }
 
     /// Does to this process what the signal does that is not caught.

@@ -72,14 +72,7 @@ final class TopSession {
 
     /// Signals, then keys.
     private func takeInput() -> Ending? {
-        for number in input.signals() {
-            switch number {
-            case SIGTSTP: screen.suspend()
-            case SIGCONT: screen.resume()
-            case SIGWINCH: screen.fitSize()
-            default: return .signal(number)
-            }
-        }
+        if let number = takeSignals() { return .signal(number) }
         for key in screen.keys() {
             for action in model.press(key) {
                 if action == .quit { return .quit }
@@ -87,6 +80,37 @@ final class TopSession {
             }
         }
         return input.goOn() ? nil : .hungUp
+    }
+
+    /// - Returns: One that ends the program.
+    private func takeSignals() -> Int32? {
+        for number in input.signals() {
+            switch number {
+            case SIGTSTP:
+                if let ending = stop() { return ending }
+            case SIGCONT: screen.resume()
+            case SIGWINCH: screen.fitSize()
+            default: return number
+            }
+        }
+        return nil
+    }
+
+    /// As ^Z does, until this process has the terminal again.
+    ///
+    /// - Returns: A signal that ends the program meanwhile, as 'kill %1' does.
+    private func stop() -> Int32? {
+        screen.suspend()
+        var reason = SIGTSTP
+        repeat {
+            TopSignals.stop(by: reason)
+            let news = input.signals(waiting: TopSignals.isInBackground)
+            if let ending = news.first(where: TopSignals.ending.contains) { return ending }
+            // What is let go on in the background may not write on the terminal.
+            reason = SIGTTOU
+        } while TopSignals.isInBackground
+        screen.resume()
+        return nil
     }
 
     private func perform(_ action: TopModel.Action) {
@@ -148,8 +172,14 @@ private final class TopInput: Sendable {
         }
     }
 
+    /// Milliseconds after which no more signals come that were sent together.
+    private static let together: Int32 = 200
+
     /// Numbers of the signals that came.
-    func signals() -> [Int32] {
+    ///
+    /// - Parameter isWaiting: Those that were sent together with one that came may still be on their way.
+    func signals(waiting isWaiting: Bool = false) -> [Int32] {
+        if isWaiting { poll(nil, 0, Self.together) }
         var bytes = [UInt8](repeating: 0, count: 64)
         let count = read(signalPipe, &bytes, bytes.count)
         return bytes.prefix(max(0, count)).map { Int32($0) }

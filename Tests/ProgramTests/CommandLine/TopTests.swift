@@ -213,6 +213,41 @@ struct TopTests {
         }
     }
 
+    @Test("stopped, and in the background, it can be ended without the terminal") func killedJob()
+        async throws
+    {
+        try await Self.bench { _, tmux in
+            for whileStopped in ["", "bg; "] {
+                try await Self.start(tmux)
+                try await tmux.press("C-z")
+                try await tmux.until("Stopped")
+                try await tmux.type("clear; \(whileStopped)kill %1; wait %1")
+                try await Self.expectShell(tmux, code: 128 + SIGTERM)
+                try await tmux.type("clear; echo was there")
+            }
+        }
+    }
+
+    @Test("a screen that ^S holds does not keep it from ending") func heldScreen() async throws {
+        try await Self.bench { _, tmux in
+            try await Self.start(tmux)
+            try await tmux.press("C-s")
+            kill(try await tmux.foreground(), SIGTERM)
+            try await Self.expectShell(tmux, code: 128 + SIGTERM)
+        }
+    }
+
+    @Test("a terminal that claims to be larger than any is drawn on all the same") func hugeScreen()
+        async throws
+    {
+        try await Self.bench { _, tmux in
+            try await tmux.type("stty rows 65535 cols 65535; LINES=99999 $RELAYCTL top")
+            try await tmux.until("Head unit    open")
+            try await tmux.press("q")
+            try await tmux.until("the shell is back") { $0.last { !$0.isEmpty } == ">" }
+        }
+    }
+
     // MARK: Not starting
 
     @Test("without relayd, or on what is no terminal for it, it says why and ends") func refusals()
