@@ -21,8 +21,20 @@ enum Interrupt {
         do {
             try await task.value
         } catch is CancellationError {
-            signal(SIGINT, SIG_DFL)
-            raise(SIGINT)
+            OwnSignal.send(SIGINT)
         }
+    }
+}
+
+enum OwnSignal {
+    /// Does to this process what the signal does where it is not caught.
+    static func send(_ number: Int32) {
+        signal(number, SIG_DFL)
+        // Tasks run on threads of libdispatch, which block nearly all signals.
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        sigaddset(&signals, number)
+        pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+        raise(number)
     }
 }

@@ -87,6 +87,6 @@ struct TopCommand: AsyncParsableCommand {
         } catch {
             throw ValidationError("top cannot be shown here: \(error)")
         }
-        if case .signal(let number) = ending { TopSignals.send(number) }
+        if case .signal(let number) = ending { OwnSignal.send(number) }
     }
 }

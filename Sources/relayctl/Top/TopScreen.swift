@@ -263,19 +263,8 @@ enum TopSignals {
 
     /// Stops this process as the signal does; returns when somebody lets it go on.
     static func stop(by number: Int32) {
-        send(number)
+        OwnSignal.send(number)
         if number == SIGTSTP { catchStop() }
-    }
-
-    /// Does to this process what the signal does that is not caught.
-    static func send(_ number: Int32) {
-        signal(number, SIG_DFL)
-        // Threads of libdispatch, on which tasks run, take no signals.
-        var signals = sigset_t()
-        sigemptyset(&signals)
-        sigaddset(&signals, number)
-        pthread_sigmask(SIG_UNBLOCK, &signals, nil)
-        raise(number)
     }
 }
 
