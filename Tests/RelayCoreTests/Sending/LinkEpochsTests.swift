@@ -1,4 +1,5 @@
 import NIOCore
+import SDLProtocol
 import Testing
 
 @testable import RelayCore
@@ -107,6 +108,35 @@ struct LinkEpochsTests {
         #expect(during && verdicts == [true, true, false])
     }
 
+    @Test(
+        "a link that fills and empties many times in a second holds nobody longer",
+        arguments: [0, 300, 800])
+    func fillsOften(said: Int64) {
+        var bench = Bench()
+        var isFree: [Int64] = []
+        for moment in stride(from: 0, to: 3000, by: 20) as StrideTo<Int64> {
+            bench.streams(at: at(moment))
+            if moment == said { bench.writes(10, at: at(moment)) }
+            bench.pacing.epochs.linkIsFull()
+            bench.pacing.epochs.linkTookAll(at: at(moment + 10))
+            if moment > said, !bench.isFull(at: at(moment + 10)) {
+                isFree.append(moment + 10 - said)
+            }
+        }
+        #expect(isFree.first == 1110)
+    }
+
+    @Test(
+        "whatever the link does, no second has more than the limit, and nobody is held for ever",
+        arguments: 0..<200 as Range<UInt64>)
+    func anySecond(seed: UInt64) {
+        var story = LinkStory(seed: seed)
+        for _ in 0..<400 { story.goesOn() }
+        story.ends()
+        #expect(!story.isTooFast, "seed \(seed)")
+        #expect(!story.isHeld, "seed \(seed)")
+    }
+
     @Test("more slots than are told apart go on as one, and no frame is forgotten") func many() {
         var bench = Bench()
         bench.pacing.epochs.polled(left: 0, at: at(0))
@@ -127,5 +157,151 @@ struct LinkEpochsTests {
         bench.pacing.epochs.linkClosed(at: at(200))
         let verdicts = [250, 1250, 1300].map { bench.isFull(at: at($0)) }
         #expect(verdicts == [true, true, false])
+    }
+}
+
+/// A session that says as much as it may, on a link of which chance decides when it takes something.
+private struct LinkStory {
+    private static let limit = 10
+
+    private var chance: SeededGenerator
+    private var pacing = SessionPacing(limit: limit)
+    /// Milliseconds.
+    private var now: Int64
+    /// Bytes that were written, and of those the ones that have left for the head unit.
+    private var written: UInt64 = 0
+    private var left: UInt64 = 0
+    /// Where frames of the session end that have not left, and when they were written.
+    private var waiting: [(end: UInt64, at: Int64)] = []
+    private var leftAt: [Int64] = []
+    private var lookedAt: Int64
+    private var isFull = false
+    private var isWatched = false
+    private let steps: [Int64]
+    private let frames: Int
+
+    init(seed: UInt64) {
+        chance = SeededGenerator(seed: seed)
+        now = 5000 + Int64.random(in: 0..<100, using: &chance)
+        lookedAt = now
+        let paces: [[Int64]] = [
+            [0, 1, 3, 10, 30, 60, 100, 250], [0, 1, 5, 20], [10, 30, 40], [25, 60],
+        ]
+        steps = paces[Int(seed % 4)]
+        frames = [1, 2, 5, 12][Int(seed / 4 % 4)]
+    }
+
+    private var moment: NIODeadline { .uptimeNanoseconds(UInt64(now) * 1_000_000) }
+
+    mutating func goesOn() {
+        let isLong = Int.random(in: 0..<100, using: &chance) == 0
+        pass(
+            isLong
+                ? Int64.random(in: 1000...12_000, using: &chance)
+                : steps.randomElement(using: &chance) ?? 1)
+        switch Int.random(in: 0..<20, using: &chance) {
+        case 0..<9: says()
+        case 9..<12: write()
+        case 12..<15: fills()
+        case 15..<18: takesAll()
+        case 18: look()
+        default: if Int.random(in: 0..<20, using: &chance) == 0 { closes() }
+        }
+    }
+
+    /// Everything leaves, and nobody says anything for a while.
+    mutating func ends() {
+        takesAll()
+        leave(upTo: written)
+        if isWatched { pacing.epochs.polled(left: left, at: moment) }
+        for _ in 0..<16 { pass(100) }
+    }
+
+    var isHeld: Bool { pacing.isFull(1, at: moment) }
+
+    /// Some second has more frames than the limit, wherever it begins.
+    var isTooFast: Bool {
+        let times = leftAt.sorted()
+        return zip(times, times.dropFirst(Self.limit)).contains { $1 - $0 < 1000 }
+    }
+
+    // MARK: - What happens
+
+    /// Time goes on; what is watched is looked at in every slot.
+    private mutating func pass(_ milliseconds: Int64) {
+        let end = now + milliseconds
+        while isWatched, now / 100 * 100 + 100 <= end {
+            now = now / 100 * 100 + 100
+            look()
+        }
+        now = end
+        _ = pacing.release(at: moment)
+    }
+
+    private mutating func says() {
+        for _ in 0..<frames where !isHeld {
+            write()
+            let isHeld = pacing.wrote(1, at: moment)
+            if left == written { leftAt.append(now) } else { waiting.append((written, now)) }
+            if isHeld, !isWatched { beginToWatch() }
+        }
+    }
+
+    /// Nobody holds back what the rate does not count.
+    private mutating func write() {
+        written += 100
+        pacing.epochs.wrote(upTo: written, at: moment)
+        if !isFull, !isWatched { left = written }
+    }
+
+    private mutating func fills() {
+        guard !isFull else { return }
+        if !isWatched { lookedAt = now }
+        isFull = true
+        pacing.epochs.linkIsFull()
+    }
+
+    private mutating func takesAll() {
+        guard isFull else { return }
+        isFull = false
+        if !isWatched { leave(upTo: written) }
+        let moment = moment
+        pacing.epochs.linkTookAll(at: moment)
+    }
+
+    /// As the hub does in the slot after the one in which somebody was held.
+    private mutating func beginToWatch() {
+        lookedAt = now
+        now = now / 100 * 100 + 100
+        isWatched = true
+        look()
+    }
+
+    private mutating func look() {
+        guard isWatched else { return }
+        leave(upTo: left + UInt64.random(in: 0...(written - left) / 100, using: &chance) * 100)
+        pacing.epochs.polled(left: left, at: moment)
+        _ = pacing.release(at: moment)
+        guard pacing.held.isEmpty, left == written, Bool.random(using: &chance) else { return }
+        isWatched = false
+        pacing.epochs.stopWatching(at: moment)
+    }
+
+    private mutating func closes() {
+        leave(upTo: written)
+        (isFull, isWatched) = (false, false)
+        pacing.linkClosed(at: moment)
+    }
+
+    /// Frames leave at any time since the last look.
+    private mutating func leave(upTo bytes: UInt64) {
+        left = bytes
+        var earliest = lookedAt
+        while let first = waiting.first, first.end <= bytes {
+            waiting.removeFirst()
+            earliest = Int64.random(in: min(max(earliest, first.at), now)...now, using: &chance)
+            leftAt.append(earliest)
+        }
+        lookedAt = now
     }
 }

@@ -68,7 +68,11 @@ struct LinkEpochs {
             begunIn[Self.index(current)] = slot
             return
         }
-        guard current - over < Int64(Self.count) - 1 else { return }
+        // One in a slot is enough: what leaves in the same slot is over at the same time. More would be used
+        // up by a link that fills and empties often, and then the latest would go on for a second.
+        guard begunIn[Self.index(current)] < slot || current == over,
+            current - over < Int64(Self.count) - 1
+        else { return }
         let end = ends[Self.index(current)]
         current += 1
         ends[Self.index(current)] = end
