@@ -75,6 +75,19 @@ class DashboardTests(unittest.TestCase):
         self.addCleanup(relayd.__exit__)
         return relayd
 
+    def app_on_screen(self, relayd, name, app_id):
+        app = App(relayd.apps, name, app_id)
+        self.addCleanup(app.close)
+        app.visible.wait(30)
+        return app
+
+    def visit_with_needle(self, relayd, name, app_id):
+        """A page on which one Show is to be seen, whose text is "needle"."""
+        self.app_on_screen(relayd, name, app_id).ask("Show", {"mainField1": "needle"})
+        page = self.visit(relayd.url)
+        page.until("the request is there", f"{NAMES}.includes('Show')")
+        return page
+
     def test_demo_traffic_appears(self):
         relayd = self.relayd()
         page = self.visit(relayd.url)
@@ -94,9 +107,7 @@ class DashboardTests(unittest.TestCase):
 
     def test_percentiles_leave_out_what_waits_for_a_person(self):
         relayd = self.relayd()
-        app = App(relayd.apps, "Patience", "patience-1")
-        self.addCleanup(app.close)
-        app.visible.wait(30)
+        app = self.app_on_screen(relayd, "Patience", "patience-1")
         page = self.visit(relayd.url)
         app.ask("Alert", {"alertText1": "Read this", "duration": 3000})
         answer = f"{ROWS}.map((row) => row.message).find((one) => one.kind === 'response' && one.function === 'Alert')"
@@ -114,9 +125,7 @@ class DashboardTests(unittest.TestCase):
 
     def test_filters_keys_and_detail(self):
         relayd = self.relayd()
-        app = App(relayd.apps, "Filters", "filters-1")
-        self.addCleanup(app.close)
-        app.visible.wait(30)
+        app = self.app_on_screen(relayd, "Filters", "filters-1")
         app.ask("Show", {"mainField1": "needle", "mainFild2": "misspelt"})
         app.ask("ListFiles", {})
         app.ask("Alert", {"alertText1": "haystack", "duration": 99})
@@ -218,12 +227,7 @@ class DashboardTests(unittest.TestCase):
 
     def test_a_link_shows_what_its_sender_saw(self):
         relayd = self.relayd()
-        app = App(relayd.apps, "Sender", "sender-1")
-        self.addCleanup(app.close)
-        app.visible.wait(30)
-        app.ask("Show", {"mainField1": "needle"})
-        page = self.visit(relayd.url)
-        page.until("the request is there", f"{NAMES}.includes('Show')")
+        page = self.visit_with_needle(relayd, "Sender", "sender-1")
         self.assertEqual(page.value("location.hash"), "")
         page.key("/")
         page.type("rpc:Show | !ok")
@@ -273,12 +277,7 @@ class DashboardTests(unittest.TestCase):
 
     def test_filters_are_saved_under_a_name(self):
         relayd = self.relayd()
-        app = App(relayd.apps, "Bench Radio", "saver-1")
-        self.addCleanup(app.close)
-        app.visible.wait(30)
-        app.ask("Show", {"mainField1": "needle"})
-        page = self.visit(relayd.url)
-        page.until("the request is there", f"{NAMES}.includes('Show')")
+        page = self.visit_with_needle(relayd, "Bench Radio", "saver-1")
 
         def offered():
             return page.value("[...document.querySelectorAll('#filter-offers option')].map((one) => one.value)")
@@ -477,9 +476,7 @@ class DashboardTests(unittest.TestCase):
 
     def test_an_app_that_left_meanwhile_is_no_trouble(self):
         relayd = self.relayd()
-        app = App(relayd.apps, "Stayer", "stayer-1")
-        self.addCleanup(app.close)
-        app.visible.wait(30)
+        app = self.app_on_screen(relayd, "Stayer", "stayer-1")
         with Departed(relayd) as front:
             page = self.visit(front.url)
             page.until("it is asked about", f"performance.getEntriesByType('resource').some((one) => one.name.endsWith('/v1/apps/{front.GONE}') && one.responseStatus === 404)")
