@@ -18,14 +18,6 @@ import Testing
         try APICoding.decode(EventList.self, from: Array(body.utf8))
     }
 
-    /// The body of a chunked answer.
-    private func text(_ answer: String) -> String {
-        let parts = answer.components(separatedBy: "\r\n\r\n")
-        let chunks = parts.dropFirst().joined(separator: "\r\n\r\n")
-            .components(separatedBy: "\r\n")
-        return chunks.enumerated().filter { $0.offset % 2 == 1 }.map(\.element).joined()
-    }
-
     @Test("traffic becomes events: apps that come, register and leave, links that break")
     func traffic() {
         var feed = TrafficFeed()
@@ -95,7 +87,7 @@ import Testing
     func stream() async throws {
         let ring = Self.ring
         try await ControlTestServer.with(events: ring) { test in
-            let past = text(try await test.get("/v1/events/stream?last=2&follow=0"))
+            let past = Answer.body(try await test.get("/v1/events/stream?last=2&follow=0"))
                 .split(separator: "\n")
             #expect(past.count == 3)
             #expect(past[0] == #"{"first":1,"instance":"e","latest":4}"#)
@@ -119,20 +111,20 @@ import Testing
         try await ControlTestServer.with(events: Self.ring) { test in
             let answer = try await test.get("/v1/events/stream?last=1&follow=0", headers: accept)
             #expect(answer.contains("text/event-stream"))
-            let blocks = text(answer).components(separatedBy: "\n\n")
+            let blocks = Answer.body(answer).components(separatedBy: "\n\n")
             #expect(blocks[0].hasPrefix("event: note\ndata: {\"first\":1"))
             #expect(blocks[1].hasPrefix("id: e/4\ndata: {") && blocks[1].contains("deed 4"))
 
-            let again = text(
+            let again = Answer.body(
                 try await test.get(
                     "/v1/events/stream?follow=0", headers: accept + "Last-Event-ID: e/2\r\n"))
             #expect(again.contains("id: e/3\n") && !again.contains("id: e/2\n"))
-            let restarted = text(
+            let restarted = Answer.body(
                 try await test.get(
                     "/v1/events/stream?follow=0", headers: accept + "Last-Event-ID: old/2\r\n"))
             #expect(restarted.contains("id: e/1\n"))
 
-            let messages = text(
+            let messages = Answer.body(
                 try await test.get(
                     "/v1/messages/stream?last=2&follow=0&type=request", headers: accept))
             let message = messages.components(separatedBy: "\n\n")[1]

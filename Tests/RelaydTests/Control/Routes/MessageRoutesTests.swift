@@ -1,39 +1,13 @@
 import ControlAPI
-import Foundation
-import Glibc
-import NIOCore
-import NIOPosix
 import RelayCore
 import RelayTesting
 import SDLProtocol
 import SDLTraffic
-import ServiceLifecycle
 import Testing
 
 @testable import relayd
 
 @Suite struct MessageRoutesTests {
-    /// A ring that has seen `TrafficFeed.tellStory`.
-    private static var story: MessageRing {
-        var feed = TrafficFeed()
-        feed.tellStory()
-        return feed.ring
-    }
-
-    private func body(_ answer: String) throws -> JSONObject {
-        try JSONObject(ByteBuffer(string: Self.text(answer)))
-    }
-
-    /// The body of an answer, chunks put together.
-    private static func text(_ answer: String) -> String {
-        let parts = answer.components(separatedBy: "\r\n\r\n")
-        guard parts[0].lowercased().contains("transfer-encoding: chunked") else {
-            return parts.dropFirst().joined()
-        }
-        let chunks = parts.dropFirst().joined(separator: "\r\n\r\n").components(separatedBy: "\r\n")
-        return chunks.enumerated().filter { $0.offset % 2 == 1 }.map(\.element).joined()
-    }
-
     private func numbers(_ object: JSONObject) -> [Int] {
         guard let list = object.array("messages") else { return [] }
         return list.elements.compactMap { list.object($0)?.integer("n") }
@@ -43,25 +17,25 @@ import Testing
 
     @Test("without a query the newest messages are listed, oldest first") func newest() async throws
     {
-        let ring = Self.story
+        let ring = MessageRing.story
         try await ControlTestServer.with(messages: MessageHandlers(ring: ring)) { test in
             let answer = try await test.get("/v1/messages")
             #expect(answer.hasPrefix("HTTP/1.1 200"))
-            let object = try body(answer)
+            let object = try Answer.json(answer)
             #expect(numbers(object) == Array(1...10))
             #expect(object.string("instance") == ring.instance)
             #expect(object.integer("first") == 1 && object.integer("latest") == 10)
             #expect(object.integer("next") == 10 && object.integer("missed") == 0)
-            #expect(try numbers(body(await test.get("/v1/messages?limit=3"))) == [8, 9, 10])
+            #expect(try numbers(Answer.json(await test.get("/v1/messages?limit=3"))) == [8, 9, 10])
         }
     }
 
     @Test("the cursor leads through everything, page by page") func pages() async throws {
-        try await ControlTestServer.with(messages: MessageHandlers(ring: Self.story)) { test in
+        try await ControlTestServer.with(messages: MessageHandlers(ring: .story)) { test in
             var seen: [Int] = []
             var cursor = 0
             while true {
-                let page = try body(await test.get("/v1/messages?limit=3&after=\(cursor)"))
+                let page = try Answer.json(await test.get("/v1/messages?limit=3&after=\(cursor)"))
                 guard !numbers(page).isEmpty else { break }
                 seen += numbers(page)
                 cursor = try #require(page.integer("next"))
@@ -104,9 +78,9 @@ import Testing
             ("after=400&type=request", [1, 3, 5, 9]),
         ])
     func filters(query: String, expected: [Int]) async throws {
-        try await ControlTestServer.with(messages: MessageHandlers(ring: Self.story)) { test in
+        try await ControlTestServer.with(messages: MessageHandlers(ring: .story)) { test in
             let answer = try await test.get("/v1/messages?\(query)")
-            #expect(try numbers(body(answer)) == expected, "\(answer)")
+            #expect(try numbers(Answer.json(answer)) == expected, "\(answer)")
         }
     }
 
@@ -118,18 +92,19 @@ import Testing
         feed.milliseconds -= 900_000
         feed.tellStory()
         try await ControlTestServer.with(messages: MessageHandlers(ring: feed.ring)) { test in
-            let minute = try body(await test.get("/v1/messages?since=-1m"))
-            let hour = try body(await test.get("/v1/messages?since=-1h"))
+            let minute = try Answer.json(await test.get("/v1/messages?since=-1m"))
+            let hour = try Answer.json(await test.get("/v1/messages?since=-1h"))
             #expect(numbers(minute).isEmpty && numbers(hour).count == 10)
         }
     }
 
     @Test("text comes with or instead of the fields, coloured when asked for")
     func formats() async throws {
-        try await ControlTestServer.with(messages: MessageHandlers(ring: Self.story)) { test in
+        try await ControlTestServer.with(messages: MessageHandlers(ring: .story)) { test in
             func first(_ query: String) async throws -> JSONObject {
                 let list = try #require(
-                    body(await test.get("/v1/messages?type=request&\(query)")).array("messages"))
+                    Answer.json(await test.get("/v1/messages?type=request&\(query)")).array(
+                        "messages"))
                 return try #require(list.elements.first.flatMap(list.object))
             }
             let text = try await first("format=text")
@@ -176,10 +151,10 @@ import Testing
             ("limit=5&limit=6", "\"limit\" is given twice"),
         ])
     func refusals(query: String, message: String) async throws {
-        try await ControlTestServer.with(messages: MessageHandlers(ring: Self.story)) { test in
+        try await ControlTestServer.with(messages: MessageHandlers(ring: .story)) { test in
             let answer = try await test.get("/v1/messages?\(query)")
             #expect(answer.hasPrefix("HTTP/1.1 400"))
-            let error = try APICoding.decode(APIError.self, from: Array(Self.text(answer).utf8))
+            let error = try APICoding.decode(APIError.self, from: Array(Answer.body(answer).utf8))
                 .error
             #expect(error.code == .badRequest && error.message.contains(message))
         }
@@ -187,7 +162,7 @@ import Testing
 
     @Test("a mistake in a filter comes with its place, any other without")
     func place() async throws {
-        try await ControlTestServer.with(messages: MessageHandlers(ring: Self.story)) { test in
+        try await ControlTestServer.with(messages: MessageHandlers(ring: .story)) { test in
             let places = [
                 ("filter=app:m%20rcp:x", [6, 9]), ("filter=%F0%9F%98%80%20(ok", [2, 3]),
                 ("filter=ok%20%7C", [4, 4]), ("limit=0", [nil, nil]),
@@ -195,7 +170,7 @@ import Testing
             for (query, place) in places {
                 let answer = try await test.get("/v1/messages?\(query)")
                 let error = try APICoding.decode(
-                    APIError.self, from: Array(Self.text(answer).utf8)
+                    APIError.self, from: Array(Answer.body(answer).utf8)
                 ).error
                 #expect([error.start, error.end] == place, "\(query)")
             }
@@ -206,16 +181,16 @@ import Testing
 
     @Test("a message comes whole, with the one it belongs to and what its bulk data is")
     func whole() async throws {
-        try await ControlTestServer.with(messages: MessageHandlers(ring: Self.story)) { test in
-            let upload = try body(await test.get("/v1/messages/5"))
+        try await ControlTestServer.with(messages: MessageHandlers(ring: .story)) { test in
+            let upload = try Answer.json(await test.get("/v1/messages/5"))
             #expect(upload.object("message")?.string("function") == "PutFile")
             #expect(upload.object("bulk")?.string("kind") == "PNG 70×70")
             #expect(upload.object("bulk")?.integer("bytes") == 24)
             #expect(upload.object("response")?.integer("n") == 6)
-            let answer = try body(await test.get("/v1/messages/6"))
+            let answer = try Answer.json(await test.get("/v1/messages/6"))
             #expect(answer.object("request")?.integer("n") == 5)
             #expect(answer.value("bulk") == nil && answer.value("response") == nil)
-            #expect(try body(await test.get("/v1/messages/10")).members.count == 3)
+            #expect(try Answer.json(await test.get("/v1/messages/10")).members.count == 3)
         }
     }
 
@@ -245,245 +220,5 @@ import Testing
                 #expect(answer.contains("limits.ring is 0"))
             }
         }
-    }
-
-    // MARK: Streams
-
-    /// A client of the stream; reads what it is told to, on a thread that starts at once: relayd lets
-    /// go of who takes nothing for 10 s, and a busy machine's thread pool may be later than that.
-    private struct Listener: Sendable {
-        let descriptor: Int32
-
-        init(_ test: ControlTestServer, _ query: String = "") throws {
-            descriptor = try test.connect()
-            test.send(
-                "GET /v1/messages/stream\(query) HTTP/1.1\r\nHost: relayd\r\nConnection: close\r\n\r\n",
-                to: descriptor)
-        }
-
-        /// Reads until the answer contains `text`.
-        func until(_ text: String) async throws -> String {
-            let promise = MultiThreadedEventLoopGroup.singleton.next().makePromise(of: String.self)
-            let descriptor = descriptor
-            Thread.detachNewThread {
-                var bytes: [UInt8] = []
-                var buffer = [UInt8](repeating: 0, count: 4096)
-                while !String(decoding: bytes, as: UTF8.self).contains(text) {
-                    let count = recv(descriptor, &buffer, buffer.count, 0)
-                    guard count > 0 else { return promise.fail(Silent(before: text)) }
-                    bytes += buffer[..<count]
-                }
-                promise.succeed(String(decoding: bytes, as: UTF8.self))
-            }
-            return try await promise.futureResult.get()
-        }
-
-        /// The stream ended, or was silent too long.
-        struct Silent: Error { let before: String }
-
-        func close() { Glibc.close(descriptor) }
-    }
-
-    private static func messages(_ answer: String) -> [Int] {
-        answer.components(separatedBy: "{\"n\":").dropFirst().compactMap {
-            Int($0.prefix { $0.isNumber })
-        }
-    }
-
-    private static func missed(_ answer: String) -> Int {
-        answer.components(separatedBy: "{\"missed\":").dropFirst().reduce(0) {
-            $0 + (Int($1.prefix { $0.isNumber }) ?? 0)
-        }
-    }
-
-    @Test("a stream names the instance and then sends what happens, as it happens")
-    func stream() async throws {
-        var feed = TrafficFeed()
-        feed.tellStory()
-        try await ControlTestServer.with(messages: MessageHandlers(ring: feed.ring)) { test in
-            let listener = try Listener(test)
-            defer { listener.close() }
-            let hello = try await listener.until("latest")
-            #expect(hello.lowercased().contains("content-type: application/x-ndjson"))
-            #expect(
-                hello.contains(
-                    "{\"instance\":\"\(feed.ring.instance)\",\"first\":1,\"latest\":10}\n"))
-            feed.heartbeat()
-            #expect(Self.messages(try await listener.until("\"n\":11")) == [11])
-            feed.request(.show, 9)
-            #expect(Self.messages(try await listener.until("\"n\":12")) == [12])
-        }
-    }
-
-    @Test(
-        "a stream begins where it is told to",
-        arguments: [
-            ("last=3", [8, 9, 10]), ("last=2&type=request", [5, 9]), ("after=7", [8, 9, 10]),
-            ("after=0", Array(1...10)), ("after=7&instance=another", Array(1...10)),
-            ("since=2026-11-21T10:31:08Z", [6, 7, 8, 9, 10]), ("", []), ("last=0", []),
-        ])
-    func beginnings(query: String, expected: [Int]) async throws {
-        try await ControlTestServer.with(messages: MessageHandlers(ring: Self.story)) { test in
-            let answer = try await test.get("/v1/messages/stream?follow=0&\(query)")
-            #expect(Self.messages(answer) == expected)
-            #expect(answer.hasSuffix("0\r\n\r\n"))
-        }
-    }
-
-    private static var advised:
-        (feed: TrafficFeed, advisor: TrafficAdvisor, handlers: MessageHandlers)
-    {
-        var feed = TrafficFeed()
-        feed.tellOfEmptyPicture()
-        let advisor = TrafficAdvisor(facts: SessionFacts())
-        advisor.consume(feed.entries)
-        let handlers = MessageHandlers(
-            ring: feed.ring, advice: { advisor.told(after: $0, through: $1) })
-        return (feed, advisor, handlers)
-    }
-
-    /// Numbers of messages, and "!" and the number of the message for advice.
-    private static func order(_ answer: String) throws -> [String] {
-        try text(answer).split(separator: "\n").compactMap { line in
-            let object = try JSONObject(ByteBuffer(string: String(line)))
-            if let number = object.integer("n") { return "\(number)" }
-            guard object.string("kind") == "advice" else { return nil }
-            return try "!\(#require(object.integer("entry")))"
-        }
-    }
-
-    @Test("advice stands behind the message it is about, without a number")
-    func advice() async throws {
-        let (_, advisor, handlers) = Self.advised
-        #expect(advisor.told(after: 0, through: .max).map(\.code) == [.putFileLength])
-        try await ControlTestServer.with(messages: handlers) { test in
-            let answer = try await test.get("/v1/messages/stream?follow=0&last=100")
-            #expect(try Self.order(answer) == ["1", "2", "3", "4", "5", "!5", "6"])
-            let line = try #require(
-                Self.text(answer).split(separator: "\n").first { $0.contains("\"advice\"") })
-            let note = try JSONObject(ByteBuffer(string: String(line)))
-            #expect(note.string("code") == "putfile_length")
-            #expect(note.string("priority") == "warning" && note.string("level") == "warning")
-            #expect(note.string("app") == "#1" && note.string("app_name") == "Music")
-            #expect(note.integer("count") == 1 && note.integer("session") == 1)
-            #expect(note.string("time") == "2026-11-21T10:31:07.500Z")
-            #expect(note.string("message")?.hasPrefix("Music: ") == true)
-            #expect(note.string("remedy")?.isEmpty == false)
-            // Lists have messages and nothing else.
-            #expect(!(try await test.get("/v1/messages?limit=100")).contains("\"advice\""))
-            let events = try await test.get(
-                "/v1/messages/stream?follow=0&last=2", headers: "Accept: text/event-stream\r\n")
-            let cursor = "\(handlers.ring.instance)/5"
-            #expect(
-                Self.text(events).contains(
-                    "id: \(cursor)\nevent: note\ndata: {\"app\":\"#1\""))
-        }
-    }
-
-    @Test(
-        "advice comes with the messages a reader wants, and with all that went wrong",
-        arguments: [
-            ("type=event", []), ("function=PutFile", ["!5"]), ("app=Other", []),
-            ("filter=app:music%20kind:request%20rpc:PutFile", ["!5"]), ("filter=!ok", ["!5"]),
-            ("failed=1", ["!5"]), ("filter=priority:error", []), ("after=4", ["!5"]),
-            ("after=5", []), ("last=0", []), ("since=2026-11-21T10:31:07Z", ["!5"]),
-            ("since=2030-01-01T00:00:00Z", []),
-        ])
-    func wantedAdvice(query: String, expected: [String]) async throws {
-        let (_, _, handlers) = Self.advised
-        try await ControlTestServer.with(messages: handlers) { test in
-            let beginning = query.hasPrefix("after") || query.hasPrefix("last") ? "" : "&after=0"
-            let answer = try await test.get("/v1/messages/stream?follow=0&\(query)\(beginning)")
-            #expect(try Self.order(answer).filter { $0.hasPrefix("!") } == expected)
-        }
-    }
-
-    @Test("a stream that is cut goes on with its cursor where it was") func resumes() async throws {
-        var feed = TrafficFeed()
-        feed.tellStory()
-        try await ControlTestServer.with(messages: MessageHandlers(ring: feed.ring)) { test in
-            let first = try Listener(test, "?last=2")
-            let before = Self.messages(try await first.until("\"n\":10"))
-            first.close()
-            feed.heartbeat()
-            feed.heartbeat()
-            let second = try Listener(test, "?after=10&instance=\(feed.ring.instance)")
-            defer { second.close() }
-            let after = Self.messages(try await second.until("\"n\":12"))
-            #expect(before + after == [9, 10, 11, 12])
-        }
-    }
-
-    @Test("a quiet stream gives a sign of life with the cursor") func heartbeats() async throws {
-        let handlers = MessageHandlers(ring: Self.story, heartbeat: .milliseconds(30))
-        try await ControlTestServer.with(messages: handlers) { test in
-            let listener = try Listener(test, "?type=request&after=9")
-            defer { listener.close() }
-            let answer = try await listener.until("{\"next\":10}\n")
-            #expect(Self.messages(answer).isEmpty)
-        }
-    }
-
-    @Test("a client that leaves a quiet stream is noticed") func leaving() async throws {
-        let ring = Self.story
-        try await ControlTestServer.with(messages: MessageHandlers(ring: ring)) { test in
-            let listener = try Listener(test)
-            _ = try await listener.until("instance")
-            while ring.readers.count == 0 { await Task.yield() }
-            listener.close()
-            while ring.readers.count > 0 { await Task.yield() }
-        }
-    }
-
-    @Test("a client that only stops sending goes on listening") func halfClosed() async throws {
-        var feed = TrafficFeed()
-        feed.tellStory()
-        try await ControlTestServer.with(messages: MessageHandlers(ring: feed.ring)) { test in
-            let listener = try Listener(test)
-            defer { listener.close() }
-            Glibc.shutdown(listener.descriptor, Int32(SHUT_WR))
-            _ = try await listener.until("instance")
-            feed.heartbeat()
-            _ = try await listener.until("\"n\":11")
-        }
-    }
-
-    @Test("a slow reader is told how many it missed, and nobody waits for it")
-    func slowReader() async throws {
-        // relayd lets go of who takes nothing for 10 s, so nothing that takes long comes in between.
-        var feed = TrafficFeed()
-        let total = 200
-        let text = #"{"mainField1":""# + String(repeating: "x", count: 8000) + #""}"#
-        for number in 1...total { feed.request(.show, Int32(number), text) }
-        let ring = MessageRing(maximumBytes: 400_000)
-        try await ControlTestServer.with(messages: MessageHandlers(ring: ring)) { test in
-            let slow = try Listener(test, "?after=0")
-            defer { slow.close() }
-            for entry in feed.entries { ring.consume([entry]) }
-            let answer = try await slow.until("\"n\":\(total),")
-            let seen = Self.messages(answer)
-            #expect(Self.missed(answer) > 0)
-            #expect(seen.count + Self.missed(answer) == total)
-            #expect(seen == seen.sorted() && Set(seen).count == seen.count)
-        }
-    }
-
-    @Test("at shutdown a stream sends what there is and ends properly") func shutdown() async throws
-    {
-        var feed = TrafficFeed()
-        feed.tellStory()
-        let test = try ControlTestServer()
-        defer { test.cleanUp() }
-        let server = try test.make(messages: MessageHandlers(ring: feed.ring))
-        let group = ServiceGroup(services: [server], logger: ControlTestServer.quiet)
-        async let running: Void = group.run()
-        let listener = try Listener(test, "?last=1")
-        defer { listener.close() }
-        _ = try await listener.until("\"n\":10")
-        feed.heartbeat()
-        await group.triggerGracefulShutdown()
-        try await running
-        let rest = try await listener.until("0\r\n\r\n")
-        #expect(Self.messages(rest) == [11])
     }
 }
