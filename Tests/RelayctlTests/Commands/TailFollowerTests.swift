@@ -58,6 +58,17 @@ import Testing
         }
     }
 
+    /// Follows a relayd that ends when so many lines are shown.
+    private func followToTheEnd(
+        of ring: MessageRing, _ live: LiveServer, _ reader: Reader, lines: Int = 2
+    ) async throws -> Task<Void, any Error> {
+        try await live.serve(ring) {
+            let following = try follow(live, reader)
+            try await reader.until { $0.out.count == lines }
+            return following
+        }
+    }
+
     private static func follower(
         _ client: ControlClient, _ reader: Reader, _ form: TailFollower.Form,
         _ filters: MessageQuery
@@ -115,11 +126,7 @@ import Testing
         feed.tellStory()
         let live = try LiveServer()
         let reader = Reader(endingAfter: 5)
-        let following = try await live.serve(feed.ring) {
-            let following = try follow(live, reader)
-            try await reader.until { $0.out.count == 2 }
-            return following
-        }
+        let following = try await followToTheEnd(of: feed.ring, live, reader)
         try await reader.until { $0.error.count == 1 }
         feed.heartbeat()
         feed.heartbeat()
@@ -175,11 +182,7 @@ import Testing
         feed.tellStory()
         let live = try LiveServer()
         let reader = Reader(endingAfter: 3)
-        let following = try await live.serve(feed.ring) {
-            let following = try follow(live, reader)
-            try await reader.until { $0.out.count == 2 }
-            return following
-        }
+        let following = try await followToTheEnd(of: feed.ring, live, reader)
         // It listens, finds that it cannot start, and ends.
         let starting = try ListeningSocket(in: live.directory)
         for _ in 0..<2 { try await blocking { try starting.hangUpOnNext() } }
@@ -195,11 +198,7 @@ import Testing
         feed.heartbeat()
         let live = try LiveServer()
         let reader = Reader()
-        let following = try await live.serve(feed.ring) {
-            let following = try follow(live, reader)
-            try await reader.until { $0.out.count == 1 }
-            return following
-        }
+        let following = try await followToTheEnd(of: feed.ring, live, reader, lines: 1)
         try await reader.until { $0.error.count == 1 }
         for _ in 0..<100 { feed.heartbeat() }
         let first = Int(try #require(feed.ring.range).lowerBound)
@@ -217,11 +216,7 @@ import Testing
         before.tellStory()
         let live = try LiveServer()
         let reader = Reader(endingAfter: 14)
-        let following = try await live.serve(before.ring) {
-            let following = try follow(live, reader)
-            try await reader.until { $0.out.count == 2 }
-            return following
-        }
+        let following = try await followToTheEnd(of: before.ring, live, reader)
         // More messages than the one before had: only the instance tells.
         var after = TrafficFeed()
         after.tellStory()
