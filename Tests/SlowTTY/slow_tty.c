@@ -41,6 +41,7 @@ static int file_of[DESCRIPTORS];
 static int references[DESCRIPTORS];
 static int next_file = 1;
 static int closing;
+static pthread_cond_t closed = PTHREAD_COND_INITIALIZER;
 
 static int (*real_open)(const char *, int, ...);
 static int (*real_close)(int);
@@ -108,13 +109,9 @@ static void opened(int descriptor, int file) {
 }
 
 static int open_tty(const char *path, int flags) {
-    int is_closing;
-    do {
-        pthread_mutex_lock(&lock);
-        is_closing = closing;
-        pthread_mutex_unlock(&lock);
-        if (is_closing) usleep(10 * 1000);
-    } while (is_closing);
+    pthread_mutex_lock(&lock);
+    while (closing) pthread_cond_wait(&closed, &lock);
+    pthread_mutex_unlock(&lock);
     if (ordered("deny")) { errno = EACCES; return -1; }
     if (ordered("noadapter")) { errno = EHOSTUNREACH; return -1; }
     if (ordered("open")) wait_in_driver("open");
@@ -196,7 +193,7 @@ int close(int descriptor) {
     if (ordered("close")) wait_in_driver("close");
     int result = real_close(descriptor);
     pthread_mutex_lock(&lock);
-    closing--;
+    if (--closing == 0) pthread_cond_broadcast(&closed);
     pthread_mutex_unlock(&lock);
     return result;
 }

@@ -67,7 +67,11 @@ final class TopScreen {
     func close() {
         guard isOpen else { return }
         isOpen = false
-        if !isSuspended { endwin() }
+        if !isSuspended {
+            // A screen that ^S holds would wait for ^Q before it ends.
+            tcflow(STDOUT_FILENO, TCOON)
+            endwin()
+        }
         TerminalRescue.disarm()
     }
 
@@ -252,7 +256,7 @@ enum TopSignals {
     /// Nothing but what is allowed at any moment (signal-safety(7)).
     private static let handler: @convention(c) (Int32) -> Void = { number in
         let error = errno
-        // A screen that ^S holds would wait for ^Q before it ends.
+        // See `TopScreen.close`, which is never reached while drawing waits.
         if number == SIGTERM || number == SIGHUP, !TopSignals.isInBackground {
             tcflow(STDOUT_FILENO, TCOON)
         }

@@ -231,7 +231,7 @@ struct TopTests {
     @Test("a screen that ^S holds does not keep it from ending") func heldScreen() async throws {
         try await Self.bench { _, tmux in
             try await Self.start(tmux)
-            try await tmux.press("C-s")
+            try await tmux.holdOutput()
             kill(try await tmux.foreground(), SIGTERM)
             try await Self.expectShell(tmux, code: 128 + SIGTERM)
         }
@@ -241,8 +241,9 @@ struct TopTests {
         async throws
     {
         try await Self.bench { _, tmux in
-            try await tmux.type("stty rows 65535 cols 65535; LINES=99999 $RELAYCTL top")
-            try await tmux.until("Head unit    open")
+            try await tmux.type("clear; stty rows 65535 cols 65535; LINES=99999 $RELAYCTL top")
+            // What is drawn for another size than it has is no picture.
+            try await tmux.until("─────")
             try await tmux.press("q")
             try await tmux.until("the shell is back") { $0.last { !$0.isEmpty } == ">" }
         }

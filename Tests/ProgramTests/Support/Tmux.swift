@@ -82,6 +82,14 @@ struct Tmux {
         try await ask(["display-message", "-p", "#{alternate_on}"]) == "1"
     }
 
+    /// As ^S does, but at once.
+    func holdOutput() async throws {
+        let terminal = open(
+            try await ask(["display-message", "-p", "#{pane_tty}"]), O_RDWR | O_NOCTTY)
+        defer { close(terminal) }
+        try #require(tcflow(terminal, TCOOFF) == 0)
+    }
+
     /// What the shell runs in front.
     func foreground() async throws -> pid_t {
         let shell = try await ask(["display-message", "-p", "#{pane_pid}"])
