@@ -6,6 +6,18 @@ import ControlAPI
 import MessageFilters
 import SDLProtocol
 
+/// The filter of `tail` and `log`, as words of the command line.
+struct FilterWords: ParsableArguments {
+    @Argument(
+        help: ArgumentHelp(
+            "Only what this filter accepts, such as 'app:radio rpc:On* !ok'. Default: all.",
+            valueName: "filter"),
+        completion: Completions.filter)
+    var words: [String] = []
+
+    init() {}
+}
+
 enum FilterArgument {
     /// Refuses what is no filter, whatever is saved.
     ///

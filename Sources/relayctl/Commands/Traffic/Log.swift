@@ -35,12 +35,7 @@ struct LogCommand: AsyncParsableCommand {
               64  the command line was not understood
             """)
 
-    @Argument(
-        help: ArgumentHelp(
-            "Only what this filter accepts, such as 'app:radio rpc:On* !ok'. Default: all.",
-            valueName: "filter"),
-        completion: Completions.filter)
-    var filter: [String] = []
+    @OptionGroup var filter: FilterWords
 
     @Option(
         help: ArgumentHelp(
@@ -92,7 +87,7 @@ struct LogCommand: AsyncParsableCommand {
         if let number, number < 0 {
             throw ValidationError("--number is \(number); expected 0 or more")
         }
-        try FilterArgument.check(filter)
+        try FilterArgument.check(filter.words)
         for name in rpc where Self.function(name) == nil {
             let nearest = Spelling.nearest(name, in: FunctionID.all.map(\.name))
             throw ValidationError(
@@ -119,7 +114,7 @@ struct LogCommand: AsyncParsableCommand {
         query.lines = number
         query.follows = follow
         query.isJSON = json
-        query.filter = try FilterArgument.filter(filter)
+        query.filter = try FilterArgument.filter(filter.words)
         if let term = JournalLine.unanswerable(query.filter).first {
             throw ValidationError(
                 """

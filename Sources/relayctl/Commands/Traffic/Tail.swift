@@ -62,12 +62,7 @@ struct TailCommand: AsyncParsableCommand {
                 refused: "relayd keeps no messages (limits.ring is 0), or refused"))
             """)
 
-    @Argument(
-        help: ArgumentHelp(
-            "Only what this filter accepts, such as 'app:radio rpc:On* !ok'. Default: all.",
-            valueName: "filter"),
-        completion: Completions.filter)
-    var filter: [String] = []
+    @OptionGroup var filter: FilterWords
 
     @Option(
         help: ArgumentHelp(
@@ -160,7 +155,7 @@ struct TailCommand: AsyncParsableCommand {
         if output.json, verbose {
             throw ValidationError("--json already shows everything; leave out -v")
         }
-        try FilterArgument.check(filter)
+        try FilterArgument.check(filter.words)
         if pairs, output.json || verbose {
             throw ValidationError(
                 "--pairs is one line for two messages; leave out \(output.json ? "--json" : "-v")")
@@ -172,7 +167,7 @@ struct TailCommand: AsyncParsableCommand {
     func run() async throws {
         let output = Output.current
         let client = try socket.client()
-        let wanted = try FilterArgument.filter(filter).and(try options())
+        let wanted = try FilterArgument.filter(filter.words).and(try options())
         try FilterArgument.checkRelaydTakes(wanted)
         await client.tellUnknown(wanted.askedApps)
         let (form, isFolding, isFollowing) = (form, !noFold, !once)
