@@ -1,10 +1,10 @@
 import Dispatch
 import Glibc
 
-/// Lets a command say what it has held back when somebody presses ^C.
+/// Lets a command print what it has held back before ^C ends it.
 enum Interrupt {
-    /// Runs `body`, which ^C cancels; then the process ends as ^C would have ended it. A second ^C does
-    /// so at once.
+    /// Runs `body`. ^C cancels it, and then the process ends as ^C would have ended it; a second ^C ends it
+    /// at once.
     static func cancels(_ body: @escaping @Sendable () async throws -> Void) async throws {
         let task = Task { try await body() }
         signal(SIGINT, SIG_IGN)
@@ -27,7 +27,7 @@ enum Interrupt {
 }
 
 enum OwnSignal {
-    /// Does to this process what the signal does where it is not caught.
+    /// Sends this process a signal that is no longer caught.
     static func send(_ number: Int32) {
         signal(number, SIG_DFL)
         // Tasks run on threads of libdispatch, which block nearly all signals.

@@ -108,9 +108,13 @@ struct KnowledgeTests {
                 ] {
                     #expect(text.output.contains(words), "\(words)\n---\n\(text.output)")
                 }
-                // A stream's rate is known when its second is over, which the log tells.
-                try await relayd.process.output.first(containing: "stream")
-                let report = try await report(relayd)
+                // A stream's rate is known when its second is over.
+                let deadline = NIODeadline.now() + FramePeer.patience
+                var report = try await report(relayd)
+                while report.services.last?.bytes != 5000, NIODeadline.now() < deadline {
+                    try await Task.sleep(for: .milliseconds(20))
+                    report = try await self.report(relayd)
+                }
                 #expect(report.services.map(\.service) == ["rpc", "video"])
                 #expect(report.services.last?.bytes == 5000 && report.services.last?.frames == 1)
                 #expect(report.hmi.map(\.level) == ["FULL", "NONE"])

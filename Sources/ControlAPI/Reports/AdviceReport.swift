@@ -60,8 +60,7 @@ package struct AdviceReport: Codable, Sendable, Equatable {
     }
 }
 
-/// A line of the stream of messages: what is probably wrong with the message it is about. It has no
-/// number of its own.
+/// A line of the stream of messages: advice about a message. It has no number of its own.
 package struct AdviceNote: Codable, Sendable, Equatable {
     /// "advice".
     package var kind = Self.kind
@@ -81,8 +80,7 @@ package struct AdviceNote: Codable, Sendable, Equatable {
     package var app: String?
     package var appName: String?
     package var session: Int?
-    /// How often it was seen so far, by app, code and RPC: after the first time it is told ever more
-    /// rarely.
+    /// How often it was seen so far, by app, code and RPC. Repetitions are reported less and less often.
     package var count: Int
     /// Number of the message.
     package var entry: Int
@@ -91,7 +89,7 @@ package struct AdviceNote: Codable, Sendable, Equatable {
 
     package static let kind = "advice"
 
-    /// - Parameter advice: As it was told behind the message.
+    /// - Parameter advice: As it was when the message came.
     package init(_ advice: AdviceReport) {
         time = advice.lastAt
         (priority, level) = (advice.severity, advice.severity)

@@ -12,7 +12,7 @@ package final class TrafficAdvisor: TrafficConsumer {
     /// Pieces kept per app and of all together, the oldest given up.
     package static let keptPerApp = 20
     package static let keptTogether = 100
-    /// Pieces kept as they were told, for those who look back at the messages.
+    /// Pieces kept as they were given, for readers that look back at past messages.
     package static let keptTold = 256
 
     fileprivate struct State {
@@ -85,12 +85,12 @@ package final class TrafficAdvisor: TrafficConsumer {
         state.withLock { $0.recent }
     }
 
-    /// What was told about entries with numbers above `cursor` up to `end`, in their order, each with
-    /// what was known of it then: the same advice is in it again when it was told again.
+    /// Advice given about entries with numbers above `cursor` up to `end`, in their order, each as it was at
+    /// that time. Advice that was repeated is in it repeatedly.
     package func told(after cursor: UInt64, through end: UInt64) -> [Advice] {
         guard cursor < end else { return [] }
         return state.withLock { state in
-            // What is asked for is nearly always at the end.
+            // Readers nearly always ask for the end.
             guard let last = state.told.last, last.entry > cursor else { return [] }
             return state.told.filter { $0.entry > cursor && $0.entry <= end }
         }

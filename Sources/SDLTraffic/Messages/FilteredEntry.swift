@@ -91,7 +91,7 @@ struct FilteredEntry: FilterSubject {
     private func number(_ key: FilterTerm.NumberKey) -> Double? {
         switch key {
         case .milliseconds: (answer ?? entry).latency.map { Double($0 / 1000) / 1000 }
-        // What nobody sent has no size.
+        // Events were not sent by anybody and have no size.
         case .bytes: entry.direction == nil ? nil : Double(entry.bytes)
         case .number: Double(entry.number)
         case .correlation: entry.correlationID.map { Double($0) }
@@ -100,7 +100,7 @@ struct FilteredEntry: FilterSubject {
     }
 }
 
-/// An entry that there is advice about: at least as important as that, and not in order.
+/// An entry with advice about it, judged as if it had the priority of the advice and had gone wrong.
 struct AdvisedEntry: FilterSubject {
     private let entry: FilteredEntry
     private let priority: TrafficPriority
@@ -164,8 +164,8 @@ extension TrafficEntry {
 
 // MARK: - Text
 
-/// What people see of an entry: its JSON and its line. Each is made when it is asked for, once for all
-/// the texts of a filter.
+/// The JSON and the line of an entry, as people see them. Each is made on demand, and only once for all texts
+/// of a filter.
 final class EntryTexts {
     private let entry: TrafficEntry
     private lazy var json = made { line in

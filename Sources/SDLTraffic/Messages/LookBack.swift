@@ -1,16 +1,16 @@
-/// Looks at what a ring keeps, from the newest entry to the oldest, until so many were accepted. Between
-/// two steps whoever looks may let others work: an expensive filter takes seconds for a full ring.
+/// Goes through a ring from the newest entry to the oldest, until enough were accepted. Between two steps the
+/// caller may let others work: with an expensive filter a full ring takes seconds.
 package struct LookBack {
     private let ring: MessageRing
     private let limit: Int
     private let filter: MessageFilter
     private let keepsEntries: Bool
 
-    /// What comes next, the last one first.
+    /// Segments still to be looked at; the last comes next.
     private var segments: [MessageRing.Segment] = []
-    /// Number of the oldest entry that was found so far, looked at or not.
+    /// Number of the oldest entry of the segments taken from the ring so far.
     private var end = UInt64.max
-    /// Number of the latest entry when the look began.
+    /// Number of the latest entry at the beginning.
     private var latest: UInt64?
     private var count = 0
     private var isOver = false
@@ -29,7 +29,7 @@ package struct LookBack {
         self.keepsEntries = keepsEntries
     }
 
-    /// Looks at a segment; false when nothing is left to look for.
+    /// Looks at one segment; false when it is finished.
     package mutating func step() -> Bool {
         guard !isOver, let segment = nextSegment() else { return false }
         for entry in segment.entries.reversed() {
@@ -49,7 +49,7 @@ package struct LookBack {
         MessageRing.Reading(entries: entries.reversed(), next: latest ?? 0, missed: 0)
     }
 
-    /// To go on from, so that what was found comes next.
+    /// The cursor after which the entries found come next.
     package var cursor: UInt64 { oldest.map { $0 - 1 } ?? latest ?? 0 }
 
     private mutating func nextSegment() -> MessageRing.Segment? {

@@ -3,7 +3,8 @@ package import RelayCore
 import SDLAdvice
 
 /// Which kept messages a reader wants: the log's choice, what only a look back chooses by, kind,
-/// latency, time, and what the reader wrote. Made from a request to the control API, asked while `MessageRing` is read.
+/// latency, time, and what the reader wrote. Made from a request to the control API, asked while
+/// `MessageRing` is read.
 package struct MessageFilter: Hashable, Sendable {
     /// App, function, service, priority.
     package var traffic: TrafficFilter = .everything
@@ -62,9 +63,9 @@ package struct MessageFilter: Hashable, Sendable {
         return acceptsWords(of: request, answer: warning, ring: ring) == true ? nil : request
     }
 
-    /// Whether advice about `entry` is wanted: when the entry is, and also when it would be if it were
-    /// as important as the advice and had gone wrong. So who asks for what failed is told as well what
-    /// is wrong with a request that nobody refused.
+    /// Whether advice about `entry` is wanted: if the entry is, or if it would be with the priority of the
+    /// advice and marked as failed. So a reader that asks for failures also gets advice about a request that
+    /// was not refused.
     package func accepts(_ advice: Advice, about entry: TrafficEntry, in ring: MessageRing) -> Bool
     {
         if accepts(entry, in: ring) { return true }

@@ -9,25 +9,25 @@ struct TopCommand: AsyncParsableCommand {
         commandName: "top",
         abstract: "Watch apps, RPCs, advice and messages on one screen.",
         discussion: """
-            Fills the terminal, also over ssh, and keeps up to date: the head unit, apps and RPCs with their \
-            rates and latencies, what relayd advises, and the last messages as 'relayctl tail' shows them. \
-            It needs a terminal of 40 columns and 10 rows, goes on when relayd is restarted, and leaves the \
-            terminal as it was.
+            One screen that stays up to date, also over ssh: the head unit, apps and RPCs with their rates \
+            and latencies, relayd's advice, and the latest messages as 'relayctl tail' shows them. It needs a \
+            terminal of at least 40 columns and 10 rows, carries on when relayd is restarted, and leaves the \
+            terminal as it found it.
 
               /         filter the messages, in the language of 'relayctl tail'
               f         only what went wrong
-              p         hold the list of messages, or let it go on
+              p         pause the list of messages, or resume it
               ↑ ↓ j k   choose a message; Enter opens it, as 'relayctl show' does
-              a         all advice, with what helps
-              Esc       back, from whatever it is
+              a         all advice, and what to do about it
+              Esc       go back
               ?         all keys, and what the columns mean
               q         quit
 
-            From app and To app are RPCs per second, Rate is requests or notifications per second, each of \
-            the last 5 seconds; p50 and p95 are of the answers of the last minute. Count and Failed are \
-            since relayd started.
+            From app and To app are RPCs per second, Rate is requests or notifications per second, all \
+            averaged over the last 5 seconds; p50 and p95 cover the answers of the last minute. Count and \
+            Failed count from when relayd started.
 
-            A screen has no JSON. What it shows is in that of other commands: 'relayctl status --json', \
+            top has no JSON. Other commands have the same facts: 'relayctl status --json', \
             'relayctl stats --json', 'relayctl advice --json' and 'relayctl tail --json'.
 
             EXAMPLES
@@ -68,13 +68,13 @@ struct TopCommand: AsyncParsableCommand {
         let output = Output.current
         guard output.isTerminal, isatty(STDIN_FILENO) == 1 else {
             throw ValidationError(
-                "top fills a terminal, and \(output.isTerminal ? "input" : "output") is none; "
-                    + "'relayctl status', 'relayctl stats' and 'relayctl tail' write lines anywhere"
+                "top needs a terminal, and standard \(output.isTerminal ? "input" : "output") is not one; "
+                    + "'relayctl status', 'relayctl stats' and 'relayctl tail' do without"
             )
         }
         let filter = try FilterArgument.filter(filter)
         let client = try socket.client()
-        // While there is a command line to say so on.
+        // A failure is told on the command line, before the screen is taken.
         _ = try await client.status()
         let ending: TopSession.Ending
         do throws(TopScreen.Problem) {

@@ -2,21 +2,21 @@ import ControlAPI
 import NIOCore
 import SDLProtocol
 
-/// relayd's stream of messages, also across a restart of relayd: after an interruption reading goes on
-/// where it stopped. `tail` and `top` read it.
+/// relayd's stream of messages. After an interruption, also a restart of relayd, reading resumes where it
+/// stopped. Used by `tail` and `top`.
 struct MessageStream {
     enum Event: Sendable {
-        /// A message, and the line it came in.
+        /// A message, and its line as it came.
         case message(JSONObject, ByteBuffer)
-        /// What is probably wrong, behind the message that shows it, and the line it came in.
+        /// Advice about a message before it, and its line as it came.
         case advice(TailAdvice, ByteBuffer)
-        /// So many came and went before this reader took them.
+        /// This many were dropped before this reader took them.
         case missed(Int)
-        /// relayd cannot be reached any more; told once.
+        /// relayd can no longer be reached; reported once.
         case gone
-        /// The same relayd is there again.
+        /// The same relayd can be reached again.
         case back
-        /// Another relayd is there: its messages count from 1 again.
+        /// relayd was restarted: its messages count from 1 again.
         case restarted
     }
 
@@ -26,17 +26,17 @@ struct MessageStream {
     private let isFollowing: Bool
     private let pause: () async throws -> Void
 
-    /// Who was read last, and how far.
+    /// The run of relayd that was read last, and how far.
     private var instance: String?
     private var cursor = 0
-    /// The reader was told that relayd is gone.
+    /// `gone` was reported.
     private var isAway = false
 
     /// - Parameters:
     ///   - query: What to show, and in which form.
-    ///   - beginning: What of the past to begin with.
-    ///   - isFollowing: Whether to go on when the past is shown.
-    ///   - pause: Time until relayd is looked for again.
+    ///   - beginning: Which past messages to begin with.
+    ///   - isFollowing: Whether to go on after the past messages.
+    ///   - pause: Waits before the next attempt to reach relayd.
     init(
         client: ControlClient, query: MessageQuery, beginning: MessageQuery,
         isFollowing: Bool = true, pause: @escaping () async throws -> Void
@@ -48,12 +48,12 @@ struct MessageStream {
         self.pause = pause
     }
 
-    /// Reads until `body` has enough, or everything is read and there is no more to follow.
+    /// Reads until `body` has had enough, or to the end if it is not to follow.
     ///
-    /// - Parameter body: Gets what came together in one call; false when that is enough.
-    /// - Returns: False when `body` had enough.
-    /// - Throws: `ControlClientError` when relayd was never reached or waiting does not help, what `pause`
-    ///   throws, and what `body` throws.
+    /// - Parameter body: Gets events that came together in one call; returns false to stop.
+    /// - Returns: False if `body` stopped it.
+    /// - Throws: `ControlClientError` if relayd was never reached or waiting does not help, and whatever
+    ///   `pause` and `body` throw.
     mutating func run(_ body: ([Event]) throws -> Bool) async throws -> Bool {
         while true {
             do {
@@ -70,7 +70,7 @@ struct MessageStream {
         }
     }
 
-    /// One connection, to its end.
+    /// Reads one connection to its end.
     private mutating func follow(_ body: ([Event]) throws -> Bool) async throws -> Bool {
         var goesOn = true
         let path = path
@@ -116,11 +116,11 @@ struct MessageStream {
         }
         guard let number = object.integer("n") else {
             guard let advice = TailAdvice(object) else { return take(note: object, &events) }
-            // The message need not be one that is shown.
+            // The filter may have left out the message itself.
             cursor = max(cursor, advice.entry)
             return events.append(.advice(advice, line))
         }
-        // A request that is shown for its answer comes right before that.
+        // A request that is shown because of its answer comes right before it, after later messages.
         cursor = max(cursor, number)
         events.append(.message(object, line))
     }
@@ -144,7 +144,7 @@ struct MessageStream {
 }
 
 extension ControlClientError {
-    /// Waiting may help: relayd is being restarted, or has no place at the moment.
+    /// Waiting may help: relayd is being restarted, or has no room at the moment.
     var mayPass: Bool {
         switch self {
         case .notRunning, .timedOut, .crowded, .hungUp: true

@@ -1,14 +1,14 @@
 import ControlAPI
 import SDLProtocol
 
-/// Advice as `tail` shows it: a line without a number behind the message it is about; on a terminal as
-/// many lines as the words need, because what is to be done must not be cut off.
+/// Advice as `tail` shows it: a line without a number, below the message it is about. On a terminal it takes
+/// as many lines as it needs, because the remedy must not be cut off.
 struct TailAdvice: Sendable {
     var time: Timestamp?
     /// Number of the app's connection; nil when it is about the head unit or the link.
     var app: Int?
     var appName: String?
-    /// Something is wrong; else it is worth knowing.
+    /// Something is wrong, not just worth knowing.
     var isWarning: Bool
     var code: String
     var text: String
@@ -38,7 +38,7 @@ struct TailAdvice: Sendable {
         if text.hasPrefix(subject) { text.removeFirst(subject.count) }
     }
 
-    /// Columns of words below which further lines begin at the left.
+    /// With fewer columns for the words, further lines begin at the left margin.
     private static let fewestColumns = 40
     private static let margin = 6
 

@@ -11,7 +11,7 @@ struct TailText: Sendable {
     private let isFolding: Bool
     private var pairs: TailPairs?
     private var fold = TailFold()
-    /// About requests that `pairs` holds back, by their number.
+    /// Advice about requests that `pairs` holds back, by the number of the request.
     private var held: [Int: [TailAdvice]] = [:]
 
     /// Not written yet: what is finished, and the last line, which may still be replaced, behind what
@@ -56,7 +56,7 @@ struct TailText: Sendable {
         for line in details(json) { lastLine += line + "\n" }
     }
 
-    /// Behind the message it is about, which may not be shown yet.
+    /// Goes below the message it is about, which may not be shown yet.
     mutating func add(_ advice: TailAdvice) {
         if let pairs, pairs.isHolding(advice.entry) {
             held[advice.entry, default: []].append(advice)

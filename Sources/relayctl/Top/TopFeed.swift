@@ -3,14 +3,14 @@ import NIOCore
 import SDLProtocol
 import Synchronization
 
-/// Reads what relayd tells, and leaves it for the screen.
+/// Reads from relayd and leaves the news for the screen.
 struct TopFeed: Sendable {
     let client: ControlClient
     let inbox: TopInbox
     /// Whether relayd is to colour what messages say.
     let hasColours: Bool
 
-    /// Messages of the past to begin with: what fits a large screen.
+    /// Past messages to begin with: as many as fit a large screen.
     private static let past = 100
     private static let pause = Duration.milliseconds(500)
     private static let interval = Duration.seconds(1)
@@ -22,7 +22,7 @@ struct TopFeed: Sendable {
             do throws(ControlClientError) {
                 inbox.put([.status(try await client.status().value, .now)])
                 goneSince = nil
-                // A relayd that is older may not have these.
+                // An older relayd may not have these.
                 if let stats = try? await client.ask(StatsReport.self, Routes.stats) {
                     inbox.put([.stats(stats.value)])
                 }
@@ -38,7 +38,7 @@ struct TopFeed: Sendable {
         }
     }
 
-    /// The messages that somebody wants to see.
+    /// The messages that the user wants to see.
     func follow(_ query: MessageQuery, stream: Int) async {
         var query = query
         if hasColours { query.add(.color, "1") }
@@ -48,7 +48,7 @@ struct TopFeed: Sendable {
                 TailMessage(json, keepingColours: hasColours).map { .message($0, stream: stream) }
             case .missed(let count): .missed(count, stream: stream)
             case .restarted: .restarted(stream: stream)
-            // `top` asks for all advice there is, once a second.
+            // `ask` reads all advice once a second.
             case .advice: nil
             case .gone, .back: nil
             }
@@ -57,7 +57,7 @@ struct TopFeed: Sendable {
         }
     }
 
-    /// Answers, for the latencies, where a filter keeps some from `follow`.
+    /// Answers, for the latencies, when a filter hides some from `follow`.
     func followAnswers() async {
         var query = MessageQuery()
         query.add(.type, "response")
@@ -95,7 +95,7 @@ struct TopFeed: Sendable {
         }
     }
 
-    /// One message whole.
+    /// One message in full.
     func open(_ number: Int) async {
         do throws(ControlClientError) {
             let (socket, answer) = try await client.get(Routes.path(Routes.message, "\(number)"))
@@ -110,13 +110,13 @@ struct TopFeed: Sendable {
     }
 }
 
-/// What has come and was not shown yet, and who is to be woken for it.
+/// News not yet shown, and whom to wake for it.
 final class TopInbox: Sendable {
     private let news = Mutex<[TopModel.News]>([])
     private let wake: @Sendable () -> Void
 
-    /// Messages and reports kept: more than come between two screens. Of more, the oldest are left out: a
-    /// terminal may stand still for hours.
+    /// Messages and reports kept: more than come between two screens. The oldest beyond that are dropped,
+    /// because a terminal may be stopped for hours.
     static let maximumMessages = 2000
     static let maximumReports = 100
 
@@ -128,7 +128,7 @@ final class TopInbox: Sendable {
         guard !more.isEmpty else { return }
         news.withLock { news in
             news += more
-            // Seldom, because everything behind moves.
+            // Done rarely, because it touches everything.
             if news.count >= 2 * Self.maximumMessages { Self.shorten(&news) }
         }
         wake()

@@ -1,8 +1,9 @@
-/// The last messages as `top` lists them: repetitions in one row, held while somebody looks at one.
+/// The latest messages as `top` lists them: repetitions share a row, and the list is paused while a row is
+/// chosen.
 struct TopMessages: Sendable {
     enum Row: Sendable {
         case message(TailMessage)
-        /// Of a relayd that was before this one: its number means another message now.
+        /// From an earlier run of relayd: its number now means another message.
         case old(TailMessage)
         case note(String)
     }
@@ -10,14 +11,14 @@ struct TopMessages: Sendable {
     /// What has come.
     private var live: [Row] = []
     private var fold = TailFold()
-    /// What is shown while the list is held.
+    /// What is shown while the list is paused.
     private var held: [Row]?
-    /// In `rows`; the list is held then.
+    /// An index of `rows`; the list is paused then.
     private(set) var selection: Int?
-    /// Messages that came while the list is held.
+    /// Messages that have come while the list is paused.
     private(set) var newer = 0
 
-    /// Rows to look back over.
+    /// Rows kept.
     static let maximum = 1000
 
     var rows: [Row] { held ?? live }
@@ -40,7 +41,7 @@ struct TopMessages: Sendable {
         note("\(Units.count(count, "message")) \(verb) missed: relayd keeps only so many")
     }
 
-    /// Another relayd is there.
+    /// relayd was restarted.
     mutating func startAnew(_ words: String) {
         live = live.map(Self.aged)
         held = held?.map(Self.aged)
@@ -58,7 +59,7 @@ struct TopMessages: Sendable {
 
     private mutating func append(_ row: Row) {
         live.append(row)
-        // Seldom, because everything behind moves.
+        // Done rarely, because removing moves everything behind.
         if live.count >= 2 * Self.maximum { live.removeFirst(live.count - Self.maximum) }
     }
 
@@ -68,12 +69,12 @@ struct TopMessages: Sendable {
         if isPaused { goOn() } else { held = live }
     }
 
-    /// The list goes on, with the newest message.
+    /// Resumes the list with the newest message.
     mutating func goOn() {
         (held, selection, newer) = (nil, nil, 0)
     }
 
-    /// Chooses another row, and holds the list for it; below the last row the list goes on.
+    /// Chooses another row and pauses the list; moving below the last row resumes it.
     mutating func select(by rows: Int) {
         guard !self.rows.isEmpty else { return }
         let last = self.rows.count - 1
@@ -90,7 +91,7 @@ struct TopMessages: Sendable {
         self.selection = min(max(0, next), last)
     }
 
-    /// Number of the message that is chosen: the newest one when none is.
+    /// Number of the chosen message, or else of the newest.
     var chosen: Int? {
         let row = selection.map { rows[$0] } ?? rows.last
         if case .message(let message)? = row { return message.number }

@@ -2,20 +2,20 @@ import ControlAPI
 import MessageFilters
 import SDLProtocol
 
-/// What `relayctl top` knows, and what its keys do: news and keys in, something to do out. It knows no
-/// terminal; `TopView` shows it, `TopSession` does what it asks for.
+/// The state of `relayctl top`: takes news and keys, returns actions. It knows nothing of terminals;
+/// `TopView` draws it, and `TopSession` carries out the actions.
 struct TopModel: Sendable {
-    /// Something the session does.
+    /// Something for the session to do.
     enum Action: Equatable, Sendable {
         case quit
-        /// Everything is written anew: something else wrote on the terminal.
+        /// Draw everything again: something else has written on the terminal.
         case redraw
-        /// The messages wanted are others: `query` says which.
+        /// Read other messages: those of `query`.
         case follow
         case open(Int)
     }
 
-    /// What has the keys.
+    /// What the keys go to.
     enum Focus: Sendable {
         case list
         case filter(TopFilterLine)
@@ -35,13 +35,13 @@ struct TopModel: Sendable {
     private(set) var messages = TopMessages()
     /// Why there are no messages.
     private(set) var refusal: String?
-    /// As it was typed; empty is all.
+    /// As it was typed; empty for all messages.
     private(set) var filterText = ""
     private(set) var isFailedOnly = false
     private var filter = FilterExpression.everything
-    /// Which stream is read: what still comes of an earlier one is not wanted any more.
+    /// Number of the stream being read; anything still coming from an earlier one is ignored.
     private(set) var stream = 0
-    /// What was shown last, for keys that move by pages.
+    /// Rows that PgUp and PgDn move by.
     var pageRows = 10
 
     init(filter text: String = "", filter: FilterExpression = .everything) {
@@ -61,7 +61,7 @@ struct TopModel: Sendable {
         case message(TailMessage, stream: Int)
         case missed(Int, stream: Int)
         case restarted(stream: Int)
-        /// relayd shows no messages, and why.
+        /// relayd refuses to show messages, and why.
         case refused(String, stream: Int)
         /// An answer that a filter keeps from being shown.
         case answer(TailMessage)
@@ -107,7 +107,7 @@ struct TopModel: Sendable {
         rates = TopRates()
     }
 
-    /// Unless somebody went on to something else.
+    /// Unless the user has gone on to something else.
     private mutating func show(_ content: TopPage.Content, of number: Int) {
         guard case .page(let page) = focus, case .loading(number) = page.content else { return }
         focus = .page(TopPage(content))
@@ -115,7 +115,7 @@ struct TopModel: Sendable {
 
     // MARK: Which messages
 
-    /// Whether some messages are left out; then answers are read beside them, for the latencies.
+    /// Whether some messages are filtered out; answers are then read separately, for the latencies.
     var isNarrowed: Bool { isFailedOnly || !filter.isEverything }
 
     /// What relayd is asked for.
@@ -169,7 +169,7 @@ struct TopModel: Sendable {
         return []
     }
 
-    /// One step back: from a chosen message, then from a filter.
+    /// One step back: first from a chosen message, then from a filter.
     private mutating func escape() -> [Action] {
         if messages.isPaused {
             messages.goOn()
@@ -230,7 +230,7 @@ struct TopModel: Sendable {
         return []
     }
 
-    /// The page has no more lines below this first one.
+    /// Keeps the page from being scrolled beyond its end.
     mutating func clampPage(to last: Int) {
         guard case .page(var page) = focus else { return }
         page.clamp(to: last)
@@ -243,18 +243,18 @@ enum TopKey: Equatable, Sendable {
     case character(Character)
     case enter, escape, up, down, left, right, pageUp, pageDown, home, end
     case backspace, delete
-    /// ^U, ^W: all in front of the cursor, the word in front of it.
+    /// ^U deletes everything before the cursor, ^W the word before it.
     case deleteLine, deleteWord
     /// ^L.
     case redraw
 }
 
-/// Text that fills the screen instead of the list, until it is left.
+/// A page that fills the screen in place of the list.
 struct TopPage: Sendable {
     enum Content: Sendable {
         case help
         case advice
-        /// This message is asked for.
+        /// This message has been asked for.
         case loading(Int)
         case message(Int, JSONObject)
         /// Why this message is not there.
@@ -262,7 +262,7 @@ struct TopPage: Sendable {
     }
 
     let content: Content
-    /// Lines that are above the screen.
+    /// Lines scrolled off the top.
     private(set) var offset = 0
 
     init(_ content: Content) {
@@ -282,12 +282,12 @@ struct TopPage: Sendable {
 /// The filter while somebody types it.
 struct TopFilterLine: Sendable {
     private(set) var letters: [Character]
-    /// Letters in front of the cursor.
+    /// Letters before the cursor.
     private(set) var cursor: Int
     /// What is wrong, and where, as letters.
     private(set) var problem: (words: String, range: Range<Int>)?
 
-    /// Longer ones are no filters.
+    /// Letters that can be typed.
     private static let maximumLength = 1000
 
     init(_ text: String) {
@@ -324,7 +324,7 @@ struct TopFilterLine: Sendable {
         }
     }
 
-    /// The cursor goes behind the mistake.
+    /// Puts the cursor behind the mistake.
     mutating func show(_ error: FilterError) {
         // The error counts Unicode scalars.
         var ends: [Int] = []

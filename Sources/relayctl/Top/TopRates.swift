@@ -1,6 +1,6 @@
 import ControlAPI
 
-/// How fast things go: differences between reports of the last seconds.
+/// Rates, from the differences between the reports of the last seconds.
 struct TopRates: Sendable {
     /// Calls of one app of one function.
     struct Call: Sendable, Equatable {
@@ -10,7 +10,7 @@ struct TopRates: Sendable {
         var perSecond: Double?
         /// Requests and notifications since relayd started.
         var count: Int
-        /// Answers that say no since relayd started, and whether one of them is new.
+        /// Failed answers since relayd started, and whether one came in the last seconds.
         var failed: Int
         var isFailing: Bool
     }
@@ -31,7 +31,7 @@ struct TopRates: Sendable {
     private var stats: [StatsReport] = []
     private var bytes: [Bytes] = []
 
-    /// Rates are means of so long: steady enough to be read, quick enough to show what begins now.
+    /// Averaging time: long enough to be steady, short enough to show what has just begun.
     private static let milliseconds: Int64 = 5000
 
     mutating func add(_ report: StatsReport) {
@@ -51,13 +51,13 @@ struct TopRates: Sendable {
     }
 
     private static func isTooOld(_ time: Timestamp, _ now: Timestamp) -> Bool {
-        // Reports do not come to the millisecond.
+        // Reports do not come exactly on time.
         now.millisecondsSince1970 - time.millisecondsSince1970 > milliseconds + 500
     }
 
     // MARK: Bytes per second
 
-    /// Both ways; nil while nothing can be said.
+    /// In both directions; nil while unknown.
     func bytes(ofApp id: Int) -> Double? {
         rate { $0.apps[id] }
     }
@@ -65,7 +65,7 @@ struct TopRates: Sendable {
     var bytesFromHeadUnit: Double? { rate { $0.fromHeadUnit } }
     var bytesToHeadUnit: Double? { rate { $0.toHeadUnit } }
 
-    /// Since the oldest report that has the number.
+    /// Since the oldest report that has this number.
     private func rate(_ number: (Bytes) -> Int?) -> Double? {
         guard let last = bytes.last, let new = number(last),
             let first = bytes.first(where: { number($0) != nil }), let old = number(first)
@@ -128,7 +128,7 @@ struct TopRates: Sendable {
     }
 }
 
-/// How long the answers of the last minute took, as far as they were seen.
+/// How long the answers of the last minute took, of those that were seen.
 struct TopLatencies: Sendable {
     /// In milliseconds.
     struct Quantiles: Sendable, Equatable {
@@ -151,18 +151,18 @@ struct TopLatencies: Sendable {
 
         mutating func add(_ sample: Sample, keeping maximum: Int) {
             all.append(sample)
-            // Seldom, because everything behind moves.
+            // Done rarely, because removing moves everything behind.
             if all.count >= 2 * maximum { all.removeFirst(all.count - maximum) }
         }
     }
     private var samples: [Key: Samples] = [:]
-    /// Number of the latest message: what a new stream begins with may have been seen in another.
+    /// Number of the latest message: a new stream may begin with messages seen before.
     private var latest = 0
 
     private static let milliseconds: Int64 = 60_000
-    /// Of one app and function; with more a quantile says no more.
+    /// Per app and function; more would not make a quantile better.
     private static let maximumSamples = 400
-    /// Names come from peers.
+    /// A limit, because names come from peers.
     private static let maximumKeys = 400
 
     mutating func add(_ message: TailMessage) {
@@ -177,7 +177,7 @@ struct TopLatencies: Sendable {
             Sample(at: time, milliseconds: latency), keeping: Self.maximumSamples)
     }
 
-    /// - Parameter time: relayd's, as that of the messages.
+    /// - Parameter time: By relayd's clock, as in messages.
     mutating func forget(before time: Timestamp) {
         let start = time.millisecondsSince1970 - Self.milliseconds
         for (key, samples) in samples {
@@ -193,7 +193,7 @@ struct TopLatencies: Sendable {
         Self.quantiles((samples[Key(app: app, function: function)]?.all ?? []).map(\.milliseconds))
     }
 
-    /// Of all its answers that do not wait for a person.
+    /// Of all its answers that did not wait for a person.
     func quantiles(app: String) -> Quantiles? {
         Self.quantiles(
             samples.filter { $0.key.app == app && !$0.value.waitsForPeople }

@@ -1,23 +1,23 @@
-// The terminal while `relayctl top` has it. The only file that knows ncurses, which sends what changed
-// between two screens, and knows the keys and the sequences of terminals. None of its functions is called
-// by two threads at once: all are called by the task that has the screen.
+// The terminal while `relayctl top` has it. Only this file knows ncurses, which sends the differences between
+// two screens and knows the keys and control sequences of terminals. ncurses is not thread-safe: all calls
+// come from the one task that owns the screen.
 
 import CNcurses
 import Glibc
 import Synchronization
 
-/// A terminal with a screen of its own, in front of what was there before.
+/// The terminal's alternate screen, in front of what was there before.
 final class TopScreen {
     /// Why a terminal cannot be used.
     struct Problem: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// Colours and their pairs in ncurses, made as they come.
+    /// ncurses' pair for each colour, made when first used.
     private var pairs: [Int: Int16] = [:]
     private let colours: Int
     private var isOpen = true
-    /// The terminal is with whoever had it before.
+    /// The terminal was given back while the process is stopped.
     private var isSuspended = false
 
     /// Takes the terminal of standard input and output.
@@ -25,17 +25,17 @@ final class TopScreen {
     /// - Parameter terminal: Which one it is (`TERM`).
     /// - Throws: `Problem` where the terminal has no screen.
     init(terminal: String) throws(Problem) {
-        // ncurses takes text for what the locale says; ours is UTF-8, whatever the locale.
+        // ncurses reads text in the encoding of the locale; ours is always UTF-8.
         if setlocale(LC_CTYPE, "C.UTF-8") == nil { setlocale(LC_CTYPE, "") }
         guard !["", "dumb", "unknown"].contains(terminal) else {
             throw Problem(
                 description: "TERM is \"\(SafeText.clean(terminal))\", a terminal without a screen")
         }
         TerminalRescue.remember()
-        // Sizes are asked for here: ncurses would take any, also from the environment.
+        // `fitSize` asks for the size: ncurses would accept any, also from the environment.
         use_env(false)
-        // What this system does not know, as a new emulator at the other end of ssh, is most likely one
-        // that does what xterm does.
+        // A terminal that this system does not know, such as a new emulator at the other end of ssh, most
+        // likely behaves like xterm.
         let names = [terminal, "xterm-256color", "xterm"]
         guard names.contains(where: { name in name.withCString(relay_screen_open) == 0 })
         else {
@@ -51,7 +51,7 @@ final class TopScreen {
                     "the terminal \"\(SafeText.clean(terminal))\" (TERM) cannot move its cursor")
         }
         relay_screen_set_keys()
-        // Esc is known to be a key by itself when nothing follows it for so many milliseconds.
+        // Milliseconds after which an Esc that nothing has followed is a key of its own.
         set_escdelay(100)
         curs_set(0)
         start_color()
@@ -68,7 +68,7 @@ final class TopScreen {
         guard isOpen else { return }
         isOpen = false
         if !isSuspended {
-            // A screen that ^S holds would wait for ^Q before it ends.
+            // While ^S holds the screen, `endwin` would wait for ^Q.
             tcflow(STDOUT_FILENO, TCOON)
             endwin()
         }
@@ -80,7 +80,7 @@ final class TopScreen {
     private(set) var rows = 24
     private(set) var columns = 80
 
-    /// More than any screen has; ncurses crashes where a terminal claims 65,535 of each.
+    /// More than any screen has; ncurses crashes when a terminal claims to have 65,535 of each.
     private static let most = (rows: 1000, columns: 2000)
 
     /// Asks how large the terminal is.
@@ -99,7 +99,7 @@ final class TopScreen {
         for row in 0..<rows {
             move(Int32(row), 0)
             relay_screen_set_look(relay_screen_attribute(0), 0)
-            // Also what a line above did not keep to itself, whose characters are wider than thought.
+            // Also what spilled over from the line above, if its characters are wider than we think.
             clrtoeol()
             guard row < frame.lines.count else { continue }
             for run in ColouredText(frame.lines[row]).runs {
@@ -116,12 +116,12 @@ final class TopScreen {
         refresh()
     }
 
-    /// Everything is sent at the next drawing: something else wrote on the terminal.
+    /// Makes the next `draw` send everything: something else has written on the terminal.
     func forget() {
         relay_screen_forget()
     }
 
-    /// Parameters of ECMA-48's SGR, as `Style` and relayd write them.
+    /// Sets colour and attributes from the parameters of SGR (ECMA-48), as `Style` and relayd write them.
     private func set(rendition: String) {
         var attributes = relay_screen_attribute(0)
         var colour: Int?
@@ -140,10 +140,11 @@ final class TopScreen {
         relay_screen_set_look(attributes, colour.map(pair) ?? 0)
     }
 
-    /// ncurses' pair of this colour and the terminal's own background; 0 where there is none.
+    /// ncurses' pair of this colour on the terminal's own background; 0 if there is none.
     private func pair(of wanted: Int) -> Int16 {
         guard colours >= 8, (0..<256).contains(wanted) else { return 0 }
-        // Of the first eight those that say neither failure nor success: yellow, blue, magenta, cyan.
+        // On terminals with eight colours: yellow, blue, magenta or cyan, which mean neither failure nor
+        // success.
         let colour = wanted < colours ? wanted : wanted < 16 ? wanted % 8 : 3 + wanted % 4
         if let pair = pairs[colour] { return pair }
         let next = pairs.count + 1
@@ -156,11 +157,11 @@ final class TopScreen {
 
     // MARK: Keys
 
-    /// Those pressed since the last call.
+    /// Keys pressed since the last call.
     func keys() -> [TopKey] {
         var keys: [TopKey] = []
         var code: wint_t = 0
-        // A paste is taken in pieces.
+        // A long paste is taken in parts.
         while keys.count < 1000 {
             let kind = get_wch(&code)
             guard kind != ERR else { break }
@@ -206,13 +207,13 @@ final class TopScreen {
 
     // MARK: Standing aside
 
-    /// Gives the terminal to whoever had it before.
+    /// Gives the terminal back for as long as the process is stopped.
     func suspend() {
         endwin()
         isSuspended = true
     }
 
-    /// Takes the terminal again, whose settings somebody may have changed.
+    /// Takes the terminal again; its settings may have changed.
     func resume() {
         isSuspended = false
         relay_screen_forget()
@@ -221,22 +222,22 @@ final class TopScreen {
     }
 }
 
-/// Signals as numbers in a pipe, so that one thread waits for them and for keys.
+/// Writes the numbers of signals to a pipe, so that one thread can wait for them and for keys.
 enum TopSignals {
-    /// Those that end the program, once the terminal is given back.
+    /// Signals that end the program once the terminal has been given back.
     static let ending = [SIGINT, SIGTERM, SIGHUP, SIGQUIT]
 
     private static let pipe = Atomic<Int32>(-1)
 
     /// Catches them from now on.
     ///
-    /// - Returns: Where their numbers can be read, a byte each; nil where there is no descriptor left.
+    /// - Returns: The descriptor to read their numbers from, a byte each; nil if there is no descriptor left.
     static func start() -> Int32? {
         var ends: [Int32] = [-1, -1]
         guard Glibc.pipe(&ends) == 0 else { return nil }
         for end in ends {
             _ = fcntl(end, F_SETFD, FD_CLOEXEC)
-            // Neither a handler nor the screen waits for the other.
+            // Neither the handler nor the reader may block.
             _ = fcntl(end, F_SETFL, O_NONBLOCK)
         }
         pipe.store(ends[1], ordering: .releasing)
@@ -253,10 +254,10 @@ enum TopSignals {
         return owner >= 0 && owner != getpgrp()
     }
 
-    /// Nothing but what is allowed at any moment (signal-safety(7)).
+    /// Only calls that are allowed in a signal handler (signal-safety(7)).
     private static let handler: @convention(c) (Int32) -> Void = { number in
         let error = errno
-        // See `TopScreen.close`, which is never reached while drawing waits.
+        // As in `TopScreen.close`, which is not reached while drawing is blocked.
         if number == SIGTERM || number == SIGHUP, !TopSignals.isInBackground {
             tcflow(STDOUT_FILENO, TCOON)
         }
@@ -265,20 +266,20 @@ enum TopSignals {
         errno = error
     }
 
-    /// Stops this process as the signal does; returns when somebody lets it go on.
+    /// Stops this process as the uncaught signal does; returns when it is continued.
     static func stop(by number: Int32) {
         OwnSignal.send(number)
         if number == SIGTSTP { catchStop() }
     }
 }
 
-/// Gives the terminal back when the program crashes, which leaves it no time for more.
+/// Gives the terminal back when the program crashes.
 private enum TerminalRescue {
-    /// Address of the settings from before, which are kept for as long as the process lives; 0: none.
+    /// Address of the terminal's original settings, never freed; 0 if there are none.
     private static let settings = Atomic<UInt>(0)
     private static let crashes = [SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGFPE, SIGABRT]
-    /// Main screen, visible cursor, no colours, plain keys: as nearly all terminals know it (xterm's
-    /// control sequences).
+    /// Main screen, visible cursor, no colours, plain keys, in xterm's control sequences, which nearly all
+    /// terminals know.
     private static let sequence: StaticString =
         "\u{1B}[?1049l\u{1B}[?25h\u{1B}[0m\u{1B}[?1l\u{1B}>\r\n"
 

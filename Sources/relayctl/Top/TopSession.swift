@@ -4,7 +4,7 @@ import Glibc
 import MessageFilters
 import Synchronization
 
-/// `relayctl top` while it runs: news and keys to the model, its screens to the terminal.
+/// `relayctl top` while it runs: passes news and keys to the model, and draws it.
 final class TopSession {
     /// Why it ended.
     enum Ending: Equatable {
@@ -22,7 +22,7 @@ final class TopSession {
     private var model: TopModel
     private var tasks: [Task<Void, Never>] = []
 
-    /// From one screen to the next.
+    /// Time between two screens.
     private static let interval = Duration.milliseconds(100)
 
     /// Takes the terminal.
@@ -36,7 +36,7 @@ final class TopSession {
         self.wakes = wakes
         self.style = style
         self.model = model
-        // Before ncurses, which leaves alone what is caught already.
+        // Before ncurses, which leaves alone any signal that is already caught.
         guard let signals = TopSignals.start() else {
             throw TopScreen.Problem(description: String(cString: strerror(errno)))
         }
@@ -46,7 +46,7 @@ final class TopSession {
         feed = TopFeed(client: client, inbox: inbox, hasColours: style.isOn)
     }
 
-    /// Returns when somebody has had enough.
+    /// Returns when it is to end.
     func run() async -> Ending {
         let feed = feed
         let asking = Task { await feed.ask() }
@@ -60,7 +60,7 @@ final class TopSession {
         var next = clock.now
         draw()
         for await _ in wakes {
-            // What comes meanwhile is shown together.
+            // What comes in the meantime is shown together.
             try? await clock.sleep(until: next)
             next = clock.now + Self.interval
             if let ending = takeInput() { return ending }
@@ -82,7 +82,7 @@ final class TopSession {
         return input.goOn() ? nil : .hungUp
     }
 
-    /// - Returns: One that ends the program.
+    /// - Returns: A signal that ends the program.
     private func takeSignals() -> Int32? {
         for number in input.signals() {
             switch number {
@@ -96,9 +96,9 @@ final class TopSession {
         return nil
     }
 
-    /// As ^Z does, until this process has the terminal again.
+    /// Stops this process, as ^Z should, until it has the terminal again.
     ///
-    /// - Returns: A signal that ends the program meanwhile, as 'kill %1' does.
+    /// - Returns: A signal that came meanwhile and ends the program, as after 'kill %1'.
     private func stop() -> Int32? {
         screen.suspend()
         var reason = SIGTSTP
@@ -106,7 +106,7 @@ final class TopSession {
             TopSignals.stop(by: reason)
             let news = input.signals(waiting: TopSignals.isInBackground)
             if let ending = news.first(where: TopSignals.ending.contains) { return ending }
-            // What is let go on in the background may not write on the terminal.
+            // Continued in the background, it must not write on the terminal.
             reason = SIGTTOU
         } while TopSignals.isInBackground
         screen.resume()
@@ -140,12 +140,11 @@ final class TopSession {
     }
 }
 
-/// Waits for keys and signals beside everything else, on a thread of its own: waiting for a terminal
-/// blocks.
+/// Waits for keys and signals on a thread of its own, because waiting for a terminal blocks.
 private final class TopInput: Sendable {
     private let signalPipe: Int32
     private let isHungUp = Atomic<Bool>(false)
-    /// What had come was taken.
+    /// Signalled when the session has taken what came.
     private let taken = DispatchSemaphore(value: 0)
     private let isWaiting = Atomic<Bool>(false)
 
@@ -172,12 +171,12 @@ private final class TopInput: Sendable {
         }
     }
 
-    /// Milliseconds after which no more signals come that were sent together.
+    /// Milliseconds within which signals sent together have all arrived.
     private static let together: Int32 = 200
 
-    /// Numbers of the signals that came.
+    /// Numbers of the signals that have come.
     ///
-    /// - Parameter isWaiting: Those that were sent together with one that came may still be on their way.
+    /// - Parameter isWaiting: Waits for those sent together with one that has come.
     func signals(waiting isWaiting: Bool = false) -> [Int32] {
         if isWaiting { poll(nil, 0, Self.together) }
         var bytes = [UInt8](repeating: 0, count: 64)
@@ -185,7 +184,7 @@ private final class TopInput: Sendable {
         return bytes.prefix(max(0, count)).map { Int32($0) }
     }
 
-    /// Keys and signals were taken; false when there will be none any more.
+    /// To be called when keys and signals were taken; false when no more will come.
     func goOn() -> Bool {
         if isWaiting.exchange(false, ordering: .acquiringAndReleasing) { taken.signal() }
         return !isHungUp.load(ordering: .acquiring)

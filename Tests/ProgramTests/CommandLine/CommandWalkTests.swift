@@ -130,7 +130,7 @@ struct CommandWalkTests {
                         [walk.name] + arguments + form, environment: environment)
                     guard !walk.isScreen else {
                         #expect(done.ending == .exited(64) && done.output.isEmpty)
-                        let words = form.isEmpty ? "fills a terminal" : "relayctl stats --json"
+                        let words = form.isEmpty ? "needs a terminal" : "relayctl stats --json"
                         #expect(done.errors.contains(words), "\(walk.name): \(done.errors)")
                         continue
                     }

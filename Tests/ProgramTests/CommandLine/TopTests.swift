@@ -221,9 +221,8 @@ struct TopTests {
                 try await Self.start(tmux)
                 try await tmux.press("C-z")
                 try await tmux.until("Stopped")
-                try await tmux.type("clear; \(whileStopped)kill %1; wait %1")
+                try await tmux.type("clear; echo was there; \(whileStopped)kill %1; wait %1")
                 try await Self.expectShell(tmux, code: 128 + SIGTERM)
-                try await tmux.type("clear; echo was there")
             }
         }
     }
@@ -266,7 +265,7 @@ struct TopTests {
             try await tmux.until("TERM is \"dumb\", a terminal without a screen")
             try await tmux.until("code 64")
             try await tmux.type("clear; $RELAYCTL top </dev/null; echo code $?")
-            try await tmux.until("top fills a terminal, and input is none")
+            try await tmux.until("top needs a terminal, and standard input is not one")
             try await tmux.until("code 64")
             try await tmux.type("clear; $RELAYCTL top 'rcp:Show'; echo code $?")
             try await tmux.until("did you mean 'rpc'?")

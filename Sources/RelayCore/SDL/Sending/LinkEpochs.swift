@@ -41,7 +41,7 @@ struct LinkEpochs {
     @inline(__always)
     mutating func wrote(upTo end: UInt64, at now: NIODeadline) {
         advance(to: now)
-        // The latest one goes on although it had left.
+        // The current epoch has left, but goes on: it has not left any more.
         if left == current { left -= 1 }
         ends[Self.index(current)] = end
     }
@@ -63,13 +63,14 @@ struct LinkEpochs {
 
     private mutating func open() {
         guard !isCurrentEmpty || current == over else {
-            // It begins now.
+            // Nothing was written in it: it begins now.
             left = min(left, current - 1)
             begunIn[Self.index(current)] = slot
             return
         }
-        // One in a slot is enough: what leaves in the same slot is over at the same time. More would be used
-        // up by a link that fills and empties often, and then the latest would go on for a second.
+        // One epoch per slot is enough, because what leaves in the same slot is over at the same time. A link
+        // that often fills and empties would use up all epochs, and then the current one would have to go on
+        // for a second.
         guard begunIn[Self.index(current)] < slot || current == over,
             current - over < Int64(Self.count) - 1
         else { return }

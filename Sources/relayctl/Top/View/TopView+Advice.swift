@@ -3,7 +3,7 @@
 import ControlAPI
 
 extension TopView {
-    /// What is wrong now, newest first: a line each, and what to do about it.
+    /// What is wrong now, newest first: one line each, and one with the remedy.
     func advice(
         _ model: TopModel, _ status: StatusSnapshot, _ now: Timestamp, room: Int
     ) -> [String] {

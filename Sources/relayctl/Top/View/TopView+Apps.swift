@@ -58,7 +58,7 @@ extension TopView {
             self.app = app
             name = SafeText.clean(StatusText.appName(app))
             bytes = model.rates.bytes(ofApp: app.id)
-            // Counted by name: what several share is nobody's.
+            // Counted by name, so it cannot be told apart where several apps share one.
             guard let counted = app.appName,
                 status.apps.count(where: { $0.appName == counted }) == 1
             else { return }

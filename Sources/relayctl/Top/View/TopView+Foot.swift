@@ -6,7 +6,7 @@ extension TopView {
         ("a", "advice"), ("?", "help"), ("q", "quit"),
     ]
 
-    /// As many as fit; how to learn the others, and how to leave, always.
+    /// As many as fit; help and quit always.
     var keys: String {
         func line(_ keys: [(String, String)]) -> String {
             " " + keys.map { style(.bold, $0) + " " + $1 }.joined(separator: "  ")
@@ -20,11 +20,11 @@ extension TopView {
     }
 
     func prompt(_ line: TopFilterLine) -> TopFrame {
-        // What is shown of a text that is too long ends behind the cursor.
+        // Of a text that is too long, the part that ends at the cursor is shown.
         var start = 0
         let room = columns - 3
         func shown(_ range: Range<Int>) -> String { SafeText.line(String(line.letters[range])) }
-        // By halves, because a filter may have 1000 letters.
+        // A binary search, because a filter may have 1000 letters.
         var fitting = line.cursor
         while start < fitting {
             let middle = (start + fitting) / 2

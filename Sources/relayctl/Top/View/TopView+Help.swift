@@ -1,18 +1,18 @@
-// What ? shows.
+// The help page.
 
 extension TopView {
     static let help = """
         /         filter the messages: app:radio rpc:On* !ok
                   ms>200 text:"Keep right"; empty shows all
         f         only what went wrong
-        p, space  hold the list of messages, or let it go on
-        ↑ ↓ j k   choose a message; the list is held
+        p, space  pause the list of messages, or resume it
+        ↑ ↓ j k   choose a message; this pauses the list
         PgUp PgDn Home End
-                  the same in larger steps; End goes on
+                  the same in larger steps; End resumes
         Enter     open the chosen message, or the newest one
-        a         all advice, with what helps
-        Esc       back: from a page, a chosen message, a filter
-        ^L        draw the screen anew
+        a         all advice, and what to do about it
+        Esc       leave a page, a chosen message, a filter
+        ^L        redraw the screen
         q         quit
 
         →  from the app           ✓  the request was successful
@@ -20,11 +20,12 @@ extension TopView {
         ·  from relayd
 
         From app and To app are RPCs per second, Rate is
-        requests or notifications per second, each of the last
-        5 seconds. p50 and p95: 50 and 95 percent of the
-        answers of the last minute took at most so long. Those
-        that wait for a person (Alert, Speak, …) are not in
-        the app's. Queue is what the app reads too slowly.
-        Failed and Count are since relayd started.
+        requests or notifications per second, all averaged
+        over the last 5 seconds. p50 and p95: 50 and 95
+        percent of the answers of the last minute took at most
+        this long. Those that wait for a person (Alert, Speak,
+        …) are left out of the app's. Queue is what the app
+        has not read yet. Failed and Count count from when
+        relayd started.
         """
 }

@@ -1,7 +1,7 @@
 // What the parts of the screen of `top` are made of: headings, padding, rates and times.
 
 extension TopView {
-    /// A heading in a line through the whole width; blanks between its words become the line.
+    /// A heading as a ruled line of this width; blanks between its words become part of the rule.
     func rule(_ heading: String, _ right: String = "", width: Int) -> String {
         let right = right.isEmpty ? "" : " \(right) ──"
         let room = width - right.columns
@@ -36,7 +36,7 @@ extension TopView {
         return line + style(.bold, String(right.dropLast(2))) + style(.dim, "──")
     }
 
-    /// What is on the right is left out where there is no room for both.
+    /// The right part is left out where there is no room for both.
     func line(_ left: String, _ right: String) -> String {
         let room = columns - right.columns
         return ColouredText(left).columns + 2 <= room ? padded(left, to: room) + right : left

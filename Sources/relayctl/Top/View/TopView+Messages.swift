@@ -31,7 +31,7 @@ extension TopView {
             let newer = model.messages.newer
             parts.append(newer > 0 ? "paused, \(newer) newer" : "paused")
         }
-        // The filter is cut first: what stands behind it is told nowhere else.
+        // The filter is cut first: the rest is shown nowhere else.
         let room = columns - Self.titleColumns - parts.map { $0.columns + 3 }.reduce(0, +)
         if !model.filterText.isEmpty, room > 1 {
             let filter = SafeText.line(model.filterText).shortened(to: min(room, columns / 2))
@@ -40,7 +40,7 @@ extension TopView {
         return parts.joined(separator: " · ")
     }
 
-    /// Of the title of the messages without what stands on its right.
+    /// Width of the title with nothing on its right.
     private static let titleColumns = "─ Messages ─  ──".columns
 
     private func emptiness(_ model: TopModel) -> [String] {
@@ -52,7 +52,7 @@ extension TopView {
             style(
                 .dim,
                 model.isNarrowed
-                    ? "  nothing so far that the filter lets through; Esc shows all"
+                    ? "  nothing has passed the filter so far; Esc shows all"
                     : "  no message so far")
         ]
     }

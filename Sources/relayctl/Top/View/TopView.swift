@@ -1,12 +1,12 @@
 import ControlAPI
 
-/// A screen of `top`: what stands in each row, and where the cursor is.
+/// A screen of `top`: its rows, and where the cursor is.
 struct TopFrame: Sendable {
-    /// With the escape sequences of `Style`; none is wider than the screen, nor are there more than rows.
+    /// With the escape sequences of `Style`; they fit the screen in both directions.
     var lines: [String]
-    /// Row and column, while somebody types.
+    /// Row and column; nil unless somebody is typing.
     var cursor: (row: Int, column: Int)?
-    /// Of a page: the first line may be this one at most.
+    /// How far a page can be scrolled down.
     var lastOffset = 0
 }
 
@@ -20,10 +20,10 @@ struct TopView: Sendable {
     let style: Style
     var localTime = LocalTime.system
 
-    /// On smaller screens there is nothing to be seen.
+    /// Smaller screens only show a message saying so.
     static let fewestRows = 10
     static let fewestColumns = 40
-    /// From here on apps and RPCs have room beside each other.
+    /// From this width on apps and RPCs are shown side by side.
     private static let wideColumns = 140
 
     func frame(_ model: TopModel, now: Timestamp) -> TopFrame {
@@ -67,8 +67,8 @@ struct TopView: Sendable {
         guard let status = model.status else { return absence(model, now) }
         let text = StatusText(
             layout: TextLayout(width: columns, style: style, now: now, localTime: localTime))
-        // One line where all is well, so that since when is told if there is room. What is wrong takes
-        // more, but not the screen.
+        // One line when all is well, with "since" in it if there is room. Problems may take more lines, but
+        // not the whole screen.
         var lines = Array(text.accessory(status.accessory).prefix(max(2, rows / 4)))
         let since = lines.count > 1 ? ColouredText(lines[1]).text(.plain) : ""
         if since.drop(while: { $0 == " " }).hasPrefix("since ") { lines.remove(at: 1) }
@@ -111,7 +111,7 @@ struct TopView: Sendable {
             return lines + advice
         }
         let wanted = 1 + max(1, status.apps.count)
-        // Each has what the other does not need.
+        // Each may use what the other does not need.
         let forCalls = min(1 + calls.count, max(left / 2, left - wanted))
         let apps = apps(
             model, status, room: calls.isEmpty || forCalls < 2 ? left : left - forCalls,

@@ -51,7 +51,7 @@ private struct MessageLines {
 
     mutating func append(_ advice: Advice) throws {
         let note = try APICoding.encodeLine(AdviceNote(AdviceReport(advice)))
-        // A reader that comes again is not told it twice, also where it is not shown the message.
+        // A reader that reconnects must not get it twice, even if it was not shown the message.
         greatest = max(greatest, advice.entry)
         piece.writeString(
             framing.note(String(decoding: note, as: UTF8.self), instance, next: Int(greatest)))
