@@ -9,11 +9,15 @@ import os
 import random
 import re
 import shutil
+import socketserver
 import struct
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 import unittest
+from http.server import BaseHTTPRequestHandler
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
@@ -634,6 +638,94 @@ class WiresharkTests(unittest.TestCase):
         self.addCleanup(os.remove, os.path.join(profile, "colorfilters"))
         output = self.tshark(trace_of("js-killed-1"), "-T", "fields", "-e", "frame.coloring_rule.name", "--color")
         self.assertIn("SDL", output)
+
+
+class LiveTrace(socketserver.ThreadingUnixStreamServer):
+    """A relayd that answers with a status, and whose live trace is a recorded session."""
+
+    def __init__(self, path, status, trace):
+        answers = {"/v1/status": status, "/v1/record/live": trace}
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def version_string(self):
+                return "relayd/0.0.0"
+
+            def log_message(self, *_):
+                pass
+
+            def do_GET(self):
+                body = answers[self.path]
+                self.send_response(200)
+                self.send_header("Transfer-Encoding", "chunked")
+                self.send_header("Connection", "close")
+                self.end_headers()
+                for start in range(0, len(body), 5000):
+                    piece = body[start:start + 5000]
+                    self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+                self.wfile.write(b"0\r\n\r\n")
+
+        super().__init__(path, Handler)
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+
+@unittest.skipUnless("RELAYD_BIN" in os.environ, "RELAYD_BIN does not say where relayd and relayctl are")
+class InstalledTests(unittest.TestCase):
+    """What relayctl puts into Wireshark's folders."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="relayd-wireshark-")
+        self.addCleanup(folder.cleanup)
+        self.socket = os.path.join(folder.name, "c.sock")
+        self.environment = dict(os.environ, HOME=folder.name, LC_ALL="C.UTF-8", RELAYD_SOCKET=self.socket)
+        for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"):
+            self.environment.pop(name, None)
+
+    def run_program(self, *words):
+        return subprocess.run(words, env=self.environment, capture_output=True, timeout=60, check=False)
+
+    def relayctl(self, *words):
+        return self.run_program(os.path.join(os.environ["RELAYD_BIN"], "relayctl"), *words)
+
+    def status(self):
+        """What a relayd says of itself; it has stopped afterwards."""
+        relayd = subprocess.Popen(
+            [os.path.join(os.environ["RELAYD_BIN"], "relayd"), "--accessory", "sim:", "--listen", "127.0.0.1:0",
+             "--control-socket", self.socket, "--dashboard", "off"],
+            env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            end = time.monotonic() + 30
+            while time.monotonic() < end:
+                done = self.relayctl("status", "--json")
+                if done.returncode == 0:
+                    return done.stdout
+            self.fail(done.stderr)
+        finally:
+            relayd.terminate()
+            relayd.wait(30)
+
+    def test_a_running_relayd_is_an_interface(self):
+        done = self.relayctl("wireshark", "--install", "--json")
+        self.assertEqual([file["state"] for file in json.loads(done.stdout)["files"]], ["installed", "installed"])
+        self.assertNotIn(b"relayd", self.run_program("tshark", "-D").stdout)
+        trace = trace_of("js-full-1")
+        relayd = LiveTrace(self.socket, self.status(), trace)
+        self.addCleanup(relayd.server_close)
+        self.addCleanup(relayd.shutdown)
+        self.assertIn(b"relayd (relayd: sim:)", self.run_program("tshark", "-D").stdout)
+        fields = ["-T", "fields", "-e", "sdl.rpc.function", "-Y", "sdl.rpc.function"]
+        live = self.run_program("tshark", "-l", "-i", "relayd", *fields)
+        self.assertEqual(live.returncode, 0, live.stderr)
+        file = os.path.join(self.environment["HOME"], "trace.pcapng")
+        with open(file, "wb") as output:
+            output.write(trace)
+        self.assertEqual(live.stdout, self.run_program("tshark", "-r", file, *fields).stdout)
+        self.assertIn(b"OnVehicleData", live.stdout)
+
+        done = self.relayctl("wireshark", "--uninstall", "--json")
+        self.assertEqual([file["state"] for file in json.loads(done.stdout)["files"]], ["absent", "absent"])
+        self.assertNotIn(b"relayd", self.run_program("tshark", "-D").stdout)
 
 
 if __name__ == "__main__":
