@@ -549,21 +549,26 @@ class WiresharkTests(unittest.TestCase):
 
     # MARK: Hostile bytes
 
+    @staticmethod
+    def changed(data, chance):
+        """A frame with some bytes changed, most of them at its beginning, now and then cut off."""
+        data = bytearray(data)
+        for _ in range(chance.choice((1, 1, 2, 5, 20))):
+            is_early = chance.random() < 0.7
+            place = min(int(chance.expovariate(1 / 24)), len(data) - 1) if is_early else chance.randrange(len(data))
+            data[place] = chance.choice((0, 1, 0x7F, 0x80, 0xFF, chance.randrange(256)))
+        if chance.random() < 0.2:
+            del data[chance.randrange(len(data)):]
+        return chance.randbytes(chance.randrange(40)) if chance.random() < 0.05 else bytes(data)
+
     def test_bytes_of_any_kind(self):
         chance = random.Random(16)
         talk = Conversation()
         frames = [data for name in captures() for _, _, data in timed_frames(name) if len(data) < 3000]
         for number in range(3000):
-            data = bytearray(chance.choice(frames))
-            for _ in range(chance.choice((1, 1, 2, 5, 20))):
-                place = min(int(chance.expovariate(1 / 24)), len(data) - 1) if chance.random() < 0.7 else chance.randrange(len(data))
-                data[place] = chance.choice((0, 1, 0x7F, 0x80, 0xFF, chance.randrange(256)))
-            if chance.random() < 0.2:
-                del data[chance.randrange(len(data)):]
-            if chance.random() < 0.05:
-                data = bytearray(chance.randbytes(chance.randrange(40)))
+            data = self.changed(chance.choice(frames), chance)
             options = {"reported": len(data) + chance.randrange(1, 70000)} if chance.random() < 0.05 else {}
-            talk.add(chance.choice((INBOUND, OUTBOUND)), bytes(data), dissector="sdl" if number % 30 else "relayd", **options)
+            talk.add(chance.choice((INBOUND, OUTBOUND)), data, dissector="sdl" if number % 30 else "relayd", **options)
         self.assertEqual(len(self.tshark(talk.data).splitlines()), 3000)
         self.assertGreater(len(self.tshark(talk.data, "-V", "-2").splitlines()), 30_000)
 
@@ -614,11 +619,33 @@ class WiresharkTests(unittest.TestCase):
     def test_names_are_those_of_the_sources(self):
         subprocess.run([os.path.join(ROOT, "config/wireshark/generate-names"), "--check"], check=True)
 
-    def test_every_lua_takes_the_file(self):
-        for version in ("5.1", "5.2", "5.3", "5.4"):
-            compiler = shutil.which(f"luac{version}")
-            if compiler:
-                subprocess.run([compiler, "-p", DISSECTOR], check=True)
+    def test_every_lua_says_the_same(self):
+        """Wireshark's Lua depends on its version: 5.1 or 5.2 up to 4.2, 5.3 or 5.4 since 4.4."""
+        luas = [path for path in map(shutil.which, ("lua5.1", "lua5.2", "lua5.3", "lua5.4")) if path]
+        if not luas:
+            self.skipTest("there is no Lua outside Wireshark")
+        start = 1_795_000_000_000_000_000
+        session = [(INBOUND if from_app else OUTBOUND, start + round(seconds * 1e6) * 1000, data)
+                   for seconds, from_app, data in timed_frames("js-full-1")]
+        packets = [("sdl", *packet) for packet in session]
+        chance = random.Random(19)
+        for number, (direction, ns, data) in enumerate(session * 30):
+            if len(data) < 3000:
+                data = self.changed(data, chance)
+                packets.append(("relayd" if number % 30 == 0 else "sdl", direction, ns, data))
+        text = "".join(f"{name} {direction} {ns // 10**9} {ns % 10**9} {data.hex()}\n"
+                       for name, direction, ns, data in packets)
+        fake = os.path.join(ROOT, "Tests/Wireshark/fake_wireshark.lua")
+        expected = self.infos(trace_of("js-full-1"), "sdl")
+        for lua in luas:
+            with self.subTest(lua):
+                done = subprocess.run([lua, fake, DISSECTOR], input=text.encode(), capture_output=True, timeout=60, check=False)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                lines = done.stdout.decode(errors="replace").splitlines()
+                self.assertEqual(len(lines), 2 * len(packets))
+                self.assertEqual([line for line in lines if "the dissector failed" in line], [])
+                self.assertEqual(lines[:len(session)], expected)
+                self.assertEqual(lines[len(packets):len(packets) + len(session)], expected)
 
     # MARK: What the page says
 
