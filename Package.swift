@@ -125,6 +125,8 @@ let package = Package(
                 "AccessoryLinks", "ControlAPI", "SampleApp", "SDLAdvice", "SDLProtocol",
                 "MessageFilters", "DidYouMean", "CNcurses", nioCore, nioPosix, nioHTTP1, arguments,
             ],
+            // What relayctl puts into Wireshark's folders.
+            resources: [.embedInCode("Wireshark/Files")],
             swiftSettings: settings + [small], linkerSettings: [linking]),
         // Which commit a build is of.
         .target(

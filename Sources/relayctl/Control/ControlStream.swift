@@ -1,5 +1,5 @@
-// An answer that comes line by line, for as long as relayd has something to say. Used by
-// `MessageStream`.
+// An answer that comes in pieces or lines, for as long as relayd has something to say. Used by
+// `MessageStream` and `Extcap`.
 
 import ControlAPI
 import NIOCore
@@ -17,6 +17,27 @@ extension ControlClient {
     /// - Throws: `ControlClientError`, or what `body` throws.
     func lines(
         of path: String, _ body: ([ByteBuffer]) throws -> Bool
+    ) async throws {
+        var splitter = LineSplitter()
+        try await bytes(of: path) { bytes, socketPath in
+            guard splitter.append(bytes) else {
+                throw ControlClientError.notRelayd(
+                    socketPath, "it sent a line of more than \(LineSplitter.maximumBytes) bytes")
+            }
+            var lines: [ByteBuffer] = []
+            while let line = splitter.next() { lines.append(line) }
+            return try lines.isEmpty || body(lines)
+        }
+    }
+
+    /// Asks the first relayd found for `path` and hands over its answer in the pieces in which it comes.
+    ///
+    /// - Parameter body: Gets a piece, and the path of the socket it came from; returns false to stop. The
+    ///   rest waits in relayd's connection while it works.
+    /// - Returns: When the answer ends, in whichever way, or `body` has had enough.
+    /// - Throws: `ControlClientError`, or what `body` throws.
+    func bytes(
+        of path: String, _ body: (ByteBuffer, String) throws -> Bool
     ) async throws {
         var findings: [ControlClientError.Finding] = []
         for socket in sockets {
@@ -74,15 +95,14 @@ extension ControlClient {
 
     private func read(
         _ inbound: NIOAsyncChannelInboundStream<HTTPClientResponsePart>, from socketPath: String,
-        _ path: String, _ body: ([ByteBuffer]) throws -> Bool
+        _ path: String, _ body: (ByteBuffer, String) throws -> Bool
     ) async throws {
         var answer = StreamedAnswer(socketPath: socketPath, path: path)
         do {
             for try await part in inbound {
-                try answer.receive(part)
-                var lines: [ByteBuffer] = []
-                while let line = answer.lines.next() { lines.append(line) }
-                guard try lines.isEmpty || body(lines) else { return }
+                if let bytes = try answer.receive(part) {
+                    guard try body(bytes, socketPath) else { return }
+                }
                 // The other side may keep the connection open.
                 if case .end = part { return }
             }
@@ -109,7 +129,6 @@ private struct StreamedAnswer {
     let socketPath: String
     let path: String
     private(set) var head: HTTPResponseHead?
-    var lines = LineSplitter()
     /// Body of an answer that is a refusal.
     private var refusal: [UInt8] = []
 
@@ -118,24 +137,22 @@ private struct StreamedAnswer {
         self.path = path
     }
 
+    /// - Returns: What of the answer is in the part.
     /// - Throws: `ControlClientError` when it is no relayd, or relayd says no.
-    mutating func receive(_ part: HTTPClientResponsePart) throws {
+    mutating func receive(_ part: HTTPClientResponsePart) throws -> ByteBuffer? {
         switch part {
         case .head(let head):
             self.head = head
             // A refusal is thrown when its reason is there.
             if isSuccess || !server.hasPrefix("relayd/") { try check() }
-        case .body(let bytes) where isSuccess:
-            guard lines.append(bytes) else {
-                throw ControlClientError.notRelayd(
-                    socketPath, "it sent a line of more than \(LineSplitter.maximumBytes) bytes")
-            }
+        case .body(let bytes) where isSuccess: return bytes
         case .body(let bytes):
             let room = ControlExchange.maximumBodyBytes - refusal.count
             refusal += bytes.readableBytesView.prefix(room)
         case .end:
             if !isSuccess { try check() }
         }
+        return nil
     }
 
     private var isSuccess: Bool { head?.status == .ok }

@@ -28,7 +28,7 @@ struct CommandWalkTests {
             Walk(name: "version", alone: 0),
             Walk(name: "tail", arguments: ["--once"]), Walk(name: "show", arguments: ["1"]),
             Walk(name: "log", arguments: ["--unit", "relayd"], alone: 0),
-            Walk(name: "filter", alone: 0), Walk(name: "doctor"),
+            Walk(name: "filter", alone: 0), Walk(name: "wireshark", alone: 0), Walk(name: "doctor"),
             Walk(name: "advice"),
             Walk(name: "explain", alone: 0), Walk(name: "permissions", arguments: ["1", "Show"]),
             Walk(name: "devices", alone: 0),

@@ -61,6 +61,14 @@ struct ExitCodeTests {
         Row(arguments: ["disconnect", ""], code: 64, words: "<app> is empty"),
     ]
 
+    /// Without a home, nor tshark to ask for the folders.
+    private static let homeless = [
+        Row(
+            arguments: ["wireshark", "--install"], code: 1, words: "/dev/null/.local cannot be made"
+        ),
+        Row(arguments: ["wireshark", "--uninstall"], code: 0, words: "not installed"),
+    ]
+
     /// Against a relayd that refuses everything.
     private static let refused = [
         ["status"], ["apps"], ["app", "1"], ["stats"], ["config"], ["dashboard"], ["api"],
@@ -81,7 +89,7 @@ struct ExitCodeTests {
     @Test("every code that a command's help names is in these tables or in the walk")
     func complete() async throws {
         try await TemporaryDirectory.run { directory in
-            let rows = Self.waiting + Self.alone + Self.refused
+            let rows = Self.waiting + Self.alone + Self.homeless + Self.refused
             for walk in CommandWalkTests.walks(port: 1, directory: directory) {
                 var seen: Set<Int32> = [0, walk.alone, 64]
                 for row in rows where row.arguments[0] == walk.name { seen.insert(row.code) }
@@ -119,6 +127,9 @@ struct ExitCodeTests {
                     ControlSocket.environmentVariable: directory.file("nobody.sock"),
                     "PATH": directory.path,
                 ])
+            try await Self.check(
+                Self.homeless,
+                ["PATH": directory.path, "HOME": "/dev/null", "XDG_CONFIG_HOME": "/dev/null"])
         }
     }
 

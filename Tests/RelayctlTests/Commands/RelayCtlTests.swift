@@ -17,8 +17,9 @@ import Testing
         #expect(root.code == 0 && root.out.contains("EXIT CODES"))
         for command in RelayCtl.commands {
             let name = command.configuration.commandName ?? ""
-            let isOldName = name == "usb"
-            #expect(root.out.contains("\n  \(name) ") != isOldName, "\(name) is listed")
+            // An old name, and what Wireshark calls.
+            let isHidden = ["usb", "extcap"].contains(name)
+            #expect(root.out.contains("\n  \(name) ") != isHidden, "\(name) is listed")
             let help = await run(name, "--help")
             #expect(help.code == 0)
             #expect(help.out.contains("OVERVIEW: \(command.configuration.abstract)"))
