@@ -103,6 +103,10 @@ let package = Package(
                 "RelayCore", "MessageFilters", "SDLAdvice", "SDLProtocol", "DidYouMean", nioCore,
             ],
             swiftSettings: settings + [small]),
+        // Recordings of what passed the hub, as pcapng: made by relayd, read by relayctl.
+        .target(
+            name: "Traces", dependencies: ["RelayCore", "SDLProtocol", nioCore],
+            swiftSettings: settings + [small]),
         // What the tool may ask the daemon: routes and their JSON.
         .target(
             name: "ControlAPI", dependencies: ["CVersion"],
@@ -198,6 +202,10 @@ let package = Package(
                 "SDLTraffic", "SDLAdvice", "RelayCore", "SDLProtocol", "MessageFilters",
                 "RelayTesting", nioCore,
             ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "TracesTests",
+            dependencies: ["Traces", "RelayCore", "SDLProtocol", "RelayTesting", nioCore],
             swiftSettings: settings),
         .testTarget(
             name: "ControlAPITests", dependencies: ["ControlAPI"], swiftSettings: settings),
