@@ -115,7 +115,7 @@ let package = Package(
         .executableTarget(
             name: "relayd",
             dependencies: [
-                "RelayCore", "SDLTraffic", "SDLAdvice", "AccessoryLinks", "ControlAPI",
+                "RelayCore", "SDLTraffic", "SDLAdvice", "AccessoryLinks", "ControlAPI", "Traces",
                 "SDLProtocol", "MessageFilters", "DidYouMean", "CShims", "CSystemd", "CLibYAML",
                 nioCore, nioPosix, nioHTTP1, logging, lifecycle, unixSignals, arguments,
             ],
@@ -129,6 +129,8 @@ let package = Package(
                 "AccessoryLinks", "ControlAPI", "SampleApp", "SDLAdvice", "SDLProtocol",
                 "MessageFilters", "DidYouMean", "CNcurses", nioCore, nioPosix, nioHTTP1, arguments,
             ],
+            // What relayctl prints or installs: links to files that have their place elsewhere.
+            resources: [.embedInCode("Embedded")],
             swiftSettings: settings + [small], linkerSettings: [linking]),
         // Which commit a build is of.
         .target(
@@ -205,14 +207,16 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "TracesTests",
-            dependencies: ["Traces", "RelayCore", "SDLProtocol", "RelayTesting", nioCore],
+            dependencies: [
+                "Traces", "SDLTraffic", "RelayCore", "SDLProtocol", "RelayTesting", nioCore,
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "ControlAPITests", dependencies: ["ControlAPI"], swiftSettings: settings),
         .testTarget(
             name: "RelaydTests",
             dependencies: [
-                "relayd", "ControlAPI", "AccessoryLinks", "RelayCore", "SDLTraffic",
+                "relayd", "ControlAPI", "AccessoryLinks", "RelayCore", "SDLTraffic", "Traces",
                 "RelayTesting", "SDLProtocol", nioCore, nioPosix, nioHTTP1, nioEmbedded, logging,
                 lifecycle,
                 arguments,

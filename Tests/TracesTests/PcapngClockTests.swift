@@ -9,38 +9,34 @@ struct PcapngClockTests {
     @Test(
         "every resolution gives nanoseconds",
         arguments: [
-            (UInt8(9), UInt64(1_234_567_890), Int64(1_234_567_890)),
-            (6, 1_500_000, 1_500_000_000),
-            (0, 7, 7_000_000_000),
-            (12, 1999, 1),
-            (0x80, 3, 3_000_000_000),
-            (0x81, 3, 1_500_000_000),
-            (0x80 | 63, 1 << 62, 500_000_000),
+            Tick(9, 1_234_567_890, is: 1_234_567_890), Tick(6, 1_500_000, is: 1_500_000_000),
+            Tick(0, 7, is: 7_000_000_000), Tick(12, 1999, is: 1),
+            Tick(0x80, 3, is: 3_000_000_000), Tick(0x81, 3, is: 1_500_000_000),
+            Tick(0x80 | 63, 1 << 62, is: 500_000_000),
+            Tick(9, 5_000_000_000, -2, is: 3_000_000_000),
+            // What 64 bits do not hold is no time.
+            Tick(6, .max, is: nil), Tick(9, .max, is: nil), Tick(0, 1 << 40, is: nil),
+            Tick(20, 1, is: nil), Tick(0x80, .max, is: nil), Tick(0xFF, 1, is: nil),
+            Tick(0xC0, 1, is: nil), Tick(9, 1, .max, is: nil), Tick(9, 1, .min, is: nil),
         ])
-    func resolutions(resolution: UInt8, ticks: UInt64, expected: Int64) {
+    func resolutions(tick: Tick) {
         var clock = PcapngClock()
-        clock.resolution = resolution
-        #expect(clock.nanoseconds(ticks) == expected)
+        clock.resolution = tick.resolution
+        clock.offset = tick.offset
+        #expect(clock.nanoseconds(tick.ticks) == tick.expected)
     }
 
-    @Test("seconds are added")
-    func offset() {
-        var clock = PcapngClock()
-        clock.resolution = 9
-        clock.offset = -2
-        #expect(clock.nanoseconds(5_000_000_000) == 3_000_000_000)
-    }
+    struct Tick: Sendable {
+        var resolution: UInt8
+        var ticks: UInt64
+        var offset: Int64
+        var expected: Int64?
 
-    @Test(
-        "what 64 bits do not hold is no time",
-        arguments: [
-            (UInt8(6), UInt64.max, Int64(0)), (9, .max, 0), (0, 1 << 40, 0), (20, 1, 0),
-            (0x80, .max, 0), (0xFF, 1, 0), (0xC0, 1, 0), (9, 1, .max), (9, 1, .min),
-        ])
-    func extremes(resolution: UInt8, ticks: UInt64, offset: Int64) {
-        var clock = PcapngClock()
-        clock.resolution = resolution
-        clock.offset = offset
-        #expect(clock.nanoseconds(ticks) == nil)
+        init(_ resolution: UInt8, _ ticks: UInt64, _ offset: Int64 = 0, is expected: Int64?) {
+            self.resolution = resolution
+            self.ticks = ticks
+            self.offset = offset
+            self.expected = expected
+        }
     }
 }

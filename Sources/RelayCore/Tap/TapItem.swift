@@ -74,7 +74,7 @@ package struct TappedBytes: Sendable {
 package enum TapItem: Sendable {
     /// Frames in the order they passed.
     case frames([TappedFrame])
-    /// Bytes that were no frame; only for sinks that get everything.
+    /// Bytes that were no frame; not for the observers, nor for sinks that get headers only.
     case bytes(TappedBytes)
     case appConnected(AppID, peer: String, time: WallTime)
     /// All that is known of the app may be forgotten.

@@ -143,12 +143,7 @@ package final class TapQueue: Sendable {
     ) async -> [TapItem]? {
         if let patience { setAlarm(.now() + TimeAmount(patience)) }
         while true {
-            let (items, isFinished, whenHalfEmpty) = state.withLock { state in
-                let (items, isFinished) = state.take(atMost: bytes)
-                let hasRoom = state.isHalfEmpty(of: maximumBytes)
-                return (items, isFinished, hasRoom ? state.whenHalfEmpty.take() : nil)
-            }
-            whenHalfEmpty?()
+            let (items, isFinished) = take(atMost: bytes)
             if let items { return items.map(Self.item) }
             if isFinished { return nil }
             await withCheckedContinuation { continuation in
@@ -166,7 +161,17 @@ package final class TapQueue: Sendable {
 
     /// Everything queued, without waiting.
     func takeAll() -> [TapItem] {
-        (state.withLock { $0.take() }.items ?? []).map(Self.item)
+        (take(atMost: .max).items ?? []).map(Self.item)
+    }
+
+    private func take(atMost bytes: Int) -> (items: [Item]?, isFinished: Bool) {
+        let (taken, whenHalfEmpty) = state.withLock { state in
+            let taken = state.take(atMost: bytes)
+            let hasRoom = state.isHalfEmpty(of: maximumBytes)
+            return (taken, hasRoom ? state.whenHalfEmpty.take() : nil)
+        }
+        whenHalfEmpty?()
+        return taken
     }
 
     private static func item(_ item: Item) -> TapItem {
@@ -235,7 +240,7 @@ extension TapQueue.State {
     }
 
     fileprivate mutating func take(
-        atMost bytes: Int = .max
+        atMost bytes: Int
     ) -> (items: [TapQueue.Item]?, isFinished: Bool) {
         takenBytes = 0
         // Not only when something comes behind it, which may take long after a flood.

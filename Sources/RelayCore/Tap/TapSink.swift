@@ -69,7 +69,7 @@ final class TapSink {
 
     /// Bytes that were no frame; copied, for the same reason as frames.
     func record(_ run: TappedBytes) {
-        guard case .everything = policy.payload else { return }
+        if case .headers = policy.payload { return }
         guard !isShedding else { return missed.bytes(run.bytes.readableBytes) }
         var copy = run
         copy.bytes = ByteBuffer(bytes: run.bytes.readableBytesView)

@@ -236,12 +236,23 @@ package struct FrameDecoder: Sendable {
     }
 
     private mutating func count(_ searching: inout Resynchroniser, since before: UInt64) {
-        let bytes = searching.takeDropped()
-        if bytes.readableBytes > 0 {
-            dropped.append(DroppedBytes(offset: offset, bytes: bytes))
-        }
+        note(dropped: searching.takeDropped())
         garbageBytes += searching.droppedBytes - before
         offset += searching.droppedBytes - before
+    }
+}
+
+extension FrameDecoder {
+    /// What was dropped bit by bit at one place is one run.
+    private mutating func note(dropped bytes: ByteBuffer) {
+        guard bytes.readableBytes > 0 else { return }
+        if let last = dropped.indices.last,
+            dropped[last].offset + UInt64(dropped[last].bytes.readableBytes) == offset
+        {
+            dropped[last].bytes.writeImmutableBuffer(bytes)
+        } else {
+            dropped.append(DroppedBytes(offset: offset, bytes: bytes))
+        }
     }
 }
 

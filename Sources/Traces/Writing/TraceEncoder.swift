@@ -21,6 +21,7 @@ package struct TraceEncoder {
     private var latestLink = 0
     /// Of this file.
     package private(set) var sum = TraceEnd(reason: "")
+    private var news = (frames: 0, missedFrames: 0)
 
     private enum Place: Hashable {
         case relay
@@ -47,6 +48,12 @@ package struct TraceEncoder {
 
     /// Whether the payload of audio and video is left out.
     package var omitsStreams: Bool { header.streams == .headers }
+
+    /// What was appended since the last call.
+    package mutating func takeNews() -> (frames: Int, missedFrames: Int) {
+        defer { news = (0, 0) }
+        return news
+    }
 
     // MARK: - Files
 
@@ -117,6 +124,7 @@ package struct TraceEncoder {
             mask?.forgetAll()
         case .missed(let frames, let bytes):
             sum.missedFrames += frames
+            news.missedFrames += frames
             append(.gap(frames: frames, bytes: bytes), at: time, to: &buffer)
             // What follows may be the middle of a message.
             mask?.forgetAll()
@@ -153,6 +161,7 @@ package struct TraceEncoder {
         if let grant = tapped.grant { comments.append(TraceComment.grant(grant).text) }
         if mask?.cover(&wire, tapped) == true { comments.append(TraceComment.masked.text) }
         sum.frames += 1
+        news.frames += 1
         sum.bytes += full
         PcapngWriter.packet(
             interface: interface(tapped.app.map(Place.app) ?? .link(latestLink), &buffer),

@@ -1,5 +1,5 @@
-// An answer that comes line by line, for as long as relayd has something to say. Used by
-// `MessageStream`.
+// An answer that comes for as long as relayd has something to say: line by line for `MessageStream`, as it
+// is for `relayctl record --stdout`.
 
 import ControlAPI
 import NIOCore
@@ -17,6 +17,24 @@ extension ControlClient {
     /// - Throws: `ControlClientError`, or what `body` throws.
     func lines(
         of path: String, _ body: ([ByteBuffer]) throws -> Bool
+    ) async throws {
+        var splitter = LineSplitter()
+        try await pieces(of: path) { piece, socketPath in
+            guard splitter.append(piece) else {
+                throw ControlClientError.notRelayd(
+                    socketPath, "it sent a line of more than \(LineSplitter.maximumBytes) bytes")
+            }
+            var lines: [ByteBuffer] = []
+            while let line = splitter.next() { lines.append(line) }
+            return try lines.isEmpty || body(lines)
+        }
+    }
+
+    /// The same with the answer as it comes.
+    ///
+    /// - Parameter body: Gets the bytes that came, and from which socket; returns false to stop.
+    func pieces(
+        of path: String, _ body: (_ piece: ByteBuffer, _ socketPath: String) throws -> Bool
     ) async throws {
         var findings: [ControlClientError.Finding] = []
         for socket in sockets {
@@ -74,15 +92,14 @@ extension ControlClient {
 
     private func read(
         _ inbound: NIOAsyncChannelInboundStream<HTTPClientResponsePart>, from socketPath: String,
-        _ path: String, _ body: ([ByteBuffer]) throws -> Bool
+        _ path: String, _ body: (_ piece: ByteBuffer, _ socketPath: String) throws -> Bool
     ) async throws {
         var answer = StreamedAnswer(socketPath: socketPath, path: path)
         do {
             for try await part in inbound {
-                try answer.receive(part)
-                var lines: [ByteBuffer] = []
-                while let line = answer.lines.next() { lines.append(line) }
-                guard try lines.isEmpty || body(lines) else { return }
+                if let piece = try answer.receive(part) {
+                    guard try body(piece, socketPath) else { return }
+                }
                 // The other side may keep the connection open.
                 if case .end = part { return }
             }
@@ -109,7 +126,6 @@ private struct StreamedAnswer {
     let socketPath: String
     let path: String
     private(set) var head: HTTPResponseHead?
-    var lines = LineSplitter()
     /// Body of an answer that is a refusal.
     private var refusal: [UInt8] = []
 
@@ -118,24 +134,22 @@ private struct StreamedAnswer {
         self.path = path
     }
 
+    /// - Returns: What came of the body.
     /// - Throws: `ControlClientError` when it is no relayd, or relayd says no.
-    mutating func receive(_ part: HTTPClientResponsePart) throws {
+    mutating func receive(_ part: HTTPClientResponsePart) throws -> ByteBuffer? {
         switch part {
         case .head(let head):
             self.head = head
             // A refusal is thrown when its reason is there.
             if isSuccess || !server.hasPrefix("relayd/") { try check() }
-        case .body(let bytes) where isSuccess:
-            guard lines.append(bytes) else {
-                throw ControlClientError.notRelayd(
-                    socketPath, "it sent a line of more than \(LineSplitter.maximumBytes) bytes")
-            }
+        case .body(let bytes) where isSuccess: return bytes
         case .body(let bytes):
             let room = ControlExchange.maximumBodyBytes - refusal.count
             refusal += bytes.readableBytesView.prefix(room)
         case .end:
             if !isSuccess { try check() }
         }
+        return nil
     }
 
     private var isSuccess: Bool { head?.status == .ok }
