@@ -103,6 +103,10 @@ let package = Package(
                 "RelayCore", "MessageFilters", "SDLAdvice", "SDLProtocol", "DidYouMean", nioCore,
             ],
             swiftSettings: settings + [small]),
+        // Recordings of what passed the hub, as pcapng: made by relayd, read by relayctl.
+        .target(
+            name: "Traces", dependencies: ["RelayCore", "SDLProtocol", nioCore],
+            swiftSettings: settings + [small]),
         // What the tool may ask the daemon: routes and their JSON.
         .target(
             name: "ControlAPI", dependencies: ["CVersion"],
@@ -111,7 +115,7 @@ let package = Package(
         .executableTarget(
             name: "relayd",
             dependencies: [
-                "RelayCore", "SDLTraffic", "SDLAdvice", "AccessoryLinks", "ControlAPI",
+                "RelayCore", "SDLTraffic", "SDLAdvice", "AccessoryLinks", "ControlAPI", "Traces",
                 "SDLProtocol", "MessageFilters", "DidYouMean", "CShims", "CSystemd", "CLibYAML",
                 nioCore, nioPosix, nioHTTP1, logging, lifecycle, unixSignals, arguments,
             ],
@@ -125,8 +129,8 @@ let package = Package(
                 "AccessoryLinks", "ControlAPI", "SampleApp", "SDLAdvice", "SDLProtocol",
                 "MessageFilters", "DidYouMean", "CNcurses", nioCore, nioPosix, nioHTTP1, arguments,
             ],
-            // What relayctl puts into Wireshark's folders.
-            resources: [.embedInCode("Wireshark/Files")],
+            // What relayctl prints or installs: links to files that have their place elsewhere.
+            resources: [.embedInCode("Embedded"), .embedInCode("Wireshark/Files")],
             swiftSettings: settings + [small], linkerSettings: [linking]),
         // Which commit a build is of.
         .target(
@@ -202,11 +206,17 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
+            name: "TracesTests",
+            dependencies: [
+                "Traces", "SDLTraffic", "RelayCore", "SDLProtocol", "RelayTesting", nioCore,
+            ],
+            swiftSettings: settings),
+        .testTarget(
             name: "ControlAPITests", dependencies: ["ControlAPI"], swiftSettings: settings),
         .testTarget(
             name: "RelaydTests",
             dependencies: [
-                "relayd", "ControlAPI", "AccessoryLinks", "RelayCore", "SDLTraffic",
+                "relayd", "ControlAPI", "AccessoryLinks", "RelayCore", "SDLTraffic", "Traces",
                 "RelayTesting", "SDLProtocol", nioCore, nioPosix, nioHTTP1, nioEmbedded, logging,
                 lifecycle,
                 arguments,

@@ -30,6 +30,23 @@ package struct ServerRequest: ControlBody, Equatable {
     package init(active: Bool) { self.active = active }
 }
 
+/// The body of `POST /v1/record/start`.
+package struct RecordRequest: ControlBody, Equatable {
+    /// What the recording is to be called, beside its time.
+    package var name: String?
+
+    package static let members = ["name"]
+
+    package init(name: String? = nil) { self.name = name }
+}
+
+/// The body of `POST /v1/record/stop`: nothing.
+package struct EmptyRequest: ControlBody, Equatable {
+    package static let members: [String] = []
+
+    package init() {}
+}
+
 /// The body of `PUT /v1/log`, and with everything filled in the answer to it and to `GET /v1/log`.
 package struct LogSettings: ControlBody, Equatable {
     /// Version of the JSON layout: 1. Always in an answer, so that it may be sent back.

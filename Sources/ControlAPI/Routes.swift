@@ -61,6 +61,10 @@ package enum Routes {
     package static let messages = "/v1/messages"
     package static let messageStream = "/v1/messages/stream"
     package static let message = "/v1/messages/:n"
+    package static let record = "/v1/record"
+    package static let recordStart = "/v1/record/start"
+    package static let recordStop = "/v1/record/stop"
+    package static let recordLive = "/v1/record/live"
     package static let dashboard = "/v1/dashboard"
     package static let openAPI = "/v1/openapi.json"
     /// The page for browsers. Browsers get it at `index` as well.
@@ -128,6 +132,16 @@ package enum Routes {
         Route(
             method: "POST", path: reload, access: .write,
             summary: "reads the configuration again and applies what can change at run time"),
+        Route(path: record, summary: "what is being recorded, and what was last"),
+        Route(
+            path: recordLive,
+            summary: "what passes from now on as a trace (pcapng), until the client leaves"),
+        Route(
+            method: "POST", path: recordStart, access: .write,
+            summary: "begins to record all frames into a file"),
+        Route(
+            method: "POST", path: recordStop, access: .write,
+            summary: "ends the recording; answers when its last frame is written"),
         Route(
             path: dashboard, access: .secret,
             summary: "where the dashboard is, and its token; on the Unix socket only"),

@@ -54,6 +54,7 @@ package final class Switchboard {
         makeLanguage = language
         tap = FrameTap(queue: tapQueue, loop: loop)
         reporter = HubReporter(tap: tap, logger: logger)
+        tap.holdChanged = { [weak self] in self?.tapHoldChanged() }
     }
 
     /// Applies from here on. What an app or the link got when it was connected stays: its frame
@@ -178,11 +179,11 @@ package final class Switchboard {
     func linkTookAll() { language.linkTookAll() }
 
     var isLinkUp: Bool { connection != nil }
-    var isLinkHeld: Bool { language.isLinkHeld }
+    var isLinkHeld: Bool { language.isLinkHeld || tap.isHolding }
 
     /// A link which need not wait any more is read again, and what holds it has its deadline.
     package func linkHoldChanged() {
-        if !language.isLinkHeld { connection?.resumeReading() }
+        if !isLinkHeld { connection?.resumeReading() }
         scheduleWakeUp()
     }
 
@@ -202,6 +203,7 @@ package final class Switchboard {
         tap.record(.appConnected(app.id, peer: app.peer, time: time))
         reporter.connected(app)
         let reader = language.connected(app)
+        if tap.isHolding { app.pause(.tap) }
         endAppRead()
         return reader
     }
@@ -288,5 +290,15 @@ package final class Switchboard {
         news += apps.values.sorted { $0.id < $1.id }
             .map { .appConnected($0.id, peer: $0.peer, time: $0.connectedAt) }
         tap.attach(queue, policy, news: news)
+    }
+
+    /// A sink that may miss nothing cannot keep up: nobody is read until it has caught up.
+    private func tapHoldChanged() {
+        if tap.isHolding {
+            for app in apps.values { app.pause(.tap) }
+        } else {
+            linkHoldChanged()
+            for app in apps.values { app.resume(.tap) }
+        }
     }
 }

@@ -67,6 +67,9 @@ extension TapItem {
             return .linkClosed(reason: reason, time: shifted(time))
         case .sessionEnded(let session, let app, let time):
             return .sessionEnded(session, app, time: shifted(time))
+        case .bytes(var run):
+            run.time = shifted(run.time)
+            return .bytes(run)
         case .missed: return self
         case .noticed(let notice, let app, let time):
             return .noticed(notice, app, time: shifted(time))

@@ -127,7 +127,7 @@ extension Output {
 
     /// What cannot be written, to a full disk say, must not look as if it had been: a script would
     /// go on with half of it.
-    private static func fail(_ code: Int32, on descriptor: Int32) -> Never {
+    static func fail(_ code: Int32, on descriptor: Int32) -> Never {
         if descriptor == Stream.standard.rawValue {
             let reason = String(cString: strerror(code))
             _ = writeAll(

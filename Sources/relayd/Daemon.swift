@@ -148,6 +148,11 @@ struct Daemon {
                 events.add(.control, "configuration reloaded: \(plan.summary())")
             })
 
+        let recorder = Recorder(
+            RecordingPolicy(config.record, state: TokenFile.directory(in: environment)),
+            relay: relay, events: events, logger: Logger(label: "recorder"),
+            accessory: { accessory.address })
+
         let dashboardPlace = await Dashboard.place(
             of: config.dashboard, on: LoopExecutor.shared.loop)
         // From here on the machine is touched; a second relayd stops before anything of it.
@@ -168,7 +173,7 @@ struct Daemon {
                 advisor: advisor, ring: ring, config: { reporter.configuration }),
             actions: actions(
                 relay: relay, link: link, server: server, reloader: reloader, events: events),
-            log: log,
+            log: log, records: RecordHandlers(recorder),
             dashboard: Dashboard(
                 config.dashboard, at: dashboardPlace,
                 isChosen: config.dashboard.isChosen(effective.origins["dashboard.address"]),
@@ -180,6 +185,7 @@ struct Daemon {
         )
         reporter.serves(dashboard: control.dashboard.report.url)
         try await relay.serves(dashboard: control.dashboard.report.url)
+        if config.record.always { await recorder.startAlways() }
         let addresses = try await server.start()
 
         let observer = TrafficObserver(
@@ -199,7 +205,7 @@ struct Daemon {
                 .init(
                     service: RelayService(
                         relay: relay, server: server, link: link, observer: observer,
-                        observers: LoopExecutor(observersLoop))),
+                        observers: LoopExecutor(observersLoop), recorder: recorder)),
                 .init(service: reloader, successTerminationBehavior: .ignore),
                 .init(service: statusLine, successTerminationBehavior: .ignore),
                 .init(service: systemd, successTerminationBehavior: .ignore),

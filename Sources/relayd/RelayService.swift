@@ -10,6 +10,8 @@ struct RelayService: Service {
     let observer: any FrameObserver
     /// Where it looks at frames.
     let observers: LoopExecutor
+    /// Nil in tests.
+    var recorder: Recorder?
 
     func run() async throws {
         await withTaskGroup(of: Void.self) { group in
@@ -21,6 +23,7 @@ struct RelayService: Service {
             // Sessions end politely, then the tap; the observers see all of it.
             await relay.shutDown()
             await observed
+            await recorder?.finish()
             group.cancelAll()
         }
     }

@@ -48,6 +48,8 @@ package final class AppConnection: ChannelInboundHandler {
         package static let link = Self(rawValue: 1)
         /// It nears the rate that the accessory stands.
         package static let rate = Self(rawValue: 2)
+        /// A sink of the tap that may miss nothing is full.
+        package static let tap = Self(rawValue: 4)
     }
 
     init(id: AppID, peer: String, connectedAt: WallTime, hub: Switchboard) {

@@ -119,6 +119,11 @@ final class SDLApp: AppReader {
         connection.isPaused ? nil : decoder.unfinished
     }
 
+    /// What it sent last that is no whole frame.
+    func showUnfinished() {
+        language.noFrame(decoder.undecoded, at: decoder.offset, of: id)
+    }
+
     /// Nil when its last frame is whole.
     var leavingInsideFrame: AppLeaving? {
         decoder.partialBytes > 0 ? .vanishedInsideUnit(bytes: decoder.partialBytes) : nil

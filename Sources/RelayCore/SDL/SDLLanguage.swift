@@ -215,6 +215,7 @@ final class SDLLanguage: AccessoryLanguage {
 
     func linkClosed(because reason: String) {
         hub.link.garbageBytes += link?.garbageBytes ?? 0
+        link?.showUnfinished()
         link = nil
         output.linkClosed()
         router.linkClosed(reason: reason, at: hub.now)
@@ -225,6 +226,15 @@ final class SDLLanguage: AccessoryLanguage {
 
     var isLinkHeld: Bool { backPressure.isLinkHeld }
     var isAwaitingAnswer: Bool { router.isAwaitingAnswer }
+
+    /// Shows those that record everything what was no frame.
+    func noFrame(_ bytes: ByteBuffer, at offset: UInt64, of app: AppID?) {
+        guard bytes.readableBytes > 0 else { return }
+        hub.tap.record(
+            TappedBytes(
+                bytes: bytes, direction: app == nil ? .fromAccessory : .fromApp, app: app,
+                offset: offset, time: hub.time))
+    }
 
     /// Bytes from the head unit that are no frames.
     func garbage(_ report: GarbageReport) {
@@ -246,6 +256,7 @@ final class SDLLanguage: AccessoryLanguage {
     func disconnected(_ connection: AppConnection) -> AppLeaving {
         guard let app = apps.removeValue(forKey: connection.id) else { return .unused }
         let leaving = app.leavingInsideFrame ?? router.leaving(of: app)
+        app.showUnfinished()
         router.disconnect(app, at: hub.now)
         backPressure.drained(connection, at: hub.now)
         performActions()

@@ -46,9 +46,21 @@ final class SDLLink: LinkReader {
         // With resynchronisation nothing is thrown. Writing may show in between that the link is gone:
         // what is left of the read belongs to sessions that are over.
         while connection.isOpen, let frame = try? decoder.next() {
+            if decoder.hasDropped { showDropped() }
             language.receiveFromAccessory(frame)
         }
+        if decoder.hasDropped { showDropped() }
         if let report = decoder.takeGarbageReport() { language.garbage(report) }
+    }
+
+    @inline(never)
+    private func showDropped() {
+        for run in decoder.takeDropped() { language.noFrame(run.bytes, at: run.offset, of: nil) }
+    }
+
+    /// What came and is neither a frame nor known to be none, now that nothing follows.
+    func showUnfinished() {
+        language.noFrame(decoder.undecided, at: decoder.offset, of: nil)
     }
 
     /// Sessions whose frames may be expected, for resynchronisation.

@@ -12,6 +12,8 @@ package final class FrameTap {
     private let observers: TapSink
     private var others: [TapSink] = []
     private var isFinished = false
+    /// Called when the hub has to wait for a sink, and when it need not any more.
+    var holdChanged: () -> Void = {}
 
     init(queue: TapQueue, _ policy: TapPolicy = .observers, loop: any EventLoop) {
         self.loop = loop
@@ -23,7 +25,7 @@ package final class FrameTap {
     /// - Parameter news: Events that bring it up to date.
     func attach(_ queue: TapQueue, _ policy: TapPolicy, news: [TapItem]) {
         guard !isFinished else { return queue.finish() }
-        let sink = TapSink(queue, policy, loop: loop)
+        let sink = TapSink(queue, policy, loop: loop) { [weak self] _ in self?.holdChanged() }
         for event in news { sink.record(event) }
         others.append(sink)
     }
@@ -52,6 +54,14 @@ package final class FrameTap {
         for sink in others {
             sink.record(frame, direction, app: app, time: time, fate: fate, grant: grant)
         }
+    }
+
+    /// A sink that may miss nothing is full: nobody is to be read.
+    var isHolding: Bool { others.contains(where: \.isHolding) }
+
+    /// Bytes that were no frame. The observers count them, and are told by a notice.
+    func record(_ run: TappedBytes) {
+        for sink in others { sink.record(run) }
     }
 
     /// Events are rare and go at once, with the frames before them.

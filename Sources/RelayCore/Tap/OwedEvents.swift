@@ -1,3 +1,5 @@
+import NIOCore
+
 /// Who is connected, whose sessions are over and whether there is a link, as far as it has not been told
 /// because the queue was full. Used by `TapQueue`.
 ///
@@ -41,7 +43,7 @@ struct OwedEvents {
             linkClosed = event
             linkOpened = nil
         case .linkOpened: linkOpened = event
-        case .frames, .missed, .noticed: break
+        case .frames, .bytes, .missed, .noticed: break
         }
     }
 
@@ -64,8 +66,11 @@ extension TapItem {
                 .linkOpened(_, let text, _), .linkClosed(let text, _):
                 text.utf8.count
             case .noticed(.garbage(let garbage), _, _): garbage.excerpt.utf8.count
-            case .noticed, .missed, .frames, .sessionEnded: 0
+            case .noticed, .missed, .frames, .bytes, .sessionEnded: 0
             }
+        if case .bytes(let run) = self {
+            return TapSink.overheadBytes + run.bytes.storageCapacity
+        }
         return TapSink.overheadBytes + text
     }
 }

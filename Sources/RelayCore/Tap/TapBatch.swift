@@ -12,6 +12,11 @@ struct FrameSum {
         frames += 1
         bytes += size
     }
+
+    /// Bytes of no frame.
+    mutating func bytes(_ count: Int) {
+        bytes += count
+    }
 }
 
 /// Frames on their way to one sink.

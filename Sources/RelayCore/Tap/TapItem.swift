@@ -1,6 +1,7 @@
 // What leaves the hot path: frames and events in the order they happened, made by `Switchboard`,
 // carried by `TapQueue`, read by the sinks' owners.
 
+package import NIOCore
 package import SDLProtocol
 
 /// Who sent a frame.
@@ -48,10 +49,33 @@ package struct TappedFrame: Sendable {
     }
 }
 
+/// Bytes of a peer that were no frame, as they came.
+package struct TappedBytes: Sendable {
+    package var bytes: ByteBuffer
+    package var direction: Direction
+    /// The app that sent them; nil for the head unit.
+    package var app: AppID?
+    /// Stream position of the first, counted from 0.
+    package var offset: UInt64
+    package var time: WallTime
+
+    package init(
+        bytes: ByteBuffer, direction: Direction, app: AppID?, offset: UInt64, time: WallTime
+    ) {
+        self.bytes = bytes
+        self.direction = direction
+        self.app = app
+        self.offset = offset
+        self.time = time
+    }
+}
+
 /// Frames and events, in order.
 package enum TapItem: Sendable {
     /// Frames in the order they passed.
     case frames([TappedFrame])
+    /// Bytes that were no frame; not for the observers, nor for sinks that get headers only.
+    case bytes(TappedBytes)
     case appConnected(AppID, peer: String, time: WallTime)
     /// All that is known of the app may be forgotten.
     case appClosed(AppID, reason: String, time: WallTime)

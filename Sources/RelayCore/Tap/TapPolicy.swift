@@ -19,6 +19,15 @@ package enum TapPayload: Sendable {
     }
 }
 
+/// What becomes of frames that a sink's queue has no room for.
+package enum TapOverflow: Sendable {
+    /// They pass unseen, and are counted. Forwarding never waits.
+    case miss
+    /// They are kept, and the hub reads nobody until half of the queue is empty again: what one read of
+    /// each brings is what the queue may have above its limit.
+    case wait
+}
+
 /// How much of each frame a sink gets, and how long frames may wait for it.
 package struct TapPolicy: Sendable {
     package var payload: TapPayload
@@ -26,11 +35,16 @@ package struct TapPolicy: Sendable {
     package var delay: TimeAmount
     /// The same for a frame of audio or video.
     package var streamDelay: TimeAmount
+    package var overflow: TapOverflow
 
-    package init(payload: TapPayload, delay: TimeAmount, streamDelay: TimeAmount) {
+    package init(
+        payload: TapPayload, delay: TimeAmount, streamDelay: TimeAmount,
+        overflow: TapOverflow = .miss
+    ) {
         self.payload = payload
         self.delay = delay
         self.streamDelay = streamDelay
+        self.overflow = overflow
     }
 
     /// For the observers. Nobody reads a log any faster, and audio and video are only summed up, once a

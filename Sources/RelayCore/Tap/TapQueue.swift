@@ -7,6 +7,15 @@ package final class TapQueue: Sendable {
     fileprivate enum Item {
         case batch(TapBatch)
         case event(TapItem)
+
+        /// What it counts for.
+        var bytes: Int {
+            switch self {
+            case .batch(let batch): batch.occupiedBytes
+            case .event(.missed): 0
+            case .event(let event): event.eventBytes
+            }
+        }
     }
 
     fileprivate struct State {
@@ -25,6 +34,8 @@ package final class TapQueue: Sendable {
         /// When the wait is to end although nothing has come.
         var alarm: (at: NIODeadline, task: Scheduled<Void>)?
         var hasRung = false
+        /// Who waits for room.
+        var whenHalfEmpty: (@Sendable () -> Void)?
     }
 
     private let state = Mutex(State())
@@ -49,15 +60,32 @@ package final class TapQueue: Sendable {
     /// Half of the queue at least, so that it is worth while to collect again.
     var isHalfEmpty: Bool { occupiedBytes <= maximumBytes / 2 }
 
+    var isFull: Bool { occupiedBytes >= maximumBytes }
+
+    /// Calls `act` once, from wherever, when half of the queue is empty: at once, or when the reader has
+    /// done with what it took.
+    func whenHalfEmpty(_ act: @escaping @Sendable () -> Void) {
+        let isSo = state.withLock { state in
+            let isSo = state.isHalfEmpty(of: maximumBytes)
+            state.whenHalfEmpty = isSo ? nil : act
+            return isSo
+        }
+        if isSo { act() }
+    }
+
     /// The reader waits for something to come.
     var isAwaited: Bool { state.withLock { $0.waiter != nil } }
 
-    /// - Returns: Whether it fitted.
-    func push(_ batch: TapBatch) -> Bool {
+    /// A batch that does not fit is counted, and what comes next tells of it.
+    ///
+    /// - Parameter evenIfFull: The queue takes it whatever it holds; whoever pushes stops in time.
+    /// - Returns: Whether it was taken.
+    func push(_ batch: TapBatch, evenIfFull: Bool = false) -> Bool {
         let bytes = batch.occupiedBytes
         let (fits, waiter) = state.withLock {
             state -> (Bool, CheckedContinuation<Void, Never>?) in
-            guard state.queuedBytes + state.takenBytes + bytes <= maximumBytes else {
+            guard evenIfFull || state.queuedBytes + state.takenBytes + bytes <= maximumBytes
+            else {
                 state.missedBatches += 1
                 return (false, state.miss(batch.count, bytes: batch.wireBytes))
             }
@@ -76,10 +104,11 @@ package final class TapQueue: Sendable {
 
     /// An event that does not fit is counted like a batch. Who is connected and whether there is a link
     /// is told later; what the hub noticed is lost.
-    func push(_ event: TapItem) {
+    func push(_ event: TapItem, evenIfFull: Bool = false) {
         let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
             let bytes = event.eventBytes
-            guard state.queuedBytes + state.takenBytes + bytes <= maximumBytes else {
+            guard evenIfFull || state.queuedBytes + state.takenBytes + bytes <= maximumBytes
+            else {
                 state.missedBatches += 1
                 state.owed.note(event)
                 return state.owed.isEmpty ? nil : state.waiter.take()
@@ -105,12 +134,16 @@ package final class TapQueue: Sendable {
     /// The frames of a batch share one buffer. Whoever keeps one of them beyond the next call copies
     /// it, or keeps all of them, and the queue no longer counts them.
     ///
-    /// - Parameter patience: How long to wait; an empty batch says that it is over. It may come
-    ///   early, when an earlier call had less patience.
-    package func nextBatch(within patience: Duration? = nil) async -> [TapItem]? {
+    /// - Parameters:
+    ///   - patience: How long to wait; an empty batch says that it is over. It may come early, when an
+    ///     earlier call had less patience.
+    ///   - bytes: What to take at most, beside a first item that is larger.
+    package func nextBatch(
+        within patience: Duration? = nil, atMost bytes: Int = .max
+    ) async -> [TapItem]? {
         if let patience { setAlarm(.now() + TimeAmount(patience)) }
         while true {
-            let (items, isFinished) = state.withLock { $0.take() }
+            let (items, isFinished) = take(atMost: bytes)
             if let items { return items.map(Self.item) }
             if isFinished { return nil }
             await withCheckedContinuation { continuation in
@@ -128,7 +161,17 @@ package final class TapQueue: Sendable {
 
     /// Everything queued, without waiting.
     func takeAll() -> [TapItem] {
-        (state.withLock { $0.take() }.items ?? []).map(Self.item)
+        (take(atMost: .max).items ?? []).map(Self.item)
+    }
+
+    private func take(atMost bytes: Int) -> (items: [Item]?, isFinished: Bool) {
+        let (taken, whenHalfEmpty) = state.withLock { state in
+            let taken = state.take(atMost: bytes)
+            let hasRoom = state.isHalfEmpty(of: maximumBytes)
+            return (taken, hasRoom ? state.whenHalfEmpty.take() : nil)
+        }
+        whenHalfEmpty?()
+        return taken
     }
 
     private static func item(_ item: Item) -> TapItem {
@@ -192,7 +235,13 @@ extension TapQueue.State {
         }
     }
 
-    fileprivate mutating func take() -> (items: [TapQueue.Item]?, isFinished: Bool) {
+    fileprivate func isHalfEmpty(of maximumBytes: Int) -> Bool {
+        queuedBytes + takenBytes <= maximumBytes / 2
+    }
+
+    fileprivate mutating func take(
+        atMost bytes: Int
+    ) -> (items: [TapQueue.Item]?, isFinished: Bool) {
         takenBytes = 0
         // Not only when something comes behind it, which may take long after a flood.
         tellMissed()
@@ -202,11 +251,21 @@ extension TapQueue.State {
             return ([], isFinished)
         }
         hasRung = false
-        defer {
-            items = []
-            takenBytes = queuedBytes
-            queuedBytes = 0
+        guard queuedBytes > bytes else {
+            defer {
+                items = []
+                takenBytes = queuedBytes
+                queuedBytes = 0
+            }
+            return (items, isFinished)
         }
-        return (items, isFinished)
+        var count = 0
+        while count < items.count, count == 0 || takenBytes + items[count].bytes <= bytes {
+            takenBytes += items[count].bytes
+            count += 1
+        }
+        queuedBytes -= takenBytes
+        defer { items.removeFirst(count) }
+        return (Array(items.prefix(count)), isFinished)
     }
 }

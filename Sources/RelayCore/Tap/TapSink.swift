@@ -8,6 +8,8 @@ import SDLProtocol
 /// bounded by bytes; when that is full, frames go by unseen and are counted, until half of the queue is
 /// empty again. Control frames are few and tell which sessions exist, so they are told as long as they
 /// fit. Forwarding never waits for a sink, and a frame it will not see costs nothing.
+///
+/// A sink that is to miss nothing takes all there is, and says when the hub has to wait for it.
 final class TapSink {
     /// What a frame or an event occupies besides its bytes, in a table that grows by doubling.
     static let overheadBytes = 256
@@ -25,8 +27,15 @@ final class TapSink {
     /// The queue was full: until there is room, frames are only counted.
     private var isShedding = false
     private var missed = FrameSum()
+    /// Called when the queue of a sink that misses nothing is full, and when half of it is empty again.
+    private let hold: (Bool) -> Void
+    private(set) var isHolding = false
 
-    init(_ queue: TapQueue, _ policy: TapPolicy, loop: any EventLoop) {
+    init(
+        _ queue: TapQueue, _ policy: TapPolicy, loop: any EventLoop,
+        hold: @escaping (Bool) -> Void = { _ in }
+    ) {
+        self.hold = hold
         self.queue = queue
         self.policy = policy
         self.loop = loop
@@ -54,7 +63,17 @@ final class TapSink {
     func record(_ event: TapItem) {
         emit()
         if isShedding { tellMissed() }
-        queue.push(event)
+        queue.push(event, evenIfFull: policy.overflow == .wait)
+        holdIfFull()
+    }
+
+    /// Bytes that were no frame; copied, for the same reason as frames.
+    func record(_ run: TappedBytes) {
+        if case .headers = policy.payload { return }
+        guard !isShedding else { return missed.bytes(run.bytes.readableBytes) }
+        var copy = run
+        copy.bytes = ByteBuffer(bytes: run.bytes.readableBytesView)
+        record(.bytes(copy))
     }
 
     /// The frames of a read are recorded: hands them over now or soon.
@@ -81,7 +100,26 @@ final class TapSink {
     /// Hands over what there is.
     func emit() {
         guard !batch.isEmpty else { return }
-        if !queue.push(batch.take()) { isShedding = true }
+        let isKept = queue.push(batch.take(), evenIfFull: policy.overflow == .wait)
+        if !isKept { isShedding = true }
+        holdIfFull()
+    }
+
+    /// Says that the hub has to wait, and has itself told when it need not any more.
+    private func holdIfFull() {
+        guard policy.overflow == .wait, !isHolding, queue.isFull else { return }
+        isHolding = true
+        hold(true)
+        let sink = NIOLoopBound(self, eventLoop: loop)
+        queue.whenHalfEmpty { [loop] in
+            loop.execute { sink.value.release() }
+        }
+    }
+
+    private func release() {
+        guard isHolding else { return }
+        isHolding = false
+        hold(false)
     }
 
     /// Hands over what there is; the queue ends behind it.
@@ -89,6 +127,7 @@ final class TapSink {
         emit()
         if isShedding { tellMissed() }
         queue.finish()
+        release()
     }
 
     /// Looks once a read, at its first frame: the one before it may be long ago.

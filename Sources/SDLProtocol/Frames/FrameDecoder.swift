@@ -32,6 +32,8 @@ package struct FrameDecoder: Sendable {
     private var partialFrameBytes = 0
     private var resynchroniser: Resynchroniser?
     private var report: GarbageReport?
+    /// What resynchronisation has dropped and nobody has taken.
+    private var dropped: [DroppedBytes] = []
 
     package init(rules: FrameRules, recovery: Recovery) {
         self.rules = rules
@@ -77,6 +79,9 @@ package struct FrameDecoder: Sendable {
         }
     }
 
+    /// The same: a frame without its end, or what is searched.
+    package var undecided: ByteBuffer { resynchroniser?.kept ?? undecoded }
+
     /// The bytes from `offset` on that have arrived but form no frame, for diagnosis.
     package var undecoded: ByteBuffer {
         guard partial.readableBytes > 0 else { return current }
@@ -89,6 +94,16 @@ package struct FrameDecoder: Sendable {
     package mutating func takeGarbageReport() -> GarbageReport? {
         defer { report = nil }
         return report
+    }
+
+    /// Resynchronisation has dropped bytes that nobody has taken. They came before the frame that `next`
+    /// returned last.
+    package var hasDropped: Bool { !dropped.isEmpty }
+
+    /// The bytes that resynchronisation has dropped since the last call.
+    package mutating func takeDropped() -> [DroppedBytes] {
+        defer { dropped = [] }
+        return dropped
     }
 
     // MARK: Cutting
@@ -177,10 +192,10 @@ package struct FrameDecoder: Sendable {
 
     @inline(never)
     private mutating func beginResynchronising(after error: FrameError) {
-        let searching = Resynchroniser(
+        var searching = Resynchroniser(
             after: error, at: offset, bytes: undecoded,
             maximumPayloadBytes: rules.maximumPayloadBytes)
-        count(dropped: searching.droppedBytes)
+        count(&searching, since: 0)
         resynchroniser = searching
         partial = ByteBuffer()
         partialFrameBytes = 0
@@ -198,7 +213,7 @@ package struct FrameDecoder: Sendable {
             conclude(searching, droppedBefore: droppedBefore, found: found)
             return true
         }
-        count(dropped: searching.droppedBytes - droppedBefore)
+        count(&searching, since: droppedBefore)
         if searching.isReportDue { report = searching.takeInterimReport() }
         resynchroniser = searching
         return false
@@ -207,7 +222,8 @@ package struct FrameDecoder: Sendable {
     private mutating func conclude(
         _ searching: Resynchroniser, droppedBefore: UInt64, found: ByteBuffer
     ) {
-        count(dropped: searching.droppedBytes - droppedBefore)
+        var searching = searching
+        count(&searching, since: droppedBefore)
         current = found
         // Of several places in one read the first is shown, with the bytes of all.
         var latest = searching.report
@@ -219,8 +235,30 @@ package struct FrameDecoder: Sendable {
         report = latest
     }
 
-    private mutating func count(dropped: UInt64) {
-        garbageBytes += dropped
-        offset += dropped
+    private mutating func count(_ searching: inout Resynchroniser, since before: UInt64) {
+        note(dropped: searching.takeDropped())
+        garbageBytes += searching.droppedBytes - before
+        offset += searching.droppedBytes - before
     }
+}
+
+extension FrameDecoder {
+    /// What was dropped bit by bit at one place is one run.
+    private mutating func note(dropped bytes: ByteBuffer) {
+        guard bytes.readableBytes > 0 else { return }
+        if let last = dropped.indices.last,
+            dropped[last].offset + UInt64(dropped[last].bytes.readableBytes) == offset
+        {
+            dropped[last].bytes.writeImmutableBuffer(bytes)
+        } else {
+            dropped.append(DroppedBytes(offset: offset, bytes: bytes))
+        }
+    }
+}
+
+/// Bytes that resynchronisation has dropped.
+package struct DroppedBytes: Hashable, Sendable {
+    /// Stream position of the first, counted from 0.
+    package var offset: UInt64
+    package var bytes: ByteBuffer
 }

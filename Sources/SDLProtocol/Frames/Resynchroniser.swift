@@ -52,6 +52,8 @@ struct Resynchroniser: Sendable {
     /// What a candidate must meet, and what is enough for the frame behind it.
     private let (rules, successorRules): (FrameRules, FrameRules)
     private var excerpt = ByteBuffer()
+    /// What was dropped since it was taken last.
+    private var dropped = ByteBuffer()
     private var bytes: ByteBuffer
     /// Counted from `start`; the position of the first byte that is kept.
     private(set) var droppedBytes: UInt64 = 0
@@ -215,14 +217,21 @@ struct Resynchroniser: Sendable {
         if room > 0, let shown = bytes.getSlice(at: bytes.readerIndex, length: min(room, count)) {
             excerpt.writeImmutableBuffer(shown)
         }
-        bytes.moveReaderIndex(forwardBy: count)
+        if let slice = bytes.readSlice(length: count) { dropped.writeImmutableBuffer(slice) }
         droppedBytes = position
+    }
+
+    /// The bytes dropped since the last call, one behind the other.
+    mutating func takeDropped() -> ByteBuffer {
+        defer { dropped = ByteBuffer() }
+        return dropped
     }
 
     // MARK: Reporting
 
     /// Bytes that came and are neither dropped nor passed on yet.
     var keptBytes: Int { bytes.readableBytes }
+    var kept: ByteBuffer { bytes }
 
     /// Silence would decide something: a whole frame waits for proof, or nobody has been told yet
     /// that bytes were dropped. What goes on is reported by its amount, however often it pauses.

@@ -50,6 +50,8 @@ package struct TrafficDecoder: Sendable {
                 receive(frame, into: &entries)
             }
             sweep(into: &entries)
+        // A notice tells of them.
+        case .bytes: break
         case .appConnected(let app, let peer, let time):
             now = time
             entries.append(event(.appConnected(peer: PrintableText.string(peer)), app: app))

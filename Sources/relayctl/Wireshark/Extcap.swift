@@ -62,7 +62,7 @@ struct Extcap: Sendable {
     let places: [Place]
 
     /// Bytes of a trace as they are recorded, from now on.
-    static let liveTrace = "/v1/record/live"
+    static let liveTrace = Routes.recordLive
     /// A relayd that does not answer so fast is left out: Wireshark asks at every start, and waits.
     private static let patience = TimeAmount.milliseconds(300)
     /// LINKTYPE_WIRESHARK_UPPER_PDU: packets that name their dissector.

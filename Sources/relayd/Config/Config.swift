@@ -1,6 +1,8 @@
 package import Logging
+package import NIOCore
 package import RelayCore
 import SDLTraffic
+package import Traces
 
 // Everything a user can decide about relayd, with the built-in defaults. `Daemon` reads it and
 // hands each part the few values it needs; nobody else reads files or the environment.
@@ -29,6 +31,7 @@ package struct Config: Sendable, Equatable {
     package var hub = RelayConfiguration()
     package var limits = Limits()
     package var log = Log()
+    package var record = Record()
     package var control = Control()
     package var dashboard = Dashboard()
 
@@ -110,6 +113,38 @@ package struct Config: Sendable, Equatable {
         package static let levels: [Logger.Level] = [
             .error, .warning, .notice, .info, .debug, .trace,
         ]
+    }
+
+    /// Recordings of the traffic, frame by frame.
+    package struct Record: Sendable, Equatable {
+        /// Where they are: an absolute path, or `auto`.
+        package var directory = "auto"
+
+        /// Whether relayd records from its start to its end. Recordings hold everything apps and head
+        /// unit say, so nobody gets one without having asked.
+        package var always = false
+
+        /// A file that has become so large is followed by the next one; 0 = one file. Tools read
+        /// a GiB at once.
+        package var fileSize = 1 << 30
+
+        /// A file that is so old is followed by the next one; 0 = however old.
+        package var fileTime = TimeAmount.zero
+
+        /// Files that are kept of one recording; 0 = all.
+        package var files = 8
+
+        package var streams = TraceStreams.all
+
+        /// Parameters whose values are overwritten before they are written.
+        package var mask: [String] = []
+
+        package var whenBehind = RecordingPolicy.WhenBehind.wait
+
+        /// Bytes between the relay and the disk: a second of the fastest link there is.
+        package var queue = 64 << 20
+
+        package init() {}
     }
 
     /// The control socket, on which relayctl speaks to relayd.

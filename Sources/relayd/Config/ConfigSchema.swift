@@ -1,5 +1,6 @@
 package import ControlAPI
 import RelayCore
+import Traces
 
 // Every option of the configuration in one list: its key, where it goes in `Config`, and which
 // values make sense. A new option is a property in `Config`, a line here and one in relayd.yaml.
@@ -54,7 +55,7 @@ package struct ConfigSchema {
     package init(validateAccessory: @escaping (String) -> String? = { _ in nil }) {
         options =
             Self.connections(validateAccessory) + Self.apps + Self.sessions + Self.limits
-            + Self.log + Self.control + Self.dashboard
+            + Self.log + Self.record + Self.control + Self.dashboard
     }
 
     package subscript(path: String) -> ConfigOption? {
@@ -176,6 +177,29 @@ package struct ConfigSchema {
                 .list(
                     of: .choice(Config.Log.Service.allCases),
                     expected: "a list of control, rpc, audio, video, bulk")),
+        ]
+    }
+
+    private static var record: [ConfigOption] {
+        [
+            ConfigOption(
+                "record.directory", \.record.directory,
+                .fileOrAuto("auto, the absolute path of a directory, or \"\" for none")),
+            ConfigOption("record.always", \.record.always, .flag),
+            ConfigOption("record.file_size", \.record.fileSize, .bytes(0...1 << 40)),
+            ConfigOption(
+                "record.file_time", \.record.fileTime, .duration(.zero...(.seconds(7 * 86_400)))),
+            ConfigOption("record.files", \.record.files, .count(0...100_000)),
+            ConfigOption("record.streams", \.record.streams, .choice(TraceStreams.allCases)),
+            ConfigOption(
+                "record.mask", \.record.mask,
+                .list(
+                    of: .name("a parameter's name such as vin"),
+                    expected: "a list of parameters' names")),
+            ConfigOption(
+                "record.when_behind", \.record.whenBehind,
+                .choice(RecordingPolicy.WhenBehind.allCases)),
+            ConfigOption("record.queue", \.record.queue, .bytes(1 << 20...1 << 30)),
         ]
     }
 

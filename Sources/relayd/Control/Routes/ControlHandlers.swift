@@ -14,6 +14,7 @@ struct ControlHandlers: Sendable {
     let reports: ReportHandlers
     let writes: WriteHandlers
     let devices: DeviceHandlers
+    let records: RecordHandlers
     let dashboard: Dashboard
 
     /// Connects every entry of `Routes.all` to its function.
@@ -34,6 +35,7 @@ struct ControlHandlers: Sendable {
         reports.addRoutes(to: &routes)
         writes.addRoutes(to: &routes)
         devices.addRoutes(to: &routes)
+        records.addRoutes(to: &routes)
         dashboard.addRoutes(to: &routes)
         DashboardPage.addRoutes(to: &routes)
     }

@@ -39,6 +39,7 @@ package struct ControlServer: Service {
     ///   - actions: what clients may do.
     ///   - log: what clients may change of the log.
     ///   - devices: what is plugged in.
+    ///   - records: recordings.
     ///   - dashboard: where browsers may ask as well; nowhere, when not given.
     ///   - overflow: counts how often there was no room for a client.
     ///   - limits: connections and streams of the Unix socket and of the dashboard's port.
@@ -53,7 +54,8 @@ package struct ControlServer: Service {
         messages: MessageHandlers? = nil,
         events: EventHandlers = EventHandlers(ring: EventRing(instance: "0")),
         reports: ReportHandlers? = nil, actions: ControlActions = .none, log: LogControl = .none,
-        devices: DeviceHandlers = DeviceHandlers(), dashboard: @autoclosure () -> Dashboard? = nil,
+        devices: DeviceHandlers = DeviceHandlers(), records: RecordHandlers = .none,
+        dashboard: @autoclosure () -> Dashboard? = nil,
         overflow: ControlOverflow = ControlOverflow(),
         limits: (socket: ControlShares.Limits, port: ControlShares.Limits) =
             (.init(Config.Control()), .init(Config.Dashboard())),
@@ -81,6 +83,7 @@ package struct ControlServer: Service {
             messages: messages ?? MessageHandlers(ring: MessageRing(maximumBytes: 0)),
             events: events, reports: reports ?? ReportHandlers(status: status),
             writes: WriteHandlers(status: status, actions: actions, log: log), devices: devices,
+            records: records,
             dashboard: self.dashboard)
         self.responder = ControlResponder(handlers)
     }

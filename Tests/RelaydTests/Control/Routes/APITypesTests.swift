@@ -10,6 +10,7 @@ import RelayTesting
 import SDLProtocol
 import SDLTraffic
 import Testing
+import Traces
 import relayd
 
 @Suite("The document of the control API and its types")
@@ -53,6 +54,8 @@ struct APITypesTests {
         Kind(nil, LogStatus.self), Kind(nil, MenuReport.self), Kind(nil, MessageStreamNote.self),
         Kind(nil, PendingReport.self), Kind(nil, PermissionAnswer.self),
         Kind(nil, PermissionReport.self), Kind(nil, ReasonRequest.self),
+        Kind(nil, RecordReport.self), Kind("RecordingReport", RecordReport.Recording.self),
+        Kind("FinishedRecording", RecordReport.Finished.self), Kind(nil, RecordRequest.self),
         Kind(nil, RegistrationReport.self), Kind(nil, RelaydStatus.self),
         Kind(nil, RelayEvent.self), Kind(nil, ReloadReport.self), Kind(nil, Route.self),
         Kind(nil, RouteList.self), Kind("SerialDevice", SerialSurvey.Device.self),
@@ -120,6 +123,8 @@ struct APITypesTests {
             ("MessageKind", MessageFilter.allKinds),
             ("Priority", TrafficPriority.allCases.map(\.name)),
             ("Service", ServiceType.allCases.map(\.name)),
+            ("StreamsRecorded", TraceStreams.allCases.map(\.rawValue)),
+            ("WhenBehind", RecordingPolicy.WhenBehind.allCases.map(\.rawValue)),
             ("ValidationRule", ValidationRule.allCases.map(\.rawValue)),
         ]
         for (name, words) in expected {

@@ -45,7 +45,8 @@ struct ControlTestServer {
         log: LogControl = .none, events: EventRing = EventRing(instance: "e"),
         eventHandlers: EventHandlers? = nil,
         reports: ReportHandlers? = nil, dashboard: Dashboard? = nil,
-        devices: DeviceHandlers = DeviceHandlers(), overflow: ControlOverflow = ControlOverflow(),
+        devices: DeviceHandlers = DeviceHandlers(), records: RecordHandlers = .none,
+        overflow: ControlOverflow = ControlOverflow(),
         limits: (socket: ControlShares.Limits, port: ControlShares.Limits) =
             (.init(Config.Control()), .init(Config.Dashboard())),
         identify: @escaping @Sendable (any Channel) async throws -> ControlPeer? = ControlPeer.of,
@@ -58,7 +59,7 @@ struct ControlTestServer {
             configuration: .init(socketPath: path, mode: mode, group: group), status: status,
             messages: messages, events: eventHandlers ?? EventHandlers(ring: events),
             reports: reports,
-            actions: actions, log: log, devices: devices, dashboard: dashboard, overflow: overflow,
+            actions: actions, log: log, devices: devices, records: records, dashboard: dashboard, overflow: overflow,
             limits: limits, identify: identify, endInterval: endInterval, eventLoopGroup: loops,
             logger: logger)
     }

@@ -1,0 +1,77 @@
+import NIOCore
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// Reads a trace from a file or from standard input, entry by entry, with memory that does not grow with it.
+package struct TraceFile: ~Copyable {
+    /// As people gave it; "-" is standard input.
+    package let path: String
+    private let descriptor: Int32
+    private var reader = TraceReader()
+    private var chunk = ByteBuffer()
+    private var isAtEnd = false
+    /// Bytes of a packet that the file's writer had not finished.
+    package var unfinishedBytes: Int { isAtEnd ? reader.unfinishedBytes : 0 }
+    /// Of the first file, once an entry has been read.
+    package var header: TraceHeader? { reader.header }
+
+    private static let chunkBytes = 1 << 20
+
+    /// - Throws: `TraceFileError` when the file cannot be opened.
+    package init(_ path: String) throws(TraceFileError) {
+        self.path = path
+        descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
+        if descriptor < 0 { throw TraceFileError(path, "cannot be opened: \(Self.reason)") }
+    }
+
+    deinit {
+        if descriptor > STDIN_FILENO { close(descriptor) }
+    }
+
+    /// The next entry; nil at the end. A packet that its writer had not finished is no error.
+    ///
+    /// - Throws: `TraceFileError` when the file cannot be read or is no trace.
+    package mutating func next() throws(TraceFileError) -> TraceEntry? {
+        while true {
+            do throws(TraceError) {
+                if let entry = try reader.next() { return entry }
+                if isAtEnd {
+                    try reader.finish()
+                    return nil
+                }
+            } catch {
+                throw TraceFileError(path, "\(error)")
+            }
+            try fill()
+        }
+    }
+
+    private mutating func fill() throws(TraceFileError) {
+        var chunk = ByteBuffer()
+        chunk.reserveCapacity(Self.chunkBytes)
+        var count = 0
+        chunk.writeWithUnsafeMutableBytes(minimumWritableBytes: Self.chunkBytes) { bytes in
+            repeat {
+                count = read(descriptor, bytes.baseAddress, Self.chunkBytes)
+            } while count < 0 && errno == EINTR
+            return max(0, count)
+        }
+        if count < 0 { throw TraceFileError(path, "cannot be read: \(Self.reason)") }
+        if count == 0 { isAtEnd = true } else { reader.append(chunk) }
+    }
+
+    private static var reason: String { String(cString: strerror(errno)) }
+}
+
+/// A trace that cannot be read, in words that name the file.
+package struct TraceFileError: Error, CustomStringConvertible {
+    package let description: String
+
+    init(_ path: String, _ words: String) {
+        description = "\(path == "-" ? "standard input" : path): \(words)"
+    }
+}

@@ -1,0 +1,40 @@
+package import RelayCore
+
+/// One packet of a trace, understood.
+package struct TraceEntry: Sendable {
+    package var time: WallTime
+    package var content: Content
+    /// What people wrote at it.
+    package var comments: [String] = []
+
+    package enum Content: Sendable {
+        /// - Parameters:
+        ///   - omitted: Bytes of its payload that were not recorded.
+        ///   - isMasked: Values were overwritten.
+        case frame(TappedFrame, omitted: Int, isMasked: Bool)
+        /// Bytes that were no frame.
+        case bytes(TappedBytes)
+        case record(TraceRecord)
+    }
+}
+
+extension TraceEntry {
+    /// The same as it came past the tap; nil for what did not come that way.
+    package var item: TapItem? {
+        switch content {
+        case .frame(let frame, _, _): .frames([frame])
+        case .bytes(let run): .bytes(run)
+        case .record(let record):
+            switch record {
+            case .linkOpened(let number, let address):
+                .linkOpened(number: number, address: address, time: time)
+            case .linkClosed(let reason): .linkClosed(reason: reason, time: time)
+            case .appConnected(let app, let peer): .appConnected(app, peer: peer, time: time)
+            case .appLeft(let app, let reason): .appClosed(app, reason: reason, time: time)
+            case .sessionEnded(let app, let session): .sessionEnded(session, app, time: time)
+            case .gap(let frames, let bytes): .missed(frames: frames, bytes: bytes)
+            case .trace, .notice, .advice, .mark, .end, .other: nil
+            }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+import RelayCore
+
+/// What a comment at a packet says (Documentation/trace-format.md, "Comments").
+enum TraceComment: Hashable, Sendable {
+    case own
+    case replaced
+    case amended
+    case dropped(code: String, words: String)
+    case grant(GrantMeaning)
+    case masked
+    case offset(UInt64)
+
+    static let prefix = "relayd: "
+
+    var text: String {
+        let words =
+            switch self {
+            case .own: "own"
+            case .replaced: "replaced"
+            case .amended: "amended"
+            case .dropped(let code, let words): "dropped, \(code): \(words)"
+            case .grant(let meaning): "grant \(meaning)"
+            case .masked: "masked"
+            case .offset(let offset): "offset \(offset)"
+            }
+        return Self.prefix + words
+    }
+
+    /// Nil for what people write, and for what a later version may say.
+    init?(_ text: String) {
+        guard text.hasPrefix(Self.prefix) else { return nil }
+        let words = text.dropFirst(Self.prefix.count)
+        switch words {
+        case "own": self = .own
+        case "replaced": self = .replaced
+        case "amended": self = .amended
+        case "masked": self = .masked
+        case "grant opens": self = .grant(.opens)
+        case "grant protects": self = .grant(.protects)
+        case "grant nothing": self = .grant(.nothing)
+        default:
+            if words.hasPrefix("offset "), let offset = UInt64(words.dropFirst(7)) {
+                self = .offset(offset)
+            } else if words.hasPrefix("dropped, ") {
+                let parts = words.dropFirst(9).split(separator: ":", maxSplits: 1)
+                self = .dropped(
+                    code: parts.first.map(String.init) ?? "",
+                    words: parts.dropFirst().first.map { String($0.drop { $0 == " " }) } ?? "")
+            } else {
+                return nil
+            }
+        }
+    }
+}
+
+extension TraceComment {
+    /// What became of a frame; nil when it was passed on as it came.
+    init?(_ fate: FrameFate) {
+        switch fate {
+        case .forwarded: return nil
+        case .amended: self = .amended
+        case .replaced: self = .replaced
+        case .byRelay: self = .own
+        case .dropped(let reason): self = .dropped(code: reason.code, words: reason.description)
+        }
+    }
+
+    /// - Parameter session: Of the frame.
+    func fate(session: UInt8) -> FrameFate? {
+        switch self {
+        case .own: .byRelay
+        case .replaced: .replaced
+        case .amended: .amended
+        case .dropped(let code, _):
+            .dropped(DropReason(code: code, session: session) ?? .noSuchSession(session))
+        case .grant, .masked, .offset: nil
+        }
+    }
+}

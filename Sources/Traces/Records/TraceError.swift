@@ -1,0 +1,39 @@
+/// Why a pcapng file is no trace, or a packet in it cannot be read.
+package enum TraceError: Error, Hashable, Sendable {
+    case pcapng(PcapngError)
+    /// A whole pcapng file without a packet of relayd.
+    case notATrace(application: String?)
+    /// Of a later version of the format.
+    case newer(version: Int)
+    case noInterface(UInt32)
+    case recordTooLarge(Int)
+    case noRecord(String)
+    case incompleteRecord(String)
+    /// A packet for the dissector "sdl" that is not one whole frame.
+    case noFrame(bytes: Int)
+    case timeOutOfRange(UInt64)
+    case tags
+}
+
+extension TraceError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .pcapng(let error): "\(error)"
+        case .notATrace(let application):
+            "a pcapng file, but not a trace of relayd\(application.map { " (made by \($0))" } ?? ""); "
+                + "traces are made by \"relayctl record\""
+        case .newer(let version):
+            "a trace of version \(version), this program reads version \(TraceHeader.version): "
+                + "use a newer relayctl"
+        case .noInterface(let number):
+            "a packet of interface \(number), which the file does not describe"
+        case .recordTooLarge(let bytes):
+            "a record of \(bytes) bytes, at most \(TraceRecord.maximumBytes) are allowed"
+        case .noRecord(let text): "expected a record, one JSON object, found \"\(text)\""
+        case .incompleteRecord(let name): "the record \"\(name)\" lacks something it must have"
+        case .noFrame(let bytes): "\(bytes) bytes that are not one whole SDL frame"
+        case .timeOutOfRange(let ticks): "a packet with a time out of range (\(ticks) ticks)"
+        case .tags: "a packet whose exported-PDU tags are damaged"
+        }
+    }
+}

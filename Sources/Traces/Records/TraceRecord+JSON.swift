@@ -1,0 +1,187 @@
+import FoundationEssentials
+package import NIOCore
+import RelayCore
+
+/// All fields that records have; which of them one has, its name says.
+private struct Fields: Codable {
+    var record: String
+    var version: Int?
+    var program: String?
+    var accessory: String?
+    var started: String?
+    var file: Int?
+    var streams: String?
+    var masked: [String]?
+    var number: Int?
+    var address: String?
+    var app: UInt64?
+    var peer: String?
+    var session: UInt8?
+    var code: String?
+    var text: String?
+    var reason: String?
+    var frames: Int?
+    var bytes: Int?
+    var missedFrames: Int?
+
+    init(_ record: String, app: AppID? = nil) {
+        self.record = record
+        self.app = app?.rawValue
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case record, version, program, accessory, started, file, streams, masked, number, address,
+            app
+        case peer, session, code, text, reason, frames, bytes
+        case missedFrames = "missed_frames"
+    }
+}
+
+extension TraceRecord {
+    /// The record as one JSON object.
+    package var json: ByteBuffer {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        // Nothing here can fail to be encoded.
+        guard let data = try? encoder.encode(fields) else { return ByteBuffer() }
+        return ByteBuffer(bytes: data)
+    }
+
+    private var fields: Fields {
+        switch self {
+        case .trace(let header):
+            var fields = Fields("trace")
+            fields.version = header.version
+            fields.program = header.program
+            fields.accessory = header.accessory
+            fields.started = header.started
+            fields.file = header.file
+            fields.streams = header.streams.rawValue
+            fields.masked = header.masked
+            return fields
+        case .linkOpened(let number, let address):
+            var fields = Fields("link_opened")
+            fields.number = number
+            fields.address = address
+            return fields
+        case .linkClosed(let reason):
+            var fields = Fields("link_closed")
+            fields.reason = reason
+            return fields
+        case .appConnected(let app, let peer):
+            var fields = Fields("app_connected", app: app)
+            fields.peer = peer
+            return fields
+        case .appLeft(let app, let reason):
+            var fields = Fields("app_left", app: app)
+            fields.reason = reason
+            return fields
+        case .sessionEnded(let app, let session):
+            var fields = Fields("session_ended", app: app)
+            fields.session = session
+            return fields
+        case .notice(let code, let text, let app):
+            return Self.message("notice", code, text, app)
+        case .advice(let code, let text, let app):
+            return Self.message("advice", code, text, app)
+        case .mark(let text):
+            var fields = Fields("mark")
+            fields.text = text
+            return fields
+        case .gap(let frames, let bytes):
+            var fields = Fields("gap")
+            fields.frames = frames
+            fields.bytes = bytes
+            return fields
+        case .end(let end):
+            var fields = Fields("end")
+            fields.reason = end.reason
+            fields.frames = end.frames
+            fields.bytes = end.bytes
+            fields.missedFrames = end.missedFrames
+            return fields
+        case .other(let name):
+            return Fields(name)
+        }
+    }
+
+    private static func message(
+        _ record: String, _ code: String, _ text: String, _ app: AppID?
+    ) -> Fields {
+        var fields = Fields(record, app: app)
+        fields.code = code
+        fields.text = text
+        return fields
+    }
+}
+
+extension TraceRecord {
+    /// The largest record that is read: a text of a person, or of a peer that relayd has shortened.
+    package static let maximumBytes = 256 << 10
+
+    /// Reads a record. One of an unknown kind is `other`.
+    ///
+    /// - Throws: `TraceError` when it is no JSON object with a record, or lacks what a known one has.
+    package init(json: ByteBuffer) throws(TraceError) {
+        guard json.readableBytes <= Self.maximumBytes else {
+            throw .recordTooLarge(json.readableBytes)
+        }
+        guard
+            let fields = try? JSONDecoder().decode(Fields.self, from: Data(json.readableBytesView))
+        else { throw .noRecord(String(buffer: json.getPrefix(64))) }
+        guard let record = Self(fields) else { throw .incompleteRecord(fields.record) }
+        self = record
+    }
+
+    private init?(_ fields: Fields) {
+        let app = fields.app.map(AppID.init(rawValue:))
+        switch fields.record {
+        case "trace":
+            guard let version = fields.version else { return nil }
+            var header = TraceHeader(
+                program: fields.program ?? "", accessory: fields.accessory ?? "",
+                started: fields.started ?? "")
+            header.version = version
+            header.file = fields.file ?? 1
+            header.streams = fields.streams.flatMap(TraceStreams.init) ?? .all
+            header.masked = fields.masked ?? []
+            self = .trace(header)
+        case "link_opened":
+            self = .linkOpened(number: fields.number ?? 0, address: fields.address ?? "")
+        case "link_closed": self = .linkClosed(reason: fields.reason ?? "")
+        case "app_connected":
+            guard let app else { return nil }
+            self = .appConnected(app, peer: fields.peer ?? "")
+        case "app_left":
+            guard let app else { return nil }
+            self = .appLeft(app, reason: fields.reason ?? "")
+        case "session_ended":
+            guard let app, let session = fields.session else { return nil }
+            self = .sessionEnded(app, session: session)
+        case "notice", "advice":
+            guard let code = fields.code else { return nil }
+            let text = fields.text ?? ""
+            self =
+                fields.record == "notice"
+                ? .notice(code: code, text: text, app: app)
+                : .advice(code: code, text: text, app: app)
+        case "mark": self = .mark(text: fields.text ?? "")
+        case "gap":
+            self = .gap(frames: max(0, fields.frames ?? 0), bytes: max(0, fields.bytes ?? 0))
+        case "end":
+            var end = TraceEnd(reason: fields.reason ?? "")
+            end.frames = max(0, fields.frames ?? 0)
+            end.bytes = max(0, fields.bytes ?? 0)
+            end.missedFrames = max(0, fields.missedFrames ?? 0)
+            self = .end(end)
+        default: self = .other(fields.record)
+        }
+    }
+}
+
+extension ByteBuffer {
+    /// The first bytes, as many as there are.
+    func getPrefix(_ bytes: Int) -> ByteBuffer {
+        getSlice(at: readerIndex, length: min(bytes, readableBytes)) ?? ByteBuffer()
+    }
+}

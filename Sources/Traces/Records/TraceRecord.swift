@@ -1,0 +1,83 @@
+package import RelayCore
+
+/// What a trace tells besides frames (Documentation/trace-format.md, "Records").
+package enum TraceRecord: Hashable, Sendable {
+    case trace(TraceHeader)
+    case linkOpened(number: Int, address: String)
+    case linkClosed(reason: String)
+    case appConnected(AppID, peer: String)
+    case appLeft(AppID, reason: String)
+    case sessionEnded(AppID, session: UInt8)
+    /// What relayd saw that no frame shows.
+    case notice(code: String, text: String, app: AppID?)
+    case advice(code: String, text: String, app: AppID?)
+    /// What somebody wanted to find again.
+    case mark(text: String)
+    /// So much passed and is not in the trace, between what stands before and behind it.
+    case gap(frames: Int, bytes: Int)
+    case end(TraceEnd)
+    /// A record of another version, by its name.
+    case other(String)
+}
+
+/// How a file of a trace begins.
+package struct TraceHeader: Hashable, Sendable {
+    package static let version = 1
+
+    package var version = Self.version
+    /// The program that wrote it, with its version.
+    package var program: String
+    /// The head unit's address, as configured.
+    package var accessory: String
+    /// RFC 3339.
+    package var started: String
+    /// Counts the files of a ring from 1.
+    package var file = 1
+    package var streams = TraceStreams.all
+    /// Parameters whose values are overwritten.
+    package var masked: [String] = []
+
+    package init(program: String, accessory: String, started: String) {
+        self.program = program
+        self.accessory = accessory
+        self.started = started
+    }
+}
+
+/// What is kept of audio and video.
+package enum TraceStreams: String, Hashable, Sendable, CaseIterable {
+    case all
+    /// Frames without their payload.
+    case headers
+}
+
+/// How a file of a trace ends that was closed properly; the numbers are this file's.
+package struct TraceEnd: Hashable, Sendable {
+    package var reason: String
+    package var frames = 0
+    package var bytes = 0
+    package var missedFrames = 0
+
+    package init(reason: String) {
+        self.reason = reason
+    }
+}
+
+extension TraceRecord {
+    /// The app it is about.
+    package var app: AppID? {
+        switch self {
+        case .appConnected(let app, _), .appLeft(let app, _), .sessionEnded(let app, _): app
+        case .notice(_, _, let app), .advice(_, _, let app): app
+        case .trace, .linkOpened, .linkClosed, .mark, .gap, .end, .other: nil
+        }
+    }
+
+    /// Whether it is about the link.
+    var isOfLink: Bool {
+        switch self {
+        case .linkOpened, .linkClosed, .notice(_, _, nil): true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,192 @@
+import NIOCore
+import SDLProtocol
+
+/// Walks one RPC message piece by piece, and overwrites the values of chosen parameters where they lie.
+///
+/// Not a parser: what is no JSON is walked all the same, and the worst that comes of it is that too
+/// much or too little is overwritten in a message that no head unit understands.
+struct JSONMask {
+    private let names: Set<[UInt8]>
+    private let coversBulk: Bool
+    private let isBlind: Bool
+    /// Bytes of the binary RPC header that are still to come.
+    private var headerLeft: Int
+    /// Of JSON, once the header is there; in a message of version 1 all of it is JSON.
+    private var jsonLeft: Int
+    private var jsonLength: UInt32 = 0
+
+    /// Of each open bracket whether it is an object's.
+    private var isObject: [Bool] = []
+    /// Brackets that are open beyond `maximumDepth`.
+    private var tooDeep = 0
+    /// How many brackets were open where the value began that is being overwritten.
+    private var coverDepth: Int?
+    private var text = Text.none
+    private var isEscaped = false
+    private var key: [UInt8] = []
+    /// The next string of the object is a key.
+    private var expectsKey = false
+    /// What is to stand in the place of the rest of a truth value.
+    private var truth: ArraySlice<UInt8> = []
+
+    private enum Text {
+        case none
+        case key
+        case value
+    }
+
+    /// The longest name that is compared.
+    private static let maximumKeyBytes = 256
+    /// Deeper than any RPC nests.
+    private static let maximumDepth = 256
+
+    init(_ names: Set<[UInt8]>, coversBulk: Bool, hasHeader: Bool) {
+        self.names = names
+        self.coversBulk = coversBulk
+        isBlind = false
+        headerLeft = hasHeader ? RPCHeader.bytes : 0
+        jsonLeft = hasHeader ? 0 : .max
+    }
+
+    /// Overwrites everything: the middle of a message.
+    static let blind = JSONMask()
+
+    private init() {
+        names = []
+        coversBulk = true
+        isBlind = true
+        headerLeft = 0
+        jsonLeft = 0
+    }
+
+    /// - Parameter offset: Where the piece begins, counted from the first readable byte.
+    /// - Returns: Whether something was overwritten.
+    mutating func cover(_ buffer: inout ByteBuffer, from offset: Int) -> Bool {
+        var hasCovered = false
+        var mask = self
+        buffer.withUnsafeMutableReadableBytes { bytes in
+            for index in min(offset, bytes.count)..<bytes.count {
+                guard let covered = mask.next(bytes[index]), covered != bytes[index] else {
+                    continue
+                }
+                bytes[index] = covered
+                hasCovered = true
+            }
+        }
+        self = mask
+        return hasCovered
+    }
+
+    /// What is to stand in the place of this byte; nil to leave it.
+    private mutating func next(_ byte: UInt8) -> UInt8? {
+        if headerLeft > 0 {
+            headerLeft -= 1
+            // Its last four bytes are the length of the JSON.
+            if headerLeft < 4 { jsonLength = jsonLength << 8 | UInt32(byte) }
+            if headerLeft == 0 { jsonLeft = Int(jsonLength) }
+            return nil
+        }
+        guard jsonLeft > 0 else { return coversBulk ? 0 : nil }
+        jsonLeft -= 1
+        return text == .none ? outside(byte) : inside(byte)
+    }
+
+    // MARK: Strings
+
+    private mutating func inside(_ byte: UInt8) -> UInt8? {
+        if isEscaped {
+            isEscaped = false
+            note(byte)
+            return covered(UInt8(ascii: "x"))
+        }
+        switch byte {
+        case UInt8(ascii: "\\"):
+            isEscaped = true
+            note(byte)
+            return covered(UInt8(ascii: "x"))
+        case UInt8(ascii: "\""):
+            text = .none
+            return nil
+        default:
+            note(byte)
+            return covered(UInt8(ascii: "x"))
+        }
+    }
+
+    /// Keys are never overwritten.
+    private func covered(_ replacement: UInt8) -> UInt8? {
+        text != .key && coverDepth != nil ? replacement : nil
+    }
+
+    private mutating func note(_ byte: UInt8) {
+        guard text == .key, key.count < Self.maximumKeyBytes else { return }
+        key.append(byte)
+    }
+
+    // MARK: Between strings
+
+    private mutating func outside(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "\""):
+            text = expectsKey ? .key : .value
+            if expectsKey { key = [] }
+        case UInt8(ascii: "{"), UInt8(ascii: "["): opens(byte == UInt8(ascii: "{"))
+        case UInt8(ascii: "}"), UInt8(ascii: "]"): closes()
+        case UInt8(ascii: ","):
+            if coverDepth == isObject.count { coverDepth = nil }
+            expectsKey = isObject.last ?? false
+        case UInt8(ascii: ":"):
+            expectsKey = false
+            if coverDepth == nil, isNamed(key) { coverDepth = isObject.count }
+        case UInt8(ascii: "0")...UInt8(ascii: "9"):
+            if coverDepth != nil { return UInt8(ascii: "1") }
+        case UInt8(ascii: "a")...UInt8(ascii: "z"):
+            if coverDepth != nil { return letter(byte) }
+        default: break
+        }
+        return nil
+    }
+
+    private mutating func opens(_ object: Bool) {
+        if isObject.count < Self.maximumDepth {
+            isObject.append(object)
+        } else {
+            tooDeep += 1
+        }
+        expectsKey = object
+    }
+
+    private mutating func closes() {
+        if tooDeep > 0 {
+            tooDeep -= 1
+        } else if !isObject.isEmpty {
+            isObject.removeLast()
+        }
+        expectsKey = false
+        if let depth = coverDepth, isObject.count < depth { coverDepth = nil }
+    }
+
+    /// "false" and "true" both become "true", the former with a space behind; null stays.
+    private mutating func letter(_ byte: UInt8) -> UInt8? {
+        if let next = truth.popFirst() { return next }
+        switch byte {
+        case UInt8(ascii: "t"): truth = Array("rue".utf8)[...]
+        case UInt8(ascii: "f"): truth = Array("rue ".utf8)[...]
+        default: return nil
+        }
+        return UInt8(ascii: "t")
+    }
+
+    private func isNamed(_ key: [UInt8]) -> Bool {
+        if !key.contains(UInt8(ascii: "\\")) { return names.contains(key.map(Self.lowercased)) }
+        let quoted = "{\"" + String(decoding: key, as: UTF8.self) + "\":0}"
+        guard let object = try? JSONObject(ByteBuffer(string: quoted)),
+            let token = object.members.first?.key, let name = object.string(token)
+        else { return true }
+        return names.contains(name.utf8.map(Self.lowercased))
+    }
+
+    private static func lowercased(_ byte: UInt8) -> UInt8 {
+        (0x41...0x5A).contains(byte) ? byte | 0x20 : byte
+    }
+}

@@ -1,0 +1,211 @@
+package import NIOCore
+package import RelayCore
+import SDLProtocol
+
+/// Turns what passes the tap into blocks of a trace.
+///
+/// Knows who is connected, so that each file of a ring begins with it. The bytes it makes are appended to
+/// a buffer; whoever owns the buffer writes them.
+package struct TraceEncoder {
+    /// How each file begins; `file` counts.
+    private var header: TraceHeader
+    private let operatingSystem: String?
+    private var mask: TraceMask?
+    /// The number of each interface that the file has.
+    private var interfaces: [Place: UInt32] = [:]
+    /// Those of apps that have left count.
+    private var interfaceCount: UInt32 = 0
+    private var apps: [AppID: App] = [:]
+    private var link: Link?
+    /// How many links there have been.
+    private var latestLink = 0
+    /// Of this file.
+    package private(set) var sum = TraceEnd(reason: "")
+    private var news = (frames: 0, missedFrames: 0)
+
+    private enum Place: Hashable {
+        case relay
+        case link(Int)
+        case app(AppID)
+    }
+
+    private struct App {
+        var peer: String
+        var connectedAt: WallTime
+    }
+
+    private struct Link {
+        var number: Int
+        var address: String
+        var openedAt: WallTime
+    }
+
+    package init(_ header: TraceHeader, operatingSystem: String? = nil) {
+        self.header = header
+        self.operatingSystem = operatingSystem
+        if !header.masked.isEmpty { mask = TraceMask(header.masked) }
+    }
+
+    /// Whether the payload of audio and video is left out.
+    package var omitsStreams: Bool { header.streams == .headers }
+
+    /// What was appended since the last call.
+    package mutating func takeNews() -> (frames: Int, missedFrames: Int) {
+        defer { news = (0, 0) }
+        return news
+    }
+
+    // MARK: - Files
+
+    /// Begins a file: the section, and who is there.
+    ///
+    /// - Parameter started: RFC 3339, of this file.
+    package mutating func begin(
+        started: String, at time: WallTime, into buffer: inout ByteBuffer
+    ) {
+        interfaces = [:]
+        interfaceCount = 0
+        sum = TraceEnd(reason: "")
+        header.started = started
+        var section = PcapngSection()
+        section.application = header.program
+        section.operatingSystem = operatingSystem
+        section.comments = ["relayd trace \(TraceHeader.version)"]
+        PcapngWriter.append(section, to: &buffer)
+        append(.trace(header), at: time, to: &buffer)
+        header.file += 1
+        if let link {
+            append(
+                .linkOpened(number: link.number, address: link.address), at: link.openedAt,
+                to: &buffer)
+        }
+        for (id, app) in apps.sorted(by: { $0.key < $1.key }) {
+            append(.appConnected(id, peer: app.peer), at: app.connectedAt, to: &buffer)
+        }
+    }
+
+    /// Ends a file that is closed properly.
+    package mutating func end(
+        because reason: String, at time: WallTime, into buffer: inout ByteBuffer
+    ) {
+        var end = sum
+        end.reason = reason
+        append(.end(end), at: time, to: &buffer)
+    }
+
+    // MARK: - What happens
+
+    /// - Parameter time: Of items that have none.
+    package mutating func append(
+        _ item: TapItem, at time: WallTime, into buffer: inout ByteBuffer
+    ) {
+        switch item {
+        case .frames(let frames):
+            for frame in frames { append(frame, to: &buffer) }
+        case .bytes(let run):
+            append(run, to: &buffer)
+        case .appConnected(let id, let peer, let time):
+            apps[id] = App(peer: peer, connectedAt: time)
+            append(.appConnected(id, peer: peer), at: time, to: &buffer)
+        case .appClosed(let id, let reason, let time):
+            append(.appLeft(id, reason: reason), at: time, to: &buffer)
+            apps[id] = nil
+            interfaces[.app(id)] = nil
+            mask?.forget(id)
+        case .sessionEnded(let session, let id, let time):
+            append(.sessionEnded(id, session: session), at: time, to: &buffer)
+        case .linkOpened(let number, let address, let time):
+            link = Link(number: number, address: address, openedAt: time)
+            latestLink = number
+            append(.linkOpened(number: number, address: address), at: time, to: &buffer)
+        case .linkClosed(let reason, let time):
+            append(.linkClosed(reason: reason), at: time, to: &buffer)
+            link = nil
+            mask?.forgetAll()
+        case .missed(let frames, let bytes):
+            sum.missedFrames += frames
+            news.missedFrames += frames
+            append(.gap(frames: frames, bytes: bytes), at: time, to: &buffer)
+            // What follows may be the middle of a message.
+            mask?.forgetAll()
+        case .noticed(let notice, let app, let time):
+            append(
+                .notice(code: notice.code, text: notice.description, app: app), at: time,
+                to: &buffer)
+        }
+    }
+
+    /// A record about something that does not come by the tap.
+    package mutating func append(
+        _ record: TraceRecord, at time: WallTime, to buffer: inout ByteBuffer
+    ) {
+        let place: Place =
+            if let app = record.app {
+                .app(app)
+            } else if record.isOfLink {
+                .link(latestLink)
+            } else {
+                .relay
+            }
+        PcapngWriter.packet(
+            interface: interface(place, &buffer), nanoseconds: time.nanoseconds,
+            direction: .unknown, head: ExportedPDU.record, bytes: record.json, to: &buffer)
+    }
+
+    private mutating func append(_ tapped: TappedFrame, to buffer: inout ByteBuffer) {
+        let frame = tapped.frame
+        let full = frame.headerBytes + frame.payloadBytes
+        var wire = frame.wire
+        var comments: [String] = []
+        if let fate = TraceComment(tapped.fate) { comments.append(fate.text) }
+        if let grant = tapped.grant { comments.append(TraceComment.grant(grant).text) }
+        if mask?.cover(&wire, tapped) == true { comments.append(TraceComment.masked.text) }
+        sum.frames += 1
+        news.frames += 1
+        sum.bytes += full
+        PcapngWriter.packet(
+            interface: interface(tapped.app.map(Place.app) ?? .link(latestLink), &buffer),
+            nanoseconds: tapped.time.nanoseconds,
+            direction: Self.direction(tapped.direction, app: tapped.app),
+            head: ExportedPDU.frame, bytes: wire, omitted: max(0, full - wire.readableBytes),
+            comments: comments, to: &buffer)
+    }
+
+    private mutating func append(_ run: TappedBytes, to buffer: inout ByteBuffer) {
+        PcapngWriter.packet(
+            interface: interface(run.app.map(Place.app) ?? .link(latestLink), &buffer),
+            nanoseconds: run.time.nanoseconds,
+            direction: Self.direction(run.direction, app: run.app),
+            head: ExportedPDU.bytes, bytes: run.bytes,
+            comments: [TraceComment.offset(run.offset).text], to: &buffer)
+    }
+
+    /// relayd's own view: what it receives is inbound.
+    private static func direction(_ direction: Direction, app: AppID?) -> PcapngDirection {
+        let isReceived = (direction == .fromApp) == (app != nil)
+        return isReceived ? .inbound : .outbound
+    }
+
+    // MARK: - Interfaces
+
+    private mutating func interface(_ place: Place, _ buffer: inout ByteBuffer) -> UInt32 {
+        if let number = interfaces[place] { return number }
+        if place != .relay, interfaces.isEmpty { _ = interface(.relay, &buffer) }
+        PcapngWriter.append(description(of: place), to: &buffer)
+        let number = interfaceCount
+        interfaceCount += 1
+        interfaces[place] = number
+        return number
+    }
+
+    private func description(of place: Place) -> PcapngInterface {
+        let (name, description): (String, String?) =
+            switch place {
+            case .relay: ("relayd", header.accessory)
+            case .link(let number): ("link \(number)", link?.address ?? header.accessory)
+            case .app(let id): ("app \(id.rawValue)", apps[id]?.peer)
+            }
+        return PcapngInterface(
+            linkType: ExportedPDU.linkType, name: name, description: description)
+    }
+}

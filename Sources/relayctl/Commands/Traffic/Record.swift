@@ -1,0 +1,140 @@
+import ArgumentParser
+import ControlAPI
+import Glibc
+import NIOCore
+
+/// `relayctl record`: recordings of all frames, which Wireshark and `relayctl trace` open.
+struct RecordCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "record",
+        abstract: "Record all frames into a file, or show them to Wireshark.",
+        discussion: """
+            relayd writes recordings, into the directory that relayd.yaml names under record.directory: \
+            each frame as it passed, what became of it, and what happened around it. They are pcapng \
+            files. They hold all that apps and head unit say, pictures and positions among it; \
+            record.mask in relayd.yaml names parameters that are to be overwritten.
+
+            Without a command the state is shown.
+
+            EXAMPLES
+              relayctl record start --name alert-missing
+              relayctl record stop
+              relayctl record --stdout | wireshark -k -i -
+              relayctl record --stdout >session.pcapng
+
+            \(ExitStatus.codes(
+                ok: "done, or shown",
+                refused: "nothing to stop, one runs already, or you may not"))
+            """,
+        subcommands: [
+            StateCommand.self, StartCommand.self, StopCommand.self, FormatCommand.self,
+        ],
+        defaultSubcommand: StateCommand.self)
+
+    /// `relayctl record status`, and `relayctl record --stdout`.
+    struct StateCommand: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "status", abstract: "Show what is being recorded.")
+
+        @Flag(help: "Write what passes from now on to standard output, until ^C.")
+        var stdout = false
+
+        @OptionGroup var output: OutputOptions
+        @OptionGroup var socket: SocketOptions
+
+        func validate() throws {
+            if stdout, output.json {
+                throw ValidationError("--stdout writes a trace, not JSON; leave --json out")
+            }
+            if stdout, isatty(STDOUT_FILENO) == 1 {
+                throw ValidationError(
+                    "a trace is no text for a terminal; expected a file or a program behind it, "
+                        + "such as 'relayctl record --stdout >session.pcapng'")
+            }
+        }
+
+        func run() async throws {
+            let client = try socket.client()
+            guard !stdout else { return try await RawOutput.copy(Routes.recordLive, of: client) }
+            let answer = try await client.ask(RecordReport.self, Routes.record)
+            output.show(answer.json, as: { RecordText.state(answer.value) })
+        }
+    }
+
+    /// `relayctl record start`.
+    struct StartCommand: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "start", abstract: "Begin a recording.")
+
+        @Option(
+            help: ArgumentHelp(
+                "What to call it, beside its time: letters, digits, - and _.", valueName: "name"))
+        var name: String?
+
+        @OptionGroup var output: OutputOptions
+        @OptionGroup var socket: SocketOptions
+
+        func run() async throws {
+            let answer = try await socket.client().change(
+                RecordReport.self, "POST", Routes.recordStart, RecordRequest(name: name))
+            output.show(answer.json, as: { RecordText.started(answer.value) })
+        }
+    }
+
+    /// `relayctl record stop`.
+    struct StopCommand: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "stop", abstract: "End the recording.")
+
+        @OptionGroup var output: OutputOptions
+        @OptionGroup var socket: SocketOptions
+
+        func run() async throws {
+            let answer = try await socket.client().change(
+                RecordReport.self, "POST", Routes.recordStop, EmptyRequest())
+            output.show(answer.json, as: { RecordText.stopped(answer.value) })
+        }
+    }
+
+    /// `relayctl record format`.
+    struct FormatCommand: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "format", abstract: "Print how a trace is made up. relayd need not run.")
+
+        func run() throws {
+            Output.current.write(
+                String(decoding: PackageResources.trace_format_md, as: UTF8.self))
+        }
+    }
+}
+
+/// Bytes that are no text, to standard output.
+private enum RawOutput {
+    /// Until relayd or the reader ends, or ^C.
+    static func copy(_ path: String, of client: ControlClient) async throws {
+        Output.current.follow()
+        try await client.bytes(of: path) { piece, _ in write(piece) }
+    }
+
+    /// False when the reader has gone.
+    private static func write(_ bytes: ByteBuffer) -> Bool {
+        bytes.withUnsafeReadableBytes { all in
+            var rest = all[...]
+            while !rest.isEmpty {
+                let piece = UnsafeRawBufferPointer(rebasing: rest)
+                let count = Glibc.write(STDOUT_FILENO, piece.baseAddress, piece.count)
+                if count > 0 {
+                    rest = rest.dropFirst(count)
+                } else if errno == EPIPE {
+                    return false
+                } else if errno == EAGAIN {
+                    var writer = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
+                    _ = poll(&writer, 1, -1)
+                } else if errno != EINTR {
+                    Output.fail(errno, on: STDOUT_FILENO)
+                }
+            }
+            return true
+        }
+    }
+}

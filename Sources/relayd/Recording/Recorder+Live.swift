@@ -1,0 +1,62 @@
+import ControlAPI
+import NIOCore
+import RelayCore
+import Traces
+
+extension Recorder {
+    /// What a client that reads slowly may be behind; what comes then is missing, and a gap says so.
+    private static let liveBytes = 16 << 20
+    /// What is written at once.
+    private static let pieceBytes = 256 << 10
+
+    /// Writes a trace of what passes from now on, until the client leaves or relayd stops. Nobody waits for
+    /// the client.
+    ///
+    /// - Parameter limit: After how long it ends by itself; nil for never.
+    func live(into writer: ResponseWriter, for limit: Duration? = nil) async throws {
+        let queue = TapQueue(maximumBytes: Self.liveBytes)
+        try await relay.attach(queue, policy.livePolicy)
+        let alarm = limit.map { limit in
+            LoopExecutor.shared.loop.scheduleTask(in: TimeAmount(limit)) { queue.finish() }
+        }
+        try await withTaskCancellationHandler {
+            defer {
+                alarm?.cancel()
+                detachLater(queue)
+            }
+            let reason = limit == nil ? "relayd stopped" : "the time is over"
+            try await write(from: queue, into: writer, endingBecause: reason)
+        } onCancel: {
+            queue.finish()
+        }
+    }
+
+    private func write(
+        from queue: TapQueue, into writer: ResponseWriter, endingBecause reason: String
+    ) async throws {
+        var encoder = TraceEncoder(
+            header(startedAt: .now), operatingSystem: SystemName.current)
+        var buffer = ByteBuffer()
+        encoder.begin(started: "\(Timestamp.now)", at: .now(), into: &buffer)
+        try await writer.write(buffer)
+        buffer.clear()
+        while let items = await queue.nextBatch(atMost: Self.pieceBytes) {
+            for item in items {
+                encoder.append(item, at: .now(), into: &buffer)
+                guard buffer.readableBytes >= Self.pieceBytes else { continue }
+                try await writer.write(buffer)
+                buffer.clear()
+            }
+            if buffer.readableBytes > 0 { try await writer.write(buffer) }
+            buffer.clear()
+        }
+        encoder.end(because: reason, at: .now(), into: &buffer)
+        try await writer.write(buffer)
+    }
+
+    /// Also when the client has left and its task is cancelled.
+    private func detachLater(_ queue: TapQueue) {
+        let relay = relay
+        Task(executorPreference: LoopExecutor.shared) { try? await relay.detach(queue) }
+    }
+}

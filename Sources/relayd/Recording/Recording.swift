@@ -1,0 +1,151 @@
+import ControlAPI
+import Glibc
+import NIOCore
+import RelayCore
+import Synchronization
+import Traces
+
+/// One recording: takes what its queue of the tap brings, and writes it into a file or a ring of them.
+/// Runs where `Recorder` has it run; writing may block.
+final class Recording: Sendable {
+    /// What is known of it, for status.
+    struct Progress: Sendable {
+        var path: String
+        var files = 1
+        var frames = 0
+        /// Written, of all files.
+        var bytes = 0
+        var missedFrames = 0
+    }
+
+    let name: String
+    let startedAt: Timestamp
+    let queue: TapQueue
+    private let policy: RecordingPolicy
+    private let folder: RecordingFolder
+    private let state: Mutex<Progress>
+    private let header: TraceHeader
+    /// Why it is to end, once somebody has said so.
+    private let reason = Mutex("")
+
+    /// What one write takes from the queue: a disk is no faster with more.
+    private static let bytesAtOnce = 4 << 20
+
+    init(
+        _ name: String, _ policy: RecordingPolicy, in folder: RecordingFolder,
+        _ header: TraceHeader,
+        startedAt: Timestamp
+    ) {
+        self.name = name
+        self.policy = policy
+        self.folder = folder
+        self.header = header
+        self.startedAt = startedAt
+        queue = TapQueue(maximumBytes: policy.queueBytes)
+        state = Mutex(Progress(path: folder.path + "/" + Self.file(name, 1, policy)))
+    }
+
+    var progress: Progress { state.withLock { $0 } }
+
+    /// Says why it ends. The queue's end ends it.
+    func willEnd(because words: String) { reason.withLock { $0 = words } }
+
+    /// A ring's files have numbers.
+    private static func file(_ name: String, _ number: Int, _ policy: RecordingPolicy) -> String {
+        let isRing = policy.fileBytes > 0 || policy.fileTime > .zero
+        let digits = String(number)
+        let padded = String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+        return name + (isRing && number > 1 ? "-\(padded)" : "") + RecordingFolder.suffix
+    }
+
+    /// Opens the first file. Before anything is taken from the tap, so that whoever asked is told what is
+    /// wrong.
+    func open() throws(RecordingFailure) -> Run {
+        Run(try folder.create(Self.file(name, 1, policy)), self)
+    }
+
+    /// The recording while it runs.
+    struct Run: ~Copyable {
+        private let recording: Recording
+        private var file: RecordingFile
+        private var encoder: TraceEncoder
+        private var buffer = ByteBuffer()
+        private var number = 1
+        private var opened = ContinuousClock.now
+        /// The oldest first.
+        private var paths: [String]
+        private var hasBegun = false
+
+        fileprivate init(_ file: consuming RecordingFile, _ recording: Recording) {
+            paths = [file.path]
+            self.file = file
+            self.recording = recording
+            encoder = TraceEncoder(recording.header, operatingSystem: SystemName.current)
+        }
+
+        /// Until the queue ends.
+        ///
+        /// - Throws: `RecordingFailure` when a file cannot be written; what was written stays readable.
+        mutating func run() async throws(RecordingFailure) {
+            try begin()
+            let patience: Duration? =
+                recording.policy.fileTime > .zero ? .seconds(1) : nil
+            while let items = await recording.queue.nextBatch(
+                within: patience, atMost: Recording.bytesAtOnce)
+            {
+                for item in items {
+                    encoder.append(item, at: .now(), into: &buffer)
+                    // Frames of a flood are many: what they become must not be as large as the queue.
+                    if buffer.readableBytes >= Recording.bytesAtOnce { try write() }
+                }
+                try write()
+                let age = ContinuousClock.now - opened
+                if recording.policy.isNextDue(bytes: file.bytes, age: age) { try goOn() }
+            }
+            let reason = recording.reason.withLock { $0 }
+            try end(because: reason.isEmpty ? "relayd stopped" : reason)
+        }
+
+        private mutating func begin() throws(RecordingFailure) {
+            encoder.begin(started: "\(Timestamp.now)", at: .now(), into: &buffer)
+            try write()
+        }
+
+        private mutating func end(because reason: String) throws(RecordingFailure) {
+            encoder.end(because: reason, at: .now(), into: &buffer)
+            try write()
+        }
+
+        /// The next file of the ring; the oldest makes room for it.
+        private mutating func goOn() throws(RecordingFailure) {
+            try end(because: "the next file follows")
+            number += 1
+            let next = try recording.folder.create(
+                Recording.file(recording.name, number, recording.policy))
+            paths.append(next.path)
+            file = next
+            opened = .now
+            try begin()
+            let kept = recording.policy.files
+            if kept > 0, paths.count > kept { unlink(paths.removeFirst()) }
+            let (path, files) = (file.path, number)
+            recording.state.withLock {
+                $0.path = path
+                $0.files = files
+            }
+        }
+
+        private mutating func write() throws(RecordingFailure) {
+            guard buffer.readableBytes > 0 else { return }
+            let count = buffer.readableBytes
+            try file.append(buffer)
+            buffer.clear()
+            let taken = encoder.takeNews()
+            recording.state.withLock {
+                $0.bytes += count
+                $0.frames += taken.frames
+                $0.missedFrames += taken.missedFrames
+            }
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import Glibc
+
+/// Where recordings are, and what they are called. Nothing that is there is ever written over.
+package struct RecordingFolder: Sendable {
+    /// An absolute path.
+    package let path: String
+
+    package init(_ path: String) {
+        self.path = path
+    }
+
+    /// The folder for recordings where the configuration says `auto`: beside what else outlives relayd.
+    ///
+    /// - Parameter state: The directory for that; nil where there is none.
+    package static func own(in state: String?) -> RecordingFolder? {
+        state.map { RecordingFolder($0 + "/traces") }
+    }
+
+    /// Makes the folder, and those above it, for relayd's user alone.
+    ///
+    /// - Throws: `RecordingFailure`.
+    package func make() throws(RecordingFailure) {
+        var made = ""
+        for name in path.split(separator: "/") {
+            made += "/" + name
+            guard mkdir(made, 0o700) != 0, errno != EEXIST, errno != EISDIR else { continue }
+            // Above it may be folders that nobody may write to, and that are there.
+            let code = errno
+            var status = stat()
+            guard stat(made, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+                throw RecordingFailure("\(made) cannot be made", code)
+            }
+        }
+    }
+
+    /// Opens a new file.
+    ///
+    /// - Parameter name: Of the file, without folder.
+    /// - Throws: `RecordingFailure`, also when the file is there.
+    func create(_ name: String) throws(RecordingFailure) -> RecordingFile {
+        let file = path + "/" + name
+        let descriptor = open(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw RecordingFailure("\(file) cannot be made", errno) }
+        return RecordingFile(path: file, descriptor: descriptor)
+    }
+
+    /// What a recording is called that begins now: by its time and by what somebody called it. Sorted by
+    /// name, recordings are in the order of their time.
+    ///
+    /// - Parameters:
+    ///   - started: RFC 3339 in UTC.
+    ///   - label: What somebody called it.
+    static func name(started: String, label: String?) -> String {
+        let digits = started.filter { $0.isASCII && $0.isNumber }
+        let time = "\(digits.prefix(8))-\(digits.dropFirst(8).prefix(9))"
+        let label = label.map(sanitised) ?? ""
+        return "relayd-\(time)" + (label.isEmpty ? "" : "-\(label)")
+    }
+
+    /// Letters, digits, "-", "_" and "." of what somebody wrote; what is between them becomes one "-".
+    static func sanitised(_ label: String) -> String {
+        var name = ""
+        for scalar in label.unicodeScalars.prefix(maximumLabelScalars) {
+            let isKept =
+                scalar.isASCII
+                && (scalar.properties.isAlphabetic || ("0"..."9").contains(scalar)
+                    || "_.".unicodeScalars.contains(scalar))
+            if isKept {
+                name.unicodeScalars.append(scalar)
+            } else if !name.isEmpty, !name.hasSuffix("-") {
+                name += "-"
+            }
+        }
+        while name.hasSuffix("-") || name.hasSuffix(".") { name.removeLast() }
+        return String(name.drop { $0 == "." })
+    }
+
+    package static let maximumLabelScalars = 80
+    package static let suffix = ".pcapng"
+}
+
+/// Why nothing can be recorded, in words.
+package struct RecordingFailure: Error, Sendable, CustomStringConvertible {
+    package let description: String
+
+    init(_ words: String, _ code: Int32) {
+        description = "\(words): \(String(cString: strerror(code)))"
+    }
+
+    init(_ words: String) {
+        description = words
+    }
+}

@@ -1,0 +1,184 @@
+// A sink that may miss nothing, slower than the traffic: everybody waits for it, and nothing is lost.
+
+import NIOCore
+import NIOEmbedded
+import RelayTesting
+import SDLProtocol
+import Testing
+
+@testable import RelayCore
+
+@Suite("A sink that may miss nothing")
+struct TapHoldTests {
+    private static let complete = TapPolicy(
+        payload: .everything, delay: .milliseconds(10), streamDelay: .milliseconds(10),
+        overflow: .wait)
+
+    private static func frames(_ items: [TapItem]) -> [Frame] {
+        items.flatMap { item -> [Frame] in
+            if case .frames(let frames) = item { frames.map(\.frame) } else { [] }
+        }
+    }
+
+    @Test("all frames are kept, whatever its queue may hold, and the hub is told once each way")
+    func keepsAll() {
+        let loop = EmbeddedEventLoop()
+        let queue = TapQueue(maximumBytes: 2000)
+        let tap = FrameTap(queue: TapQueue(maximumBytes: 1 << 20), loop: loop)
+        var holds: [Bool] = []
+        tap.holdChanged = { [unowned tap] in holds.append(tap.isHolding) }
+        tap.attach(queue, Self.complete, news: [])
+        let sent = (1...100).map { Frame.data(session: 1, message: $0, bytes: 100) }
+        for frame in sent {
+            tap.record(
+                frame, .fromApp, app: AppID(rawValue: 1), time: WallTime(nanoseconds: 1))
+            tap.endRead()
+            tap.emit()
+        }
+        #expect(holds == [true] && queue.missedBatches == 0)
+        #expect(Self.frames(queue.takeAll()) == sent)
+        loop.run()
+        #expect(holds == [true], "the reader has not done with what it took")
+        #expect(queue.takeAll().isEmpty)
+        loop.run()
+        #expect(holds == [true, false])
+    }
+
+    @Test(
+        "the hub reads neither head unit nor apps until half of the queue is empty, and loses nothing"
+    )
+    func waits() throws {
+        let hub = try EmbeddedHub()
+        let app = try hub.app(session: 1)
+        let queue = TapQueue(maximumBytes: 4096)
+        hub.switchboard.attach(queue, Self.complete)
+        let down = (1...20).map { Frame.data(session: 1, message: $0, bytes: 500) }
+        for frame in down { try hub.link.says(frame) }
+        hub.loop.advanceTime(by: .milliseconds(10))
+        #expect(hub.switchboard.isLinkHeld)
+        let reads = hub.linkReads.count
+        hub.link.pipeline.read()
+        #expect(hub.linkReads.count == reads, "the head unit waits")
+        let late = Frame.rpc(session: 1, message: 21)
+        try app.says(late)
+        #expect(try hub.link.hears() == nil, "so do the apps")
+
+        for frame in down { #expect(try app.hears() == frame) }
+        var seen = Self.frames(queue.takeAll())
+        // It has written that, and comes for more.
+        seen += Self.frames(queue.takeAll())
+        hub.loop.run()
+        #expect(!hub.switchboard.isLinkHeld && hub.linkReads.count == reads + 1)
+        #expect(try hub.link.hears() == late)
+        hub.loop.advanceTime(by: .milliseconds(10))
+        seen += Self.frames(queue.takeAll())
+        #expect(Array(seen.suffix(21)) == down + [late])
+    }
+
+    @Test("nobody waits for one that has left")
+    func leaves() throws {
+        let hub = try EmbeddedHub()
+        _ = try hub.app(session: 1)
+        let queue = TapQueue(maximumBytes: 1000)
+        hub.switchboard.attach(queue, Self.complete)
+        for number in 1...20 as ClosedRange<UInt32> {
+            try hub.link.says(.data(session: 1, message: number, bytes: 500))
+        }
+        hub.loop.advanceTime(by: .milliseconds(10))
+        #expect(hub.switchboard.isLinkHeld)
+        hub.switchboard.tap.detach(queue)
+        #expect(!hub.switchboard.isLinkHeld)
+    }
+
+    @Test("an app that comes while all wait, waits too")
+    func comesLater() throws {
+        let hub = try EmbeddedHub()
+        _ = try hub.app(session: 1)
+        let queue = TapQueue(maximumBytes: 1000)
+        hub.switchboard.attach(queue, Self.complete)
+        for number in 1...20 as ClosedRange<UInt32> {
+            try hub.link.says(.data(session: 1, message: number, bytes: 500))
+        }
+        hub.loop.advanceTime(by: .milliseconds(10))
+        let other = try hub.app()
+        try other.says(.startService())
+        #expect(try hub.link.hears() == nil)
+        hub.switchboard.tap.detach(queue)
+        #expect(try hub.link.hears() == .startService())
+    }
+}
+
+@Suite("Bytes that were no frame")
+struct TappedBytesTests {
+    private static func words(_ queue: TapQueue) -> [String] {
+        queue.takeAll().flatMap { item -> [String] in
+            switch item {
+            case .frames(let frames): frames.map { "\($0.direction) frame" }
+            case .bytes(let run):
+                [
+                    "\(run.direction) \(run.app?.description ?? "-") at \(run.offset): \(run.bytes.readableBytes)"
+                ]
+            case .appClosed: ["app closed"]
+            case .linkClosed: ["link closed"]
+            default: []
+            }
+        }
+    }
+
+    private static func recorder(on hub: EmbeddedHub) -> TapQueue {
+        let queue = TapQueue(maximumBytes: 1 << 20)
+        hub.switchboard.attach(
+            queue,
+            TapPolicy(
+                payload: .everything, delay: .milliseconds(10), streamDelay: .milliseconds(10)))
+        return queue
+    }
+
+    @Test("of the head unit: before the frame that follows, with their place in the stream")
+    func headUnit() throws {
+        let hub = try EmbeddedHub()
+        let app = try hub.app(session: 1)
+        let queue = Self.recorder(on: hub)
+        let before = Frame.startServiceACK(session: 1).wire.readableBytes
+        var noise = ByteBuffer(bytes: [0xFF, 0xFE, 0xFD])
+        let frames = (1...3).map { Frame.rpc(session: 1, message: $0, .notification) }
+        for frame in frames { noise.writeImmutableBuffer(frame.wire) }
+        try hub.link.writeInbound(noise)
+        for frame in frames { #expect(try app.hears() == frame) }
+        hub.loop.advanceTime(by: .milliseconds(10))
+        #expect(
+            Self.words(queue)
+                == ["fromAccessory - at \(before): 3"]
+                + Array(repeating: "fromAccessory frame", count: 3))
+    }
+
+    @Test("of an app that dies within a frame: in front of its end")
+    func app() throws {
+        let hub = try EmbeddedHub()
+        let app = try hub.app(session: 1)
+        let queue = Self.recorder(on: hub)
+        let frame = Frame.rpc(session: 1, message: 2).wire
+        let half = try #require(frame.getSlice(at: frame.readerIndex, length: 15))
+        try app.writeInbound(half)
+        app.pipeline.fireChannelInactive()
+        hub.loop.advanceTime(by: .milliseconds(10))
+        let begin = Frame.startService().wire.readableBytes
+        let words = Self.words(queue)
+        #expect(words.first == "fromApp #1 at \(begin): 15")
+        #expect(words.contains("app closed"))
+    }
+
+    @Test("of a link that is lost within a frame")
+    func link() throws {
+        let hub = try EmbeddedHub()
+        _ = try hub.app(session: 1)
+        let queue = Self.recorder(on: hub)
+        let frame = Frame.rpc(session: 1, message: 2).wire
+        let half = try #require(frame.getSlice(at: frame.readerIndex, length: 15))
+        try hub.link.writeInbound(half)
+        hub.link.pipeline.fireChannelInactive()
+        let before = Frame.startServiceACK(session: 1).wire.readableBytes
+        #expect(
+            Self.words(queue).first == "fromAccessory - at \(before): 15")
+    }
+}
