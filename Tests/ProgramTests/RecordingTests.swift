@@ -1,5 +1,6 @@
 // The built programs record: what apps and head unit said is in the file, also when relayd is killed.
 
+import ControlAPI
 import Foundation
 import NIOCore
 import RelayTesting
@@ -12,7 +13,8 @@ struct ProgramRecordingTests {
     private static func frames(_ path: String) throws -> (frames: [Data], rest: Int) {
         let file = try Data(contentsOf: URL(filePath: path))
         func number(_ at: Int) -> Int {
-            Int(file[at]) | Int(file[at + 1]) << 8 | Int(file[at + 2]) << 16 | Int(file[at + 3]) << 24
+            Int(file[at]) | Int(file[at + 1]) << 8 | Int(file[at + 2]) << 16 | Int(file[at + 3])
+                << 24
         }
         var frames: [Data] = []
         var at = 0
@@ -79,7 +81,7 @@ struct ProgramRecordingTests {
                 try await Relayd.run(
                     accessory: "tcp:127.0.0.1:\(accessory.port)",
                     config: Relayd.quickGoodbyes + "record:\n  always: true\n",
-                    endsBy: .signalled(9)
+                    endsBy: .killed(by: 9)
                 ) { relayd in
                     let headUnit = try await accessory.nextLink()
                     let app = try await relayd.connectApp()

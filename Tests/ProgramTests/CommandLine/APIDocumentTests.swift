@@ -37,7 +37,8 @@ struct APIDocumentTests {
 
     /// Types that no example can show: bodies, and what is not plugged in everywhere.
     private static let notAnswered: Set<String> = [
-        "ReasonRequest", "RecordRequest", "ServerRequest", "USBDevice", "SerialDevice", "USBUse", "Fate",
+        "ReasonRequest", "RecordRequest", "ServerRequest", "USBDevice", "SerialDevice", "USBUse",
+        "Fate",
     ]
 
     @Test("every example works, answers what its table says, and no table is left unused")

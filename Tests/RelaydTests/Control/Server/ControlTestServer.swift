@@ -59,7 +59,8 @@ struct ControlTestServer {
             configuration: .init(socketPath: path, mode: mode, group: group), status: status,
             messages: messages, events: eventHandlers ?? EventHandlers(ring: events),
             reports: reports,
-            actions: actions, log: log, devices: devices, records: records, dashboard: dashboard, overflow: overflow,
+            actions: actions, log: log, devices: devices, records: records, dashboard: dashboard,
+            overflow: overflow,
             limits: limits, identify: identify, endInterval: endInterval, eventLoopGroup: loops,
             logger: logger)
     }
