@@ -72,7 +72,7 @@ package struct RecordingFolder: Sendable {
             }
         }
         while name.hasSuffix("-") || name.hasSuffix(".") { name.removeLast() }
-        return String(name.drop { $0 == "." })
+        return String(name.drop { $0 == "." || $0 == "-" })
     }
 
     package static let maximumLabelScalars = 80

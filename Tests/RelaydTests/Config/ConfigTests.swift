@@ -77,6 +77,16 @@ struct ConfigTests {
               apps: [Music, "8675309", "#3"]
               functions: [Show, "!OnVehicleData"]
               services: [rpc, bulk]
+            record:
+              directory: /srv/traces
+              always: true
+              file_size: 10 MiB
+              file_time: 60 s
+              files: 3
+              streams: headers
+              mask: [vin, bulk]
+              when_behind: miss
+              queue: 2 MiB
             control:
               socket: /run/bench/relayd.sock
               mode: 0600
@@ -135,6 +145,15 @@ struct ConfigTests {
         expected.log.apps = ["Music", "8675309", "#3"]
         expected.log.functions = ["Show", "!OnVehicleData"]
         expected.log.services = [.rpc, .bulk]
+        expected.record.directory = "/srv/traces"
+        expected.record.always = true
+        expected.record.fileSize = 10_485_760
+        expected.record.fileTime = .seconds(60)
+        expected.record.files = 3
+        expected.record.streams = .headers
+        expected.record.mask = ["vin", "bulk"]
+        expected.record.whenBehind = .miss
+        expected.record.queue = 2_097_152
         expected.control.socket = .path("/run/bench/relayd.sock")
         expected.control.mode = 0o600
         expected.control.group = "bench"
