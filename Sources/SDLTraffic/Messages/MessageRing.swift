@@ -208,21 +208,6 @@ package final class MessageRing: TrafficConsumer {
         return segments
     }
 
-    /// The newest `limit` entries that the filter accepts, in order.
-    package func newest(_ limit: Int, matching filter: MessageFilter = .everything) -> Reading {
-        var look = LookBack(self, limit, matching: filter)
-        while look.step() {}
-        return look.reading
-    }
-
-    /// The cursor after which the newest `limit` entries come that the filter accepts: what to go on
-    /// from for a reader that takes them piece by piece.
-    package func cursor(beforeNewest limit: Int, matching filter: MessageFilter) -> UInt64 {
-        var look = LookBack(self, limit, matching: filter, keepsEntries: false)
-        while look.step() {}
-        return look.cursor
-    }
-
     /// The last segments whose entries have numbers below `end`, so few that those who keep do not
     /// wait long for the lock.
     func segments(before end: UInt64) -> (segments: [Segment], latest: UInt64) {

@@ -239,7 +239,9 @@ private struct TrafficWorld {
         }
         for line in colours.lines(entries) { try Self.checkText(line.text, mayHaveColours: true) }
         for line in json.lines(entries) { try Self.checkJSON(ByteBuffer(bytes: line.text)) }
-        let reading = ring.newest(entries.count)
+        var look = LookBack(ring, entries.count, matching: .everything)
+        while look.step() {}
+        let reading = look.reading
         for entry in reading.entries {
             var line = ByteBuffer()
             answers.append(entry, to: &line)

@@ -166,7 +166,7 @@ import Testing
         let frame = TopSamples.view(80, 12).frame(model, now: TopSamples.now)
         model.clampPage(to: frame.lastOffset)
         let bottom = TopSamples.text(model, 80, 12)
-        #expect(bottom.contains("since relayd started") && !bottom.contains("filter the messages"))
+        #expect(bottom.contains("relayd started.") && !bottom.contains("filter the messages"))
         _ = Self.press(.up, on: &model)
         #expect(TopSamples.text(model, 80, 12) != bottom)
         _ = Self.press(.home, on: &model)

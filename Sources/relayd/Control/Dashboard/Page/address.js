@@ -1,8 +1,8 @@
-// What is chosen above the list, as the part of the page's address behind "#": a link shows the same
-// to whoever opens it. The token is never in it. No DOM in here; console writes and reads it.
+// The filters above the list as the part of the page's address after "#", so that a link shows the same to
+// whoever opens it. The token is never in it. No DOM in here; console writes and reads it.
 
 const KINDS = ['request', 'response', 'notification', 'other'];
-/** What may stand behind "#" as it is, and what browsers leave as it is: they write > as %3E. */
+/** What need not be encoded after "#". Browsers encode > themselves, so it is not here. */
 const READABLE = { '%3A': ':', '%21': '!', '%2A': '*', '%28': '(', '%29': ')', '%40': '@', '%2C': ',', '%7C': '|', '%7E': '~' };
 
 /** @param {{text: string, app: string, kinds: Set<string>, failed: boolean}} view `app` as "#1" or "". */
@@ -17,16 +17,16 @@ export function addressOf({ text, app, kinds, failed }) {
   return words === '' ? '' : `#${words}`;
 }
 
-/** One more than a filter may have: a longer one is not understood, instead of being taken for its beginning. */
+/** One character more than a filter may have: a longer one is refused, not cut to one that means something else. */
 const MOST = 2001;
 
-/** Undoes it; what it does not know it leaves out. */
+/** The reverse; ignores what it does not know. */
 export function viewOf(hash) {
   const parts = new URLSearchParams(hash.replace(/^#/, ''));
   const hidden = new Set((parts.get('hide') ?? '').split(','));
   const app = parts.get('app') ?? '';
   return {
-    // The box would drop line ends, and join the words around them.
+    // The box would drop line ends and join the words around them.
     text: [...(parts.get('filter') ?? '').slice(0, 2 * MOST).replace(/[\r\n]/g, ' ')].slice(0, MOST).join(''),
     app: /^\d{1,15}$/.test(app) ? `#${app}` : '',
     kinds: new Set(KINDS.filter((kind) => !hidden.has(kind))),

@@ -110,17 +110,17 @@ export class Console {
     if (this.selected && this.store.index(this.selected) >= 0) this.reveal(this.selected);
   }
 
-  /** A link to what is chosen: the page's own address. */
+  /** Writes the filters to the page's address, which then is a link to them. */
   writeAddress(hash) {
     if (location.hash === hash) return;
     try {
       history.replaceState(null, '', location.pathname + location.search + hash);
     } catch {
-      // Browsers refuse when it changes too often; the next change is written.
+      // Browsers refuse this when it happens too often; the next change is written.
     }
   }
 
-  /** Chooses what the page's address says. */
+  /** Sets the filters from the page's address. */
   readAddress() {
     const { text, app, kinds, failed } = viewOf(location.hash);
     $('filter-text').value = text;
@@ -131,7 +131,7 @@ export class Console {
     this.applyFilter();
   }
 
-  /** What may follow what is typed. */
+  /** Offers completions of what is typed. */
   offer() {
     const found = offers($('filter-text').value, {
       apps: [...new Set([...this.store.apps.values()].filter(Boolean))], names: this.saved.list.map((one) => one.name),
@@ -179,7 +179,7 @@ export class Console {
     this.applyFilter();
   }
 
-  /** Apps that were seen, to choose from, and the one that is chosen: a link may know it before. */
+  /** The apps seen so far, to choose from, and the chosen one, which a link may name before it is seen. */
   updateChoices(chosen = $('filter-app').value) {
     const select = $('filter-app');
     const apps = [...this.store.apps];

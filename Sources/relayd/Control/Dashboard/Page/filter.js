@@ -113,7 +113,7 @@ class Pattern {
   }
 }
 
-/** The bytes that Swift compares: UTF-8, with the letters of ASCII in lower case. */
+/** The bytes that Swift compares: UTF-8, with ASCII letters in lower case. */
 const bytesOf = (word) => [...new TextEncoder().encode(word)].map((byte) => (byte >= 0x41 && byte <= 0x5a ? byte | 0x20 : byte));
 
 /** The nearest of `known`, or undefined: one slip in three letters, and at least one. */
@@ -159,7 +159,7 @@ class Parser {
   constructor(text, saved) {
     this.letters = [...text];
     this.saved = saved;
-    /** Saved filters that were named: where, and what they say. */
+    /** Saved filters that are used in it: where, and their text. */
     this.named = [];
     this.at = 0;
     this.depth = 0;
@@ -495,7 +495,7 @@ export class Filter {
   constructor(text = '', saved = undefined) {
     const parser = new Parser(text, saved);
     this.root = parser.whole();
-    /** What was written, with saved filters in full: it means the same everywhere. */
+    /** The filter with saved filters written out, so that it means the same everywhere. */
     this.text = parser.named.reduceRight(
       (letters, one) => [...letters.slice(0, one.start), `(${one.text})`, ...letters.slice(one.end)], parser.letters)
       .join('').replace(/^\p{White_Space}+|\p{White_Space}+$/gu, '');

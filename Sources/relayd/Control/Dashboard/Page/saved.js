@@ -6,9 +6,9 @@ import { $, h } from './dom.js';
 import { FUNCTIONS, Filter, FilterError } from './filter.js';
 
 const KEY = 'relayd-filters';
-/** More than anybody has names for. */
+/** Filters kept at most. */
 const MOST = 100;
-/** Suggestions below the box. */
+/** Suggestions shown at most. */
 const OFFERED = 100;
 
 export const isName = (name) => /^[A-Za-z0-9_-]{1,40}$/.test(name);
@@ -16,16 +16,16 @@ export const isName = (name) => /^[A-Za-z0-9_-]{1,40}$/.test(name);
 export class SavedFilters {
   constructor() {
     this.list = read() ?? [];
-    /** Whether the browser has them, too. */
+    /** Whether they could be written to the browser's storage. */
     this.isStored = true;
   }
 
-  /** Takes over what another page has kept or forgotten meanwhile. */
+  /** Picks up changes that another page has made. */
   refresh() {
     if (this.isStored) this.list = read() ?? this.list;
   }
 
-  /** Of that name; undefined when there is none. */
+  /** The filter of that name, or undefined. */
   text(name) {
     return this.list.find((one) => one.name === name)?.text;
   }
@@ -47,13 +47,13 @@ export class SavedFilters {
       localStorage.setItem(KEY, JSON.stringify(this.list));
       this.isStored = true;
     } catch {
-      // Then they live as long as the page.
+      // Then they last as long as the page.
       this.isStored = false;
     }
   }
 }
 
-/** What is stored; it may be of another version of this page. Undefined where nothing can be. */
+/** What is stored, perhaps by another version of this page; undefined if there is no storage. */
 function read() {
   let text;
   try {
@@ -77,8 +77,8 @@ function read() {
 export class SavedMenu {
   /**
    * @param {SavedFilters} saved
-   * @param {{box: () => string, use: (text: string) => void, changed: () => void}} owner What is in the
-   *   box, puts a filter there, and is told that another one is kept.
+   * @param {{box: () => string, use: (text: string) => void, changed: () => void}} owner Returns what is
+   *   in the box, puts a filter there, and is told when the kept filters change.
    */
   constructor(saved, owner) {
     this.saved = saved;
@@ -103,7 +103,7 @@ export class SavedMenu {
     });
   }
 
-  /** Below its button; how wide the menu is, is known once it is open. */
+  /** Puts the menu below its button; its width is only known once it is open. */
   place() {
     const { left, bottom } = $('saved-button').getBoundingClientRect();
     const menu = $('saved');
@@ -130,9 +130,9 @@ export class SavedMenu {
     if (text === '') return this.say('There is no filter in the box to keep.');
     if (!isName(name)) return this.say('A name has letters, digits, _ and -, at most 40.');
     try {
-      // By itself, so that it means the same when another one is forgotten.
+      // With others written out, so that it means the same when they are forgotten.
       const { text: written } = new Filter(text, (other) => this.saved.text(other));
-      // In full it may have become too long.
+      // Written out it may be too long.
       this.saved.save(name, new Filter(written).text);
     } catch (error) {
       if (!(error instanceof FilterError)) throw error;
