@@ -13,11 +13,12 @@ extension ControlClient {
     ///
     /// - Parameter body: Gets lines without their ends, those that came together in one call; returns
     ///   false to stop.
-    /// - Returns: When the answer ends, in whichever way, or `body` has had enough.
+    /// - Returns: How it ended.
     /// - Throws: `ControlClientError`, or what `body` throws.
+    @discardableResult
     func lines(
         of path: String, _ body: ([ByteBuffer]) throws -> Bool
-    ) async throws {
+    ) async throws -> LinesEnd {
         var findings: [ControlClientError.Finding] = []
         for socket in sockets {
             let channel: NIOAsyncChannel<HTTPClientResponsePart, HTTPClientRequestPart>
@@ -75,22 +76,21 @@ extension ControlClient {
     private func read(
         _ inbound: NIOAsyncChannelInboundStream<HTTPClientResponsePart>, from socketPath: String,
         _ path: String, _ body: ([ByteBuffer]) throws -> Bool
-    ) async throws {
+    ) async throws -> LinesEnd {
         var answer = StreamedAnswer(socketPath: socketPath, path: path)
         do {
             for try await part in inbound {
                 try answer.receive(part)
                 var lines: [ByteBuffer] = []
                 while let line = answer.lines.next() { lines.append(line) }
-                guard try lines.isEmpty || body(lines) else { return }
+                guard try lines.isEmpty || body(lines) else { return .enough }
                 // The other side may keep the connection open.
-                if case .end = part { return }
+                if case .end = part { return .whole }
             }
         } catch is HTTPParserError where answer.head != nil {
             // The connection broke: the answer ends here.
-            return
         } catch is IOError where answer.head != nil {
-            return
+            // In the same way.
         } catch HTTPParserError.invalidEOFState {
             throw ControlClientError(.closedEarly, at: socketPath)
         } catch is HTTPParserError {
@@ -102,7 +102,18 @@ extension ControlClient {
             throw ControlClientError(.closedEarly, at: socketPath)
         }
         if answer.head == nil { throw ControlClientError(.closedEarly, at: socketPath) }
+        return .brokenOff(at: socketPath)
     }
+}
+
+/// How an answer ended that came line by line.
+enum LinesEnd: Equatable {
+    /// relayd has said all.
+    case whole
+    /// The reader had enough.
+    case enough
+    /// The connection to the relayd at this socket broke in the middle.
+    case brokenOff(at: String)
 }
 
 private struct StreamedAnswer {
