@@ -24,12 +24,12 @@ package struct AccessoryAddress: Hashable, Sendable {
     package init(_ text: String) throws(AddressError) {
         guard text.utf8.count <= Self.maximumUTF8Count else {
             throw AddressError(
-                "the accessory address is \(text.utf8.count) bytes long; "
+                "the head unit's address is \(text.utf8.count) bytes long; "
                     + "expected at most \(Self.maximumUTF8Count)")
         }
         guard !text.utf8.contains(0) else {
             throw AddressError(
-                "the accessory address has a NUL byte, which no path and no name has")
+                "the head unit's address has a NUL byte, which no path and no name has")
         }
         let (scheme, rest) = try Self.splitScheme(text)
         self.scheme = scheme
@@ -77,7 +77,7 @@ extension AccessoryAddress {
     ) throws(AddressError) -> (scheme: String, rest: Substring) {
         guard let first = text.unicodeScalars.first else {
             throw AddressError(
-                "the accessory address is empty; expected SCHEME:PATH, for example \"sim:\"")
+                "the head unit's address is empty; expected SCHEME:PATH, for example \"sim:\"")
         }
         if first == "/" {
             let kind = text.contains("rfcomm") ? "rfcomm" : "serial"

@@ -76,7 +76,7 @@ package enum Routes {
         Route(path: index, access: .open, summary: "this list"),
         Route(
             path: status,
-            summary: "accessory, session link, server and apps at this moment"),
+            summary: "head unit, session link, server and apps at this moment"),
         Route(
             path: health,
             summary: "200 when the head unit is open and apps can connect, else 503; says why"),

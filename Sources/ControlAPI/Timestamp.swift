@@ -55,7 +55,8 @@ extension Timestamp: CustomStringConvertible {
         for (index, scalar) in separators where bytes[index] != UInt8(ascii: scalar) { return nil }
         guard let year = Self.number(bytes[0..<4]),
             let month = Self.number(bytes[5..<7]), (1...12).contains(month),
-            let day = Self.number(bytes[8..<10]), (1...31).contains(day),
+            let day = Self.number(bytes[8..<10]),
+            (1...Self.days(ofMonth: month, in: year)).contains(day),
             let hour = Self.number(bytes[11..<13]), hour < 24,
             let minute = Self.number(bytes[14..<16]), minute < 60,
             let second = Self.number(bytes[17..<19]), second < 61
@@ -74,6 +75,19 @@ extension Timestamp: CustomStringConvertible {
         (parts.tm_year, parts.tm_mon, parts.tm_mday) = (year - 1900, month - 1, day)
         (parts.tm_hour, parts.tm_min, parts.tm_sec) = (hour, minute, second)
         self.init(millisecondsSince1970: Int64(timegm(&parts)) * 1000 + milliseconds)
+    }
+
+    /// Days of a month of the Gregorian calendar.
+    ///
+    /// - Parameter month: From 1.
+    package static func days(ofMonth month: Int32, in year: Int32) -> Int32 {
+        switch month {
+        case 2:
+            year.isMultiple(of: 4) && (!year.isMultiple(of: 100) || year.isMultiple(of: 400))
+                ? 29 : 28
+        case 4, 6, 9, 11: 30
+        default: 31
+        }
     }
 
     private static func padded(_ value: some BinaryInteger, _ width: Int) -> String {

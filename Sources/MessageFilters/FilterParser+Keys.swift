@@ -46,7 +46,7 @@ extension FilterParser {
         case "ok":
             throw FilterError(wanted.signRange, "ok stands alone; !ok is what went wrong")
         default:
-            guard lower == "param" || lower.hasPrefix("param.") else {
+            guard Self.isParameter(key) else {
                 throw FilterError(wanted.key, Self.unknown(lower))
             }
             return .parameter(try path(key, wanted.key), try test(wanted))
@@ -158,6 +158,12 @@ extension FilterParser {
             }
             return .number(order, number)
         }
+    }
+
+    /// Whether it is meant as a parameter, with a path that may be wrong.
+    static func isParameter(_ key: String) -> Bool {
+        let lower = key.lowercased()
+        return lower == "param" || lower.hasPrefix("param.") || lower.hasPrefix("param[")
     }
 
     /// Steps to a parameter: "param.softButtons[0].text".

@@ -140,7 +140,7 @@ struct FilterParser {
         let range = start..<at
         try expectEnd()
         if word.lowercased() == "ok" { return .term(.ok) }
-        if word.lowercased() == "param" || word.lowercased().hasPrefix("param.") {
+        if Self.isParameter(word) {
             return .term(.parameter(try path(word, range), .exists))
         }
         if word.utf8.contains(UInt8(ascii: "*")) {
@@ -162,7 +162,10 @@ struct FilterParser {
         let key = text(start..<end)
         at = end + length
         let valueStart = at
-        let (value, isQuoted) = try value(behind: start..<end)
+        // A parameter may be empty; every other key would be without a meaning.
+        let (value, isQuoted) = try value(
+            behind: start..<end,
+            mayBeEmpty: Self.isParameter(key) && (sign == .same || sign == .different))
         let wanted = Wanted(
             key: start..<end, sign: sign, signRange: end..<end + length, value: value,
             isQuoted: isQuoted, range: valueStart..<at)
@@ -206,12 +209,12 @@ struct FilterParser {
     }
 
     private mutating func value(
-        behind key: Range<Int>
+        behind key: Range<Int>, mayBeEmpty: Bool
     ) throws(FilterError) -> (text: String, isQuoted: Bool) {
         let start = at
         if at < letters.count, letters[at] == "\"" {
             let text = try quoted()
-            guard !text.isEmpty else {
+            guard !text.isEmpty || mayBeEmpty else {
                 throw FilterError(start..<at, "nothing in the quotes; expected a value")
             }
             return (text, true)

@@ -62,14 +62,15 @@ struct TailFollower {
 
     /// Returns when nobody reads any more, or everything is shown and there is no more to follow.
     ///
-    /// - Throws: `CancellationError` when the task is cancelled; what was held back is shown first.
+    /// - Throws: `CancellationError` when the task is cancelled, and `ControlClientError`; what was held back
+    ///   is shown first.
     mutating func run() async throws {
         do {
             try await read()
-        } catch is CancellationError {
+        } catch {
             text.finish()
             output.write(takePage())
-            throw CancellationError()
+            throw error
         }
     }
 

@@ -9,14 +9,24 @@ enum TimeArgument {
     /// Longest duration taken, in milliseconds: 30 days.
     private static let maximum = 30 * 86_400_000.0
 
-    /// "200ms", "1.5s", "5m", "2h"; nil for the rest, and for a number without a unit.
+    /// "200ms", "1.5s", "5m", "2h"; nil for the rest, for a number without a unit, and for what is too long.
     static func milliseconds(_ text: String) -> Int64? {
+        duration(text).flatMap { $0 <= maximum ? Int64($0) : nil }
+    }
+
+    /// Whether it is a duration, but longer than is taken.
+    static func isTooLong(_ text: String) -> Bool { duration(text).map { $0 > maximum } ?? false }
+
+    /// What to say of one.
+    static let tooLong = "at most 720h (30 days) can be asked for"
+
+    /// In milliseconds.
+    private static func duration(_ text: String) -> Double? {
         let digits = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
         let unit = text.dropFirst(digits.count)
-        guard let factor = units.first(where: { $0.0 == unit })?.1, let number = Double(digits),
-            number >= 0, number * factor <= maximum
+        guard let factor = units.first(where: { $0.0 == unit })?.1, let number = Double(digits)
         else { return nil }
-        return Int64(number * factor)
+        return number * factor
     }
 
     /// A duration back or a time, as relayd takes it: "-30000ms", "2026-11-21T10:31:00.000Z".
@@ -48,7 +58,7 @@ enum TimeArgument {
         case 2:
             guard let date = fields(parts[0], separator: "-", counts: 3...3),
                 (1970...9999).contains(date[0]), (1...12).contains(date[1]),
-                (1...31).contains(date[2])
+                (1...Timestamp.days(ofMonth: date[1], in: date[0])).contains(date[2])
             else { return nil }
             (moment.tm_year, moment.tm_mon, moment.tm_mday) = (date[0] - 1900, date[1] - 1, date[2])
         default: return nil

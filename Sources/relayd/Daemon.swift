@@ -142,7 +142,7 @@ struct Daemon {
                     outputs.mark(accessory: plan.config.accessory)
                     link.replace(
                         with: makeSupervisor(address, next),
-                        because: "the configuration names another accessory: "
+                        because: "the configuration names another head unit: "
                             + plan.config.accessory)
                 }
                 events.add(.control, "configuration reloaded: \(plan.summary())")

@@ -51,7 +51,7 @@ struct AccessoryAddressTests {
         arguments: [
             (
                 "",
-                "the accessory address is empty; expected SCHEME:PATH, for example \"sim:\""
+                "the head unit's address is empty; expected SCHEME:PATH, for example \"sim:\""
             ),
             (
                 "/dev/ttyUSB0",
@@ -104,7 +104,7 @@ struct AccessoryAddressTests {
             ),
             (
                 "serial:/dev/\0x",
-                "the accessory address has a NUL byte, which no path and no name has"
+                "the head unit's address has a NUL byte, which no path and no name has"
             ),
             ("x:%31", "\"x:%31\" does not say which transport; did you mean \"tcp:x:%31\"?"),
             (
@@ -121,7 +121,7 @@ struct AccessoryAddressTests {
         let text = "serial:/" + String(repeating: "x", count: 5000)
         #expect(
             throws: AddressError(
-                "the accessory address is 5008 bytes long; expected at most 4096")
+                "the head unit's address is 5008 bytes long; expected at most 4096")
         ) { try AccessoryAddress(text) }
     }
 }

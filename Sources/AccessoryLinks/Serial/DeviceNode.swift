@@ -82,7 +82,7 @@ package struct DeviceNode {
             }
         return LinkProblem(
             .notATerminal, "\(path) is \(found); expected a tty such as /dev/ttyUSB0",
-            remedy: "correct the path in the accessory address")
+            remedy: "correct the path in the head unit's address")
     }
 
     /// False also of what cannot be looked at.

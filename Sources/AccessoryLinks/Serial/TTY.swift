@@ -141,7 +141,7 @@ extension TTY {
                 "the driver of \(path) refused "
                     + (baud.map { "\($0) baud" } ?? "raw mode")
                     + ": \(systemMessage(failed))",
-                remedy: baud.map { _ in "choose another baud= in the accessory address" })
+                remedy: baud.map { _ in "choose another baud= in the head unit's address" })
         }
         var realBaud: UInt32 = 0
         var realRTSCTS = false
@@ -158,7 +158,7 @@ extension TTY {
         if rtsCts && !realRTSCTS {
             throw LinkProblem(
                 .unsupported, "the driver of \(path) has no RTS/CTS flow control",
-                remedy: "use flow=none in the accessory address")
+                remedy: "use flow=none in the head unit's address")
         }
     }
 

@@ -364,7 +364,7 @@ extension LinkProblem {
         }
         switch end {
         case .peer:
-            return LinkProblem(.closedByPeer, "the accessory at \(address) closed the link")
+            return LinkProblem(.closedByPeer, "the head unit at \(address) closed the link")
         case .ourselves:
             return LinkProblem(.closedHere, "relayd closed the link to \(address)")
         case .failed(let problem as LinkProblem):

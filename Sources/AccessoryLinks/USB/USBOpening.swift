@@ -138,7 +138,7 @@ final class USBOpening {
         }
         return LinkProblem(
             .unsupported, "\(device.placeAndName) is in accessory mode now, but \(reason)",
-            remedy: "use bus=\(device.portPath) in the accessory address instead of serial=")
+            remedy: "use bus=\(device.portPath) in the head unit's address instead of serial=")
     }
 
     private func take(_ change: (inout AccessorySwitch) -> AccessorySwitch.Step) {

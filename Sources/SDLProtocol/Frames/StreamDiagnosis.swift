@@ -62,7 +62,7 @@ package enum WrongProtocol: Hashable, Sendable, CaseIterable {
         case .tls: "this is a TLS peer, not a head unit. Check host and port"
         case .openXCJSON, .openXCProtobuf:
             "this looks like an OpenXC vehicle interface, not an SDL head unit. "
-                + "Check the accessory's address"
+                + "Check the head unit's address"
         case .ssh: "this is an SSH server, not a head unit. Check host and port"
         case .telnet: "this may be a Telnet server, not a head unit. Check host and port"
         }

@@ -11,9 +11,22 @@ struct SessionDirectory: Sendable {
         var appID: String?
     }
 
+    /// A RegisterAppInterface, as far as it changes what is known of its session.
+    private struct Registration: Sendable {
+        var identity: Identity
+        var mayStream: Bool
+        var correlationID: Int32?
+    }
+
     private struct Session: Sendable {
         var app: AppID?
         var identity: Identity?
+        /// The head unit has accepted a registration, which counts until somebody ends it.
+        var isRegistered = false
+        /// Correlation ID of the registration that has no answer yet, and counts until it is refused.
+        var asked: Int32?
+        /// A further registration: counts from its acceptance on.
+        var next: Registration?
         /// As the latest PerformAudioPassThru asked for.
         var audio: AudioFormat?
         /// As it registered: NAVIGATION or PROJECTION, which may stream.
@@ -95,13 +108,65 @@ struct SessionDirectory: Sendable {
         return isNew ? large : nil
     }
 
+    /// Notes what an app calls itself. Its first registration counts at once, so that its own line has the
+    /// name already. A further one counts when it is accepted: most are refused, and change nothing.
     mutating func register(_ request: RPCMessage, _ tapped: TappedFrame) {
-        let identity = Identity(
-            name: FactLimits.text(request.parameters.string("appName")).flatMap(Self.visible),
-            appID: FactLimits.text(
-                request.parameters.string("appID") ?? request.parameters.string("fullAppID")))
-        sessions[tapped.frame.sessionID, default: Session(app: tapped.app)].identity = identity
-        if let app = tapped.app { identities[app] = identity }
+        let types = request.parameters.array("appHMIType")
+        let registration = Registration(
+            identity: Identity(
+                name: FactLimits.text(request.parameters.string("appName")).flatMap(Self.visible),
+                appID: FactLimits.text(
+                    request.parameters.string("appID") ?? request.parameters.string("fullAppID"))),
+            mayStream: types?.elements.prefix(FactLimits.parameters).contains {
+                ["NAVIGATION", "PROJECTION"].contains(types?.string($0))
+            } ?? false,
+            correlationID: request.correlationID)
+        let id = tapped.frame.sessionID
+        let session = sessions[id, default: Session(app: tapped.app)]
+        sessions[id] = session
+        if session.isRegistered || session.asked != nil {
+            sessions[id]?.next = registration
+        } else {
+            count(registration, of: id, tapped.app)
+        }
+    }
+
+    private mutating func count(_ registration: Registration, of session: UInt8, _ app: AppID?) {
+        sessions[session]?.identity = registration.identity
+        sessions[session]?.mayStream = registration.mayStream
+        sessions[session]?.asked = registration.correlationID
+        sessions[session]?.next = nil
+        if let app { identities[app] = registration.identity }
+    }
+
+    /// The head unit has answered a registration.
+    private mutating func answered(
+        _ correlationID: Int32?, isAccepted: Bool, of id: UInt8, _ app: AppID?
+    ) {
+        guard let session = sessions[id] else { return }
+        let next = session.next
+        if let next, next.correlationID == correlationID, session.asked != correlationID {
+            sessions[id]?.next = nil
+            if isAccepted { count(next, of: id, app ?? session.app) }
+        }
+        if isAccepted || session.asked == correlationID { sessions[id]?.asked = nil }
+        if isAccepted {
+            sessions[id]?.isRegistered = true
+            sessions[id]?.level = HMILevel.none
+        } else if !session.isRegistered, session.asked == correlationID {
+            sessions[id]?.level = nil
+            // What was asked after it is the first one now.
+            if let next { count(next, of: id, app ?? session.app) }
+        }
+    }
+
+    /// Whoever was registered need not be any more, and what was asked may have been granted.
+    mutating func mayHaveMissedRegistrations() {
+        for (id, session) in sessions {
+            if let next = session.next { count(next, of: id, session.app) }
+            sessions[id]?.isRegistered = false
+            sessions[id]?.asked = nil
+        }
     }
 
     /// The name; nil when there is nothing to see of it, as if the app had none.
@@ -116,18 +181,18 @@ struct SessionDirectory: Sendable {
     mutating func learn(_ rpc: RPCEntry, _ session: UInt8) {
         let parameters = rpc.message.parameters
         switch (rpc.message.functionID, rpc.message.type) {
-        case (.registerAppInterface, .request):
-            let types = parameters.array("appHMIType")
-            sessions[session]?.mayStream =
-                types?.elements.prefix(FactLimits.parameters).contains {
-                    ["NAVIGATION", "PROJECTION"].contains(types?.string($0))
-                } ?? false
         case (.registerAppInterface, .response):
-            sessions[session]?.level = rpc.outcome?.success == true ? HMILevel.none : nil
+            answered(
+                rpc.message.correlationID, isAccepted: rpc.outcome?.success == true, of: session,
+                sessions[session]?.app)
+        case (.unregisterAppInterface, .response) where rpc.outcome?.success == true:
+            sessions[session]?.isRegistered = false
         case (.onHMIStatus, .notification) where (parameters.integer("windowID") ?? 0) == 0:
             sessions[session]?.level = parameters.string("hmiLevel").flatMap(
                 HMILevel.init(rawValue:))
-        case (.onAppInterfaceUnregistered, .notification): sessions[session]?.level = nil
+        case (.onAppInterfaceUnregistered, .notification):
+            sessions[session]?.level = nil
+            sessions[session]?.isRegistered = false
         default: break
         }
     }

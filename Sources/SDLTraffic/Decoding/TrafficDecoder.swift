@@ -83,6 +83,7 @@ package struct TrafficDecoder: Sendable {
             fromAccessory.skipGap(at: now.nanoseconds)
             // Requests and answers were among them.
             sessions.pending = [:]
+            sessions.mayHaveMissedRegistrations()
             blindnessEnds = now.nanoseconds &+ RequestPatience.people
             entries.append(event(.missed(frames: frames, bytes: bytes)))
         case .noticed(let notice, let app, let time):

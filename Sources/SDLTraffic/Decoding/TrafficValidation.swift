@@ -25,15 +25,16 @@ struct TrafficValidation: Sendable {
     mutating func problems(
         in message: RPCMessage, from direction: Direction, session: UInt8
     ) -> [ValidationProblem] {
-        if message.functionID == .registerAppInterface {
-            // A new registration: what was agreed before counts no longer.
-            negotiated[session] =
-                message.type == .response && RPCOutcome(message)?.success == true
-                ? SDLVersion(message.parameters.object("syncMsgVersion")) : nil
+        let isRegistration = message.functionID == .registerAppInterface
+        let isAccepted =
+            isRegistration && message.type == .response && RPCOutcome(message)?.success == true
+        if isAccepted {
+            negotiated[session] = SDLVersion(message.parameters.object("syncMsgVersion"))
         }
+        // For a registration itself nothing is agreed; one that is refused leaves what was.
         return validator.problems(
             in: message, from: direction == .fromApp ? .app : .accessory,
-            negotiated: negotiated[session])
+            negotiated: isRegistration && !isAccepted ? nil : negotiated[session])
     }
 
     /// The session, or with nil every one, has ended.

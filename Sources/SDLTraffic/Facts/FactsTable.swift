@@ -254,6 +254,9 @@ extension AppFacts {
         switch rpc.message.functionID {
         case .registerAppInterface:
             isRegistered = true
+            // One that registers again is called otherwise from now on.
+            name = entry.appName
+            appID = entry.registeredAppID
             rpcVersion = SDLVersion(parameters.object("syncMsgVersion"))
             capabilities.learn(fromRegistration: parameters, at: entry.time)
         case .unregisterAppInterface: unregister()

@@ -18,6 +18,11 @@ struct LineBuilder: Sendable {
         bytes.removeAll(keepingCapacity: true)
     }
 
+    /// Takes back what came after so many bytes.
+    mutating func cut(to count: Int) {
+        bytes.removeSubrange(count...)
+    }
+
     // MARK: Text
 
     @inline(__always)
@@ -154,6 +159,27 @@ struct LineBuilder: Sendable {
             } else if byte & 0xC0 != 0x80 {
                 columns += 1
             }
+        }
+        while columns < width {
+            bytes.append(UInt8(ascii: " "))
+            columns += 1
+        }
+    }
+
+    /// Appends a text in a column of its own, filled up with spaces. What does not fit is left out at its end,
+    /// with "…" in the last place.
+    mutating func append(printable text: String, inColumn width: Int) {
+        let start = bytes.count
+        append(printable: text)
+        // A byte of ASCII has a column.
+        var columns = bytes.count - start
+        if columns > width || bytes[start...].contains(where: { $0 >= 0x80 }) {
+            var text = String(decoding: bytes[start...], as: UTF8.self)
+            if text.terminalColumns > width {
+                text = text.prefix(terminalColumns: width - 1) + "…"
+            }
+            bytes.replaceSubrange(start..., with: text.utf8)
+            columns = text.terminalColumns
         }
         while columns < width {
             bytes.append(UInt8(ascii: " "))

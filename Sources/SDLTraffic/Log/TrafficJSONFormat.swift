@@ -49,11 +49,18 @@ import SDLProtocol
 struct TrafficJSONFormat: Sendable {
     private var time: UTCTimeText
     private let isWhole: Bool
+    private let maximumParameterBytes: Int
 
-    /// - Parameter isWhole: false leaves out `params`, `payload` and `problems`.
-    init(time precision: UTCTimeText.Precision, isWhole: Bool = true) {
+    /// - Parameters:
+    ///   - isWhole: false leaves out `params`, `payload` and `problems`.
+    ///   - maximumParameterBytes: `params` that would take more bytes of the line are left out.
+    init(
+        time precision: UTCTimeText.Precision, isWhole: Bool = true,
+        maximumParameterBytes: Int = .max
+    ) {
         time = UTCTimeText(precision)
         self.isWhole = isWhole
+        self.maximumParameterBytes = maximumParameterBytes
     }
 
     /// Appends the object of `entry`, without a line end.
@@ -135,14 +142,22 @@ struct TrafficJSONFormat: Sendable {
         if let isRight = rpc.bulk?.isChecksumRight {
             line.append(key: "crc_matches", bool: isRight)
         }
-        if message.isTruncated {
-            line.append(key: "params_truncated", bool: true)
-        } else if isWhole {
+        append(parametersOf: message, to: &line)
+        if let problem = rpc.problem { line.append(key: "problem", string: problem.description) }
+        append(rpc.validation, to: &line)
+    }
+
+    private func append(parametersOf message: RPCMessage, to line: inout LineBuilder) {
+        let start = line.bytes.count
+        if isWhole, !message.isTruncated {
             line.append(",\"params\":")
             line.append(compacted: message.parameters)
         }
-        if let problem = rpc.problem { line.append(key: "problem", string: problem.description) }
-        append(rpc.validation, to: &line)
+        guard message.isTruncated || line.bytes.count - start > maximumParameterBytes else {
+            return
+        }
+        line.cut(to: start)
+        line.append(key: "params_truncated", bool: true)
     }
 
     private func append(_ problems: [ValidationProblem], to line: inout LineBuilder) {

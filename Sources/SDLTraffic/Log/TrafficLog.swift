@@ -62,8 +62,12 @@ package actor TrafficLog: TrafficConsumer {
 package struct TrafficFormatter: Sendable {
     private let configuration: TrafficLog.Configuration
     private var text: TrafficTextFormat
-    private var json = TrafficJSONFormat(time: .microseconds)
+    private var json = TrafficJSONFormat(
+        time: .microseconds, maximumParameterBytes: Self.maximumParameterBytes)
     private var line: LineBuilder
+
+    /// Of a line of JSON: collectors of containers cut lines at 16 KiB, and half an object is none.
+    private static let maximumParameterBytes = 15 << 10
 
     package init(_ configuration: TrafficLog.Configuration) {
         self.configuration = configuration

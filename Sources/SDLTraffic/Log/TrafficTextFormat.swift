@@ -98,7 +98,7 @@ struct TrafficTextFormat: Sendable {
     private func appendApp(_ entry: TrafficEntry, to line: inout LineBuilder) {
         line.beginColumn()
         if let name = entry.appName, !name.isEmpty {
-            line.append(printable: name, limit: Self.appColumns)
+            return line.append(printable: name, inColumn: Self.appColumns)
         } else if let app = entry.app {
             line.append(ascii: "#")
             line.append(app.rawValue)

@@ -136,6 +136,10 @@ package final class MessageRing: TrafficConsumer {
         package var missed: Int
         /// There was no entry after these.
         package var isAtEnd = false
+
+        package init(entries: [TrafficEntry] = [], next: UInt64, missed: Int = 0) {
+            (self.entries, self.next, self.missed) = (entries, next, missed)
+        }
     }
 
     /// The oldest `limit` entries after `cursor` that the filter accepts. A request that is accepted
@@ -149,21 +153,34 @@ package final class MessageRing: TrafficConsumer {
         after cursor: UInt64, matching filter: MessageFilter = .everything, limit: Int,
         looks: Int = .max
     ) -> Reading {
-        var reading = Reading(entries: [], next: cursor, missed: 0)
+        var reading = Reading(next: cursor)
+        _ = read(on: &reading, matching: filter, limit: limit, looks: looks)
+        return reading
+    }
+
+    /// Goes on with a reading whose looks were used up, or begins one.
+    ///
+    /// - Parameters:
+    ///   - limit: Entries of the whole reading.
+    ///   - looks: Entries looked at in this call.
+    /// - Returns: Whether there is more to look at: the reading is neither full nor at the end.
+    package func read(
+        on reading: inout Reading, matching filter: MessageFilter, limit: Int, looks: Int
+    ) -> Bool {
         var looks = looks
         while true {
             let segments = segments(after: &reading)
             guard !segments.isEmpty else {
                 reading.isAtEnd = true
-                return reading
+                return false
             }
             for segment in segments {
                 for entry in segment.entries where entry.number > reading.next {
-                    guard looks > 0 else { return reading }
+                    guard looks > 0 else { return true }
                     looks -= 1
                     let found = found(entry, matching: filter, limit: limit)
                     if found.count > 0 {
-                        guard reading.entries.count + found.count <= limit else { return reading }
+                        guard reading.entries.count + found.count <= limit else { return false }
                         if let request = found.request { reading.entries.append(request) }
                         if found.isAccepted { reading.entries.append(entry) }
                     }

@@ -124,7 +124,7 @@ struct ControlClient: Sendable {
         let detail = try? APICoding.decode(APIError.self, from: answer.body).error
         throw .refused(
             socketPath, path: path, status: answer.status, server: answer.server,
-            message: SafeText.clean(detail?.message ?? "no reason given"))
+            code: detail?.code, message: SafeText.clean(detail?.message ?? "no reason given"))
     }
 
     static func problem(_ error: any Error) -> String {

@@ -13,10 +13,14 @@ enum ControlClientError: Error, Equatable, CustomStringConvertible {
     /// Somebody let the client in and closed the connection without a word: most likely a relayd that
     /// stops, fails to start, or has turned away too many at once.
     case hungUp(String)
+    /// The connection broke in the middle of an answer: most likely relayd was killed.
+    case brokenOff(String)
     /// Somebody answers, but not relayd.
     case notRelayd(String, String)
-    /// relayd said no.
-    case refused(String, path: String, status: Int, server: String, message: String)
+    /// relayd said no; `code` is its word for programs.
+    case refused(
+        String, path: String, status: Int, server: String, code: APIError.Code? = nil,
+        message: String)
     /// relayd's answer is not what this relayctl knows.
     case notUnderstood(String, server: String, problem: String)
 
@@ -54,8 +58,9 @@ enum ControlClientError: Error, Equatable, CustomStringConvertible {
         case .notRunning: isMatterOfPermission ? "may not be asked by you" : "not running"
         case .timedOut: "does not answer"
         case .crowded, .hungUp: "turned the question away"
+        case .brokenOff: "broke off its answer"
         case .notRelayd(let path, _): "another program answers on \(path)"
-        case .refused(_, _, _, let server, _), .notUnderstood(_, let server, _):
+        case .refused(_, _, _, let server, _, _), .notUnderstood(_, let server, _):
             "\(SafeText.clean(server)), whose answer is not understood"
         }
     }
@@ -81,15 +86,20 @@ enum ControlClientError: Error, Equatable, CustomStringConvertible {
             so while it starts or stops, and when too many clients come at once: try again, or look at \
             its log (journalctl -u relayd) and at who connects (ss -xp)
             """
+        case .brokenOff(let path):
+            """
+            relayd on \(path) closed the connection in the middle of its answer, so what was shown is \
+            not all; it was probably stopped: look at its log (journalctl -u relayd), or try again
+            """
         case .notRelayd(let path, let found):
             """
             the program that answers on \(path) is not relayd: \(found); check the path given \
             with --socket or \(ControlSocket.environmentVariable)
             """
         // relayd of this very version knows what it was asked; its own words are all there is.
-        case .refused(_, _, _, Self.sameVersion, let message):
+        case .refused(_, _, _, Self.sameVersion, _, let message):
             message
-        case .refused(let path, let route, let status, let server, let message):
+        case .refused(let path, let route, let status, let server, _, let message):
             """
             \(SafeText.clean(server)) on \(path) answered \(route) with \(status): \(message)\
             \(Self.versions(server))
@@ -112,7 +122,8 @@ enum ControlClientError: Error, Equatable, CustomStringConvertible {
     /// What relayctl ends with.
     var exitStatus: ExitStatus {
         switch self {
-        case .notRunning, .timedOut, .crowded, .hungUp, .notRelayd, .notUnderstood: .notRunning
+        case .notRunning, .timedOut, .crowded, .hungUp, .brokenOff, .notRelayd, .notUnderstood:
+            .notRunning
         case .refused: .refused
         }
     }

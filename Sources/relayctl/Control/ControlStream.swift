@@ -13,13 +13,14 @@ extension ControlClient {
     ///
     /// - Parameter body: Gets lines without their ends, those that came together in one call; returns
     ///   false to stop.
-    /// - Returns: When the answer ends, in whichever way, or `body` has had enough.
+    /// - Returns: How it ended.
     /// - Throws: `ControlClientError`, or what `body` throws.
+    @discardableResult
     func lines(
         of path: String, _ body: ([ByteBuffer]) throws -> Bool
-    ) async throws {
+    ) async throws -> AnswerEnd {
         var splitter = LineSplitter()
-        try await bytes(of: path) { bytes, socketPath in
+        return try await bytes(of: path) { bytes, socketPath in
             guard splitter.append(bytes) else {
                 throw ControlClientError.notRelayd(
                     socketPath, "it sent a line of more than \(LineSplitter.maximumBytes) bytes")
@@ -34,11 +35,12 @@ extension ControlClient {
     ///
     /// - Parameter body: Gets a piece, and the path of the socket it came from; returns false to stop. The
     ///   rest waits in relayd's connection while it works.
-    /// - Returns: When the answer ends, in whichever way, or `body` has had enough.
+    /// - Returns: How it ended.
     /// - Throws: `ControlClientError`, or what `body` throws.
+    @discardableResult
     func bytes(
         of path: String, _ body: (ByteBuffer, String) throws -> Bool
-    ) async throws {
+    ) async throws -> AnswerEnd {
         var findings: [ControlClientError.Finding] = []
         for socket in sockets {
             let channel: NIOAsyncChannel<HTTPClientResponsePart, HTTPClientRequestPart>
@@ -96,21 +98,20 @@ extension ControlClient {
     private func read(
         _ inbound: NIOAsyncChannelInboundStream<HTTPClientResponsePart>, from socketPath: String,
         _ path: String, _ body: (ByteBuffer, String) throws -> Bool
-    ) async throws {
+    ) async throws -> AnswerEnd {
         var answer = StreamedAnswer(socketPath: socketPath, path: path)
         do {
             for try await part in inbound {
                 if let bytes = try answer.receive(part) {
-                    guard try body(bytes, socketPath) else { return }
+                    guard try body(bytes, socketPath) else { return .enough }
                 }
                 // The other side may keep the connection open.
-                if case .end = part { return }
+                if case .end = part { return .whole }
             }
         } catch is HTTPParserError where answer.head != nil {
             // The connection broke: the answer ends here.
-            return
         } catch is IOError where answer.head != nil {
-            return
+            // In the same way.
         } catch HTTPParserError.invalidEOFState {
             throw ControlClientError(.closedEarly, at: socketPath)
         } catch is HTTPParserError {
@@ -122,7 +123,18 @@ extension ControlClient {
             throw ControlClientError(.closedEarly, at: socketPath)
         }
         if answer.head == nil { throw ControlClientError(.closedEarly, at: socketPath) }
+        return .brokenOff(at: socketPath)
     }
+}
+
+/// How an answer ended that came line by line.
+enum AnswerEnd: Equatable {
+    /// relayd has said all.
+    case whole
+    /// The reader had enough.
+    case enough
+    /// The connection to the relayd at this socket broke in the middle.
+    case brokenOff(at: String)
 }
 
 private struct StreamedAnswer {

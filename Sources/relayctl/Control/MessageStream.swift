@@ -52,8 +52,8 @@ struct MessageStream {
     ///
     /// - Parameter body: Gets events that came together in one call; returns false to stop.
     /// - Returns: False if `body` stopped it.
-    /// - Throws: `ControlClientError` if relayd was never reached or waiting does not help, and whatever
-    ///   `pause` and `body` throw.
+    /// - Throws: `ControlClientError` if relayd was never reached or waiting does not help, or if the answer
+    ///   breaks off and there is no more to follow; whatever `pause` and `body` throw.
     mutating func run(_ body: ([Event]) throws -> Bool) async throws -> Bool {
         while true {
             do {
@@ -77,7 +77,7 @@ struct MessageStream {
         // The closure cannot change `self` while `self.client` runs.
         var reader = self
         defer { self = reader }
-        try await client.lines(of: path) { lines in
+        let end = try await client.lines(of: path) { lines in
             var events: [Event] = []
             do {
                 for line in lines { try reader.take(line, &events) }
@@ -87,6 +87,10 @@ struct MessageStream {
             }
             goesOn = try body(events)
             return goesOn
+        }
+        // Who follows comes again; nobody else would know that there was more.
+        if !isFollowing, case .brokenOff(let socket) = end {
+            throw ControlClientError.brokenOff(socket)
         }
         return goesOn
     }
@@ -147,7 +151,7 @@ extension ControlClientError {
     /// Waiting may help: relayd is being restarted, or has no room at the moment.
     var mayPass: Bool {
         switch self {
-        case .notRunning, .timedOut, .crowded, .hungUp: true
+        case .notRunning, .timedOut, .crowded, .hungUp, .brokenOff: true
         case .notRelayd, .refused, .notUnderstood: false
         }
     }

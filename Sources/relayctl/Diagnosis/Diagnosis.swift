@@ -89,9 +89,9 @@ struct Diagnosis: Codable, Sendable, Equatable {
     /// restarted: its apps would lose their sessions.
     private static func remedy(for error: ControlClientError) -> String {
         switch error {
-        case .notRunning, .timedOut:
+        case .notRunning, .timedOut, .brokenOff:
             "look at its log: journalctl -u relayd; then restart it"
-        case .refused(_, _, let status, _, _) where status != 429:
+        case .refused(_, _, let status, _, _, _) where status != 429:
             "look at its log: journalctl -u relayd"
         case .crowded, .hungUp, .refused:
             "try again in a moment; if it stays so, see who is connected: ss -xp"

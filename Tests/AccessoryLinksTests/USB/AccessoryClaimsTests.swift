@@ -51,7 +51,7 @@ struct AccessoryClaimsTests {
             problem?.description
                 == "no USB device 04e8:6860 is plugged in; the phone in accessory mode at port 1-5 "
                 + "was not switched by this relayd; plug the phone in; if it is that one, plug it "
-                + "in again, or add &bus=1-5 to the accessory address")
+                + "in again, or add &bus=1-5 to the head unit's address")
     }
 
     @Test("one that was there before relayd is taken while it is the only one and nobody has it")

@@ -159,7 +159,7 @@ struct USBChoiceTests {
             problem?.description
                 == "2 USB devices fit 1bc4:0001 (OpenXC): at port 1-1 with no serial number, "
                 + "at port 1-2 with no serial number; "
-                + "add ?bus=1-1 (or the other's) to the accessory address")
+                + "add ?bus=1-1 (or the other's) to the head unit's address")
         #expect(problem?.code == .ambiguous)
         let choice = try selector("usb:openxc?bus=1-2").choose(among: two)
         guard case .open(let found, _) = choice else { throw LinkProblem(.other, "\(choice)") }
@@ -173,7 +173,7 @@ struct USBChoiceTests {
             try selector("usb:04e8:6860?interface=1").choose(among: two)
         }
         #expect(
-            problem?.remedy == "add &serial=PHONE1 (or the other's) to the accessory address")
+            problem?.remedy == "add &serial=PHONE1 (or the other's) to the head unit's address")
         let choice = try selector("usb:04e8:6860?serial=PHONE2&interface=1").choose(among: two)
         guard case .open(let found, _) = choice else { throw LinkProblem(.other, "\(choice)") }
         #expect(found.ports == [4])
@@ -305,7 +305,7 @@ struct USBPipesTests {
         #expect(problem?.code == .unsupported)
         #expect(
             problem?.remedy
-                == "if it is an Android phone, add &aoa=switch to the accessory address")
+                == "if it is an Android phone, add &aoa=switch to the head unit's address")
         #expect(USBDevice.phone().looksLikePhone && !USBDevice.accessory().looksLikePhone)
         #expect(!USBDevice.board.looksLikePhone && !USBDevice.openXC().looksLikePhone)
     }

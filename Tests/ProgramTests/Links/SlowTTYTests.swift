@@ -75,7 +75,7 @@ struct SlowTTYTests {
                     _ = try config("'sim:'")
                     process.signal(SIGHUP)
                     try await tty.until("close waits")
-                    let reason = "the configuration names another accessory: sim:"
+                    let reason = "the configuration names another head unit: sim:"
                     try await app.closed()
                     let status = try await relayd.until("the simulated head unit is open") {
                         $0.accessory.kind == "sim" && $0.accessory.state == .open

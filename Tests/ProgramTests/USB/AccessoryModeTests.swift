@@ -70,7 +70,7 @@ struct AccessoryModeTests {
             let reason = try await bench.untilWaiting("this relayd has not switched it")
             #expect(reason.code == "busy")
             #expect(reason.text.contains("is in use by relayd-fake-usb (process "))
-            #expect(reason.text.contains("or add &bus=1-3 to the accessory address"))
+            #expect(reason.text.contains("or add &bus=1-3 to the head unit's address"))
             try bench.usb.tell("busy no")
             try bench.usb.tell("plug 1-1 phone P1")
             _ = try await bench.connect()

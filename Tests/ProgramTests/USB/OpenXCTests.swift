@@ -75,7 +75,7 @@ struct OpenXCTests {
             #expect(
                 status.accessory.hint
                     == "this looks like an OpenXC vehicle interface, not an SDL head unit. "
-                    + "Check the accessory's address")
+                    + "Check the head unit's address")
         }
     }
 }

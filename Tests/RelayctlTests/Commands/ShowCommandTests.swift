@@ -117,6 +117,14 @@ import Testing
         #expect(old.code == 1 && old.error.contains("is not kept any more; relayd holds "))
     }
 
+    @Test(
+        "a relayd that keeps no messages refuses, whichever is asked for", arguments: ["1", "last"])
+    func off(message: String) async throws {
+        let result = try await run(message, ring: MessageRing(maximumBytes: 0))
+        #expect(result.code == 3 && result.out.isEmpty)
+        #expect(result.error.contains("relayd keeps no messages: limits.ring is 0"))
+    }
+
     @Test("what is no number is refused", arguments: ["0", "x", "1.5", "lasst"])
     func noNumber(word: String) async throws {
         let result = try await run(word)

@@ -1,3 +1,4 @@
+import ControlAPI
 import NIOCore
 import RelayTesting
 import SDLProtocol
@@ -31,6 +32,31 @@ import Testing
         let result = try await run(["tail", "--once"] + arguments)
         #expect(result.code == 0 && result.error.isEmpty)
         return result.out.split(separator: "\n").map(String.init)
+    }
+
+    @Test("--once ends with 2 when relayd dies in the middle of its answer; what came is shown")
+    func diesMeanwhile() async throws {
+        let lines = """
+            {"instance":"0123456789abcdef","first":1,"latest":9}
+            {"n":1,"time":"2026-11-21T10:31:07.000Z","kind":"event","event":"link_closed","line":"x"}
+
+            """
+        let server = try await StubServer(
+            .answerAndClose(
+                "HTTP/1.1 200 OK\r\nServer: relayd/\(Version.current)\r\n"
+                    + "Transfer-Encoding: chunked\r\n\r\n"
+                    + "\(String(lines.utf8.count, radix: 16))\r\n\(lines)\r\n"))
+        let recorder = Recorder()
+        let code = await ControlClient.$defaultTimeout.withValue(FramePeer.patience) {
+            await RelayCtl.execute(
+                ["tail", "--once", "--json", "--socket", server.path], output: recorder.output())
+        }
+        #expect(code == 2)
+        #expect(recorder.text().hasPrefix(#"{"n":1,"#))
+        let words =
+            "closed the connection in the middle of its answer, so what was shown is not all"
+        #expect(recorder.text(.error).contains(words))
+        try await server.stop()
     }
 
     // MARK: Advice

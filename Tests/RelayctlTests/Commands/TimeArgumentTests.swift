@@ -10,6 +10,7 @@ import Testing
             ("200ms", 200), ("1.5s", 1500), ("30s", 30_000), ("5m", 300_000), ("2h", 7_200_000),
             ("0s", 0), ("200", nil), ("", nil), ("s", nil), ("-1s", nil), ("1 s", nil),
             ("1d", nil), ("1.2.3s", nil), ("99999999h", nil), ("1e3s", nil), ("٣s", nil),
+            ("720h", 2_592_000_000), ("720.1h", nil),
         ])
     func durations(text: String, milliseconds: Int64?) {
         #expect(TimeArgument.milliseconds(text) == milliseconds)
@@ -41,9 +42,23 @@ import Testing
         "what is no time is refused",
         arguments: [
             "", "yesterday", "25:00", "10:60", "10:31:61", "10", "1:2:3:4", "2026-13-01 10:00",
-            "2026-11-21", "10:31 2026-11-21 x", ":", "-30s",
+            "2026-11-21", "10:31 2026-11-21 x", ":", "-30s", "2026-02-31 10:00",
+            "2026-02-29T10:00:00", "2026-04-31T10:00:00Z",
         ])
     func refused(text: String) {
         #expect(TimeArgument.start(text) == nil)
+        #expect(!TimeArgument.isTooLong(text))
+    }
+
+    @Test("too long a time is refused with the limit", arguments: ["--since", "--slower-than"])
+    func tooLong(option: String) async {
+        let recorder = Recorder()
+        let code = await RelayCtl.execute(
+            ["tail", option, "721h", "--socket", "/nonexistent/c.sock"],
+            output: recorder.output())
+        #expect(code == 64)
+        #expect(
+            recorder.text(.error).contains(
+                "\(option) is \"721h\"; at most 720h (30 days) can be asked for"))
     }
 }

@@ -29,6 +29,82 @@ import Testing
         #expect(talk.entries.last?.registeredAppID == "x")
     }
 
+    @Test("a registration that is refused while another counts changes no name")
+    func refusedTwin() {
+        var talk = Dialogue()
+        talk.opens()
+        talk.registers(name: "Music", appID: "m-1")
+        talk.request(.registerAppInterface, 2, #"{"appName":"Other","appID":"o-1"}"#)
+        #expect(talk.entries.last?.appName == "Music")
+        talk.response(
+            .registerAppInterface, 2,
+            #"{"success":false,"resultCode":"APPLICATION_REGISTERED_ALREADY"}"#)
+        talk.request(.show, 3)
+        #expect(talk.entries.suffix(2).map(\.appName) == ["Music", "Music"])
+        #expect(talk.entries.last?.registeredAppID == "m-1")
+        talk.control(.fromApp, .startService, session: 0)
+        #expect(talk.entries.last?.appName == "Music", "outside any session, too")
+    }
+
+    @Test("one that is accepted does, from the answer on")
+    func acceptedTwin() {
+        var talk = Dialogue()
+        talk.opens()
+        talk.registers(name: "Music")
+        talk.request(.registerAppInterface, 2, #"{"appName":"Other","appID":"o-1"}"#)
+        talk.response(.registerAppInterface, 2, ok)
+        #expect(talk.entries.suffix(2).map(\.appName) == ["Music", "Other"])
+        #expect(talk.entries.last?.registeredAppID == "o-1")
+    }
+
+    @Test("who has unregistered, or was never registered, registers anew at once")
+    func registersAnew() {
+        func isRenamed(_ between: (inout Dialogue) -> Void) -> Bool {
+            var talk = Dialogue()
+            talk.opens()
+            between(&talk)
+            talk.request(.registerAppInterface, 9, #"{"appName":"Other","appID":"o-1"}"#)
+            return talk.entries.last?.appName == "Other"
+        }
+        #expect(
+            isRenamed { talk in
+                talk.registers()
+                talk.request(.unregisterAppInterface, 2)
+                talk.response(.unregisterAppInterface, 2, ok)
+            })
+        #expect(
+            isRenamed { talk in
+                talk.registers()
+                talk.notification(.onAppInterfaceUnregistered, #"{"reason":"USER_EXIT"}"#)
+            })
+        #expect(
+            isRenamed { talk in
+                talk.request(.registerAppInterface, 1, #"{"appName":"Music","appID":"m-1"}"#)
+                talk.response(
+                    .registerAppInterface, 1, #"{"success":false,"resultCode":"DISALLOWED"}"#)
+            })
+        #expect(
+            isRenamed { talk in
+                talk.registers()
+                talk.receive(.missed(frames: 1, bytes: 1))
+            }, "it may have unregistered meanwhile")
+        #expect(!isRenamed { $0.registers() })
+    }
+
+    @Test("of two registrations in a row the second counts once the first is refused")
+    func secondThought() {
+        var talk = Dialogue()
+        talk.opens()
+        talk.request(.registerAppInterface, 1, #"{"appName":"Music","appID":"m-1"}"#)
+        talk.request(.registerAppInterface, 2, #"{"appName":"Other","appID":"o-1"}"#)
+        #expect(talk.entries.last?.appName == "Music")
+        talk.response(
+            .registerAppInterface, 1, #"{"success":false,"resultCode":"DUPLICATE_NAME"}"#)
+        #expect(talk.entries.last?.appName == "Other")
+        talk.response(.registerAppInterface, 2, ok)
+        #expect(talk.entries.last?.appName == "Other")
+    }
+
     @Test("a response knows its request and how long it took")
     func pairs() {
         var talk = Dialogue()

@@ -111,6 +111,22 @@ import Testing
         #expect(app?.lastFailure == "RegisterAppInterface #1: DUPLICATE_NAME")
     }
 
+    @Test("an app that registers again is called otherwise when the head unit accepts it")
+    func registersTwice() {
+        let ok = #"{"success":true,"resultCode":"SUCCESS"}"#
+        let refusal = #"{"success":false,"resultCode":"APPLICATION_REGISTERED_ALREADY"}"#
+        for (answer, name) in [(refusal, "Relay Test"), (ok, "Other")] {
+            var talk = Dialogue()
+            talk.opens()
+            talk.registers()
+            talk.request(.registerAppInterface, 2, #"{"appName":"Other","appID":"o-1"}"#)
+            talk.response(.registerAppInterface, 2, answer)
+            let app = facts(talk).facts()[first]
+            #expect(app?.name == name && app?.isRegistered == true)
+            #expect(app?.appID == (name == "Other" ? "o-1" : "relay-test"))
+        }
+    }
+
     @Test("unregistering by either side ends the registration, EndServiceACK the session")
     func unregisters() {
         var talk = Dialogue()

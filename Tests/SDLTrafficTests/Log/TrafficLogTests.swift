@@ -112,6 +112,28 @@ import Testing
         #expect(!talk.lines().contains { $0.contains("\u{1B}") })
     }
 
+    @Test(
+        "the arrow stands in one column, whatever an app is called",
+        arguments: [
+            "Bench Navigation", "Bench Navigation2", "Radio Südwest – das Programm",
+            "地図アプリケーション", "한국어 라디오 방송국", #"e\u0301e\u0301\u0302"#, "👩‍🚀🚀🇩🇪 Space",
+            "क्षि रेडियो", #"\u202eMaps\u001b[31m"#, #"a\tb\nc\r"#, "ﾗｼﾞｵ", "",
+        ])
+    func appColumn(name: String) throws {
+        func line(_ name: String) throws -> String {
+            var talk = Dialogue()
+            talk.opens()
+            talk.request(.registerAppInterface, 1, #"{"appName":"\#(name)","appID":"x"}"#)
+            return try #require(talk.lastLine)
+        }
+        func start(_ line: String) throws -> Int {
+            let arrow = try #require(line.firstIndex(of: "→"))
+            return String(line[..<arrow]).terminalColumns
+        }
+        let found = try line(name)
+        #expect(try start(found) == start(line("A")), "\(found)")
+    }
+
     @Test("nothing a peer sends reaches a terminal as a control character")
     func stripsControlCharacters() {
         var talk = Dialogue()
@@ -153,6 +175,19 @@ import Testing
         for line in lines {
             _ = try JSONSerialization.jsonObject(with: Data(line.utf8))
         }
+    }
+
+    @Test("a JSON line leaves out parameters that would make it longer than collectors take")
+    func longJSONLine() throws {
+        var talk = Dialogue()
+        for count in [15_000, 16_000] {
+            let text = String(repeating: "x", count: count)
+            talk.notification(.onPermissionsChange, #"{"permissionItem":[{"rpcName":"\#(text)"}]}"#)
+        }
+        let lines = talk.lines(TrafficLog.Configuration(format: .json))
+        #expect(lines.map { $0.utf8.count < 16 << 10 } == [true, true])
+        #expect(lines.map { $0.contains(#""params":{"permissionItem""#) } == [true, false])
+        #expect(lines.map { $0.contains(#""params_truncated":true"#) } == [false, true])
     }
 
     @Test("the journal gets fields to search by")

@@ -62,7 +62,7 @@ struct FilterTable: Decodable {
                 + #""type":"TEXT","systemAction":"DEFAULT_ACTION"}]}"#)
         feed.milliseconds += 5
         feed.response(.show, 2)
-        feed.request(.show, 3, #"{"mainField1":"Hello","alignment":"MIDDLE"}"#)
+        feed.request(.show, 3, #"{"mainField1":"Hello","mainField2":"","alignment":"MIDDLE"}"#)
         feed.request(.getVehicleData, 4, #"{"gps":true,"speed":true}"#)
         feed.milliseconds += 4
         feed.response(

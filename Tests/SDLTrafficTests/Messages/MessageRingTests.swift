@@ -180,6 +180,16 @@ import Testing
         let some = ring.messages(after: 5, matching: responses, limit: 10, looks: 256)
         #expect(some.entries.isEmpty && some.next == 261 && !some.isAtEnd)
         #expect(ring.messages(after: UInt64(count) - 1, limit: 10, looks: 256).isAtEnd)
+        var (reading, reads) = (MessageRing.Reading(next: 5), 1)
+        while ring.read(on: &reading, matching: responses, limit: 10, looks: 100) { reads += 1 }
+        #expect(reads == 6 && reading.isAtEnd && reading.next == UInt64(count))
+        // In however many pieces, it is the same reading.
+        for looks in [1, 3, 50, 1000] {
+            var pieces = MessageRing.Reading(next: 5)
+            while ring.read(on: &pieces, matching: .everything, limit: 50, looks: looks) {}
+            #expect(pieces.entries.map(\.number) == Array(6...55), "\(looks)")
+            #expect(pieces.next == 55 && !pieces.isAtEnd)
+        }
         #expect(ring.cursor(beforeNewest: 10, matching: responses) == UInt64(count))
     }
 

@@ -68,7 +68,7 @@ enum USBProblem {
                 .other,
                 "\(name) refuses transfers on endpoint \(USBText.byte(endpoint)) "
                     + "(\(maximumUSBStalls + 1) stalls in a row)\(lost)",
-                remedy: "restart the device; check in= and out= in the accessory address")
+                remedy: "restart the device; check in= and out= in the head unit's address")
         case .overflow(let endpoint):
             return LinkProblem(
                 .other,

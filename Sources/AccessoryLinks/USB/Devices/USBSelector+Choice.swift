@@ -63,7 +63,7 @@ extension USBSelector {
             throw LinkProblem(
                 .unsupported, "\(device.placeAndName) cannot be the head unit: \(reason)",
                 remedy: device.looksLikePhone && !switchesToAccessory
-                    ? "if it is an Android phone, add \(separator)aoa=switch to the accessory address"
+                    ? "if it is an Android phone, add \(separator)aoa=switch to the head unit's address"
                     : "run relayctl devices '\(address)' to see what it has, and correct the address"
             )
         }
@@ -122,7 +122,7 @@ extension USBSelector {
                 + (other.serial.map { "serial number \($0)" } ?? "no serial number")
             return LinkProblem(
                 .absent, "no USB device \(name) with \(wanted) is plugged in; one is at \(found)",
-                remedy: "plug it in there, or correct the accessory address")
+                remedy: "plug it in there, or correct the head unit's address")
         }
         if switchesToAccessory, let stray = devices.first(where: \.isInAccessoryMode) {
             return LinkProblem(
@@ -130,7 +130,7 @@ extension USBSelector {
                 "no USB device \(name) is plugged in; the phone in accessory mode at port "
                     + "\(stray.portPath) was not switched by this relayd",
                 remedy: "plug the phone in; if it is that one, plug it in again, or add "
-                    + "\(separator)bus=\(stray.portPath) to the accessory address")
+                    + "\(separator)bus=\(stray.portPath) to the head unit's address")
         }
         switch device {
         case .accessoryMode:
@@ -155,7 +155,7 @@ extension USBSelector {
         return LinkProblem(
             .busy, "\(problem.message), and this relayd has not switched it to accessory mode",
             remedy: "if it is the phone for this relayd, end that program and plug it in again, or "
-                + "add \(separator)bus=\(device.portPath) to the accessory address")
+                + "add \(separator)bus=\(device.portPath) to the head unit's address")
     }
 
     private func ambiguous(_ candidates: [USBDeviceDescription]) -> LinkProblem {
@@ -166,10 +166,10 @@ extension USBSelector {
         let serials = Set(candidates.compactMap(\.serial))
         let remedy =
             if serials.count == candidates.count, let first = candidates[0].serial {
-                "add \(separator)serial=\(first) (or the other's) to the accessory address"
+                "add \(separator)serial=\(first) (or the other's) to the head unit's address"
             } else {
                 "add \(separator)bus=\(candidates[0].portPath) (or the other's) "
-                    + "to the accessory address"
+                    + "to the head unit's address"
             }
         return LinkProblem(
             .ambiguous,

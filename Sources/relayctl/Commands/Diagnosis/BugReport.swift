@@ -148,7 +148,7 @@ struct BugReportCommand: AsyncParsableCommand {
             do throws(ControlClientError) {
                 let body = try await client.get(route).answer.body
                 add(name, json: String(decoding: body, as: UTF8.self))
-            } catch .refused(_, _, _, _, let message) {
+            } catch .refused(_, _, _, _, _, let message) {
                 add(name, text: message + "\n")
             }
         }

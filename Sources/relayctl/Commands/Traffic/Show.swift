@@ -23,7 +23,8 @@ struct ShowCommand: AsyncParsableCommand {
 
             \(ExitStatus.codes(
                 ok: "the message is shown",
-                failed: "relayd does not have it: it is too old, or has not come yet"))
+                failed: "relayd does not have it: it is too old, or has not come yet",
+                refused: "relayd keeps no messages (limits.ring is 0), or refused"))
             """)
 
     @Argument(
@@ -103,8 +104,8 @@ struct ShowCommand: AsyncParsableCommand {
 extension ControlClientError {
     /// relayd of this very version knows the route; so it is the message that it does not have.
     fileprivate var notKept: String? {
-        guard case .refused(_, _, 404, let server, let message) = self,
-            server == "relayd/\(Version.current)"
+        guard case .refused(_, _, 404, let server, let code, let message) = self,
+            server == "relayd/\(Version.current)", code != .ringOff
         else { return nil }
         return message
     }

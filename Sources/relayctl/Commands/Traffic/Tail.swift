@@ -244,8 +244,10 @@ struct TailCommand: AsyncParsableCommand {
     private func latency() throws -> Int64? {
         guard let slowerThan else { return nil }
         guard let milliseconds = TimeArgument.milliseconds(slowerThan) else {
-            throw ValidationError(
-                "--slower-than is \"\(slowerThan)\"; expected a duration such as 200ms or 2s")
+            let expected =
+                TimeArgument.isTooLong(slowerThan)
+                ? TimeArgument.tooLong : "expected a duration such as 200ms or 2s"
+            throw ValidationError("--slower-than is \"\(slowerThan)\"; \(expected)")
         }
         return milliseconds
     }
@@ -254,11 +256,14 @@ struct TailCommand: AsyncParsableCommand {
         var query = MessageQuery()
         if let since {
             guard let start = TimeArgument.start(since) else {
-                throw ValidationError(
-                    """
-                    --since is \"\(since)\"; expected a duration back such as 30s or 5m, or \
+                let expected =
+                    TimeArgument.isTooLong(since)
+                    ? TimeArgument.tooLong
+                    : """
+                    expected a duration back such as 30s or 5m, or \
                     a time such as 10:31, 10:31:07, "2026-11-21 10:31" or 2026-11-21T10:31:07Z
-                    """)
+                    """
+                throw ValidationError("--since is \"\(since)\"; \(expected)")
             }
             query.add(.since, start)
         }
@@ -272,7 +277,7 @@ struct TailCommand: AsyncParsableCommand {
 extension ControlClientError {
     /// What relayd did not understand in the request, in its own words.
     var badRequest: String? {
-        guard case .refused(_, _, 400, _, let message) = self else { return nil }
+        guard case .refused(_, _, 400, _, _, let message) = self else { return nil }
         return message
     }
 }

@@ -90,7 +90,15 @@ package struct Dashboard: Sendable {
         guard configuration.tokenFile == Config.Dashboard.ownTokenFile else {
             return try DashboardToken(file: configuration.tokenFile)
         }
-        guard let directory else { return DashboardToken() }
+        guard let directory else {
+            logger.warning(
+                """
+                the dashboard's token is for this start only: HOME, XDG_STATE_HOME and STATE_DIRECTORY name \
+                no directory to keep one in; set one of them, or name a file with dashboard.token_file, and \
+                restart relayd
+                """)
+            return DashboardToken()
+        }
         do throws(DashboardToken.Failure) {
             return try TokenFile(in: directory).token()
         } catch {

@@ -117,8 +117,8 @@ extension ControlRequest {
             let shown = PrintableText.string(name, limit: 40)
             throw APIError(
                 .badRequest,
-                "there is no \"\(shown)\" in this body\(hint ?? ""); known: "
-                    + Body.members.joined(separator: ", "))
+                "there is no \"\(shown)\" in this body; known: "
+                    + Body.members.joined(separator: ", ") + (hint ?? ""))
         }
         do {
             return try APICoding.decode(type, from: Array(bytes.readableBytesView))

@@ -29,10 +29,15 @@ package struct MessageHandlers: Sendable {
     private func list(_ request: ControlRequest) async throws -> ControlResponse {
         try refuseIfOff()
         let wanted = try MessageRequest(request, for: .list)
-        let reading: MessageRing.Reading
+        var reading: MessageRing.Reading
         if let after = wanted.after {
-            reading = ring.messages(
-                after: cursor(after, wanted), matching: wanted.filter, limit: wanted.limit)
+            reading = MessageRing.Reading(next: cursor(after, wanted))
+            while ring.read(
+                on: &reading, matching: wanted.filter, limit: wanted.limit,
+                looks: MessageStream.looks)
+            {
+                await Task.yield()
+            }
         } else {
             var look = LookBack(ring, wanted.limit, matching: wanted.filter)
             while look.step() { await Task.yield() }

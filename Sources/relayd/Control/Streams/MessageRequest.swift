@@ -116,8 +116,8 @@ struct MessageRequest: Sendable {
         let shown = PrintableText.string(name, limit: 40)
         throw APIError(
             .badRequest,
-            "there is no \"\(shown)\" in the query\(hint ?? ""); known: "
-                + known.joined(separator: ", "))
+            "there is no \"\(shown)\" in the query; known: "
+                + known.joined(separator: ", ") + (hint ?? ""))
     }
 
     // MARK: Values

@@ -106,7 +106,7 @@ struct MessageStream: Sendable {
     /// Entries looked at before they are written: what a client that does not read keeps alive.
     private static let entriesPerLook = 64
     /// Entries looked at before others may work: a filter may cost some 100 µs for each.
-    private static let looks = 256
+    static let looks = 256
 
     func run(_ writer: ResponseWriter) async throws {
         var lines = MessageLines(request, framing, instance: ring.instance)

@@ -137,6 +137,29 @@ struct TokenFileTests {
         }
     }
 
+    @Test("where nobody says what outlives relayd, a line tells that the token does not")
+    func nowhere() throws {
+        let lines = LoggedLines()
+        var configuration = Config.Dashboard()
+        configuration.address = ListenAddress(host: "127.0.0.1", port: 0)
+        func start() -> String? {
+            let logger = Logger(label: "test") { _ in lines }
+            return Dashboard(configuration, stateDirectory: nil, logger: logger).report.token
+        }
+        let token = try #require(start())
+        #expect(lines.records.count == 1)
+        let line = try #require(lines.records.first)
+        #expect(line.level == .warning && !line.message.contains(token))
+        #expect(line.message.contains("for this start only: HOME, XDG_STATE_HOME"))
+        // Whoever has chosen that, or has the dashboard off, knows.
+        configuration.tokenFile = ""
+        _ = start()
+        configuration.tokenFile = Config.Dashboard.ownTokenFile
+        configuration.enabled = false
+        _ = start()
+        #expect(lines.records.count == 1)
+    }
+
     @Test("the built-in port is not insisted on: another one does where it is taken or the apps'")
     func anotherPort() throws {
         let first = DashboardBench.dashboard()

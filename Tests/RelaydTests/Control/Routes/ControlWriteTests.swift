@@ -83,7 +83,10 @@ private final class Deeds: Sendable {
         arguments: [
             ("", "expected {\"active\": false}"), ("[]", "not a JSON object"),
             ("{\"active\": 1}", "expected {\"active\": false}"),
-            ("{\"activ\": true}", "there is no \"activ\" in this body; did you mean \"active\"?"),
+            (
+                "{\"activ\": true}",
+                "there is no \"activ\" in this body; known: active; did you mean \"active\"?"
+            ),
             ("{\"active\": true", "not a JSON object"), ("\u{0}", "not a JSON object"),
         ])
     func badBody(body: String, words: String) async throws {

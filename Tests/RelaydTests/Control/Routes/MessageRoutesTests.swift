@@ -147,7 +147,9 @@ import Testing
             ),
             ("filter=%22x", "filter, character 1: this quote is never closed"),
             ("filter=@mine", "saved filters are known to relayctl only"),
-            ("limt=5", "there is no \"limt\" in the query; did you mean \"limit\"?"),
+            ("since=2026-02-31T10:00:00Z", "expected a time like 2026-11-21T10:31:07Z"),
+            ("limt=5", "there is no \"limt\" in the query; known: after, instance, limit, app, "),
+            ("limt=5", "filter, since, format, color; did you mean \"limit\"?"),
             ("limit=5&limit=6", "\"limit\" is given twice"),
         ])
     func refusals(query: String, message: String) async throws {

@@ -252,7 +252,7 @@ class Parser {
     this.expectEnd();
     const lower = word.toLowerCase();
     if (lower === 'ok') return { key: 'ok' };
-    if (lower === 'param' || lower.startsWith('param.')) return { key: 'param', path: path(word, start, this.at), test: 'exists' };
+    if (isParameter(word)) return { key: 'param', path: path(word, start, this.at), test: 'exists' };
     if (word.includes('*')) {
       throw new FilterError(start, this.at, `a * stands for any letters in names only: rpc:${word}; in quotes it is a letter`);
     }
@@ -291,17 +291,18 @@ class Parser {
     this.at = end + sign.length;
     const valueStart = this.at;
     const isQuoted = this.letters[this.at] === '"';
-    const value = this.value(start, isQuoted);
     const key = this.letters.slice(start, end).join('');
+    // A parameter may be empty; every other key would be without a meaning.
+    const value = this.value(start, isQuoted, isParameter(key) && (sign === '=' || sign === '!='));
     const term = termOf(key, { start, end, sign, signEnd: end + sign.length, value, isQuoted, valueStart, valueEnd: this.at });
     return sign === '!=' ? { not: term } : term;
   }
 
-  value(keyStart, isQuoted) {
+  value(keyStart, isQuoted, mayBeEmpty) {
     const start = this.at;
     if (isQuoted) {
       const text = this.quoted();
-      if (text === '') throw new FilterError(start, this.at, 'nothing in the quotes; expected a value');
+      if (text === '' && !mayBeEmpty) throw new FilterError(start, this.at, 'nothing in the quotes; expected a value');
       return text;
     }
     const text = this.unquoted();
@@ -445,7 +446,7 @@ function termOf(key, wanted) {
     case 'ok': throw new FilterError(wanted.end, wanted.signEnd, 'ok stands alone; !ok is what went wrong');
     default:
   }
-  if (lower !== 'param' && !lower.startsWith('param.')) throw new FilterError(wanted.start, wanted.end, unknown(lower));
+  if (!isParameter(key)) throw new FilterError(wanted.start, wanted.end, unknown(lower));
   const steps = path(key, wanted.start, wanted.end);
   if (sign === ':' || sign === '~') return { key: 'param', path: steps, test: 'contains', pattern: pattern() };
   const number = numberOf(value);
@@ -467,6 +468,9 @@ function milliseconds(text) {
   const [, digits, unit] = /^(\d+(?:\.\d+)?)([a-z]*)$/.exec(text) ?? [];
   return digits !== undefined && digits.length <= 20 && Object.hasOwn(UNITS, unit) ? Number(digits) * UNITS[unit] : undefined;
 }
+
+/** Whether it is meant as a parameter, with a path that may be wrong. */
+const isParameter = (key) => /^param($|[.[])/i.test(key);
 
 /** Steps to a parameter: strings in lower case for members, numbers for elements. */
 function path(text, start, end) {
