@@ -159,7 +159,7 @@ import Testing
                 let key = span.text.prefix { $0 != ":" && $0 != " " }
                 guard
                     key.wholeMatch(
-                        of: #/(apps|sessions|limits|log|control|dashboard)\.[a-z_]+/#) != nil,
+                        of: #/(apps|sessions|limits|log|record|control|dashboard)\.[a-z_]+/#) != nil,
                     // A limit that no option sets.
                     key != "apps.pending_starts"
                 else { continue }
@@ -189,6 +189,12 @@ import Testing
         }
         // Names in the protocol notes and in the source.
         known.formUnion(["ENV{ID_MM_DEVICE_IGNORE}", "is_media", "head_unit"])
+        // Of pcapng, and of traces.
+        known.formUnion([
+            "shb_os", "shb_userappl", "if_name", "if_description", "if_tsresol", "epb_flags",
+            "session_ended", "stopped_sending", "stopped_reading", "fell_behind", "message_ended",
+            "heartbeat_answered",
+        ])
         var count = 0
         for page in pages where page.path.hasPrefix("Documentation/") {
             for span in page.codeSpans

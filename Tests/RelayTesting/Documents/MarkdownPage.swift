@@ -146,7 +146,12 @@ package struct MarkdownPage: Sendable {
             let below = manager.subpaths(atPath: Checkout.root.appending(path: name).path) ?? []
             paths += below.filter { $0.hasSuffix(".md") }.map { "\(name)/\($0)" }
         }
-        return try paths.sorted().map { path in
+        // What is a link to a page is that page.
+        let pages = paths.filter { path in
+            (try? manager.destinationOfSymbolicLink(
+                atPath: Checkout.root.appending(path: path).path)) == nil
+        }
+        return try pages.sorted().map { path in
             let text = try String(contentsOf: Checkout.root.appending(path: path), encoding: .utf8)
             return MarkdownPage(path: path, text: text)
         }

@@ -3,7 +3,7 @@ import ControlAPI
 import Glibc
 import NIOCore
 
-/// `relayctl record`: recordings of all frames, which Wireshark and `relayctl trace` open.
+/// `relayctl record`: recordings of all frames, which Wireshark opens.
 struct RecordCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "record",
