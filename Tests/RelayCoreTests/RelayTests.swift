@@ -297,6 +297,7 @@ struct RelayTests {
         case .appClosed(let app, _, _): ["\(app) closed"]
         case .sessionEnded(let session, let app, _): ["\(app) session \(session) ended"]
         case .missed: ["missed"]
+        case .bytes: ["bytes"]
         case .noticed: ["noticed"]
         case .frames(let frames):
             frames.map { frame in

@@ -16,7 +16,7 @@ struct PcapngClockTests {
             (0x80, 3, 3_000_000_000),
             (0x81, 3, 1_500_000_000),
             (0x80 | 63, 1 << 62, 500_000_000),
-        ])
+        ] as [(UInt8, UInt64, Int64)])
     func resolutions(resolution: UInt8, ticks: UInt64, expected: Int64) {
         var clock = PcapngClock()
         clock.resolution = resolution
@@ -36,7 +36,7 @@ struct PcapngClockTests {
         arguments: [
             (UInt8(6), UInt64.max, Int64(0)), (9, .max, 0), (0, 1 << 40, 0), (20, 1, 0),
             (0x80, .max, 0), (0xFF, 1, 0), (0xC0, 1, 0), (9, 1, .max), (9, 1, .min),
-        ])
+        ] as [(UInt8, UInt64, Int64)])
     func extremes(resolution: UInt8, ticks: UInt64, offset: Int64) {
         var clock = PcapngClock()
         clock.resolution = resolution

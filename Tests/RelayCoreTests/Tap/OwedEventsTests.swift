@@ -34,7 +34,7 @@ struct OwedEventsTests {
         case .sessionEnded(let session, let app, _): "session \(session) of \(app) ended"
         case .linkOpened(let number, _, _): "link \(number) opened"
         case .linkClosed: "link closed"
-        case .frames, .missed, .noticed: "\(event)"
+        case .frames, .bytes, .missed, .noticed: "\(event)"
         }
     }
 
