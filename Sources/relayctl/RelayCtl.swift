@@ -24,6 +24,7 @@ struct RelayCtl: AsyncParsableCommand {
             name: "Traffic",
             subcommands: [
                 TailCommand.self, ShowCommand.self, LogCommand.self, FilterCommand.self,
+                TraceCommand.self,
             ]),
         CommandGroup(
             name: "Diagnosis",
