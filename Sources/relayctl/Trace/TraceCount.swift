@@ -4,7 +4,7 @@ import SDLProtocol
 import SDLTraffic
 import Traces
 
-/// What `relayctl trace stats --json` prints: the report of `relayctl stats`, and streams.
+/// What --json of `relayctl trace stats` prints: the report of `relayctl stats`, and streams.
 struct TraceStatsReport: Encodable, Sendable {
     var counts: StatsReport
     var streams: [Stream]

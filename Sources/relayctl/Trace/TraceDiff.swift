@@ -3,7 +3,7 @@ import SDLProtocol
 import SDLTraffic
 import Traces
 
-/// What `relayctl trace diff --json` prints.
+/// What --json of `relayctl trace diff` prints.
 struct TraceDiffReport: Encodable, Sendable, Equatable {
     /// Version of the JSON layout: 1.
     var schema = 1

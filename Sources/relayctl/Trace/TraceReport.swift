@@ -1,6 +1,6 @@
 import ControlAPI
 
-/// What is in a trace, as `relayctl trace info --json` prints it.
+/// What is in a trace, as --json of `relayctl trace info` prints it.
 struct TraceReport: Codable, Sendable, Equatable {
     /// Version of the JSON layout: 1.
     var schema = 1

@@ -2,7 +2,7 @@ import RelayCore
 import SDLProtocol
 import SDLTraffic
 
-/// Vehicle data of messages as the columns of a table, for `relayctl trace export --format csv`.
+/// Vehicle data of messages as the columns of a table, for `relayctl trace export`.
 struct VehicleDataColumns {
     private var names: Set<String> = []
     private lazy var sorted: [String] = names.sorted()
