@@ -126,8 +126,10 @@ let package = Package(
             name: "relayctl",
             dependencies: [
                 // AccessoryLinks, so that `relayctl devices` judges addresses with relayd's own eyes.
-                "AccessoryLinks", "ControlAPI", "SampleApp", "SDLAdvice", "SDLProtocol",
-                "MessageFilters", "DidYouMean", "CNcurses", nioCore, nioPosix, nioHTTP1, arguments,
+                // RelayCore and SDLTraffic, so that `relayctl trace` shows a recording as relayd shows it live.
+                "AccessoryLinks", "ControlAPI", "RelayCore", "SampleApp", "SDLAdvice",
+                "SDLProtocol", "SDLTraffic", "Traces", "MessageFilters", "DidYouMean", "CNcurses",
+                nioCore, nioPosix, nioHTTP1, arguments,
             ],
             // What relayctl prints or installs: links to files that have their place elsewhere.
             resources: [.embedInCode("Embedded"), .embedInCode("Wireshark/Files")],
@@ -226,14 +228,16 @@ let package = Package(
             name: "RelayctlTests",
             dependencies: [
                 "relayctl", "relayd", "AccessoryLinks", "ControlAPI", "RelayCore", "SDLAdvice",
-                "SDLTraffic", "MessageFilters", "RelayTesting", "SDLProtocol",
+                "SDLTraffic", "Traces", "MessageFilters", "RelayTesting", "SDLProtocol",
                 nioCore, nioPosix, nioHTTP1, nioEmbedded, logging, lifecycle, arguments,
             ],
             swiftSettings: settings),
         // The built programs, driven from outside.
         .testTarget(
             name: "ProgramTests",
-            dependencies: ["RelayTesting", "SDLProtocol", "ControlAPI", nioCore, nioPosix],
+            dependencies: [
+                "RelayTesting", "RelayCore", "SDLProtocol", "Traces", "ControlAPI", nioCore, nioPosix,
+            ],
             swiftSettings: settings),
     ]
 )

@@ -24,7 +24,7 @@ struct RelayCtl: AsyncParsableCommand {
             name: "Traffic",
             subcommands: [
                 TailCommand.self, ShowCommand.self, LogCommand.self, FilterCommand.self,
-                RecordCommand.self, WiresharkCommand.self, ExtcapCommand.self,
+                RecordCommand.self, TraceCommand.self, WiresharkCommand.self, ExtcapCommand.self,
             ]),
         CommandGroup(
             name: "Diagnosis",

@@ -114,7 +114,8 @@ import Testing
     /// Every option that a program of the repository has.
     private static func ownOptions() throws -> Set<String> {
         var texts = [Arguments.helpMessage(includeHidden: true, columns: 200)]
-        for command in [RelayCtl.self as any ParsableCommand.Type] + RelayCtl.commands {
+        let inner = RelayCtl.commands.flatMap { $0.configuration.subcommands }
+        for command in [RelayCtl.self as any ParsableCommand.Type] + RelayCtl.commands + inner {
             texts.append(RelayCtl.helpMessage(for: command, includeHidden: true, columns: 200))
         }
         for folder in ["Scripts", "Tests/System", "Sources/ControlAPI"] {

@@ -48,6 +48,16 @@ struct DropCounter: Sendable {
         }
     }
 
+    /// All sums, due or not.
+    mutating func takeAll() -> [(Key, Sum)] {
+        defer { sums = [:] }
+        return Self.sorted(sums.filter { $0.value.frames > 0 }.map { ($0.key, $0.value) })
+    }
+
+    private static func sorted(_ sums: [(Key, Sum)]) -> [(Key, Sum)] {
+        sums.sorted { ($0.0.app ?? AppID(rawValue: 0)) < ($1.0.app ?? AppID(rawValue: 0)) }
+    }
+
     /// Sums that are due; those without anything new are forgotten.
     mutating func takeDue(at now: WallTime) -> [(Key, Sum)] {
         guard !sums.isEmpty else { return [] }
@@ -60,6 +70,6 @@ struct DropCounter: Sendable {
             due.append((key, sum))
             sums[key] = Sum(reported: now)
         }
-        return due.sorted { ($0.0.app ?? AppID(rawValue: 0)) < ($1.0.app ?? AppID(rawValue: 0)) }
+        return Self.sorted(due)
     }
 }

@@ -35,6 +35,17 @@ extension TrafficDecoder {
         }
     }
 
+    /// Nothing more comes, as at the end of a recording: tells what was counted and not told yet.
+    package mutating func finish(into entries: inout [TrafficEntry]) {
+        for key in streams.keys.sorted() {
+            guard let summary = streams[key]?.take(isFinal: false), summary.frames > 0 else {
+                continue
+            }
+            entries.append(entry(key, streams[key]?.app, summary))
+        }
+        for (key, sum) in drops.takeAll() { entries.append(entry(key, sum)) }
+    }
+
     // MARK: Ends
 
     /// Sums up what a session, or with nil the link, leaves unfinished.
@@ -92,12 +103,14 @@ extension TrafficDecoder {
         for (message, problem) in fromAccessory.expire(at: now.nanoseconds) {
             entries.append(broken(message, problem, .fromAccessory))
         }
-        for (key, sum) in drops.takeDue(at: now) {
-            var entry = entry(
-                .dropped(DroppedEntry(reason: key.reason)), app: key.app, session: nil,
-                service: nil, direction: key.direction, bytes: sum.bytes, frames: sum.frames)
-            entry.fate = .dropped(key.reason)
-            entries.append(entry)
-        }
+        for (key, sum) in drops.takeDue(at: now) { entries.append(entry(key, sum)) }
+    }
+
+    private mutating func entry(_ key: DropCounter.Key, _ sum: DropCounter.Sum) -> TrafficEntry {
+        var entry = entry(
+            .dropped(DroppedEntry(reason: key.reason)), app: key.app, session: nil,
+            service: nil, direction: key.direction, bytes: sum.bytes, frames: sum.frames)
+        entry.fate = .dropped(key.reason)
+        return entry
     }
 }

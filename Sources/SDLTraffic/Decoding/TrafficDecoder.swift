@@ -79,12 +79,7 @@ package struct TrafficDecoder: Sendable {
             starts.linkClosed()
             entries.append(event(.linkClosed(reason: PrintableText.string(reason))))
         case .missed(let frames, let bytes):
-            fromApp.skipGap(at: now.nanoseconds)
-            fromAccessory.skipGap(at: now.nanoseconds)
-            // Requests and answers were among them.
-            sessions.pending = [:]
-            sessions.mayHaveMissedRegistrations()
-            blindnessEnds = now.nanoseconds &+ RequestPatience.people
+            skipGap()
             entries.append(event(.missed(frames: frames, bytes: bytes)))
         case .noticed(let notice, let app, let time):
             now = time
@@ -111,6 +106,22 @@ package struct TrafficDecoder: Sendable {
     package mutating func advance(to time: WallTime, into entries: inout [TrafficEntry]) {
         now = time
         sweep(into: &entries)
+    }
+
+    /// What comes is the middle of a conversation, as a recording of apps that were there before has it:
+    /// answers without a request and messages without a beginning are nobody's fault.
+    package mutating func beginsInTheMiddle(at time: WallTime) {
+        now = time
+        skipGap()
+    }
+
+    private mutating func skipGap() {
+        fromApp.skipGap(at: now.nanoseconds)
+        fromAccessory.skipGap(at: now.nanoseconds)
+        // Requests and answers were among them.
+        sessions.pending = [:]
+        sessions.mayHaveMissedRegistrations()
+        blindnessEnds = now.nanoseconds &+ RequestPatience.people
     }
 
     /// Somebody set the clock forward by so many nanoseconds: nothing has waited longer for it.

@@ -20,6 +20,8 @@ package struct TraceReader {
         var clock: PcapngClock
     }
 
+    /// Nanoseconds since 1970, until 2116: whoever reads entries may subtract two of them.
+    private static let times = 0...(Int64.max / 2)
     /// More places than connections there can be in a section make no sense.
     private static let maximumInterfaces = 1 << 20
 
@@ -87,9 +89,9 @@ package struct TraceReader {
         }
         let interface = interfaces[Int(packet.interface)]
         guard interface.isExportedPDU else { return nil }
-        guard let nanoseconds = interface.clock.nanoseconds(packet.ticks) else {
-            throw .timeOutOfRange(packet.ticks)
-        }
+        guard let nanoseconds = interface.clock.nanoseconds(packet.ticks),
+            Self.times.contains(nanoseconds)
+        else { throw .timeOutOfRange(packet.ticks) }
         let time = WallTime(nanoseconds: nanoseconds)
         var data = packet.data
         let omitted = packet.originalBytes - data.readableBytes
@@ -155,13 +157,16 @@ package struct TraceReader {
             comments: notes)
     }
 
-    /// Whether the header is one of SDL, and says as many bytes as the packet had.
+    /// Whether the header is one of SDL, and says as many bytes as the packet had; only of audio and video
+    /// some may be missing.
     private static func isFrame(_ data: ByteBuffer, omitted: Int) -> Bool {
         let start = data.readerIndex
         guard let first = data.getInteger(at: start, as: UInt8.self),
             let service = data.getInteger(at: start + 1, as: UInt8.self),
             let size = data.getInteger(at: start + 4, as: UInt32.self),
-            (1...5).contains(first >> 4), first & 0b111 <= 3, ServiceType(rawValue: service) != nil
+            (1...5).contains(first >> 4), let type = FrameType(rawValue: first & 0b111),
+            let service = ServiceType(rawValue: service),
+            omitted == 0 || service.isStream && type != .control
         else { return false }
         let header = FrameHeader.bytes(version: first >> 4)
         return data.readableBytes >= header && data.readableBytes + omitted == header + Int(size)

@@ -57,9 +57,16 @@ struct StatsCommand: AsyncParsableCommand {
                 "--interval is \(interval); expected seconds from 0.1 to 3600, e.g. --interval 5")
         }
         try Names.check(app, "--app", example: "a name or a part of it")
+        try Self.check(functions: rpc)
+    }
+
+    /// Refuses functions that nothing can be counted of.
+    ///
+    /// - Throws: `ValidationError`.
+    static func check(functions rpc: [String]) throws {
         try Names.check(functions: rpc)
-        for name in rpc where !Self.known.contains(where: { Names.areSame($0, name) }) {
-            let hint = Spelling.nearest(name, in: Self.known).map { "; did you mean '\($0)'?" }
+        for name in rpc where !known.contains(where: { Names.areSame($0, name) }) {
+            let hint = Spelling.nearest(name, in: known).map { "; did you mean '\($0)'?" }
             throw ValidationError(
                 "there is no RPC '\(SafeText.clean(name))', expected a name of the RPC specification such "
                     + "as Show or OnHMIStatus\(hint ?? "")")

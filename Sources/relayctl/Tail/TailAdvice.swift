@@ -1,5 +1,7 @@
 import ControlAPI
+import RelayCore
 import SDLProtocol
+import SDLTraffic
 
 /// Advice as `tail` shows it: a line without a number, below the message it is about. On a terminal it takes
 /// as many lines as it needs, because the remedy must not be cut off.
@@ -38,6 +40,21 @@ struct TailAdvice: Sendable {
         if text.hasPrefix(subject) { text.removeFirst(subject.count) }
     }
 
+    /// As a trace has it: the text says what to do as well, and which message it is about nobody knows.
+    init(_ note: TraceNote) {
+        time = Timestamp(note.time)
+        app = note.app.flatMap { Int(exactly: $0.rawValue) }
+        appName = note.appName.map(SafeText.clean)
+        isWarning = note.priority >= .warning
+        code = SafeText.clean(note.code ?? "")
+        text = SafeText.line(note.text)
+        let subject = (appName ?? app.map { "#\($0)" }).map { "\($0): " } ?? ""
+        if text.hasPrefix(subject) { text.removeFirst(subject.count) }
+        remedy = ""
+        count = 1
+        entry = 0
+    }
+
     /// With fewer columns for the words, further lines begin at the left margin.
     private static let fewestColumns = 40
     private static let margin = 6
@@ -60,7 +77,7 @@ struct TailAdvice: Sendable {
         add(name + " ", (app.map { style(colourOf: $0, name) } ?? style(.dim, name)) + " ")
         add("! ", style(isWarning ? .yellow : nil, "!") + " ")
         let times = count > 1 ? ", ×\(count)" : ""
-        let words = "\(text) → \(remedy)  (\(code)\(times))"
+        let words = text + (remedy.isEmpty ? "" : " → \(remedy)") + "  (\(code)\(times))"
         guard let width = layout.width else { return [line + words] }
         let start = plain.columns
         let indent = width - start < Self.fewestColumns ? Self.margin : start

@@ -1,6 +1,8 @@
 import ControlAPI
 import NIOCore
+import RelayCore
 import SDLProtocol
+import SDLTraffic
 
 /// A message of relayd's stream as far as a line of `tail` needs it, harmless for a terminal.
 struct TailMessage: Sendable {
@@ -10,6 +12,7 @@ struct TailMessage: Sendable {
         case other
     }
 
+    /// 0 of what is no message: a line of a trace.
     var number: Int
     var time: Timestamp?
     var kind: Kind
@@ -70,6 +73,28 @@ struct TailMessage: Sendable {
         summary = ColouredText(
             SafeText.line(json.string("summary") ?? "", keepingColours: keepingColours))
         name = Self.name(json.string("kind") ?? "", word, frames: json.integer("frames") ?? 1)
+    }
+
+    /// What a trace tells beside messages.
+    init(_ note: TraceNote) {
+        number = 0
+        time = Timestamp(note.time)
+        kind = .event
+        isBad = note.priority >= .warning
+        app = note.app.flatMap { Int(exactly: $0.rawValue) }
+        appName = note.appName.map(SafeText.clean)
+        isFromApp = nil
+        name = ""
+        correlation = nil
+        success = nil
+        resultCode = ""
+        summary = ColouredText(SafeText.line(note.words))
+        bytes = nil
+        latency = nil
+        waitsForPeople = false
+        request = nil
+        replaces = nil
+        event = note.kind.rawValue
     }
 
     private static func name(

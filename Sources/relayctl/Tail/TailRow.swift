@@ -16,7 +16,8 @@ struct TailRow: Sendable {
     /// - Parameter mark: What stands behind the number, one column wide.
     func line(_ message: TailMessage, mark: String) -> String {
         var line = Line(style: style)
-        line.add("\(message.number)".padded(to: layout.numberColumns, alignRight: true), .dim)
+        let number = message.number == 0 ? "" : "\(message.number)"
+        line.add(number.padded(to: layout.numberColumns, alignRight: true), .dim)
         line.add(mark)
         if layout.hasTime, let time = message.time {
             let text =

@@ -70,6 +70,11 @@ struct TailText: Sendable {
         }
     }
 
+    /// What is no message, and may stand between a request and its answer.
+    mutating func add(_ note: TraceNote) {
+        addPaired(TailMessage(note))
+    }
+
     /// Requests that are held back are shown, because nothing that follows can answer them.
     mutating func finish() {
         for message in pairs?.rest() ?? [] { addPaired(message) }

@@ -2,9 +2,12 @@
 
 import ControlAPI
 import Foundation
+import NIOCore
+import RelayCore
 import RelayTesting
 import SDLProtocol
 import Testing
+import Traces
 
 @Suite("All of relayctl's commands", .serialized)
 struct CommandWalkTests {
@@ -29,6 +32,7 @@ struct CommandWalkTests {
             Walk(name: "tail", arguments: ["--once"]), Walk(name: "show", arguments: ["1"]),
             Walk(name: "log", arguments: ["--unit", "relayd"], alone: 0),
             Walk(name: "filter", alone: 0), Walk(name: "record"),
+            Walk(name: "trace", arguments: ["info", trace(directory)], alone: 0),
             Walk(name: "wireshark", alone: 0), Walk(name: "doctor"),
             Walk(name: "advice"),
             Walk(name: "explain", alone: 0), Walk(name: "permissions", arguments: ["1", "Show"]),
@@ -41,6 +45,19 @@ struct CommandWalkTests {
             Walk(name: "disconnect", arguments: ["1"]), Walk(name: "reopen"),
             Walk(name: "server", arguments: ["off"]),
         ]
+    }
+
+    /// A trace of nothing, which is all that the walk needs.
+    private static func trace(_ directory: TemporaryDirectory) -> String {
+        let path = directory.file("walk.pcapng")
+        var encoder = TraceEncoder(
+            TraceHeader(program: "relayd", accessory: "sim:", started: "2026-11-23T10:00:00Z"))
+        var bytes = ByteBuffer()
+        let time = WallTime(nanoseconds: 0)
+        encoder.begin(started: "2026-11-23T10:00:00Z", at: time, into: &bytes)
+        encoder.end(because: "stopped", at: time, into: &bytes)
+        try? Data(bytes.readableBytesView).write(to: URL(fileURLWithPath: path))
+        return path
     }
 
     private static let registration = """

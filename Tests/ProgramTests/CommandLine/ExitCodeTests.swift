@@ -51,6 +51,8 @@ struct ExitCodeTests {
         Row(arguments: ["filter", "save", "a", "rcp:Show"], code: 64, words: "  ^^^"),
         Row(arguments: ["filter", "save", "a b", "ok"], code: 64, words: "cannot be a name"),
         Row(arguments: ["tail", "rcp:Show"], code: 64, words: "did you mean 'rpc'?"),
+        Row(arguments: ["trace", "info", "/nonexistent"], code: 3, words: "cannot be opened"),
+        Row(arguments: ["trace", "show", "/dev/null", "rcp:Show"], code: 64, words: "'rpc'?"),
         Row(
             arguments: ["sample-app", "--connect", "127.0.0.1:1"], code: 1,
             words: "cannot connect to 127.0.0.1:1: connection refused"),
@@ -95,6 +97,8 @@ struct ExitCodeTests {
                 for row in rows where row.arguments[0] == walk.name { seen.insert(row.code) }
                 if walk.name == "status" { seen.insert(74) }
                 if walk.name == "bugreport" { seen.insert(3) }
+                // Traces that differ: TraceDiffTests has them.
+                if walk.name == "trace" { seen.insert(1) }
                 // On a terminal, which TopTests has.
                 if walk.isScreen { seen.formUnion([2, 3]) }
                 let help = try await Program.relayctl.run([walk.name, "--help"]).output

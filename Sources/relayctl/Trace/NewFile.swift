@@ -1,0 +1,80 @@
+import Glibc
+import NIOCore
+import SDLTraffic
+
+/// A file that is made whole or not at all, and never in the place of another: written under a name of its
+/// own beside it, for nobody else's eyes, then given its name.
+struct NewFile: ~Copyable {
+    let path: String
+    private let temporary: String
+    private let descriptor: Int32
+    private var isKept = false
+
+    /// - Throws: `TraceFailure` when there is such a file, or none can be made there.
+    init(_ path: String) throws(TraceFailure) {
+        let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
+        let name = path.dropFirst(folder.count)
+        guard !name.isEmpty, name != "-" else {
+            throw TraceFailure("\"\(path)\" is no name for a file: -o takes the path of a new one")
+        }
+        guard !Self.isThere(path) else { throw Self.taken(path) }
+        let suffix = String(UInt32.random(in: .min ... .max), radix: 36)
+        let temporary = folder + ".\(name.prefix(100)).\(suffix)"
+        let descriptor = open(
+            temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw Self.unwritable(path, errno) }
+        (self.path, self.temporary, self.descriptor) = (path, temporary, descriptor)
+    }
+
+    deinit {
+        close(descriptor)
+        if !isKept { unlink(temporary) }
+    }
+
+    func write(_ bytes: ByteBuffer) throws(TraceFailure) {
+        var failure: Int32 = 0
+        bytes.withUnsafeReadableBytes { bytes in
+            var written = 0
+            while written < bytes.count {
+                let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
+                let count = Glibc.write(descriptor, rest.baseAddress, rest.count)
+                if count > 0 {
+                    written += count
+                } else if errno != EINTR {
+                    failure = errno
+                    return
+                }
+            }
+        }
+        if failure != 0 { throw Self.unwritable(path, failure) }
+    }
+
+    /// Gives it its name. Without this nothing is left of it.
+    mutating func keep() throws(TraceFailure) {
+        guard fsync(descriptor) == 0 || errno == EINVAL else { throw Self.unwritable(path, errno) }
+        if link(temporary, path) == 0 {
+            unlink(temporary)
+        } else if errno == EEXIST {
+            throw Self.taken(path)
+        } else {
+            // A file system without hard links.
+            guard !Self.isThere(path) else { throw Self.taken(path) }
+            guard rename(temporary, path) == 0 else { throw Self.unwritable(path, errno) }
+        }
+        isKept = true
+    }
+
+    /// Links that lead nowhere, too.
+    private static func isThere(_ path: String) -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0
+    }
+
+    private static func taken(_ path: String) -> TraceFailure {
+        TraceFailure("\(path) is there already, and nothing is overwritten: give -o another name")
+    }
+
+    private static func unwritable(_ path: String, _ code: Int32) -> TraceFailure {
+        TraceFailure("\(path) cannot be written: \(String(cString: strerror(code)))")
+    }
+}

@@ -1,0 +1,37 @@
+import ArgumentParser
+import ControlAPI
+import Traces
+
+/// Why a command about traces cannot go on, in words that name the file and what to do.
+struct TraceFailure: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+
+    /// Runs the body of a command; what goes wrong with files is told on standard error.
+    ///
+    /// - Throws: `ExitCode`.
+    static func told<Result>(_ body: () throws -> Result) throws -> Result {
+        do {
+            return try body()
+        } catch let error as TraceFileError {
+            throw tell("\(error)")
+        } catch let error as TraceFailure {
+            throw tell("\(error)")
+        }
+    }
+
+    private static func tell(_ words: String) -> ExitCode {
+        Output.current.write("relayctl: \(SafeText.line(words))\n", to: .error)
+        return ExitCode(ExitStatus.refused.rawValue)
+    }
+
+    /// Tells of a file that its writer has not finished: it is as good as any up to there.
+    static func tellUnfinished(_ path: String, _ bytes: Int) {
+        guard bytes > 0 else { return }
+        Output.current.write(
+            "relayctl: \(SafeText.line(path)) ends in the middle of a packet "
+                + "(\(Units.count(bytes, "byte")) left out): its writer was stopped, or is still writing\n",
+            to: .error)
+    }
+}

@@ -1,0 +1,67 @@
+import RelayCore
+import Traces
+
+/// Entries of one trace or of several, one file after the other, with memory that does not grow with them.
+///
+/// Each file of a ring begins with who is there; what the file before has told is not told again.
+struct TraceFiles: ~Copyable {
+    private final class Open {
+        var file: TraceFile
+
+        init(_ file: consuming TraceFile) { self.file = file }
+    }
+
+    private let paths: [String]
+    private var next = 0
+    private var open: Open?
+    private var apps: [AppID: String] = [:]
+    private var link: Int?
+    private let onEnd: (_ path: String, _ unfinishedBytes: Int) -> Void
+
+    /// A bench has a handful; of a trace that has more, who is there may be told again.
+    private static let maximumApps = 4096
+
+    /// - Parameter onEnd: Called at the end of each file with how many bytes of a packet its writer had
+    ///   not finished.
+    init(
+        _ paths: [String],
+        onEnd: @escaping (_ path: String, _ unfinishedBytes: Int) -> Void = { _, _ in }
+    ) {
+        self.paths = paths
+        self.onEnd = onEnd
+    }
+
+    /// The next entry; nil at the end of the last file.
+    ///
+    /// - Throws: `TraceFileError` when a file cannot be read or is no trace.
+    mutating func nextEntry() throws(TraceFileError) -> TraceEntry? {
+        while true {
+            if open == nil {
+                guard next < paths.count else { return nil }
+                open = Open(try TraceFile(paths[next]))
+                next += 1
+            }
+            while let entry = try open?.file.next() {
+                if isNews(entry) { return entry }
+            }
+            onEnd(paths[next - 1], open?.file.unfinishedBytes ?? 0)
+            open = nil
+        }
+    }
+
+    private mutating func isNews(_ entry: TraceEntry) -> Bool {
+        guard case .record(let record) = entry.content else { return true }
+        switch record {
+        case .linkOpened(let number, _):
+            defer { link = number }
+            return link != number || next == 1
+        case .linkClosed: link = nil
+        case .appConnected(let app, let peer):
+            defer { if apps.count < Self.maximumApps { apps[app] = peer } }
+            return apps[app] != peer || next == 1
+        case .appLeft(let app, _): apps[app] = nil
+        default: break
+        }
+        return true
+    }
+}

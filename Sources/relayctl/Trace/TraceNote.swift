@@ -1,0 +1,104 @@
+import ControlAPI
+import MessageFilters
+import NIOCore
+import RelayCore
+import SDLProtocol
+import SDLTraffic
+import Traces
+
+/// What a trace tells beside messages: what relayd noticed, advice, and what somebody marked.
+struct TraceNote: Sendable {
+    enum Kind: String, Sendable {
+        case notice, advice, mark
+    }
+
+    var kind: Kind
+    var time: WallTime
+    var app: AppID?
+    /// As it registered.
+    var appName: String?
+    var code: String?
+    var text: String
+
+    /// Nil for what is no such record.
+    init?(_ entry: TraceEntry, name: String?) {
+        guard case .record(let record) = entry.content else { return nil }
+        time = entry.time
+        app = record.app
+        appName = name
+        switch record {
+        case .notice(let code, let text, _): (kind, self.code, self.text) = (.notice, code, text)
+        case .advice(let code, let text, _): (kind, self.code, self.text) = (.advice, code, text)
+        case .mark(let text): (kind, code, self.text) = (.mark, nil, text)
+        default: return nil
+        }
+    }
+
+    var isAdvice: Bool { kind == .advice }
+    var priority: TrafficPriority { kind == .mark ? .info : .warning }
+
+    /// One line for people.
+    var words: String {
+        switch kind {
+        case .notice: "the \(app == nil ? "head unit" : "app") \(text)"
+        case .advice: text
+        case .mark: "mark: \(text)"
+        }
+    }
+
+    /// One line of JSON with the keys of messages; without a number, because it is none.
+    var json: String {
+        var fields = Fields(
+            time: Timestamp(time), kind: kind == .advice ? AdviceNote.kind : "event",
+            priority: priority.name, app: app?.description, appName: appName, code: code)
+        switch kind {
+        case .notice: (fields.event, fields.reason) = ("notice", text)
+        case .advice: fields.message = text
+        case .mark: (fields.event, fields.text) = ("mark", text)
+        }
+        return
+            ((try? APICoding.encodeLine(fields)).map { String(decoding: $0, as: UTF8.self) } ?? "")
+    }
+
+    private struct Fields: Encodable {
+        var time: Timestamp
+        var kind: String
+        var priority: String
+        var app: String?
+        var appName: String?
+        var code: String?
+        var event: String?
+        var reason: String?
+        var message: String?
+        var text: String?
+
+        enum CodingKeys: String, CodingKey {
+            case time, kind, priority, app
+            case appName = "app_name"
+            case code, event, reason, message, text
+        }
+    }
+}
+
+extension TraceNote: FilterSubject {
+    func holds(_ term: FilterTerm) -> Bool? {
+        switch term {
+        case .ok: return kind == .mark
+        case .app(let pattern, let connection):
+            return (connection != nil && app?.rawValue == connection)
+                || appName.map(pattern.matches) ?? false
+        case .name(let key, _, let names): return key == .kind && names.contains("event")
+        case .priority(let wanted, let isExact):
+            let level = priority.rawValue - TrafficPriority.debug.rawValue
+            return isExact ? level == wanted.level : level >= wanted.level
+        case .text(let pattern): return pattern.matches(words) || pattern.matches(json)
+        case .result, .number, .parameter: return false
+        }
+    }
+}
+
+extension Timestamp {
+    init(_ time: WallTime) {
+        self.init(millisecondsSince1970: time.nanoseconds / 1_000_000)
+    }
+}
