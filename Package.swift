@@ -236,7 +236,8 @@ let package = Package(
         .testTarget(
             name: "ProgramTests",
             dependencies: [
-                "RelayTesting", "RelayCore", "SDLProtocol", "Traces", "ControlAPI", nioCore, nioPosix,
+                "RelayTesting", "RelayCore", "SDLProtocol", "Traces", "ControlAPI", nioCore,
+                nioPosix,
             ],
             swiftSettings: settings),
     ]

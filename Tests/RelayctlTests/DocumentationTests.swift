@@ -160,7 +160,8 @@ import Testing
                 let key = span.text.prefix { $0 != ":" && $0 != " " }
                 guard
                     key.wholeMatch(
-                        of: #/(apps|sessions|limits|log|record|control|dashboard)\.[a-z_]+/#) != nil,
+                        of: #/(apps|sessions|limits|log|record|control|dashboard)\.[a-z_]+/#)
+                        != nil,
                     // A limit that no option sets.
                     key != "apps.pending_starts"
                 else { continue }

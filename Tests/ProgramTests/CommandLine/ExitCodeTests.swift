@@ -30,6 +30,7 @@ struct ExitCodeTests {
         Row(arguments: ["permissions", "nosuch", "Show"], code: 3, words: "there is no app"),
         Row(arguments: ["permissions", "1", "Shw"], code: 3, words: "Shw"),
         Row(arguments: ["disconnect", "nosuch"], code: 3, words: "there is no app \"nosuch\""),
+        Row(arguments: ["record", "stop"], code: 3, words: "nothing is being recorded"),
         Row(arguments: ["log-level", "loud"], code: 3, words: "expected one of error"),
         Row(arguments: ["log"], code: 1, words: "writes to its terminal; use relayctl tail"),
         Row(arguments: ["tail", "--rpc", "Shw"], code: 64, words: "relayctl tail --help"),
@@ -76,7 +77,7 @@ struct ExitCodeTests {
         ["status"], ["apps"], ["app", "1"], ["stats"], ["config"], ["dashboard"], ["api"],
         ["tail"], ["show", "1"], ["doctor"], ["advice"], ["permissions", "1", "Show"],
         ["log-level", "debug"], ["reload"], ["disconnect", "1"], ["reopen"], ["server", "off"],
-        ["sample-app"],
+        ["sample-app"], ["record"],
     ].map { Row(arguments: $0, code: 3, words: "not today") }
 
     private static func check(_ rows: [Row], _ environment: [String: String]) async throws {

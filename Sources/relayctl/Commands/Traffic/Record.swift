@@ -14,7 +14,7 @@ struct RecordCommand: AsyncParsableCommand {
             files. They hold all that apps and head unit say, pictures and positions among it; \
             record.mask in relayd.yaml names parameters that are to be overwritten.
 
-            Without a command the state is shown.
+            Without a command the state is shown; with --json status, start and stop print an object.
 
             EXAMPLES
               relayctl record start --name alert-missing
