@@ -47,6 +47,7 @@ enum BenchmarkCatalog {
             ObserversBenchmark.self,
             CatalogueBenchmark.self,
             LogCostBenchmark.self,
+            RecordCostBenchmark.self,
             WatchCostBenchmark.self,
             DashboardMemoryBenchmark.self,
             ToolBenchmark.self,
