@@ -1,6 +1,8 @@
 // What is said about a bad configuration. The readers and the walk make problems; `Relayd` prints
 // them, all at once, and exits.
 
+import SDLProtocol
+
 /// Where a value of the configuration was written.
 package enum ConfigOrigin: Sendable, Equatable, CustomStringConvertible {
     /// A place in a file; line and column start at 1.
@@ -40,7 +42,8 @@ package struct ConfigProblem: Sendable, Equatable, CustomStringConvertible {
     package static func mismatch(
         _ value: ConfigValue, _ path: String, expected: String, hint: String? = nil
     ) -> ConfigProblem {
-        let hint = hint.map { "; \($0)" } ?? ""
+        // Hints repeat what was written, which may hold anything.
+        let hint = hint.map { "; \(PrintableText.string($0))" } ?? ""
         return ConfigProblem(
             origin: value.origin, path: path,
             text: "found \(value.summary); expected \(expected)\(hint)")

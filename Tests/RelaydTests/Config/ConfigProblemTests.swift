@@ -247,6 +247,10 @@ struct ConfigProblemTests {
             "f:1:10: listen[0]: found \":2776\"; expected HOST:PORT or [IPv6]:PORT; "
                 + "127.0.0.1:2776 serves this machine only, 0.0.0.0:2776 everyone"),
         Case(
+            "control character where a port belongs", "listen: \":27\\t76\"\n",
+            "f:1:9: listen: found \":27\\t76\"; expected HOST:PORT or [IPv6]:PORT; "
+                + "127.0.0.1:27\\t76 serves this machine only, 0.0.0.0:27\\t76 everyone"),
+        Case(
             "IPv6 without brackets", "listen: [\"::1:2776\"]\n",
             "f:1:10: listen[0]: found \"::1:2776\"; expected HOST:PORT or "
                 + "[IPv6]:PORT; an IPv6 address needs brackets, such as [::1]:2776"),
