@@ -249,7 +249,7 @@ struct ConfigProblemTests {
         Case(
             "control character where a port belongs", "listen: \":27\\t76\"\n",
             "f:1:9: listen: found \":27\\t76\"; expected HOST:PORT or [IPv6]:PORT; "
-                + "127.0.0.1:27\\t76 serves this machine only, 0.0.0.0:27\\t76 everyone"),
+                + "127.0.0.1:27 76 serves this machine only, 0.0.0.0:27 76 everyone"),
         Case(
             "IPv6 without brackets", "listen: [\"::1:2776\"]\n",
             "f:1:10: listen[0]: found \"::1:2776\"; expected HOST:PORT or "
