@@ -133,7 +133,9 @@ struct FilterParser {
                 start..<start + 1, "a filter may have \(Self.maximumTerms) terms, this one has more"
             )
         }
-        if letters[at] == "\"" { return .term(.text(TextPattern(try quoted()))) }
+        if letters[at] == "\"" {
+            return .term(.text(TextPattern(try quoted(mayBeEmpty: false))))
+        }
         if letters[at] == "@" { return try saved() }
         if let node = try keyed() { return node }
         let word = unquoted()
@@ -211,13 +213,8 @@ struct FilterParser {
     private mutating func value(
         behind key: Range<Int>, mayBeEmpty: Bool
     ) throws(FilterError) -> (text: String, isQuoted: Bool) {
-        let start = at
         if at < letters.count, letters[at] == "\"" {
-            let text = try quoted()
-            guard !text.isEmpty || mayBeEmpty else {
-                throw FilterError(start..<at, "nothing in the quotes; expected a value")
-            }
-            return (text, true)
+            return (try quoted(mayBeEmpty: mayBeEmpty), true)
         }
         let text = unquoted()
         guard !text.isEmpty else {
@@ -229,7 +226,7 @@ struct FilterParser {
     }
 
     /// At a quote: the text between it and the next, with `\"` and `\\` for these two.
-    private mutating func quoted() throws(FilterError) -> String {
+    private mutating func quoted(mayBeEmpty: Bool) throws(FilterError) -> String {
         let start = at
         var scalars = String.UnicodeScalarView()
         at += 1
@@ -238,6 +235,9 @@ struct FilterParser {
             case "\"":
                 at += 1
                 try expectEnd()
+                guard !scalars.isEmpty || mayBeEmpty else {
+                    throw FilterError(start..<at, "nothing in the quotes; expected a value")
+                }
                 return String(scalars)
             case "\\"
             where at + 1 < letters.count

@@ -244,7 +244,7 @@ class Parser {
     const start = this.at;
     this.count += 1;
     if (this.count > TERMS) throw new FilterError(start, start + 1, `a filter may have ${TERMS} terms, this one has more`);
-    if (this.letters[start] === '"') return { key: 'text', pattern: new Pattern(this.quoted(), 'part') };
+    if (this.letters[start] === '"') return { key: 'text', pattern: new Pattern(this.quoted(false), 'part') };
     if (this.letters[start] === '@') return this.savedOne();
     const keyed = this.keyed();
     if (keyed) return keyed;
@@ -299,12 +299,7 @@ class Parser {
   }
 
   value(keyStart, isQuoted, mayBeEmpty) {
-    const start = this.at;
-    if (isQuoted) {
-      const text = this.quoted();
-      if (text === '' && !mayBeEmpty) throw new FilterError(start, this.at, 'nothing in the quotes; expected a value');
-      return text;
-    }
+    if (isQuoted) return this.quoted(mayBeEmpty);
     const text = this.unquoted();
     if (text === '') {
       throw new FilterError(keyStart, this.at, `expected a value behind ${this.letters.slice(keyStart, this.at).join('')}`);
@@ -313,7 +308,7 @@ class Parser {
     return text;
   }
 
-  quoted() {
+  quoted(mayBeEmpty) {
     const start = this.at;
     let text = '';
     this.at += 1;
@@ -323,6 +318,7 @@ class Parser {
       if (letter === '"') {
         this.at += 1;
         this.expectEnd();
+        if (text === '' && !mayBeEmpty) throw new FilterError(start, this.at, 'nothing in the quotes; expected a value');
         return text;
       }
       const isEscape = letter === '\\' && (next === '"' || next === '\\');
