@@ -65,7 +65,9 @@ struct Relayd {
             try await onOwnThread { try await body(relayd) }
             if process.isRunning { process.signal(SIGTERM) }
             let ending = try await process.ended()
-            #expect(ending == expected)
+            #expect(
+                ending == expected,
+                "relayd said: \(process.errors.all.suffix(20).joined(separator: "\n"))")
         } catch {
             process.signal(SIGKILL)
             _ = try? await process.ended()
