@@ -1,4 +1,5 @@
 package import ControlAPI
+import Glibc
 package import Logging
 import NIOCore
 package import RelayCore
@@ -74,9 +75,14 @@ package final class Recorder: Sendable {
         try claim(recording)
         do {
             try folder.make()
-            let run = try recording.open()
-            try await relay.attach(recording.queue, policy.tapPolicy)
-            launch(recording, run)
+            let file = try recording.open()
+            do {
+                try await relay.attach(recording.queue, policy.tapPolicy)
+            } catch {
+                close(file.descriptor)
+                throw error
+            }
+            launch(recording, file)
         } catch {
             state.withLock { $0.recording = nil }
             throw APIError(.internal, "nothing is recorded: \(error)")
@@ -117,13 +123,12 @@ package final class Recorder: Sendable {
                 + "stop it first")
     }
 
-    private func launch(_ recording: Recording, _ run: consuming Recording.Run) {
-        // A closure cannot consume what it has captured.
-        let box = RunBox(run)
+    private func launch(_ recording: Recording, _ file: RecordingFolder.NewFile) {
         let task = Task(executorPreference: loop()) {
             var problem: String?
+            var run = recording.run(into: file)
             do throws(RecordingFailure) {
-                try await box.run()
+                try await run.run()
             } catch {
                 problem = error.description
             }
@@ -186,16 +191,4 @@ package final class Recorder: Sendable {
             logger.notice("recorded \(words)")
         }
     }
-}
-
-/// Carries a run into its task.
-private final class RunBox: @unchecked Sendable {
-    private var content: Recording.Run
-
-    init(_ run: consuming Recording.Run) {
-        content = run
-    }
-
-    /// To be called once, in the task.
-    func run() async throws(RecordingFailure) { try await content.run() }
 }

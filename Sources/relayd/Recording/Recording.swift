@@ -60,9 +60,14 @@ final class Recording: Sendable {
 
     /// Opens the first file. Before anything is taken from the tap, so that whoever asked is told what is
     /// wrong.
-    func open() throws(RecordingFailure) -> Run {
-        Run(try folder.create(Self.file(name, 1, policy)), self)
+    ///
+    /// - Returns: What `run` is to be given; nobody closes it otherwise.
+    func open() throws(RecordingFailure) -> RecordingFolder.NewFile {
+        try folder.create(Self.file(name, 1, policy))
     }
+
+    /// The recording, to be run into the file that was opened for it.
+    func run(into file: RecordingFolder.NewFile) -> Run { Run(RecordingFile(file), self) }
 
     /// The recording while it runs.
     struct Run: ~Copyable {
@@ -123,7 +128,7 @@ final class Recording: Sendable {
             let next = try recording.folder.create(
                 Recording.file(recording.name, number, recording.policy))
             paths.append(next.path)
-            file = next
+            file = RecordingFile(next)
             opened = .now
             try begin()
             let kept = recording.policy.files

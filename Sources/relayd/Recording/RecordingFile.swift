@@ -13,6 +13,11 @@ struct RecordingFile: ~Copyable {
         self.descriptor = descriptor
     }
 
+    /// Takes the file over, and closes it in the end.
+    init(_ file: RecordingFolder.NewFile) {
+        self.init(path: file.path, descriptor: file.descriptor)
+    }
+
     deinit { close(descriptor) }
 
     /// Appends whole blocks.

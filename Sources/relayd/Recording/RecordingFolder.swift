@@ -37,11 +37,17 @@ package struct RecordingFolder: Sendable {
     ///
     /// - Parameter name: Of the file, without folder.
     /// - Throws: `RecordingFailure`, also when the file is there.
-    func create(_ name: String) throws(RecordingFailure) -> RecordingFile {
+    func create(_ name: String) throws(RecordingFailure) -> NewFile {
         let file = path + "/" + name
         let descriptor = open(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw RecordingFailure("\(file) cannot be made", errno) }
-        return RecordingFile(path: file, descriptor: descriptor)
+        return NewFile(path: file, descriptor: descriptor)
+    }
+
+    /// A file that is open and empty. It may go to another task, which `RecordingFile` may not.
+    struct NewFile: Sendable {
+        var path: String
+        var descriptor: Int32
     }
 
     /// What a recording is called that begins now: by its time and by what somebody called it. Sorted by

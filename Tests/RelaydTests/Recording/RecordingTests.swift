@@ -54,7 +54,7 @@ struct RecordingTests {
     func records() async throws {
         try await TemporaryDirectory.run { directory in
             let recording = Self.recording(in: directory)
-            var run = try recording.open()
+            var run = recording.run(into: try recording.open())
             Self.push(1000, bytes: 50, to: recording)
             recording.queue.finish()
             try await run.run()
@@ -76,7 +76,7 @@ struct RecordingTests {
                 $0.files = 3
                 $0.queueBytes = 1 << 20
             }
-            var run = try recording.open()
+            var run = recording.run(into: try recording.open())
             // What is taken at once is one piece, so that the writer is given it bit by bit.
             let writer = Task { try await run.run() }
             for start in 0..<100 as Range<UInt32> {
