@@ -205,7 +205,8 @@ struct Daemon {
                 .init(
                     service: RelayService(
                         relay: relay, server: server, link: link, observer: observer,
-                        observers: LoopExecutor(observersLoop), recorder: recorder)),
+                        observers: LoopExecutor(observersLoop), logger: logger,
+                        recorder: recorder)),
                 .init(service: reloader, successTerminationBehavior: .ignore),
                 .init(service: statusLine, successTerminationBehavior: .ignore),
                 .init(service: systemd, successTerminationBehavior: .ignore),

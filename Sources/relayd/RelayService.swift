@@ -1,3 +1,6 @@
+import Logging
+import NIOCore
+import NIOPosix
 import RelayCore
 import ServiceLifecycle
 
@@ -10,21 +13,51 @@ struct RelayService: Service {
     let observer: any FrameObserver
     /// Where it looks at frames.
     let observers: LoopExecutor
+    /// Longest time for what is still to be looked at when everything else has stopped.
+    var observing = StopTime.observing
+    let logger: Logger
     /// Nil in tests.
     var recorder: Recorder?
 
     func run() async throws {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await link.run() }
-            async let observed: Void = observe()
+            let (observed, end) = AsyncStream.makeStream(of: Bool.self)
+            // Not in the group, which would wait for it.
+            Task {
+                await observe()
+                end.yield(true)
+            }
             // Throws only when cancelled, which asks for the same.
             try? await gracefulShutdown()
             await server.stop()
-            // Sessions end politely, then the tap; the observers see all of it.
+            // Sessions end politely, then the tap; the observers see all of it that they can in time.
             await relay.shutDown()
-            await observed
+            await wait(for: observed, end)
             await recorder?.finish()
             group.cancelAll()
+        }
+    }
+
+    /// Waits until the observers have seen everything, for as long as they may.
+    private func wait(
+        for observed: AsyncStream<Bool>, _ end: AsyncStream<Bool>.Continuation
+    ) async {
+        // Not `Task.sleep`: it would start the system's thread pool (see `LoopExecutor`).
+        let loop = MultiThreadedEventLoopGroup.singleton.any()
+        let timer = loop.scheduleTask(in: TimeAmount(observing)) {
+            _ = end.yield(false)
+        }
+        defer { timer.cancel() }
+        for await isComplete in observed {
+            guard !isComplete else { return }
+            let frames = relay.tapQueue.abandon()
+            logger.warning(
+                """
+                the log ends early: this machine is too busy to decode what was still queued, \
+                \(frames) frame\(frames == 1 ? "" : "s") or more
+                """)
+            return
         }
     }
 

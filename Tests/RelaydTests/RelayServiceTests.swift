@@ -18,23 +18,8 @@ struct RelayServiceTests {
     @Test("a device is plugged in again and the status tells of it while a batch is being decoded")
     func decodingIsBeside() async throws {
         let terminal = try PseudoTerminal()
-        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        let loop = MultiThreadedEventLoopGroup.singleton.next()
-        let relay = try await Relay.start(
-            on: loop, configuration: RelayConfiguration(),
-            accessoryAddress: "serial:\(terminal.path)", logger: logger)
-        let address = try AccessoryAddress("serial:\(terminal.path)")
         let observer = BusyObserver()
-        let service = RelayService(
-            relay: relay, server: AppServer([], relay: relay) { _ in },
-            link: SupervisorRunner(
-                LinkSupervisor(
-                    transport: try SerialTransport(address), address: address, loop: loop,
-                    logger: logger,
-                    configure: { relay.configureLink($0) },
-                    onStateChange: { _ in })),
-            observer: observer, observers: LoopExecutor(LastingLoop.start()))
-        let group = ServiceGroup(services: [service], logger: logger)
+        let (relay, group) = try await service(terminal, observer)
         async let running: Void = group.run()
 
         // The first link is what it decodes until the end of this test.
@@ -49,6 +34,47 @@ struct RelayServiceTests {
         observer.finish.signal()
         await group.triggerGracefulShutdown()
         try await running
+    }
+
+    @Test(
+        "decoding that has no processor time does not keep a relayd from stopping, and it is said")
+    func stopsBesideDecoding() async throws {
+        let terminal = try PseudoTerminal()
+        let observer = BusyObserver()
+        defer { observer.finish.signal() }
+        let log = LoggedLines()
+        let (relay, group) = try await service(terminal, observer, log: log)
+        async let running: Void = group.run()
+        try await until(relay) { $0.link.openedCount == 1 }
+        await observer.hasBegun()
+
+        await group.triggerGracefulShutdown()
+        try await running
+
+        #expect(!observer.hasFinished)
+        #expect(log.records.contains { $0.message.hasPrefix("the log ends early") })
+    }
+
+    private func service(
+        _ terminal: PseudoTerminal, _ observer: BusyObserver, log: LoggedLines = LoggedLines()
+    ) async throws -> (Relay, ServiceGroup) {
+        let logger = Logger(label: "test") { _ in log }
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let relay = try await Relay.start(
+            on: loop, configuration: RelayConfiguration(),
+            accessoryAddress: "serial:\(terminal.path)", logger: logger)
+        let address = try AccessoryAddress("serial:\(terminal.path)")
+        let service = RelayService(
+            relay: relay, server: AppServer([], relay: relay) { _ in },
+            link: SupervisorRunner(
+                LinkSupervisor(
+                    transport: try SerialTransport(address), address: address, loop: loop,
+                    logger: logger,
+                    configure: { relay.configureLink($0) },
+                    onStateChange: { _ in })),
+            observer: observer, observers: LoopExecutor(LastingLoop.start()),
+            observing: .milliseconds(10), logger: logger)
+        return (relay, ServiceGroup(services: [service], logger: logger))
     }
 
     private func until(_ relay: Relay, _ condition: (RelaySnapshot) -> Bool) async throws {

@@ -129,6 +129,28 @@ package final class TapQueue: Sendable {
         waiter?.resume()
     }
 
+    /// Gives up what is queued, for a reader that cannot take it in time, and ends the queue.
+    ///
+    /// - Returns: Frames that nobody will be shown, without those that the reader took last.
+    package func abandon() -> Int {
+        let abandoned = state.withLock { state in
+            defer {
+                state.items = []
+                state.queuedBytes = 0
+                state.missedFrames = 0
+            }
+            return state.items.reduce(state.missedFrames) { sum, item in
+                switch item {
+                case .batch(let batch): sum + batch.count
+                case .event(.missed(let frames, _)): sum + frames
+                case .event: sum
+                }
+            }
+        }
+        finish()
+        return abandoned
+    }
+
     /// Everything queued, waiting for something if there is nothing; nil at the end.
     ///
     /// The frames of a batch share one buffer. Whoever keeps one of them beyond the next call copies

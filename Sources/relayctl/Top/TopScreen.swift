@@ -70,7 +70,7 @@ final class TopScreen {
         if !isSuspended {
             // While ^S holds the screen, `endwin` would wait for ^Q.
             tcflow(STDOUT_FILENO, TCOON)
-            endwin()
+            TerminalRescue.unlessCrashed { endwin() }
         }
         TerminalRescue.disarm()
     }
@@ -96,6 +96,10 @@ final class TopScreen {
     // MARK: Drawing
 
     func draw(_ frame: TopFrame) {
+        TerminalRescue.unlessCrashed { send(frame) }
+    }
+
+    private func send(_ frame: TopFrame) {
         for row in 0..<rows {
             move(Int32(row), 0)
             relay_screen_set_look(relay_screen_attribute(0), 0)
@@ -159,6 +163,11 @@ final class TopScreen {
 
     /// Keys pressed since the last call.
     func keys() -> [TopKey] {
+        // ncurses may also draw when it is asked for keys.
+        TerminalRescue.unlessCrashed(readKeys) ?? []
+    }
+
+    private func readKeys() -> [TopKey] {
         var keys: [TopKey] = []
         var code: wint_t = 0
         // A long paste is taken in parts.
@@ -209,7 +218,7 @@ final class TopScreen {
 
     /// Gives the terminal back for as long as the process is stopped.
     func suspend() {
-        endwin()
+        TerminalRescue.unlessCrashed { endwin() }
         isSuspended = true
     }
 
@@ -218,7 +227,7 @@ final class TopScreen {
         isSuspended = false
         relay_screen_forget()
         fitSize()
-        refresh()
+        TerminalRescue.unlessCrashed { refresh() }
     }
 }
 
@@ -291,6 +300,33 @@ private enum TerminalRescue {
         settings.store(UInt(bitPattern: space), ordering: .releasing)
     }
 
+    /// Whether somebody writes to the terminal: 0 nobody, 1 ncurses, 2 the handler, for ever.
+    private static let writer = Atomic<UInt8>(0)
+
+    /// Does what may write to the terminal, unless the handler has given it back: a crash on another thread
+    /// does not stop this one at once.
+    ///
+    /// - Returns: Nil after a crash.
+    @discardableResult
+    static func unlessCrashed<Result>(_ draw: () -> Result) -> Result? {
+        let (mayDraw, _) = writer.compareExchange(expected: 0, desired: 1, ordering: .acquiring)
+        guard mayDraw else { return nil }
+        defer { _ = writer.compareExchange(expected: 1, desired: 0, ordering: .releasing) }
+        return draw()
+    }
+
+    /// Waits until ncurses does not write, a tenth of a second at most: it may be what has crashed.
+    private static func takeTerminal() {
+        for _ in 0..<100 {
+            let (isTaken, _) = writer.compareExchange(
+                expected: 0, desired: 2, ordering: .acquiring)
+            if isTaken { return }
+            // One of the few waits that a signal handler may use.
+            poll(nil, 0, 1)
+        }
+        writer.store(2, ordering: .releasing)
+    }
+
     static func arm() {
         for number in crashes { signal(number, handler) }
     }
@@ -300,6 +336,7 @@ private enum TerminalRescue {
     }
 
     private static let handler: @convention(c) (Int32) -> Void = { number in
+        TerminalRescue.takeTerminal()
         let address = TerminalRescue.settings.load(ordering: .acquiring)
         if let settings = UnsafePointer<termios>(bitPattern: address) {
             tcsetattr(STDIN_FILENO, TCSANOW, settings)

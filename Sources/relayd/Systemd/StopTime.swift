@@ -5,14 +5,19 @@ import NIOCore
 /// systemd.
 ///
 /// One thing comes after the other: the head unit confirms the end of its sessions, the link is closed,
-/// the control API's clients take their last answers, and then the last lines of the log are written.
+/// what has passed is decoded to its end, the control API's clients take their last answers, and then the
+/// last lines of the log are written.
 package struct StopTime: Sendable {
     /// Longest `sessions.farewell_timeout`.
     package static let maximumFarewell = Duration.seconds(60)
 
-    /// For the link and the last answers, and something for a machine that is busy.
+    /// Longest time for decoding what is queued. It takes milliseconds, unless other programs want all
+    /// processors: then the observers get next to nothing of them (see `ThreadScheduling`).
+    static let observing = Duration.seconds(4)
+
+    /// For the link, the observers and the last answers, and something for a machine that is busy.
     private static let closing =
-        Duration(LinkSupervisor.closeLimit) + EndPatience.longest + .seconds(2)
+        Duration(LinkSupervisor.closeLimit) + observing + EndPatience.longest + .seconds(2)
 
     /// What has not ended when the stop is cut short is cancelled, and what cannot be cancelled ends
     /// with the process after this time.
