@@ -103,7 +103,7 @@ extension TrafficStatistics.Counts {
         case .event(.unanswered):
             unanswered &+= 1
         case .dropped(let entryOfDrop):
-            dropped[entryOfDrop.reason.kind, default: 0] &+= UInt64(clamping: entry.frames)
+            dropped[entryOfDrop.reason.code, default: 0] &+= UInt64(clamping: entry.frames)
         case .rpc(let rpc):
             let app = name(entry.appName)
             countFrames(entry, of: app)
@@ -183,30 +183,6 @@ extension TrafficStatistics.Counts.Usage {
             responses &+= 1
             if rpc.outcome?.success == false { failed &+= 1 }
             if let time = rpc.latency, rpc.request != nil { latency.add(time) }
-        }
-    }
-}
-
-extension DropReason {
-    /// One word without numbers, for counting.
-    package var kind: String {
-        switch self {
-        case .notItsSession: "not_its_session"
-        case .noSuchSession: "no_such_session"
-        case .farewell: "farewell"
-        case .noLink: "no_link"
-        case .secondaryTransport: "secondary_transport"
-        case .lateAnswer: "late_answer"
-        case .queueFull: "queue_full"
-        case .sessionOver: "session_over"
-        case .endNotAsked: "end_not_asked"
-        case .lateWords: "late_words"
-        case .emptyMessage: "empty_message"
-        case .messageTooLarge: "message_too_large"
-        case .frameTooLarge: "frame_too_large"
-        case .askerGone: "asker_gone"
-        case .leftTooFast: "left_too_fast"
-        case .answersRelay: "answers_relay"
         }
     }
 }
