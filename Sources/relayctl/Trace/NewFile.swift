@@ -2,11 +2,13 @@ import Glibc
 import NIOCore
 import SDLTraffic
 
-/// A file that is made whole or not at all, and never in the place of another: written under a name of its
-/// own beside it, for nobody else's eyes, then given its name.
+/// A file that is made whole or not at all, and never in the place of another: written for nobody else's
+/// eyes, then given its name.
 struct NewFile: ~Copyable {
     let path: String
-    private let temporary: String
+    /// Where it is until then. Nil when it has no name at all, so that nothing is left of it however the
+    /// process ends; some file systems cannot do that.
+    private let temporary: String?
     private let descriptor: Int32
     private var isKept = false
 
@@ -18,6 +20,11 @@ struct NewFile: ~Copyable {
             throw TraceFailure("\"\(path)\" is no name for a file: -o takes the path of a new one")
         }
         guard !Self.isThere(path) else { throw Self.taken(path) }
+        let unnamed = open(folder.isEmpty ? "." : folder, Self.unnamed, 0o600)
+        guard unnamed < 0 else {
+            (self.path, temporary, descriptor) = (path, nil, unnamed)
+            return
+        }
         let suffix = String(UInt32.random(in: .min ... .max), radix: 36)
         let temporary = folder + ".\(name.prefix(100)).\(suffix)"
         let descriptor = open(
@@ -26,9 +33,12 @@ struct NewFile: ~Copyable {
         (self.path, self.temporary, self.descriptor) = (path, temporary, descriptor)
     }
 
+    /// `O_TMPFILE`, which Glibc's module leaves out (open(2)).
+    private static let unnamed = O_WRONLY | O_DIRECTORY | 0o20_000_000 | O_CLOEXEC
+
     deinit {
         close(descriptor)
-        if !isKept { unlink(temporary) }
+        if let temporary, !isKept { unlink(temporary) }
     }
 
     func write(_ bytes: ByteBuffer) throws(TraceFailure) {
@@ -52,16 +62,26 @@ struct NewFile: ~Copyable {
     /// Gives it its name. Without this nothing is left of it.
     mutating func keep() throws(TraceFailure) {
         guard fsync(descriptor) == 0 || errno == EINVAL else { throw Self.unwritable(path, errno) }
-        if link(temporary, path) == 0 {
-            unlink(temporary)
+        if name() == 0 {
+            if let temporary { unlink(temporary) }
         } else if errno == EEXIST {
             throw Self.taken(path)
         } else {
             // A file system without hard links.
             guard !Self.isThere(path) else { throw Self.taken(path) }
-            guard rename(temporary, path) == 0 else { throw Self.unwritable(path, errno) }
+            guard let temporary, rename(temporary, path) == 0 else {
+                throw Self.unwritable(path, errno)
+            }
         }
         isKept = true
+    }
+
+    private func name() -> Int32 {
+        guard let temporary else {
+            return linkat(
+                AT_FDCWD, "/proc/self/fd/\(descriptor)", AT_FDCWD, path, AT_SYMLINK_FOLLOW)
+        }
+        return link(temporary, path)
     }
 
     /// Links that lead nowhere, too.
