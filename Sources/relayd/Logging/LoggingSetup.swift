@@ -44,7 +44,8 @@ package struct LogOutputs: Sendable {
 
     /// Writes lines as they are among relayd's own messages.
     func show(_ lines: [String]) {
-        for line in lines { messages.write(line) }
+        // In one piece, so that no line of traffic comes between them.
+        messages.write(batch: lines.map { (Array($0.utf8), .info) })
     }
 
     /// Writes out what is still waiting, as long as `EndPatience` allows.

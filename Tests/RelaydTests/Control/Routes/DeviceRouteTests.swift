@@ -2,6 +2,7 @@ import ControlAPI
 import Dispatch
 import NIOCore
 import NIOPosix
+import RelayTesting
 import Testing
 
 @testable import AccessoryLinks
@@ -41,7 +42,8 @@ struct DeviceRouteTests {
         // Goes on when somebody else has been answered.
         let answered = DispatchSemaphore(value: 0)
         let handlers = DeviceHandlers {
-            let isAnswered = answered.wait(timeout: .now() + 30) == .success
+            let patience = DispatchTimeInterval.nanoseconds(Int(FramePeer.patience.nanoseconds))
+            let isAnswered = answered.wait(timeout: .now() + patience) == .success
             return DeviceList(
                 problem: LinkProblem(.unsupported, isAnswered ? "in time" : "never", remedy: "none")
             )
