@@ -1,0 +1,226 @@
+/// Cuts messages out of a stream of bytes, whichever of the two forms they have, and finds its place
+/// again after garbage.
+///
+/// Each message says what it is by its first bytes: JSON begins with a brace and a quote, protobuf with
+/// a length, `08`, and one of the types. No byte sequence is both. So a vehicle interface that changes
+/// its form, and one that writes a JSON answer into a protobuf stream (some emulator builds of firmware
+/// 8.1 and 8.2 do), need no special treatment.
+package struct VehicleMessageReader: Sendable {
+    /// A longer message cannot be one: firmware sends at most 340 bytes and takes 383; the rest is for
+    /// `extras`.
+    package static let maximumJSONBytes = 4096
+    /// The most that the firmware's own definition can come to.
+    package static let maximumProtobufBytes = 1383
+
+    /// Where to go on after bytes that are no message.
+    package enum Recovery: Sendable {
+        /// At the next beginning: a vehicle interface cuts a message that is too long, its end included.
+        case nextBeginning
+        /// Behind the next NUL or line end: what stands inside of a client's broken message is nothing
+        /// that the client has said.
+        case nextPiece
+    }
+
+    /// What has come so far.
+    package struct Counts: Hashable, Sendable {
+        package var json: UInt64 = 0
+        package var protobuf: UInt64 = 0
+        /// Well-formed, and of no known kind.
+        package var unknown: UInt64 = 0
+        /// With text that was no Unicode and has been repaired.
+        package var repaired: UInt64 = 0
+        /// That belonged to no message.
+        package var garbageBytes: UInt64 = 0
+        package var problems: [MessageProblem: UInt64] = [:]
+
+        package var messages: UInt64 { json &+ protobuf }
+        package var failures: UInt64 { problems.values.reduce(0, &+) }
+    }
+
+    package private(set) var counts = Counts()
+    /// The form the last message had; nil before the first.
+    package private(set) var format: PayloadFormat?
+
+    private let recovery: Recovery
+    private var bytes: [UInt8] = []
+    /// Where the bytes begin that have not been read.
+    private var head = 0
+    /// After something broken, until its piece is over.
+    private var isSkippingPiece = false
+
+    package init(recovery: Recovery) {
+        self.recovery = recovery
+    }
+
+    /// Bytes that wait for the rest of their message. At most `maximumJSONBytes` once `next` has returned
+    /// nil.
+    package var pendingBytes: Int { bytes.count - head }
+
+    /// - Parameter more: is followed by calls of `next` until that returns nil.
+    package mutating func append(_ more: some Sequence<UInt8>) {
+        if head > 0 {
+            bytes.removeSubrange(..<head)
+            head = 0
+        }
+        bytes.append(contentsOf: more)
+    }
+
+    /// The next message; nil when more bytes are needed.
+    package mutating func next() -> VehicleMessage? {
+        while head < bytes.count {
+            if isSkippingPiece, !skipPiece() { return nil }
+            switch beginning() {
+            case .none: skip(1)
+            case .blank: head += 1
+            case .unclear: return nil
+            case .json:
+                switch readJSON() {
+                case .message(let message): return message
+                case .garbage: continue
+                case .incomplete: return nil
+                }
+            case .protobuf(let start, let count):
+                guard start + count <= bytes.count else { return nil }
+                if let message = readProtobuf(start..<start + count) { return message }
+            }
+        }
+        return nil
+    }
+
+    // MARK: - Beginnings
+
+    private enum Beginning {
+        case json
+        /// - Parameter start: of the message, behind its length.
+        case protobuf(start: Int, count: Int)
+        /// What stands between messages.
+        case blank
+        /// More bytes are needed to tell.
+        case unclear
+        case none
+    }
+
+    private func beginning() -> Beginning {
+        let first = bytes[head]
+        let second = head + 1 < bytes.count ? bytes[head + 1] : nil
+        // Two bytes are the longest length there is; a message of its own cannot be shorter than two.
+        let lengthBytes = first < 0x80 ? 1 : 2
+        if lengthBytes == 2, let second, second == 0 || second >= 0x80 { return .none }
+        if first >= 2 {
+            let type = head + lengthBytes
+            let signs = bytes[min(type, bytes.count)..<min(type + 2, bytes.count)]
+            let fits =
+                signs.first.map { $0 == 0x08 } ?? true
+                && (signs.count < 2 || (1...6).contains(signs[type + 1]))
+            if fits {
+                if signs.count < 2 { return .unclear }
+                let count =
+                    lengthBytes == 1
+                    ? Int(first) : Int(first & 0x7F) | Int(bytes[head + 1]) << 7
+                if count <= Self.maximumProtobufBytes {
+                    return .protobuf(start: type, count: count)
+                }
+            }
+        }
+        if first == UInt8(ascii: "{") { return .json }
+        return isBlank(first) || first == 0 ? .blank : .none
+    }
+
+    private func isBlank(_ byte: UInt8) -> Bool {
+        byte == 0x20 || (0x09...0x0D).contains(byte)
+    }
+
+    // MARK: - Messages
+
+    private enum Outcome {
+        case message(VehicleMessage)
+        case garbage
+        case incomplete
+    }
+
+    private mutating func readJSON() -> Outcome {
+        var at = 0
+        let read: Result<(VehicleMessage, Bool), MessageProblem>
+        do throws(JSONStop) {
+            let available = min(bytes.count - head, Self.maximumJSONBytes)
+            let text = bytes.span.extracting(head..<head + available)
+            var reading = try JSONReading(text, &at)
+            do throws(MessageProblem) {
+                let message = try reading.message(text)
+                read = .success((message, reading.repaired))
+            } catch {
+                read = .failure(error)
+            }
+        } catch {
+            switch error {
+            case .malformed(let problem, let place):
+                fail(problem)
+                restart(behind: place)
+            case .incomplete:
+                guard bytes.count - head >= Self.maximumJSONBytes else { return .incomplete }
+                fail(.tooLong)
+                restart(behind: Self.maximumJSONBytes)
+            }
+            return .garbage
+        }
+        head += at
+        switch read {
+        case .success((let message, let repaired)):
+            counts.json &+= 1
+            if repaired { counts.repaired &+= 1 }
+            if case .unknown = message.content { counts.unknown &+= 1 }
+            format = .json
+            return .message(message)
+        case .failure(let problem):
+            // A whole object; what stands inside of it is no message.
+            fail(problem)
+            return .garbage
+        }
+    }
+
+    private mutating func readProtobuf(_ range: Range<Int>) -> VehicleMessage? {
+        do {
+            let message = try VehicleMessage(protobuf: Array(bytes[range]))
+            head = range.upperBound
+            counts.protobuf &+= 1
+            format = .protobuf
+            return message
+        } catch {
+            fail(error)
+            // Its length may be wrong, too.
+            if error == .notProtobuf { skip(1) } else { head = range.upperBound }
+            return nil
+        }
+    }
+
+    // MARK: - Garbage
+
+    private mutating func fail(_ problem: MessageProblem) {
+        counts.problems[problem, default: 0] &+= 1
+    }
+
+    private mutating func skip(_ count: Int) {
+        head += count
+        counts.garbageBytes &+= UInt64(count)
+    }
+
+    /// After a broken object.
+    ///
+    /// - Parameter place: how far it was read.
+    private mutating func restart(behind place: Int) {
+        switch recovery {
+        case .nextBeginning: skip(1)
+        case .nextPiece:
+            skip(min(place, bytes.count - head))
+            isSkippingPiece = true
+        }
+    }
+
+    /// - Returns: Whether the piece is over.
+    private mutating func skipPiece() -> Bool {
+        let end = bytes[head...].firstIndex { $0 == 0 || $0 == UInt8(ascii: "\n") }
+        skip((end ?? bytes.count) - head)
+        isSkippingPiece = end == nil
+        return end != nil
+    }
+}

@@ -1,0 +1,118 @@
+// Messages in a stream: in pieces, in either form, behind garbage, and cut.
+
+import OpenXCProtocol
+import Testing
+
+@Suite("A stream of OpenXC messages")
+struct VehicleMessageReaderTests {
+    private static func measurement(_ name: String, _ value: Double) -> VehicleMessage {
+        VehicleMessage(.measurement(Measurement(name, .number(value))))
+    }
+
+    private static func names(
+        _ bytes: [UInt8], recovery: VehicleMessageReader.Recovery = .nextBeginning,
+        by count: Int = .max
+    ) -> ([String], VehicleMessageReader) {
+        var reader = VehicleMessageReader(recovery: recovery)
+        var names: [String] = []
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            reader.append(rest.prefix(count))
+            rest = rest.dropFirst(count)
+            while let message = reader.next() {
+                switch message.content {
+                case .measurement(let measurement): names.append(measurement.name)
+                case .diagnostic: names.append("diagnostic")
+                default: names.append("other")
+                }
+            }
+        }
+        return (names, reader)
+    }
+
+    @Test("is read in pieces of any size, in each framing", arguments: MessageFraming.allCases)
+    func pieces(framing: MessageFraming) throws {
+        var bytes: [UInt8] = []
+        for index in 0..<20 {
+            // Also lengths that look like blanks, line ends and braces.
+            let name = String(repeating: "n", count: 1 + index * 6)
+            try framing.append(Self.measurement(name, Double(index) / 3), to: &bytes)
+        }
+        for count in [1, 2, 3, 7, 64, 100_000] {
+            let (names, reader) = Self.names(bytes, by: count)
+            #expect(names.map(\.utf8.count) == (0..<20).map { 1 + $0 * 6 })
+            #expect(reader.counts.messages == 20 && reader.counts.failures == 0)
+            #expect(reader.counts.garbageBytes == 0 && reader.format == framing.format)
+        }
+    }
+
+    @Test("may change its form at any message")
+    func change() throws {
+        var bytes: [UInt8] = []
+        for framing in MessageFraming.allCases + MessageFraming.allCases.reversed() {
+            try framing.append(Self.measurement(framing.rawValue, 1), to: &bytes)
+        }
+        let (names, reader) = Self.names(bytes, by: 1)
+        #expect(names == ["json", "lines", "protobuf", "protobuf", "lines", "json"])
+        #expect(reader.counts.json == 4 && reader.counts.protobuf == 2)
+    }
+
+    @Test("of protobuf may hold a long answer in JSON, as emulator builds write it")
+    func mixed() throws {
+        var bytes: [UInt8] = []
+        try MessageFraming.protobuf.append(Self.measurement("a", 1), to: &bytes)
+        bytes += #"{"timestamp":0,"frame":0,"bus":1,"id":2024,"mode":9,"payload":"0x4902"}"#.utf8
+        bytes.append(0)
+        try MessageFraming.protobuf.append(Self.measurement("b", 1), to: &bytes)
+        #expect(Self.names(bytes).0 == ["a", "diagnostic", "b"])
+    }
+
+    @Test("goes on behind garbage and behind a message that was cut")
+    func garbage() throws {
+        let good = #"{"name":"good","value":1}"#
+        func json(_ before: String) -> [String] { Self.names(Array((before + good).utf8)).0 }
+        #expect(json("rubbish }{ [\0") == ["good"])
+        #expect(json(#"{"name":"cut","val"#) == ["good"])
+        #expect(json(#"{"name":"cut","value":"# + "\nnot json\n[1,2]\n") == ["good"])
+        #expect(json("\0\0\r\n  ") == ["good"])
+        var bytes: [UInt8] = [0xFF, 0x00, 0x05, 0x08, 0x09, 0x7B]
+        try MessageFraming.protobuf.append(Self.measurement("good", 1), to: &bytes)
+        #expect(Self.names(bytes).0 == ["good"])
+        // A message that lost its end takes those with it that its length covers.
+        var cut: [UInt8] = []
+        try MessageFraming.protobuf.append(Self.measurement("cut", 1), to: &cut)
+        cut.removeLast(9)
+        for _ in 0..<3 { try MessageFraming.protobuf.append(Self.measurement("good", 1), to: &cut) }
+        #expect(Self.names(cut).0.suffix(2) == ["good", "good"])
+    }
+
+    @Test("of a client is taken up behind the broken piece, not inside of it")
+    func clients() {
+        let text = #"{"x":{"bus":1,"id":2,"data":"00"} oops} {"name":"b","value":1}"# + "\0"
+        let broken = Array((text + #"{"name":"c","value":1}"#).utf8)
+        #expect(Self.names(broken, recovery: .nextPiece).0 == ["c"])
+        #expect(Self.names(broken, recovery: .nextPiece, by: 1).0 == ["c"])
+        #expect(Self.names(broken).0 == ["other", "b", "c"])
+    }
+
+    @Test("holds no more than one message's worth of an object without an end")
+    func endless() {
+        let endless = Array((#"{"name":""# + String(repeating: "x", count: 100_000)).utf8)
+        for recovery in [VehicleMessageReader.Recovery.nextBeginning, .nextPiece] {
+            let (names, reader) = Self.names(endless, recovery: recovery, by: 1000)
+            #expect(names == [] && reader.counts.problems[.tooLong] == 1)
+            #expect(reader.pendingBytes <= VehicleMessageReader.maximumJSONBytes)
+        }
+    }
+
+    @Test("a double where newer firmware has a field of its own is a value")
+    func oldFirmware() {
+        var reader = VehicleMessageReader(recovery: .nextBeginning)
+        reader.append(hex("18 0803 2214 0801 10e00f 1801 200c 2801 410000000000208840"))
+        guard case .diagnostic(let response)? = reader.next()?.content else {
+            Issue.record("\(reader.counts)")
+            return
+        }
+        #expect(response.value == .number(772))
+    }
+}
