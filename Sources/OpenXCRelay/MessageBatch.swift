@@ -1,0 +1,62 @@
+import NIOCore
+import OpenXCProtocol
+import RelayCore
+
+/// The messages of one read of the link, written once in each form that some client wants. All of a form
+/// lies in one piece of memory, so that what goes to a client leaves with one write.
+struct MessageBatch {
+    private var messages:
+        [(message: VehicleMessage, destination: VehicleRouter<AppID>.Destination)] =
+            []
+    private var isForAll = true
+    private var forms: [MessageFraming: Form] = [:]
+
+    private struct Form {
+        var bytes: ByteBuffer
+        /// Where each message lies; nil for one that has no words in this form.
+        var ranges: [Range<Int>?]
+        var isComplete: Bool
+    }
+
+    mutating func add(
+        _ message: VehicleMessage, for destination: VehicleRouter<AppID>.Destination
+    ) {
+        messages.append((message, destination))
+        if destination != .all { isForAll = false }
+    }
+
+    var indices: Range<Int> { messages.indices }
+    func message(_ index: Int) -> VehicleMessage { messages[index].message }
+    func destination(_ index: Int) -> VehicleRouter<AppID>.Destination {
+        messages[index].destination
+    }
+
+    /// Everything at once; nil unless all of it is for everybody and can be said.
+    mutating func all(in framing: MessageFraming) -> (ByteBuffer, count: Int)? {
+        guard isForAll, !messages.isEmpty else { return nil }
+        let form = form(framing)
+        return form.isComplete ? (form.bytes, messages.count) : nil
+    }
+
+    mutating func bytes(_ index: Int, in framing: MessageFraming) -> ByteBuffer? {
+        let form = form(framing)
+        guard let range = form.ranges[index] else { return nil }
+        return form.bytes.getSlice(at: range.lowerBound, length: range.count)
+    }
+
+    private mutating func form(_ framing: MessageFraming) -> Form {
+        if let known = forms[framing] { return known }
+        var bytes: [UInt8] = []
+        var ranges: [Range<Int>?] = []
+        for (message, _) in messages {
+            let start = bytes.count
+            let isSaid = (try? framing.append(message, to: &bytes)) != nil
+            ranges.append(isSaid ? start..<bytes.count : nil)
+        }
+        let form = Form(
+            bytes: ByteBuffer(bytes: bytes), ranges: ranges,
+            isComplete: ranges.allSatisfy { $0 != nil })
+        forms[framing] = form
+        return form
+    }
+}

@@ -1,0 +1,329 @@
+package import NIOCore
+import OpenXCProtocol
+package import RelayCore
+
+/// A vehicle interface shared by its clients: what `VehicleRouter` decides, carried out in the hub.
+///
+/// It is always read, also with no client and whoever is slow: one that is not read slows down all its
+/// outputs. A client whose socket is full gets a queue, and misses whole messages when that is full. Its
+/// connection outlives the link, because clients do not reconnect. Everything here is called on the
+/// hub's loop.
+package final class OpenXCLanguage: AccessoryLanguage {
+    private unowned let hub: Switchboard
+    private let configuration: OpenXCConfiguration
+    private var router = VehicleRouter<AppID>()
+    private var clients: [AppID: OpenXCClient] = [:]
+    private var link: LinkConnection?
+    private var reader: OpenXCLink?
+    private var identity = VehicleIdentity()
+    private let words: OpenXCReporter
+    package private(set) var unflushedLinkBytes = 0
+    /// Not read until the link has taken what waits for it.
+    private var paused: Set<AppID> = []
+
+    /// Bytes that may wait for the link before whoever adds to them is not read. Firmware takes commands
+    /// of 383 bytes one by one.
+    static let linkQueueBytes = 16 << 10
+
+    package init(_ hub: Switchboard, configuration: OpenXCConfiguration) {
+        self.hub = hub
+        self.configuration = configuration
+        words = OpenXCReporter(hub)
+    }
+
+    // MARK: - Vehicle interface → clients
+
+    /// What one read of the link has brought.
+    fileprivate func receiveFromVehicle(_ messages: [VehicleMessage]) {
+        var batch = MessageBatch()
+        for message in messages {
+            hub.link.counters.framesIn &+= 1
+            if case .response(let response) = message.content { identity.heard(response) }
+            batch.add(message, for: router.receiveFromVehicle(message))
+        }
+        if identity.knows { (hub.link.make, hub.link.model) = ("OpenXC", identity.description) }
+        for client in clients.values { client.offer(&batch, hub, at: hub.now) }
+        askAgain()
+    }
+
+    /// A vehicle interface that speaks protobuf did not understand the first question.
+    private func askAgain() {
+        guard identity.isWorthAsking(in: reader?.format) else { return }
+        for command in VehicleIdentity.questions { carryOut(router.ask(command, at: hub.now)) }
+    }
+
+    // MARK: - Clients → vehicle interface
+
+    fileprivate func receive(_ message: VehicleMessage, from client: OpenXCClient) {
+        client.connection.counters.framesIn &+= 1
+        carryOut(router.receive(message, from: client.connection.id, at: hub.now))
+    }
+
+    private func carryOut(_ actions: [VehicleRouter<AppID>.Action]) {
+        for action in actions {
+            switch action {
+            case .toVehicle(let message): write(message)
+            case .toClient(let id, let message):
+                clients[id]?.offer(message, hub)
+            case .setFormat(let id, let format): clients[id]?.speak(format)
+            case .note(let note): words.say(note, clients[note.client]?.connection)
+            }
+        }
+    }
+
+    /// In the form that the vehicle interface itself uses.
+    private func write(_ message: VehicleMessage) {
+        guard let link else { return }
+        var bytes: [UInt8] = []
+        do {
+            let framing = reader?.format == .protobuf ? MessageFraming.protobuf : .json
+            try framing.append(message, to: &bytes)
+        } catch {
+            return words.cannotBeSaid(message)
+        }
+        hub.link.counters.framesOut &+= 1
+        hub.link.counters.bytesOut &+= UInt64(bytes.count)
+        link.write(ByteBuffer(bytes: bytes))
+        unflushedLinkBytes += bytes.count
+    }
+
+    /// Whether a client may add to what waits for the link. One that may not is paused.
+    fileprivate func mayAdd(_ client: OpenXCClient) -> Bool {
+        guard let link, unflushedLinkBytes + link.bytesInChannel > Self.linkQueueBytes else {
+            return true
+        }
+        // What was written in this read has not been offered to the socket yet.
+        flushLink()
+        guard !link.isWritable else { return true }
+        paused.insert(client.connection.id)
+        client.connection.pause(.link)
+        return false
+    }
+
+    // MARK: - The link
+
+    package func linkOpened(_ link: LinkConnection) -> any LinkReader {
+        self.link = link
+        identity = VehicleIdentity()
+        let reader = OpenXCLink(self)
+        self.reader = reader
+        carryOut(router.linkOpened(at: hub.now))
+        for command in VehicleIdentity.questions { carryOut(router.ask(command, at: hub.now)) }
+        return reader
+    }
+
+    package func linkClosed(because reason: String) {
+        link = nil
+        reader = nil
+        unflushedLinkBytes = 0
+        router.linkClosed()
+        goOn()
+    }
+
+    package func linkTookAll() { goOn() }
+
+    private func goOn() {
+        let waiting = paused.sorted()
+        paused = []
+        for id in waiting { clients[id]?.connection.resume(.link) }
+    }
+
+    package var isLinkHeld: Bool { false }
+
+    fileprivate func stumbled(_ counts: VehicleMessageReader.Counts) {
+        hub.link.garbageBytes = counts.garbageBytes
+    }
+
+    // MARK: - Clients
+
+    package func connected(_ app: AppConnection) -> any AppReader {
+        let client = OpenXCClient(app, self, configuration)
+        clients[app.id] = client
+        let address = PeerName.address(of: app.peer)
+        router.connected(app.id, may: configuration.permissions(of: address))
+        return client
+    }
+
+    package func disconnected(_ app: AppConnection) -> AppLeaving {
+        clients[app.id] = nil
+        paused.remove(app.id)
+        carryOut(router.disconnected(app.id, at: hub.now))
+        return .unused
+    }
+
+    package func blocked(_ app: AppConnection) { clients[app.id]?.isBlocked = true }
+
+    package func tookAll(_ app: AppConnection) {
+        guard let client = clients[app.id], client.isBlocked else { return }
+        hub.beginRead()
+        client.goOn(hub)
+        hub.endRead()
+    }
+
+    /// What only this client wanted is taken back when its connection ends.
+    package func leave(_ app: AppConnection) {}
+
+    // MARK: - Time
+
+    package func flushLink() {
+        guard unflushedLinkBytes > 0 else { return }
+        unflushedLinkBytes = 0
+        link?.flush()
+    }
+
+    package func readIsOver() {}
+    package var nextDeadline: NIODeadline? { router.nextDeadline }
+    package func advance() { carryOut(router.advance(to: hub.now)) }
+
+    // MARK: - Status, reload and stop
+
+    package func reconfigure(_ configuration: RelayConfiguration) {}
+
+    package func describe(_ link: inout RelaySnapshot.Link) {
+        link.queuedBytes = unflushedLinkBytes + (self.link?.bytesInChannel ?? 0)
+    }
+
+    package func describe(_ app: inout RelaySnapshot.App) {
+        guard let client = clients[app.id] else { return }
+        app.queuedBytes += client.queuedBytes
+        app.refusedFrames &+= client.lost
+        if app.lastProblem == nil { app.lastProblem = client.problem }
+    }
+
+    /// A vehicle interface goes on with what it was asked for until its power is cut.
+    package func leaveAll() {
+        for id in clients.keys.sorted() { carryOut(router.disconnected(id, at: hub.now)) }
+    }
+
+    package var isAllSaid: Bool { true }
+    /// Most clients only listen.
+    package var silentTimeout: TimeAmount { .zero }
+    package func refusal(_ reason: String) -> any ChannelHandler { SilentRefusal() }
+}
+
+/// Makes messages of what comes from the vehicle interface.
+private final class OpenXCLink: LinkReader {
+    private unowned let language: OpenXCLanguage
+    private var messages = VehicleMessageReader(recovery: .nextBeginning)
+    private var batch: [VehicleMessage] = []
+
+    init(_ language: OpenXCLanguage) { self.language = language }
+
+    /// Nil until it has said something.
+    var format: PayloadFormat? { messages.format }
+
+    func received(_ bytes: ByteBuffer) {
+        messages.append(bytes.readableBytesView)
+        while let message = messages.next() { batch.append(message) }
+        language.stumbled(messages.counts)
+        guard !batch.isEmpty else { return }
+        language.receiveFromVehicle(batch)
+        batch.removeAll(keepingCapacity: true)
+    }
+
+    func waits() {}
+    func stops() {}
+}
+
+/// One client: what it says, and what waits for it.
+final class OpenXCClient: AppReader {
+    let connection: AppConnection
+    private unowned let language: OpenXCLanguage
+    private var messages = VehicleMessageReader(recovery: .nextPiece)
+    private(set) var framing: MessageFraming
+    private var filter: SubscriptionFilter
+    private let maximumQueueBytes: Int
+
+    var isBlocked = false
+    private var queue: [ByteBuffer] = []
+    private(set) var queuedBytes = 0
+    /// Messages it has missed.
+    private(set) var lost: UInt64 = 0
+
+    init(_ connection: AppConnection, _ language: OpenXCLanguage, _ settings: OpenXCConfiguration) {
+        self.connection = connection
+        self.language = language
+        framing = settings.framing
+        filter = SubscriptionFilter(settings.subscription)
+        maximumQueueBytes = settings.queueBytes
+    }
+
+    /// The last thing that went wrong, for status.
+    var problem: String? {
+        if lost > 0 { return "reads too slowly: \(lost) messages lost" }
+        let failures = messages.counts.failures
+        return failures > 0 ? "\(failures) of its messages could not be read" : nil
+    }
+
+    // MARK: What it says
+
+    func received(_ bytes: ByteBuffer) {
+        connection.counters.bytesIn &+= UInt64(bytes.readableBytes)
+        messages.append(bytes.readableBytesView)
+    }
+
+    func passOn() {
+        while connection.mayGoOn, language.mayAdd(self), let message = messages.next() {
+            language.receive(message, from: self)
+        }
+    }
+
+    func waits() {}
+    func stops() {}
+    func hungUp() {}
+
+    // MARK: What it hears
+
+    func speak(_ format: PayloadFormat) {
+        guard framing.format != format else { return }
+        framing = format == .protobuf ? .protobuf : .json
+    }
+
+    /// What one read of the link has brought.
+    func offer(_ batch: inout MessageBatch, _ hub: Switchboard, at now: NIODeadline) {
+        if filter.isOpen, !isBlocked, let (bytes, count) = batch.all(in: framing) {
+            connection.counters.framesOut &+= UInt64(count - 1)
+            return hub.send(bytes, to: connection)
+        }
+        for index in batch.indices {
+            switch batch.destination(index) {
+            case .all:
+                guard filter.passes(batch.message(index), at: now) else { continue }
+            case .client(connection.id): break
+            case .client, .nobody: continue
+            }
+            if let bytes = batch.bytes(index, in: framing) { send(bytes, hub) }
+        }
+    }
+
+    func offer(_ message: VehicleMessage, _ hub: Switchboard) {
+        var bytes: [UInt8] = []
+        guard (try? framing.append(message, to: &bytes)) != nil else { return }
+        send(ByteBuffer(bytes: bytes), hub)
+    }
+
+    private func send(_ message: ByteBuffer, _ hub: Switchboard) {
+        guard isBlocked else { return hub.send(message, to: connection) }
+        guard queuedBytes + message.readableBytes <= maximumQueueBytes else {
+            lost &+= 1
+            return
+        }
+        queue.append(message)
+        queuedBytes += message.readableBytes
+    }
+
+    /// Its socket takes bytes again.
+    func goOn(_ hub: Switchboard) {
+        isBlocked = false
+        let waiting = queue
+        (queue, queuedBytes) = ([], 0)
+        for message in waiting { hub.send(message, to: connection) }
+    }
+}
+
+/// A client that finds no place: nothing that could be said is a message to it.
+private final class SilentRefusal: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    func channelActive(context: ChannelHandlerContext) { context.close(promise: nil) }
+}

@@ -1,0 +1,72 @@
+import Logging
+import OpenXCProtocol
+import RelayCore
+
+/// Puts into words what a shared vehicle interface's clients do. Every write is a line; what a client
+/// does in vain is one the first time and then at every power of two.
+struct OpenXCReporter {
+    private unowned let hub: Switchboard
+
+    init(_ hub: Switchboard) {
+        self.hub = hub
+    }
+
+    func say(_ note: Note<AppID>, _ client: AppConnection?) {
+        switch note {
+        case .written(_, let message):
+            hub.logger.notice("written to the vehicle: \(message.json)", metadata: whose(client))
+        case .writeRefused(_, let message):
+            inVain(
+                client,
+                "a write to the vehicle is refused: \(message.json); openxc.writes allows it",
+                .warning)
+        case .nobodyThere(_, let message):
+            inVain(client, "no vehicle interface is connected for \(message.json)", .info)
+        case .tooManyCommands(_, let message):
+            inVain(
+                client, "too many commands wait for an answer; left out: \(message.json)", .warning)
+        case .notForVehicle(_, let message):
+            inVain(client, "nothing that a vehicle interface takes: \(message.json)", .info)
+        case .unanswered(_, let command):
+            hub.logger.info(
+                "the vehicle interface has not answered \(command.word)", metadata: whose(client))
+        }
+    }
+
+    func cannotBeSaid(_ message: VehicleMessage) {
+        hub.logger.info("protobuf has no words for \(message.json)")
+    }
+
+    private func inVain(_ client: AppConnection?, _ text: String, _ level: Logger.Level) {
+        guard let client else { return }
+        client.refusals &+= 1
+        client.lastProblem = text
+        guard HubReporter.isWorthALine(client.refusals) else { return }
+        hub.logger.log(level: level, "\(text)", metadata: whose(client))
+    }
+
+    private func whose(_ client: AppConnection?) -> Logger.Metadata {
+        client.map { ["app": "\($0.id)", "peer": "\($0.peer)"] } ?? [:]
+    }
+}
+
+extension Note {
+    var client: Client {
+        switch self {
+        case .written(let client, _), .writeRefused(let client, _), .nobodyThere(let client, _),
+            .tooManyCommands(let client, _), .notForVehicle(let client, _),
+            .unanswered(let client, _):
+            client
+        }
+    }
+}
+
+/// How the hub writes an address and a port.
+enum PeerName {
+    /// The address of `127.0.0.1:5123` or `[::1]:5123`.
+    static func address(of peer: String) -> PeerAddress? {
+        guard let colon = peer.lastIndex(of: ":") else { return nil }
+        let host = peer[..<colon].drop { $0 == "[" }.prefix { $0 != "]" && $0 != "%" }
+        return PeerAddress(parsing: String(host))
+    }
+}

@@ -1,0 +1,78 @@
+import NIOCore
+import OpenXCProtocol
+
+/// Why a command was sent: what its refusal takes back.
+enum Purpose<Client: Hashable & Sendable>: Sendable {
+    case plain
+    /// The client that did not own the switch before; nil when it did.
+    case switchOn(SwitchKey, Client?)
+    case add(DiagnosticKey)
+}
+
+/// Who waits for which answer. Answers carry the name of their command and nothing else, so those of one
+/// name go to who asked first.
+struct AnswerQueue<Client: Hashable & Sendable>: Sendable {
+    struct Waiting: Sendable {
+        /// Nil for relayd itself.
+        var client: Client?
+        var purpose: Purpose<Client>
+        var deadline: NIODeadline
+    }
+
+    private var queues: [CommandName: [Waiting]] = [:]
+    private var counts: [Client: Int] = [:]
+
+    func count(of client: Client) -> Int { counts[client] ?? 0 }
+
+    mutating func add(
+        _ name: CommandName, _ client: Client?, _ purpose: Purpose<Client>,
+        until deadline: NIODeadline
+    ) {
+        queues[name, default: []].append(
+            Waiting(client: client, purpose: purpose, deadline: deadline))
+        if let client { counts[client, default: 0] += 1 }
+    }
+
+    /// Who asked first; nil when nobody did.
+    mutating func take(_ name: CommandName) -> Waiting? {
+        guard var queue = queues[name], !queue.isEmpty else { return nil }
+        let first = queue.removeFirst()
+        queues[name] = queue.isEmpty ? nil : queue
+        uncount(first.client)
+        return first
+    }
+
+    /// Its answers still come, and are not the next client's.
+    mutating func forget(_ client: Client) {
+        for name in queues.keys {
+            for index in queues[name, default: []].indices
+            where queues[name]?[index].client == client {
+                queues[name]?[index].client = nil
+            }
+        }
+        counts[client] = nil
+    }
+
+    var nextDeadline: NIODeadline? {
+        queues.values.lazy.flatMap { $0 }.map(\.deadline).min()
+    }
+
+    /// Takes out what has waited too long.
+    mutating func expire(at now: NIODeadline) -> [(CommandName, Client?)] {
+        var expired: [(CommandName, Client?)] = []
+        for (name, queue) in queues where queue.contains(where: { $0.deadline <= now }) {
+            for waiting in queue where waiting.deadline <= now {
+                expired.append((name, waiting.client))
+                uncount(waiting.client)
+            }
+            let left = queue.filter { $0.deadline > now }
+            queues[name] = left.isEmpty ? nil : left
+        }
+        return expired
+    }
+
+    private mutating func uncount(_ client: Client?) {
+        guard let client, let count = counts[client] else { return }
+        counts[client] = count > 1 ? count - 1 : nil
+    }
+}

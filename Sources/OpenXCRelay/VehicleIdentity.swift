@@ -1,0 +1,36 @@
+import OpenXCProtocol
+
+/// What the vehicle interface says of itself, for status.
+struct VehicleIdentity {
+    /// Asked when the link opens. What is not answered stays unknown.
+    static let questions: [Command] = [.platform, .version]
+
+    private var platform: String?
+    private var version: String?
+    private var hasAskedAgain = false
+
+    mutating func heard(_ response: CommandResponse) {
+        guard response.status, !response.message.isEmpty else { return }
+        switch response.command {
+        case .platform: platform = Self.short(response.message)
+        case .version: version = Self.short(response.message)
+        default: break
+        }
+    }
+
+    /// The first questions are in JSON: nothing has come yet that says otherwise. Once.
+    mutating func isWorthAsking(in format: PayloadFormat?) -> Bool {
+        guard !hasAskedAgain, version == nil, format == .protobuf else { return false }
+        hasAskedAgain = true
+        return true
+    }
+
+    var knows: Bool { platform != nil || version != nil }
+
+    /// `FORDBOARD 8.2.1 (default)`.
+    var description: String {
+        [platform, version].compactMap { $0 }.joined(separator: " ")
+    }
+
+    private static func short(_ text: String) -> String { String(text.prefix(64)) }
+}

@@ -1,0 +1,256 @@
+// A hub that speaks OpenXC, between a vehicle interface and clients made of code, over real TCP.
+
+import Logging
+import NIOCore
+import NIOPosix
+import OpenXCProtocol
+import RelayCore
+import RelayTesting
+import Testing
+
+@testable import OpenXCRelay
+
+@Suite("OpenXC in the hub")
+struct OpenXCLanguageTests {
+    @Test("each client hears the same in its own form")
+    func forms() async throws {
+        try await VehicleBench.run { bench in
+            let vehicle = try await bench.openLink()
+            let (json, protobuf) = (try await bench.client(), try await bench.client())
+            try await protobuf.says(.command(.payloadFormat(.protobuf)))
+            // In the old form; what comes after is in the new one.
+            try await protobuf.hears(
+                #"{"command_response":"payload_format","message":"","#
+                    + #""status":true}"# + "\0")
+            let speed = VehicleMessage(.measurement(Measurement("vehicle_speed", .number(12.5))))
+            try await vehicle.says(#"{"name":"vehicle_speed","value":12.5}"# + "\0")
+            try await json.hears(#"{"name":"vehicle_speed","value":12.5}"# + "\0")
+            try await protobuf.hears(speed, in: .protobuf)
+            // The vehicle interface may speak protobuf as well.
+            try await vehicle.send(bytes: try speed.bytes(in: .protobuf))
+            try await json.hears(#"{"name":"vehicle_speed","value":12.5}"# + "\0")
+            try await protobuf.hears(speed, in: .protobuf)
+        }
+    }
+
+    @Test("an answer goes to who asked, and what relayd asks for itself to nobody")
+    func answers() async throws {
+        try await VehicleBench.run { bench in
+            let vehicle = try await bench.openLink()
+            let (left, right) = (try await bench.client(), try await bench.client())
+            try await vehicle.answers("platform", "FORDBOARD")
+            try await vehicle.answers("version", "8.2.1 (default)")
+            try await right.says(.command(.version))
+            try await vehicle.hears(#"{"command":"version"}"# + "\0")
+            try await vehicle.answers("version", "8.2.1 (default)")
+            try await right.hears(
+                #"{"command_response":"version","message":"8.2.1 (default)","status":true}"#
+                    + "\0")
+            try await vehicle.says(#"{"name":"a","value":1}"# + "\0")
+            try await left.hears(#"{"name":"a","value":1}"# + "\0")
+            try await bench.until { $0.link.model == "FORDBOARD 8.2.1 (default)" }
+        }
+    }
+
+    @Test("what a client that dies has asked for again and again is taken back")
+    func dies() async throws {
+        try await VehicleBench.run { bench in
+            let vehicle = try await bench.openLink()
+            let client = try await bench.client()
+            let request = DiagnosticRequest(bus: 1, id: 0x7E0, mode: 1, pid: 12, frequency: 1)
+            try await client.says(.command(.diagnosticRequest(.add, request)))
+            try await vehicle.hears(
+                #"{"command":"diagnostic_request","action":"add","request":{"bus":1,"id":2016,"#
+                    + #""mode":1,"pid":12,"frequency":1}}"# + "\0")
+            try await client.channel.close()
+            try await vehicle.hears(
+                #"{"command":"diagnostic_request","action":"cancel","request":{"bus":1,"id":2016,"#
+                    + #""mode":1,"pid":12,"frequency":1}}"# + "\0")
+        }
+    }
+
+    @Test("clients stay when the vehicle interface goes, and hear it when it is back")
+    func unplugged() async throws {
+        try await VehicleBench.run { bench in
+            let vehicle = try await bench.openLink()
+            let client = try await bench.client()
+            try await client.says(.command(.passthrough(bus: 1, enabled: true)))
+            try await vehicle.hears(#"{"command":"passthrough","bus":1,"enabled":true}"# + "\0")
+            try await vehicle.channel.close()
+            try await bench.until { !$0.link.isUp }
+            // Not passed on; nobody answers for it.
+            try await client.says(.command(.version))
+            try await bench.until { $0.apps.first?.refusedFrames == 1 }
+            let again = try await bench.openLink(
+                hearing: #"{"command":"passthrough","bus":1,"enabled":true}"# + "\0")
+            try await again.says(#"{"name":"a","value":1}"# + "\0")
+            try await client.hears(#"{"name":"a","value":1}"# + "\0")
+        }
+    }
+
+    @Test("a client that does not read misses whole messages, and holds nobody back")
+    func slow() async throws {
+        try await VehicleBench.run { bench in
+            let vehicle = try await bench.openLink()
+            let reader = try await bench.client()
+            let sleeper = try await bench.client(readsByItself: false)
+            let message =
+                #"{"name":""# + String(repeating: "x", count: 80) + #"","value":1}"# + "\0"
+            let messages = String(repeating: message, count: 1000)
+            var sent = 0
+            while try await bench.relay.snapshot().apps.allSatisfy({ $0.refusedFrames == 0 }) {
+                try await vehicle.says(messages)
+                try await reader.hears(messages)
+                sent += 1000
+            }
+            let lost = try await bench.relay.snapshot().apps.reduce(0) {
+                $0 + Int($1.refusedFrames)
+            }
+            try await sleeper.channel.setOption(.autoRead, value: true).get()
+            for _ in 0..<(sent - lost) { try await sleeper.hears(message) }
+            try await vehicle.says(#"{"name":"a","value":1}"# + "\0")
+            try await sleeper.hears(#"{"name":"a","value":1}"# + "\0")
+            #expect(try await !bench.relay.snapshot().link.isHeld)
+        }
+    }
+
+    @Test("rubbish reaches nobody, and the client that sends it goes on")
+    func rubbish() async throws {
+        try await VehicleBench.run { bench in
+            let vehicle = try await bench.openLink()
+            let client = try await bench.client()
+            try await client.send(
+                bytes: ByteBuffer(bytes: [0xFF, 0x00, 0x7B, 0x7B] + Array("}}{{ rubbish\0".utf8)))
+            try await client.says(.can(CANMessage(bus: 1, id: 1, data: [1])))
+            try await client.says(.command(.deviceID))
+            // Neither the rubbish nor the write, which nobody has allowed.
+            try await vehicle.hears(#"{"command":"device_id"}"# + "\0")
+        }
+    }
+
+    @Test("a client that may write does")
+    func writes() async throws {
+        var settings = OpenXCConfiguration()
+        settings.writes = [try #require(ClientWrites("127.0.0.0/8 can:1:0x123"))]
+        try await VehicleBench.run(settings) { bench in
+            let vehicle = try await bench.openLink()
+            let client = try await bench.client()
+            try await client.says(.can(CANMessage(bus: 1, id: 0x124, data: [1])))
+            try await client.says(.can(CANMessage(bus: 1, id: 0x123, data: [1])))
+            try await vehicle.hears(#"{"bus":1,"id":291,"data":"0x01"}"# + "\0")
+            try await bench.until { $0.apps.first?.refusedFrames == 1 }
+        }
+    }
+
+    @Test("relayd takes everything back when it stops")
+    func stop() async throws {
+        try await VehicleBench.run { bench in
+            let vehicle = try await bench.openLink()
+            let client = try await bench.client()
+            try await client.says(.command(.acceptanceFilterBypass(bus: 1, bypass: true)))
+            try await vehicle.hears(#"{"command":"af_bypass","bus":1,"bypass":true}"# + "\0")
+            try await bench.stop()
+            try await vehicle.hears(#"{"command":"af_bypass","bus":1,"bypass":false}"# + "\0")
+        }
+    }
+}
+
+/// A hub between a vehicle interface and clients made of code.
+private struct VehicleBench {
+    let relay: Relay
+    let accessory: FakeAccessory
+    let port: Int
+
+    static func run(
+        _ settings: OpenXCConfiguration = OpenXCConfiguration(),
+        _ body: (VehicleBench) async throws -> Void
+    ) async throws {
+        var configuration = RelayConfiguration()
+        configuration.farewellTimeout = .milliseconds(100)
+        let hub = configuration
+        try await FakeAccessory.run { accessory in
+            let relay = try await Relay.start(
+                on: MultiThreadedEventLoopGroup.singleton.next(), configuration: hub,
+                accessoryAddress: "openxc+tcp:127.0.0.1:\(accessory.port)",
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+                language: { OpenXCLanguage($0, configuration: settings) })
+            let listener = try await AppListener.open(
+                [ListenAddress(host: "127.0.0.1", port: 0)], for: relay)
+            let bench = VehicleBench(
+                relay: relay, accessory: accessory, port: listener.addresses.first?.port ?? 0)
+            let outcome: Result<Void, any Error>
+            do {
+                outcome = .success(try await body(bench))
+            } catch {
+                outcome = .failure(error)
+            }
+            await listener.close()
+            await relay.shutDown()
+            try outcome.get()
+        }
+    }
+
+    /// The vehicle interface's end; what relayd asks at once has been read.
+    func openLink(hearing words: String = "") async throws -> FramePeer {
+        let relay = relay
+        _ = try await ClientBootstrap(group: relay.loop)
+            .channelInitializer { relay.configureLink($0) }
+            .connect(host: "127.0.0.1", port: accessory.port).get()
+        let link = try await accessory.nextLink()
+        try await link.hears(
+            words + #"{"command":"platform"}"# + "\0" + #"{"command":"version"}"# + "\0")
+        return link
+    }
+
+    /// Connected, and known to the hub.
+    func client(readsByItself: Bool = true) async throws -> FramePeer {
+        let before = try await relay.snapshot().apps.count
+        let client = try await FramePeer.connect(port: port, readsByItself: readsByItself)
+        try await until { $0.apps.count > before }
+        return client
+    }
+
+    func stop() async throws { await relay.shutDown() }
+
+    func until(_ condition: (RelaySnapshot) -> Bool) async throws {
+        let deadline = NIODeadline.now() + FramePeer.patience
+        while NIODeadline.now() < deadline {
+            if condition(try await relay.snapshot()) { return }
+            await Task.yield()
+        }
+        throw FramePeer.Failure.nothingCame
+    }
+}
+
+extension FramePeer {
+    fileprivate func says(_ text: String) async throws {
+        try await send(bytes: ByteBuffer(string: text))
+    }
+
+    fileprivate func says(_ content: VehicleMessage.Content) async throws {
+        try await send(bytes: VehicleMessage(content).bytes(in: .json))
+    }
+
+    fileprivate func answers(_ command: String, _ message: String) async throws {
+        try await says(
+            #"{"command_response":"\#(command)","message":"\#(message)","status":true}"# + "\0")
+    }
+
+    fileprivate func hears(_ text: String) async throws {
+        let bytes = try await next(bytes: text.utf8.count)
+        #expect(String(buffer: bytes) == text)
+    }
+
+    fileprivate func hears(_ message: VehicleMessage, in framing: MessageFraming) async throws {
+        let wanted = try message.bytes(in: framing)
+        #expect(try await next(bytes: wanted.readableBytes) == wanted)
+    }
+}
+
+extension VehicleMessage {
+    fileprivate func bytes(in framing: MessageFraming) throws -> ByteBuffer {
+        var bytes: [UInt8] = []
+        try framing.append(self, to: &bytes)
+        return ByteBuffer(bytes: bytes)
+    }
+}

@@ -1,0 +1,93 @@
+// Which messages a client gets.
+
+import NIOCore
+import OpenXCProtocol
+import Testing
+
+@testable import OpenXCRelay
+
+@Suite("A subscription")
+struct SubscriptionTests {
+    private let start = NIODeadline.uptimeNanoseconds(0)
+
+    private static func speed(_ value: Double) -> VehicleMessage {
+        VehicleMessage(.measurement(Measurement("vehicle_speed", .number(value))))
+    }
+
+    private static func can(_ bus: Int32, _ id: UInt32) -> VehicleMessage {
+        VehicleMessage(.can(CANMessage(bus: bus, id: id, data: [1])))
+    }
+
+    private static func door(_ door: String, _ isOpen: Bool) -> VehicleMessage {
+        VehicleMessage(
+            .measurement(Measurement("door_status", .text(door), event: .flag(isOpen))))
+    }
+
+    private func filter(_ change: (inout Subscription) -> Void) -> SubscriptionFilter {
+        var subscription = Subscription()
+        change(&subscription)
+        return SubscriptionFilter(subscription)
+    }
+
+    @Test("to everything lets everything pass")
+    func everything() {
+        var filter = filter { _ in }
+        #expect(filter.isOpen)
+        #expect(filter.passes(Self.speed(1), at: start) == true)
+    }
+
+    @Test("to names, buses and identifiers leaves the others out")
+    func selection() {
+        var filter = filter {
+            $0.names = ["engine_speed"]
+            $0.buses = [1]
+            $0.ids = ["0x7e8", "0x120-0x123"].compactMap { IdentifierRange($0) }
+        }
+        #expect(filter.passes(Self.speed(1), at: start) == false)
+        #expect(filter.passes(Self.can(1, 0x123), at: start) == true)
+        #expect(filter.passes(Self.can(2, 0x123), at: start) == false)
+        #expect(filter.passes(Self.can(1, 0x124), at: start) == false)
+        let answer = VehicleMessage(
+            .diagnostic(DiagnosticResponse(bus: 1, id: 0x7E8, mode: 1, success: true)))
+        #expect(filter.passes(answer, at: start) == true)
+        #expect(filter.passes(answer, at: start) == true)
+        // What is no data passes: it is an answer to the client.
+        #expect(
+            filter.passes(
+                VehicleMessage(.response(CommandResponse(.version, status: true))), at: start)
+                == true)
+    }
+
+    @Test("to changes tells doors apart, and times do not count")
+    func onChange() {
+        var filter = filter { $0.onChange = true }
+        #expect(filter.passes(Self.speed(1), at: start) == true)
+        var later = Self.speed(1)
+        later.timestamp = 17
+        #expect(filter.passes(later, at: start) == false)
+        #expect(filter.passes(Self.speed(2), at: start) == true)
+        #expect(filter.passes(Self.door("driver", false), at: start) == true)
+        #expect(filter.passes(Self.door("passenger", false), at: start) == true)
+        #expect(filter.passes(Self.door("driver", false), at: start) == false)
+        #expect(filter.passes(Self.door("driver", true), at: start) == true)
+    }
+
+    @Test("with a rate counts each signal by itself")
+    func rate() {
+        var filter = filter { $0.maximumRate = 4 }
+        #expect(filter.passes(Self.speed(1), at: start) == true)
+        #expect(filter.passes(Self.can(1, 1), at: start) == true)
+        #expect(filter.passes(Self.speed(2), at: start + .milliseconds(249)) == false)
+        #expect(filter.passes(Self.speed(3), at: start + .milliseconds(250)) == true)
+        #expect(filter.passes(Self.speed(3), at: start + .milliseconds(499)) == false)
+    }
+
+    @Test("remembers a bounded number of signals")
+    func bounded() {
+        var filter = filter { $0.onChange = true }
+        for id in 0..<UInt32(SubscriptionFilter.maximumSignals * 3) {
+            #expect(filter.passes(Self.can(1, id), at: start) == true)
+        }
+        #expect(filter.rememberedSignals <= SubscriptionFilter.maximumSignals)
+    }
+}
