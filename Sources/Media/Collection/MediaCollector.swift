@@ -1,0 +1,349 @@
+import NIOCore
+package import RelayCore
+import SDLProtocol
+package import SDLTraffic
+
+/// Takes pictures, sound and files out of the traffic. A value that is shown what passed and tells what to
+/// write; somebody else has files.
+///
+/// It wants to see both: the decoded messages, and the frames of audio and video, in their order. Memory
+/// does not grow with what passes (`MediaLimits`).
+package struct MediaCollector: Sendable {
+    private let kinds: Set<MediaKind>
+    private let isWanted: @Sendable (_ appName: String?) -> Bool
+    private var output = MediaOutput()
+    private var names: [Owner: String] = [:]
+    /// What the head unit says it plays.
+    private var audioFormat: PCMFormat?
+    /// What the latest PerformAudioPassThru asked for.
+    private var speechFormats: [Owner: PCMFormat] = [:]
+    /// What StartServices of video asked for that wait for their answer.
+    private var requests: [Lane: VideoFormat] = [:]
+    private var streams: [Lane: StreamTap] = [:]
+    private var recordings: [Owner: SoundTap] = [:]
+    private var uploads: [UploadKey: UploadTap] = [:]
+    /// Uploads by the numbers of their requests.
+    private var answers: [UInt64: UploadKey] = [:]
+    /// Bytes that are missing in uploads that are ended.
+    private var endedHoleBytes = 0
+    private var encryptedMessages: [Owner: Int] = [:]
+    private var toldOfMask: Set<Masked> = []
+    private var now = WallTime(nanoseconds: 0)
+
+    /// Whether the binary part of RPCs was masked in what follows.
+    package var isBulkMasked = false
+
+    /// A session of an app: several apps of a phone may come by one connection.
+    private struct Owner: Hashable {
+        var app: AppID?
+        var session: UInt8
+    }
+
+    private struct Lane: Hashable {
+        var owner: Owner
+        var service: ServiceType
+    }
+
+    private struct UploadKey: Hashable {
+        var owner: Owner
+        var title: String
+    }
+
+    private struct Masked: Hashable {
+        var owner: Owner
+        var kind: MediaKind
+    }
+
+    /// - Parameters:
+    ///   - kinds: What is taken.
+    ///   - isWanted: By the name of its app; nil before that is known.
+    package init(
+        _ kinds: Set<MediaKind> = Set(MediaKind.allCases),
+        isWanted: @escaping @Sendable (_ appName: String?) -> Bool = { _ in true }
+    ) {
+        self.kinds = kinds
+        self.isWanted = isWanted
+    }
+
+    /// What there is to tell since the last call.
+    package mutating func takeEvents() -> [MediaEvent] {
+        defer { output.events = [] }
+        return output.events
+    }
+
+    /// Nothing follows: ends what is open.
+    package mutating func finish() {
+        endAll()
+        let encrypted = encryptedMessages.sorted {
+            ($0.key.app?.rawValue ?? 0, $0.key.session) < (
+                $1.key.app?.rawValue ?? 0, $1.key.session
+            )
+        }
+        for (owner, count) in encrypted { tell(.encrypted(frames: count), kind: .file, owner) }
+        encryptedMessages = [:]
+    }
+
+    // MARK: - Frames
+
+    /// Takes a frame as it passed; those that are of no stream change nothing.
+    ///
+    /// - Parameter omitted: Bytes of its payload that were not recorded.
+    package mutating func receive(_ tapped: TappedFrame, omitted: Int = 0) {
+        let frame = tapped.frame
+        guard frame.service.isStream else { return }
+        now = max(now, tapped.time)
+        let owner = Owner(app: tapped.app, session: frame.sessionID)
+        let lane = Lane(owner: owner, service: frame.service)
+        switch tapped.fate {
+        case .dropped, .replaced: return
+        // relayd ends messages that an app left unfinished: no bytes of the app.
+        case .byRelay where frame.type != .control: return
+        case .forwarded, .amended, .byRelay: break
+        }
+        if frame.type == .control {
+            control(frame, lane, tapped)
+        } else if tapped.direction == .fromApp, kinds.contains(Self.kind(frame.service)) {
+            if streams[lane] == nil { open(lane, VideoFormat(), at: tapped.time) }
+            streams[lane]?.receive(frame, omitted: omitted, at: tapped.time, &output)
+            boundStreams(at: tapped.time)
+        }
+    }
+
+    /// Bytes of units and pictures that are not whole, in all streams.
+    var heldBytes: Int { streams.values.reduce(0) { $0 + $1.heldBytes } }
+
+    /// What holds most gives way.
+    private mutating func boundStreams(at time: WallTime) {
+        var held = heldBytes
+        while held > MediaLimits.maximumHeldBytes,
+            let most = streams.max(by: { $0.value.heldBytes < $1.value.heldBytes }),
+            most.value.heldBytes > 0
+        {
+            held -= most.value.heldBytes
+            streams[most.key]?.drop(at: time, &output)
+        }
+    }
+
+    private mutating func control(_ frame: Frame, _ lane: Lane, _ tapped: TappedFrame) {
+        switch frame.controlType {
+        case .startService where tapped.direction == .fromApp && frame.service == .video:
+            if requests.count < MediaLimits.maximumOpen || requests[lane] != nil {
+                requests[lane] = VideoFormat(ControlPayload(frame))
+            }
+        case .startServiceACK:
+            end(lane)
+            let format = VideoFormat(ControlPayload(frame))
+                .completed(by: requests.removeValue(forKey: lane))
+            open(lane, format, at: tapped.time)
+        case .startServiceNAK: requests[lane] = nil
+        case .endService, .endServiceACK: end(lane)
+        default: break
+        }
+    }
+
+    private static func kind(_ service: ServiceType) -> MediaKind {
+        service == .video ? .video : .audio
+    }
+
+    private mutating func open(_ lane: Lane, _ format: VideoFormat, at time: WallTime) {
+        let kind = Self.kind(lane.service)
+        guard kinds.contains(kind), isWanted(names[lane.owner]) else { return }
+        let item = item(
+            kind, lane.owner, title: kind.rawValue, ending: kind == .video ? ".h264" : ".wav", time)
+        while streams.count >= MediaLimits.maximumOpen,
+            let oldest = streams.min(by: { $0.value.began < $1.value.began })?.key
+        { end(oldest) }
+        streams[lane] =
+            kind == .video
+            ? StreamTap(video: item, format)
+            : StreamTap(audio: item, audioFormat)
+    }
+
+    private mutating func end(_ lane: Lane) {
+        guard var stream = streams.removeValue(forKey: lane) else { return }
+        stream.finish(at: now, &output)
+    }
+
+    // MARK: - Messages
+
+    /// Takes a decoded message.
+    package mutating func receive(_ entry: TrafficEntry) {
+        now = max(now, entry.time)
+        let owner = Owner(app: entry.app, session: entry.sessionID ?? 0)
+        if let name = entry.appName, names[owner] != name, names.count < MediaLimits.maximumApps {
+            names[owner] = name
+        }
+        switch entry.content {
+        case .rpc(let rpc) where entry.fate == .forwarded || entry.fate == .amended:
+            receive(rpc, entry, owner)
+        case .encrypted:
+            if isWanted(entry.appName), encryptedMessages.count < MediaLimits.maximumApps {
+                encryptedMessages[owner, default: 0] &+= 1
+            }
+        case .event(let event): happened(event, entry)
+        default: break
+        }
+    }
+
+    private mutating func happened(_ event: EventEntry, _ entry: TrafficEntry) {
+        switch event {
+        case .sessionEnded:
+            let owner = Owner(app: entry.app, session: entry.sessionID ?? 0)
+            endAll { $0 == owner }
+        case .appClosed: endAll { $0.app == entry.app }
+        case .linkClosed:
+            endAll()
+            audioFormat = nil
+        case .missed:
+            for lane in streams.keys { streams[lane]?.skip(at: entry.time, &output) }
+            for owner in recordings.keys {
+                recordings[owner]?.skip(at: entry.time, isGap: true, &output)
+            }
+        default: break
+        }
+    }
+
+    private mutating func receive(_ rpc: RPCEntry, _ entry: TrafficEntry, _ owner: Owner) {
+        let message = rpc.message
+        switch (message.functionID, message.type) {
+        case (.registerAppInterface, .response): learn(message.parameters)
+        case (.getSystemCapability, .response), (.onSystemCapabilityUpdated, .notification):
+            if let capability = message.parameters.object("systemCapability") { learn(capability) }
+        case (.performAudioPassThru, .request):
+            endRecording(owner)
+            if speechFormats.count < MediaLimits.maximumApps {
+                speechFormats[owner] = PCMFormat(message.parameters)
+            }
+        case (.performAudioPassThru, .response): endRecording(owner)
+        case (.onAudioPassThru, .notification): record(message, entry, owner)
+        case (.putFile, .request): put(rpc, entry, owner)
+        case (.putFile, .response): answer(rpc)
+        default: break
+        }
+    }
+
+    /// pcmStreamCapabilities of the head unit (MOBILE_API, "AudioPassThruCapabilities").
+    private mutating func learn(_ parameters: JSONObject) {
+        guard let format = parameters.object("pcmStreamCapabilities").flatMap({ PCMFormat($0) })
+        else { return }
+        audioFormat = format
+    }
+
+    private mutating func record(_ message: RPCMessage, _ entry: TrafficEntry, _ owner: Owner) {
+        guard message.bulk.readableBytes > 0, takes(.speech, entry, owner) else { return }
+        if recordings[owner] == nil {
+            if recordings.count >= MediaLimits.maximumOpen,
+                let oldest = recordings.min(by: { $0.value.began < $1.value.began })?.key
+            {
+                endRecording(oldest)
+            }
+            recordings[owner] = SoundTap(
+                item(.speech, owner, title: "speech", ending: ".wav", entry.time),
+                speechFormats[owner])
+        }
+        recordings[owner]?.append(message.bulk, at: entry.time, &output)
+    }
+
+    private mutating func endRecording(_ owner: Owner) {
+        guard var recording = recordings.removeValue(forKey: owner) else { return }
+        recording.finish(at: now, [], &output)
+    }
+
+    private mutating func put(_ rpc: RPCEntry, _ entry: TrafficEntry, _ owner: Owner) {
+        let message = rpc.message
+        guard message.bulk.readableBytes > 0, takes(.file, entry, owner) else { return }
+        let title = String(
+            String.UnicodeScalarView(
+                (message.parameters.string("syncFileName") ?? "").unicodeScalars
+                    .prefix(MediaLimits.maximumTitleScalars)))
+        let key = UploadKey(owner: owner, title: title)
+        let offset = message.parameters.integer("offset")
+        if offset ?? 0 == 0, uploads[key]?.hasBeginning == true { endUpload(key, isReplaced: true) }
+        if uploads[key] == nil {
+            if uploads.count >= MediaLimits.maximumOpen,
+                let oldest = uploads.min(by: { $0.value.began < $1.value.began })?.key
+            {
+                endUpload(oldest)
+            }
+            var item = item(.file, owner, title: title, ending: nil, entry.time)
+            item.title = title
+            uploads[key] = UploadTap(item)
+        }
+        let isApart = offset ?? 0 > uploads[key]?.end ?? 0
+        let room = isApart ? roomForHoles : 0
+        uploads[key]?.add(rpc, offset: offset, room: room, at: entry.time, &output)
+        if answers.count < MediaLimits.maximumRequests { answers[entry.number] = key }
+    }
+
+    /// Bytes that may be missing in files beyond those that are.
+    private var roomForHoles: Int {
+        let open = uploads.values.reduce(0) { $0 + $1.holeBytes }
+        return max(0, MediaLimits.maximumHoleBytes - open - endedHoleBytes)
+    }
+
+    private mutating func answer(_ rpc: RPCEntry) {
+        guard let request = rpc.request?.number, let key = answers.removeValue(forKey: request)
+        else { return }
+        let isRefused = rpc.outcome.map { !$0.success } ?? false
+        uploads[key]?.answer(
+            refusal: isRefused
+                ? PrintableText.string(rpc.outcome?.resultCode ?? "", limit: 40) : nil)
+        if uploads[key]?.isOver == true { endUpload(key) }
+    }
+
+    private mutating func endUpload(_ key: UploadKey, isReplaced: Bool = false) {
+        guard let upload = uploads.removeValue(forKey: key) else { return }
+        for (request, of) in answers where of == key { answers[request] = nil }
+        endedHoleBytes += upload.holeBytes
+        upload.finish(isReplaced: isReplaced, &output)
+    }
+
+    // MARK: - Both
+
+    /// Whether the binary part of a message is taken; that it is masked is told once.
+    private mutating func takes(_ kind: MediaKind, _ entry: TrafficEntry, _ owner: Owner) -> Bool {
+        guard kinds.contains(kind), isWanted(entry.appName) else { return false }
+        guard isBulkMasked else { return true }
+        if toldOfMask.count < MediaLimits.maximumApps,
+            toldOfMask.insert(Masked(owner: owner, kind: kind)).inserted
+        {
+            tell(.masked, kind: kind, owner)
+        }
+        return false
+    }
+
+    private mutating func tell(_ problem: MediaProblem, kind: MediaKind, _ owner: Owner) {
+        var summary = MediaSummary()
+        summary.problems = [problem]
+        output.events.append(
+            .ended(nil, item(kind, owner, title: kind.rawValue, ending: nil, now), summary))
+    }
+
+    private func item(
+        _ kind: MediaKind, _ owner: Owner, title: String, ending: String?, _ time: WallTime
+    ) -> MediaItem {
+        let name = names[owner]
+        return MediaItem(
+            kind: kind, app: owner.app, appName: name, format: nil, title: nil,
+            fileName: MediaName.make(app: name, title: title, ending: ending), began: time)
+    }
+
+    /// Ends what is open, the oldest first, and forgets what is known of its owners.
+    private mutating func endAll(_ isMeant: (Owner) -> Bool = { _ in true }) {
+        requests = requests.filter { !isMeant($0.key.owner) }
+        let lanes = streams.filter { isMeant($0.key.owner) }
+        for lane in lanes.sorted(by: { $0.value.began < $1.value.began }).map(\.key) { end(lane) }
+        let owners = recordings.filter { isMeant($0.key) }
+        for owner in owners.sorted(by: { $0.value.began < $1.value.began }).map(\.key) {
+            endRecording(owner)
+        }
+        let files = uploads.filter { isMeant($0.key.owner) }
+        for key in files.sorted(by: {
+            ($0.value.began.nanoseconds, $0.key.title) < ($1.value.began.nanoseconds, $1.key.title)
+        }).map(\.key) {
+            endUpload(key)
+        }
+        names = names.filter { !isMeant($0.key) }
+        speechFormats = speechFormats.filter { !isMeant($0.key) }
+    }
+}

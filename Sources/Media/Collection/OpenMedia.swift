@@ -1,0 +1,56 @@
+import NIOCore
+import RelayCore
+
+/// What is being told, in order, with numbers for what begins.
+struct MediaOutput: Sendable {
+    var events: [MediaEvent] = []
+    private var last: UInt64 = 0
+
+    mutating func nextID() -> MediaID {
+        last &+= 1
+        return MediaID(rawValue: last)
+    }
+}
+
+/// A file that begins with its first byte: without any there is none.
+struct OpenMedia: Sendable {
+    var item: MediaItem
+    private(set) var id: MediaID?
+    /// Where the file ends.
+    private(set) var bytes = 0
+    private var first: WallTime?
+    private var last: WallTime?
+
+    init(_ item: MediaItem) {
+        self.item = item
+    }
+
+    /// - Parameter place: In the file.
+    mutating func write(
+        _ data: ByteBuffer, at place: Int, time: WallTime, _ output: inout MediaOutput
+    ) {
+        let id = self.id ?? output.nextID()
+        if self.id == nil {
+            self.id = id
+            output.events.append(.began(id, item))
+        }
+        first = first ?? time
+        last = max(last ?? time, time)
+        bytes = max(bytes, place.addingReportingOverflow(data.readableBytes).partialValue)
+        output.events.append(.bytes(id, data, at: place))
+    }
+
+    /// Nanoseconds from the first to the last piece.
+    var duration: Int64 {
+        guard let first, let last else { return 0 }
+        return max(0, last.nanoseconds.subtractingReportingOverflow(first.nanoseconds).partialValue)
+    }
+
+    /// Told only if there is something to tell.
+    func end(_ summary: MediaSummary, _ output: inout MediaOutput) {
+        guard id != nil || !summary.problems.isEmpty else { return }
+        var summary = summary
+        summary.bytes = bytes
+        output.events.append(.ended(id, item, summary))
+    }
+}

@@ -1,0 +1,121 @@
+package import NIOCore
+
+/// Cuts a byte stream with start codes into units, however the bytes come (ITU-T H.264, annex B).
+///
+/// Holds one unit of at most `maximumUnitBytes`. Of a longer one only its first bytes are given, as soon
+/// as it is known to be one, and it is counted.
+package struct AnnexBSplitter: Sendable {
+    /// Bytes that stood before the first start code.
+    package private(set) var skippedBytes = 0
+    /// Units that were too long.
+    package private(set) var oversizedUnits = 0
+
+    private let maximumUnitBytes: Int
+    private var buffer = ByteBuffer()
+    /// No start code begins before this offset in `buffer`.
+    private var searched = 0
+    /// Of the start code that `buffer` stands behind; nil while there was none.
+    private var startCodeBytes: Int?
+
+    package init(maximumUnitBytes: Int = MediaLimits.maximumUnitBytes) {
+        self.maximumUnitBytes = maximumUnitBytes
+    }
+
+    /// Bytes of the unit whose end has not come.
+    package var heldBytes: Int { buffer.readableBytes }
+
+    package mutating func append(_ bytes: ByteBuffer) {
+        buffer.discardReadAndSpareBytes()
+        buffer.writeImmutableBuffer(bytes)
+    }
+
+    /// The next unit whose end has come; the end is known when the next one begins. Also one that is too
+    /// long, of which only the beginning is given.
+    package mutating func next() -> NALUnit? {
+        while let code = nextStartCode() {
+            let end = endOfUnit(before: code)
+            let unit = taken(end)
+            // A zero in front of the code is part of it, the first one that stands there at least.
+            startCodeBytes = code > end ? 4 : 3
+            buffer.moveReaderIndex(forwardBy: min(code + 3, buffer.readableBytes))
+            searched = 0
+            if let unit { return unit }
+        }
+        return buffer.readableBytes > maximumUnitBytes ? giveUp() : nil
+    }
+
+    /// The last unit, at the end of the stream.
+    package mutating func finish() -> NALUnit? {
+        defer { discard() }
+        return taken(endOfUnit(before: buffer.readableBytes))
+    }
+
+    /// Something is missing before the next bytes.
+    package mutating func discard() {
+        (buffer, searched, startCodeBytes) = (ByteBuffer(), 0, nil)
+    }
+
+    private mutating func taken(_ end: Int) -> NALUnit? {
+        let isCut = end > maximumUnitBytes
+        guard let startCodeBytes, end > 0,
+            let bytes = buffer.getSlice(
+                at: buffer.readerIndex, length: isCut ? min(end, Self.cutBytes) : end)
+        else { return nil }
+        if isCut { oversizedUnits &+= 1 }
+        return NALUnit(bytes, startCodeBytes: startCodeBytes, isCut: isCut)
+    }
+
+    /// What is given of a unit that is too long: enough to tell what it is.
+    private static let cutBytes = 16
+
+    /// Where 00 00 01 begins, from the reader index.
+    private mutating func nextStartCode() -> Int? {
+        let start = searched
+        let found = buffer.withUnsafeReadableBytes { bytes -> Int? in
+            var index = start + 2
+            while index < bytes.count {
+                // Most bytes are none of the three: then no code ends at this or the two behind it.
+                if bytes[index] > 1 {
+                    index += 3
+                } else if bytes[index] == 1, bytes[index - 1] == 0, bytes[index - 2] == 0 {
+                    return index - 2
+                } else {
+                    index += 1
+                }
+            }
+            return nil
+        }
+        if found == nil { searched = max(0, buffer.readableBytes - 2) }
+        if found != nil, startCodeBytes == nil { skippedBytes &+= endOfUnit(before: found ?? 0) }
+        return found
+    }
+
+    /// Zeros behind a unit belong to none.
+    private func endOfUnit(before end: Int) -> Int {
+        var end = end
+        while end > 0,
+            buffer.getInteger(at: buffer.readerIndex + end - 1, as: UInt8.self) == 0
+        { end -= 1 }
+        return end
+    }
+
+    /// - Returns: The beginning of the unit that is given up.
+    private mutating func giveUp() -> NALUnit? {
+        let unit = taken(buffer.readableBytes)
+        if startCodeBytes == nil { skippedBytes &+= buffer.readableBytes }
+        startCodeBytes = nil
+        let rest = min(2, buffer.readableBytes)
+        buffer.moveReaderIndex(forwardBy: buffer.readableBytes - rest)
+        searched = 0
+        return unit
+    }
+}
+
+extension ByteBuffer {
+    /// Moves what is left to the front, and gives back room that something much larger took.
+    mutating func discardReadAndSpareBytes() {
+        discardReadBytes()
+        guard storageCapacity > 4 * readableBytes + 65_536 else { return }
+        self = ByteBuffer(bytes: readableBytesView)
+    }
+}
