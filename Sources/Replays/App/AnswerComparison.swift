@@ -1,0 +1,82 @@
+import NIOCore
+package import SDLProtocol
+
+/// Whether an answer says what the recorded one said.
+///
+/// Compared are result code, success and all other parameters. Left out is what is another in every
+/// session: `hashID`, `spaceAvailable`, and the values of vehicle data.
+package enum AnswerComparison {
+    /// Parameters whose values are not compared, at any depth.
+    package static let ignored: Set<String> = ["hashID", "spaceAvailable"]
+    /// Of a file's listing or a head unit's capabilities; what is beyond is not compared.
+    static let maximumValues = 10_000
+    /// A value that is longer is shown shortened.
+    private static let maximumScalars = 120
+
+    /// Lines "- path: value" of the recording and "+ path: value" of now; none when both are the same.
+    package static func differences(recorded: RPCMessage, live: RPCMessage) -> [String] {
+        let ignoresValues = recorded.functionID == .getVehicleData
+        let then = values(recorded.parameters, ignoresValues)
+        let now = values(live.parameters, ignoresValues)
+        var lines: [String] = []
+        for (path, value) in then.sorted(by: { $0.key < $1.key }) where now[path] != value {
+            lines.append(line("-", path, value))
+            if let other = now[path] { lines.append(line("+", path, other)) }
+        }
+        for (path, value) in now.sorted(by: { $0.key < $1.key }) where then[path] == nil {
+            lines.append(line("+", path, value))
+        }
+        return lines
+    }
+
+    private static func line(_ sign: String, _ path: String, _ value: String) -> String {
+        "\(sign) \(path): \(PrintableText.string(value, limit: maximumScalars))"
+    }
+
+    /// Every value by its path.
+    private static func values(_ object: JSONObject, _ ignoresValues: Bool) -> [String: String] {
+        var found: [String: String] = [:]
+        for member in object.members {
+            guard let key = object.string(member.key), !ignored.contains(key) else { continue }
+            let isResult = ["success", "resultCode", "info"].contains(key)
+            if ignoresValues, !isResult {
+                found[key] = "…"
+            } else {
+                collect(object, member.value, key, &found)
+            }
+        }
+        return found
+    }
+
+    private static func collect(
+        _ container: some JSONContainer, _ token: JSONToken, _ path: String,
+        _ found: inout [String: String]
+    ) {
+        guard found.count < maximumValues else { return }
+        switch token.kind {
+        case .object:
+            guard let object = container.object(token), !object.members.isEmpty else {
+                found[path] = "{}"
+                return
+            }
+            for member in object.members {
+                guard let key = object.string(member.key), !ignored.contains(key) else { continue }
+                collect(object, member.value, "\(path).\(key)", &found)
+            }
+        case .array:
+            guard let array = container.array(token), !array.elements.isEmpty else {
+                found[path] = "[]"
+                return
+            }
+            for (index, element) in array.elements.enumerated() {
+                collect(array, element, "\(path)[\(index)]", &found)
+            }
+        default:
+            found[path] =
+                container.string(token)
+                ?? container.bytes.getString(
+                    at: container.bytes.readerIndex + token.range.lowerBound,
+                    length: token.range.count) ?? ""
+        }
+    }
+}

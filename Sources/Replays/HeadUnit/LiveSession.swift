@@ -1,0 +1,56 @@
+import NIOCore
+import SDLProtocol
+
+/// A session that an app has with the recorded head unit.
+struct LiveSession {
+    /// Something the app asks, until it is known what the recording says to it.
+    struct Asked {
+        var question: RecordedQuestion
+        var frame: Frame?
+        var correlationID: Int32?
+        var registration: RecordedRegistration?
+        var functionName = ""
+        var at: NIODeadline
+    }
+
+    /// Counts sessions, because numbers are used again.
+    let key: Int
+    let id: UInt8
+    var lane: Int
+    /// Of the frames that the app gets.
+    var version: UInt8
+    var assembler = MessageAssembler(limits: Self.limits)
+    /// Waits for more of the recording to be read.
+    var asked: [Asked] = []
+    var isRegistered = false
+    /// Goodbye was said; it is over when all that is due has been sent.
+    var isEnding = false
+    /// Messages that are to be sent at their time.
+    var dueCount = 0
+    var toldOfEncryption = false
+    private var sentMessages: UInt32 = 0
+
+    /// Of what the app sends only the beginning is read: who it is. Files are counted.
+    private static let limits = {
+        var limits = MessageAssembler.Limits()
+        limits.maximumMessageBytes = 256 << 10
+        limits.maximumKeptBytes = 512 << 10
+        limits.maximumUnfinished = 4
+        return limits
+    }()
+    /// Questions that may wait for the file to be read.
+    static let maximumAsked = 1024
+
+    init(key: Int, id: UInt8, lane: Int, version: UInt8) {
+        self.key = key
+        self.id = id
+        self.lane = lane
+        self.version = version
+    }
+
+    /// 0 only for the StartServiceACK, as sdl_core counts.
+    mutating func takeMessageID() -> UInt32 {
+        defer { sentMessages = sentMessages == .max ? 1 : sentMessages + 1 }
+        return sentMessages
+    }
+}

@@ -1,0 +1,273 @@
+package import NIOCore
+import RelayCore
+package import SDLProtocol
+
+/// The head unit of a recording, which answers live apps as it answered then.
+///
+/// It goes by the conversation and not by the clock: what the app asks finds what was asked then, of the
+/// same function and in the recorded order of its session, and brings the answer of then. What the head
+/// unit said without being asked comes as long after the app's latest question as it did then. What the
+/// recording does not have is refused as a head unit would, and told as a divergence.
+///
+/// A value without files, sockets or clocks: steps of the recording are fed in as they are read, frames as
+/// they come; frames come out. How much it keeps of what was read ahead is bounded by `Limits`.
+package struct RecordedHeadUnit: Sendable {
+    package struct Options: Hashable, Sendable {
+        package var speed = ReplaySpeed.factor(1)
+        /// When every recorded session has had its app, the recording begins again.
+        package var loops = false
+        package var limits = Limits()
+
+        package init() {}
+    }
+
+    /// What is read ahead, in messages and in bytes: each question is looked for in all of it.
+    package struct Limits: Hashable, Sendable {
+        package var steps = 16_384
+        package var bytes = 64 << 20
+
+        package init() {}
+    }
+
+    /// What something leads to.
+    package struct Output: Sendable {
+        /// To be sent, in this order.
+        package var frames: [Frame] = []
+        package var divergences: [Divergence] = []
+    }
+
+    package let options: Options
+    var lanes: [Int: RecordedLane] = [:]
+    var sessions: [Int: LiveSession] = [:]
+    /// Of each session that runs.
+    var keys: [UInt8: Int] = [:]
+    /// StartServices that are not answered yet.
+    var starts: [(frame: Frame, at: NIODeadline)] = []
+    var due = DueMessages()
+    var held = (steps: 0, bytes: 0)
+    var hasEnded = false
+    /// The number of the recording's first session, when it is read again.
+    private var firstLane = 0
+    var nextLane = 0
+    private var nextKey = 0
+    /// The recording has to be read once more from its beginning.
+    package internal(set) var wantsRestart = false
+    /// Nothing fitted even though it was read again.
+    var hasRestarted = false
+    var now = NIODeadline.uptimeNanoseconds(0)
+    var output = Output()
+    private var toldDivergences = 0
+
+    /// Divergences that are told in words; more of them tell nothing new.
+    package static let maximumDivergences = 1000
+    /// Apps that can wait for a session.
+    static let maximumStarts = 255
+
+    package init(_ options: Options = Options()) { self.options = options }
+
+    // MARK: The recording
+
+    /// Whether more of the recording should be read.
+    package var wantsMore: Bool { !hasEnded && !isFull }
+
+    var isFull: Bool {
+        held.steps >= options.limits.steps || held.bytes >= options.limits.bytes
+    }
+
+    /// Takes what was read next.
+    ///
+    /// - Parameter isLast: Nothing follows.
+    package mutating func feed(
+        _ steps: [RecordedStep], isLast: Bool, at now: NIODeadline
+    ) -> Output {
+        perform(at: now) { unit in
+            for step in steps { unit.read(step) }
+            if isLast {
+                unit.hasEnded = true
+                for number in unit.lanes.keys { unit.lanes[number]?.isWhole = true }
+            }
+        }
+    }
+
+    /// The recording is read from its beginning again, because `wantsRestart` said so.
+    package mutating func restart() {
+        wantsRestart = false
+        hasRestarted = true
+        hasEnded = false
+        firstLane = nextLane
+    }
+
+    private mutating func read(_ step: RecordedStep) {
+        let (number, overflow) = firstLane.addingReportingOverflow(step.lane)
+        guard !overflow else { return }
+        switch step.content {
+        case .began:
+            lanes[number] = RecordedLane(number: number)
+            nextLane = max(nextLane, number + 1)
+            // A recording that was cut has no question.
+            lanes[number]?.cues = [
+                RecordedLane.Cue(
+                    question: .control(.startService, .rpc), time: step.time.nanoseconds)
+            ]
+            held.steps += 1
+        case .ended: lanes[number]?.isWhole = true
+        case .fromApp(let message): ask(message, step, number)
+        case .fromHeadUnit(let message): say(message, step, number)
+        }
+    }
+
+    private mutating func ask(_ message: RecordedMessage, _ step: RecordedStep, _ number: Int) {
+        guard let question = message.question, lanes[number] != nil else { return }
+        // The lane has begun with it.
+        if question == .control(.startService, .rpc), lanes[number]?.grant == nil { return }
+        if let registration = step.registration, lanes[number]?.registration == nil {
+            lanes[number]?.registration = registration
+        }
+        var cue = RecordedLane.Cue(question: question, time: step.time.nanoseconds)
+        if case .rpc(_, _, let correlationID) = message.kind { cue.correlationID = correlationID }
+        lanes[number]?.questions.insert(question)
+        // It stayed because it was the last.
+        let isLastMet = lanes[number]?.cues.last?.met != nil
+        lanes[number]?.cues.append(cue)
+        if isLastMet { lanes[number]?.tidy() }
+        held.steps += 1
+    }
+
+    private mutating func say(_ message: RecordedMessage, _ step: RecordedStep, _ number: Int) {
+        switch message.kind {
+        // Heartbeats are answered when they come.
+        case .control(.heartbeatACK), .stream: return
+        default: break
+        }
+        // A copy of the lane's cues that is held while they change would copy them all.
+        guard let (index, isAnswer) = lanes[number]?.cue(of: message),
+            let cue = lanes[number]?.cues[index]
+        else { return }
+        let delay = step.time.nanoseconds.subtractingReportingOverflow(cue.time)
+        let line = RecordedLane.Line(
+            delay: delay.overflow ? 0 : max(0, delay.partialValue), message: message,
+            isAnswer: isAnswer)
+        hold(message)
+        if isAnswer {
+            lanes[number]?.cues[index].isAnswered = true
+            if cue.question == .control(.startService, .rpc), lanes[number]?.grant == nil {
+                lanes[number]?.grant = line
+                return
+            }
+        }
+        if let met = cue.met, let key = session(of: number) {
+            schedule(line, since: met, key)
+            lanes[number]?.tidy()
+        } else if cue.met != nil {
+            release(line.message)
+        } else {
+            lanes[number]?.cues[index].lines.append(line)
+        }
+    }
+
+    // MARK: The conversation
+
+    /// Takes a frame of an app.
+    package mutating func receive(_ frame: Frame, at now: NIODeadline) -> Output {
+        perform(at: now) { $0.receive(frame) }
+    }
+
+    /// Says what is due.
+    package mutating func advance(to now: NIODeadline) -> Output {
+        perform(at: now) { _ in }
+    }
+
+    /// When `advance` has to be called next; nil while nothing is due.
+    package var nextDeadline: NIODeadline? { due.first?.at }
+
+    package var sessionIDs: [UInt8] { keys.keys.sorted() }
+
+    private mutating func perform(
+        at now: NIODeadline, _ event: (inout RecordedHeadUnit) -> Void
+    ) -> Output {
+        self.now = now
+        event(&self)
+        decide()
+        sendDue()
+        defer { output = Output() }
+        return output
+    }
+
+    func session(of lane: Int) -> Int? {
+        sessions.first { $0.value.lane == lane }?.key
+    }
+
+    /// - Returns: Its key; nil when all numbers are in use.
+    mutating func open(lane: Int, version: UInt8) -> Int? {
+        guard let id = (1...UInt8.max).first(where: { keys[$0] == nil }) else { return nil }
+        let key = nextKey
+        nextKey += 1
+        sessions[key] = LiveSession(key: key, id: id, lane: lane, version: version)
+        keys[id] = key
+        return key
+    }
+
+    /// The session is over, and with it its part of the recording.
+    mutating func close(_ key: Int) {
+        guard let session = sessions.removeValue(forKey: key) else { return }
+        keys[session.id] = nil
+        for gone in due.drop(session: key) { release(gone.message) }
+        if let lane = remove(lane: session.lane) { tellNotAsked(lane) }
+    }
+
+    private mutating func tellNotAsked(_ lane: RecordedLane) {
+        var counts: [(question: RecordedQuestion, count: Int)] = []
+        for cue in lane.cues where cue.met == nil {
+            guard case .request = cue.question else { continue }
+            if let index = counts.firstIndex(where: { $0.question == cue.question }) {
+                counts[index].count += 1
+            } else {
+                counts.append((cue.question, 1))
+            }
+        }
+        for (question, count) in counts {
+            let times = count == 1 ? "" : " \(count) times"
+            tell(
+                .notAsked, lane.name,
+                "the recorded app asked \(question)\(times), this one did not"
+                    + (lane.isWhole ? "" : " (as far as the recording was read)"))
+        }
+    }
+
+    // MARK: What is kept
+
+    mutating func hold(_ message: RecordedMessage) {
+        held.steps += 1
+        held.bytes += message.weight
+    }
+
+    mutating func release(_ message: RecordedMessage) {
+        held.steps -= 1
+        held.bytes -= message.weight
+    }
+
+    /// Of a cue that is dropped.
+    mutating func release(_ cue: RecordedLane.Cue) {
+        for line in cue.lines { release(line.message) }
+        if cue.isHeld { held.steps -= 1 }
+    }
+
+    /// Forgets a recorded session; what is read of it later is dropped.
+    @discardableResult
+    mutating func remove(lane number: Int) -> RecordedLane? {
+        guard let lane = lanes.removeValue(forKey: number) else { return nil }
+        for cue in lane.cues { release(cue) }
+        if let grant = lane.grant { release(grant.message) }
+        return lane
+    }
+
+    mutating func tell(_ kind: Divergence.Kind, _ app: String, _ text: String) {
+        toldDivergences += 1
+        if toldDivergences <= Self.maximumDivergences {
+            output.divergences.append(Divergence(kind, app: app, text))
+        } else if toldDivergences == Self.maximumDivergences + 1 {
+            output.divergences.append(
+                Divergence(kind, app: app, "\(text); further divergences are not told"))
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import Synchronization
+package import Traces
+
+/// A file that is replayed, read piece by piece. Its calls block: they are for a thread that may.
+package final class Recording: Sendable {
+    /// What was read at once.
+    package struct Batch: Sendable {
+        package var steps: [RecordedStep] = []
+        package var isLast = false
+        /// Sessions of the recording that the head unit granted, so far.
+        package var grantedSessions = 0
+    }
+
+    private struct State: ~Copyable {
+        var file: TraceFile
+        var script: RecordingScript
+        var hasEnded = false
+    }
+
+    private let state: Mutex<State>
+    package let path: String
+
+    /// Entries read for one batch: a few milliseconds.
+    private static let batchEntries = 512
+    private static let batchBytes = 4 << 20
+
+    /// - Throws: `TraceFileError` when the file cannot be opened.
+    package init(_ path: String, _ part: RecordingScript.Part) throws(TraceFileError) {
+        self.path = path
+        state = Mutex(State(file: try TraceFile(path), script: RecordingScript(part)))
+    }
+
+    /// - Throws: `TraceFileError` where the file is damaged, or is no trace.
+    package func next() throws(TraceFileError) -> Batch {
+        try state.withLock { (state) throws(TraceFileError) -> Batch in
+            var batch = Batch()
+            var bytes = 0
+            var entries = 0
+            while !state.hasEnded, entries < Self.batchEntries, bytes < Self.batchBytes {
+                guard let entry = try state.file.next() else {
+                    state.hasEnded = true
+                    break
+                }
+                entries += 1
+                let before = batch.steps.count
+                state.script.read(entry, into: &batch.steps)
+                for step in batch.steps[before...] { bytes += step.weight }
+            }
+            batch.isLast = state.hasEnded
+            batch.grantedSessions = state.script.grantedSessions
+            return batch
+        }
+    }
+}
+
+extension RecordedStep {
+    /// Bytes of memory, about.
+    package var weight: Int {
+        switch content {
+        case .began, .ended: RecordedMessage.overhead
+        case .fromApp(let message), .fromHeadUnit(let message): message.weight
+        }
+    }
+}

@@ -1,0 +1,238 @@
+import NIOCore
+import RelayCore
+import SDLProtocol
+package import Traces
+
+/// Turns the entries of a trace into steps: frames made into messages, and each message given to the
+/// session it belongs to.
+///
+/// What relayd did itself is left out, because the relayd of the replay does it again: its own frames,
+/// what it did not pass on, and of an amended frame one of the two.
+package struct RecordingScript {
+    /// Whose part is played: only its messages keep what they carry.
+    package enum Part: Hashable, Sendable {
+        case headUnit
+        /// The answers are kept too, to be compared.
+        case app
+    }
+
+    private let part: Part
+    /// Of each session that was granted and runs.
+    private var owners: [UInt8: Owner] = [:]
+    /// Sessions asked for and not granted, of each app.
+    private var asked: [AppID: [Int]] = [:]
+    private var laneCount = 0
+    private var assemblers = [MessageAssembler(), MessageAssembler()]
+    /// Largest piece of messages that are not whole, by session, service and direction.
+    private var pieces: [PieceKey: Int] = [:]
+    /// Sessions that the head unit granted.
+    package private(set) var grantedSessions = 0
+    /// Frames of sessions whose beginning is not in the recording.
+    package private(set) var framesWithoutSession = 0
+
+    private struct Owner {
+        var lane: Int
+        var app: AppID
+    }
+
+    private struct PieceKey: Hashable {
+        var session: UInt8
+        var service: ServiceType
+        var direction: Direction
+    }
+
+    /// A link has 255 sessions; who asks for more than this at once is answered by nobody.
+    private static let maximumAsked = 1024
+
+    package init(_ part: Part) { self.part = part }
+
+    package mutating func read(_ entry: TraceEntry, into steps: inout [RecordedStep]) {
+        switch entry.content {
+        case .frame(let tapped, let omitted, _):
+            if omitted == 0 { read(tapped, &steps) }
+        case .bytes: break
+        case .record(let record): read(record, at: entry.time, &steps)
+        }
+    }
+
+    // MARK: Records
+
+    private mutating func read(
+        _ record: TraceRecord, at time: WallTime, _ steps: inout [RecordedStep]
+    ) {
+        switch record {
+        case .linkClosed, .linkOpened:
+            for session in owners.keys.sorted() { end(session, at: time, &steps) }
+            asked = [:]
+            forgetMessages()
+        case .appLeft(let app, _):
+            asked[app] = nil
+            for (session, owner) in owners.sorted(by: { $0.key < $1.key })
+            where owner.app == app { end(session, at: time, &steps) }
+        case .sessionEnded(_, let session): end(session, at: time, &steps)
+        case .gap: forgetMessages()
+        case .trace, .appConnected, .notice, .advice, .mark, .end, .other: break
+        }
+    }
+
+    private mutating func forgetMessages() {
+        assemblers = [MessageAssembler(), MessageAssembler()]
+        pieces = [:]
+    }
+
+    private mutating func end(
+        _ session: UInt8, at time: WallTime, _ steps: inout [RecordedStep]
+    ) {
+        guard let owner = owners.removeValue(forKey: session) else { return }
+        steps.append(
+            RecordedStep(lane: owner.lane, app: owner.app, time: time, content: .ended))
+    }
+
+    // MARK: Frames
+
+    private func isPlayed(_ tapped: TappedFrame) -> Bool {
+        switch tapped.fate {
+        case .forwarded: true
+        // The head unit's own words for its part, and what the app got for the app's.
+        case .replaced: part == .headUnit
+        case .amended: part == .app
+        case .byRelay, .dropped: false
+        }
+    }
+
+    private mutating func read(_ tapped: TappedFrame, _ steps: inout [RecordedStep]) {
+        guard isPlayed(tapped), let app = tapped.app else { return }
+        let frame = tapped.frame
+        if frame.type == .control, frame.service == .rpc {
+            switch (frame.controlType, tapped.direction) {
+            case (.startService, .fromApp) where frame.sessionID == 0:
+                return ask(tapped, app, &steps)
+            case (.startServiceACK, .fromAccessory)
+            where tapped.grant != .protects && tapped.grant != .nothing:
+                open(tapped, app, &steps)
+            case (.startServiceNAK, .fromAccessory):
+                return refuse(tapped, app, &steps)
+            default: break
+            }
+        }
+        guard let owner = owners[frame.sessionID], owner.app == app else {
+            framesWithoutSession += 1
+            return
+        }
+        guard let (message, registration) = message(tapped) else { return }
+        var step = RecordedStep(
+            lane: owner.lane, app: app, time: tapped.time,
+            content: tapped.direction == .fromApp ? .fromApp(message) : .fromHeadUnit(message))
+        step.registration = registration
+        steps.append(step)
+    }
+
+    private mutating func ask(
+        _ tapped: TappedFrame, _ app: AppID, _ steps: inout [RecordedStep]
+    ) {
+        guard asked[app]?.count ?? 0 < 255, asked.count < Self.maximumAsked else { return }
+        asked[app, default: []].append(laneCount)
+        begin(tapped, app, &steps)
+    }
+
+    private mutating func begin(
+        _ tapped: TappedFrame, _ app: AppID, _ steps: inout [RecordedStep]
+    ) {
+        let lane = laneCount
+        laneCount += 1
+        steps.append(RecordedStep(lane: lane, app: app, time: tapped.time, content: .began))
+        guard tapped.direction == .fromApp else { return }
+        steps.append(
+            RecordedStep(
+                lane: lane, app: app, time: tapped.time,
+                content: .fromApp(RecordedMessage(tapped.frame, kind: .control(.startService)))))
+    }
+
+    private mutating func open(
+        _ tapped: TappedFrame, _ app: AppID, _ steps: inout [RecordedStep]
+    ) {
+        let session = tapped.frame.sessionID
+        let lane: Int
+        if let first = asked[app]?.first {
+            asked[app]?.removeFirst()
+            lane = first
+        } else if tapped.grant == .opens {
+            // A recording that was cut keeps the grant alone.
+            lane = laneCount
+            begin(tapped, app, &steps)
+        } else {
+            return
+        }
+        end(session, at: tapped.time, &steps)
+        owners[session] = Owner(lane: lane, app: app)
+        grantedSessions += 1
+    }
+
+    private mutating func refuse(
+        _ tapped: TappedFrame, _ app: AppID, _ steps: inout [RecordedStep]
+    ) {
+        guard let lane = asked[app]?.first else { return }
+        asked[app]?.removeFirst()
+        steps.append(
+            RecordedStep(
+                lane: lane, app: app, time: tapped.time,
+                content: .fromHeadUnit(
+                    RecordedMessage(tapped.frame, kind: .control(.startServiceNAK)))))
+        steps.append(
+            RecordedStep(lane: lane, app: app, time: tapped.time, content: .ended))
+    }
+
+    // MARK: Messages
+
+    private mutating func message(
+        _ tapped: TappedFrame
+    ) -> (RecordedMessage, RecordedRegistration?)? {
+        let frame = tapped.frame
+        if frame.type == .control {
+            guard let type = frame.controlType else { return nil }
+            return (RecordedMessage(frame, kind: .control(type)), nil)
+        }
+        if frame.service.isStream {
+            // Nobody answers them.
+            guard part == .app, tapped.direction == .fromApp, frame.type == .single else {
+                return nil
+            }
+            return (RecordedMessage(frame, kind: .stream), nil)
+        }
+        let key = PieceKey(
+            session: frame.sessionID, service: frame.service, direction: tapped.direction)
+        switch frame.type {
+        case .first: pieces[key] = 0
+        case .consecutive: pieces[key] = max(pieces[key] ?? 0, frame.payloadBytes)
+        case .single, .control: break
+        }
+        let side = tapped.direction == .fromApp ? 0 : 1
+        guard
+            case .message(let message, _) = assemblers[side].receive(
+                frame, at: tapped.time.nanoseconds), !message.isTruncated
+        else { return nil }
+        let piece =
+            frame.type == .single ? message.payload.readableBytes : pieces[key] ?? 0
+        return recorded(message, piece, tapped.direction)
+    }
+
+    private func recorded(
+        _ message: Message, _ piece: Int, _ direction: Direction
+    ) -> (RecordedMessage, RecordedRegistration?) {
+        var message = message
+        guard !message.isEncrypted, message.service.carriesRPC,
+            let rpc = try? RPCMessage(message)
+        else {
+            message.payload = message.payload.detached()
+            return (RecordedMessage(message, kind: .other, pieceBytes: piece), nil)
+        }
+        // The head unit's part needs to know only what it was asked.
+        let keeps = part == .app || direction == .fromAccessory
+        message.payload = keeps ? message.payload.detached() : ByteBuffer()
+        let kind = RecordedMessage.Kind.rpc(
+            rpc.type, rpc.functionID, correlationID: rpc.correlationID)
+        return (
+            RecordedMessage(message, kind: kind, pieceBytes: piece), RecordedRegistration(rpc)
+        )
+    }
+}
