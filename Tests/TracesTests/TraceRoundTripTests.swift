@@ -126,12 +126,36 @@ struct TraceRoundTripTests {
 
     @Test("a record of a later version is passed over; what is none is named")
     func strangeRecords() throws {
-        #expect(
-            try TraceRecord(json: ByteBuffer(string: #"{"record":"weather","sun":true}"#))
-                == .other("weather"))
+        let weather = ByteBuffer(string: #"{"sun":true,"record":"weather","app":2}"#)
+        let record = try TraceRecord(json: weather)
+        #expect(record == .other(name: "weather", app: AppID(rawValue: 2), json: weather))
+        #expect(record.json == weather)
         for text in ["", "{}", "[1]", "nonsense", #"{"record":7}"#, #"{"record":"app_left"}"#] {
             #expect(throws: TraceError.self) { try TraceRecord(json: ByteBuffer(string: text)) }
         }
+    }
+
+    @Test(
+        "of more places than are remembered, each entry still is of its own",
+        .timeLimit(.minutes(1)))
+    func places() throws {
+        var writer = TraceWriter(Made.header())
+        var bytes = ByteBuffer()
+        writer.begin(at: Made.start, into: &bytes)
+        let apps = 0..<UInt64(2 * TraceInterfaces.maximumPlaces + 10)
+        for app in apps {
+            let run = TappedBytes(
+                bytes: ByteBuffer(integer: app), direction: .fromApp, app: AppID(rawValue: app),
+                offset: 0, time: Made.start)
+            writer.append(TraceEntry(time: Made.start, content: .bytes(run)), into: &bytes)
+        }
+        var found: [UInt64] = []
+        for entry in try Made.entries(bytes) {
+            guard case .bytes(let run) = entry.content else { continue }
+            #expect(run.bytes == run.app.map { ByteBuffer(integer: $0.rawValue) })
+            found.append(run.app?.rawValue ?? .max)
+        }
+        #expect(found == Array(apps))
     }
 
     @Test("the next file of a ring begins with who is there")

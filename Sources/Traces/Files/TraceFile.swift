@@ -28,6 +28,16 @@ package struct TraceFile: ~Copyable {
         if descriptor < 0 { throw TraceFileError(path, "cannot be opened: \(Self.reason)") }
     }
 
+    /// Reads from where an open file stands.
+    ///
+    /// - Parameter path: How messages are to call it.
+    /// - Throws: `TraceFileError` when there are no descriptors left.
+    package init(copying open: Int32, as path: String) throws(TraceFileError) {
+        self.path = path
+        descriptor = fcntl(open, F_DUPFD_CLOEXEC, 3)
+        if descriptor < 0 { throw TraceFileError(path, "cannot be opened: \(Self.reason)") }
+    }
+
     deinit {
         if descriptor > STDIN_FILENO { close(descriptor) }
     }
@@ -49,6 +59,9 @@ package struct TraceFile: ~Copyable {
             try fill()
         }
     }
+
+    /// Its end may have been none: somebody writes to it. The next call of `next` looks for more.
+    package mutating func expectMore() { isAtEnd = false }
 
     private mutating func fill() throws(TraceFileError) {
         var chunk = ByteBuffer()

@@ -7,6 +7,10 @@ package struct TraceEntry: Sendable {
     /// What people wrote at it.
     package var comments: [String] = []
 
+    package init(time: WallTime, content: Content, comments: [String] = []) {
+        (self.time, self.content, self.comments) = (time, content, comments)
+    }
+
     package enum Content: Sendable {
         /// - Parameters:
         ///   - omitted: Bytes of its payload that were not recorded.
@@ -35,6 +39,21 @@ extension TraceEntry {
             case .gap(let frames, let bytes): .missed(frames: frames, bytes: bytes)
             case .trace, .notice, .advice, .mark, .end, .other: nil
             }
+        }
+    }
+}
+
+extension TraceEntry {
+    package var frame: TappedFrame? {
+        if case .frame(let tapped, _, _) = content { tapped } else { nil }
+    }
+
+    /// The app whose connection it is about.
+    package var app: AppID? {
+        switch content {
+        case .frame(let tapped, _, _): tapped.app
+        case .bytes(let run): run.app
+        case .record(let record): record.app
         }
     }
 }

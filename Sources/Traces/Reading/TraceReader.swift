@@ -58,9 +58,17 @@ package struct TraceReader {
 
     /// To be called at the end of the file.
     ///
-    /// - Throws: `TraceError.notATrace` when there was nothing of relayd in it.
+    /// - Throws: `TraceError.empty` or `tooShort` when it ends before the first packet, `notATrace` when
+    ///   there was nothing of relayd in it.
     package func finish() throws(TraceError) {
-        if header == nil { throw .notATrace(application: application) }
+        guard header == nil else { return }
+        let bytes = offset.addingReportingOverflow(UInt64(unfinishedBytes)).partialValue
+        if bytes == 0 { throw .empty }
+        let isOurs = application?.hasPrefix("relayd") ?? false
+        if foreignPackets == 0, offset == 0 || isOurs {
+            throw .tooShort(bytes: bytes)
+        }
+        throw .notATrace(application: application)
     }
 
     private mutating func nextBlock() throws(TraceError) -> PcapngBlock? {

@@ -1,6 +1,10 @@
 /// Why a pcapng file is no trace, or a packet in it cannot be read.
 package enum TraceError: Error, Hashable, Sendable {
     case pcapng(PcapngError)
+    /// A file of no bytes.
+    case empty
+    /// It ends before the first packet: what there is belongs to no block, or only says that packets come.
+    case tooShort(bytes: UInt64)
     /// A whole pcapng file without a packet of relayd.
     case notATrace(application: String?)
     /// Of a later version of the format.
@@ -19,6 +23,12 @@ extension TraceError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .pcapng(let error): "\(error)"
+        case .empty:
+            "empty, 0 bytes; expected a trace, which begins with a pcapng section and a packet: was its "
+                + "writer stopped, or the disk full?"
+        case .tooShort(let bytes):
+            "too short to be a trace: \(bytes) bytes without a whole packet; expected a pcapng section "
+                + "and a packet: copy it again, or wait until its writer has written more"
         case .notATrace(let application):
             "a pcapng file, but not a trace of relayd\(application.map { " (made by \($0))" } ?? ""); "
                 + "traces are made by \"relayctl record\""

@@ -40,6 +40,17 @@ private struct Fields: Codable {
 extension TraceRecord {
     /// The record as one JSON object.
     package var json: ByteBuffer {
+        if case .other(_, _, let json) = self { return json }
+        return Self.encoded(fields)
+    }
+
+    /// The same without what nobody knows of a record of another version.
+    var known: TraceRecord {
+        guard case .other(let name, let app, _) = self else { return self }
+        return .other(name: name, app: app, json: Self.encoded(fields))
+    }
+
+    private static func encoded(_ fields: Fields) -> ByteBuffer {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         // Nothing here can fail to be encoded.
@@ -100,8 +111,8 @@ extension TraceRecord {
             fields.bytes = end.bytes
             fields.missedFrames = end.missedFrames
             return fields
-        case .other(let name):
-            return Fields(name)
+        case .other(let name, let app, _):
+            return Fields(name, app: app)
         }
     }
 
@@ -129,11 +140,11 @@ extension TraceRecord {
         guard
             let fields = try? JSONDecoder().decode(Fields.self, from: Data(json.readableBytesView))
         else { throw .noRecord(String(buffer: json.getPrefix(64))) }
-        guard let record = Self(fields) else { throw .incompleteRecord(fields.record) }
+        guard let record = Self(fields, json) else { throw .incompleteRecord(fields.record) }
         self = record
     }
 
-    private init?(_ fields: Fields) {
+    private init?(_ fields: Fields, _ json: ByteBuffer) {
         let app = fields.app.map(AppID.init(rawValue:))
         switch fields.record {
         case "trace":
@@ -174,7 +185,7 @@ extension TraceRecord {
             end.bytes = max(0, fields.bytes ?? 0)
             end.missedFrames = max(0, fields.missedFrames ?? 0)
             self = .end(end)
-        default: self = .other(fields.record)
+        default: self = .other(name: fields.record, app: app, json: json)
         }
     }
 }

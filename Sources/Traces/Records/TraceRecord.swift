@@ -1,3 +1,4 @@
+package import NIOCore
 package import RelayCore
 
 /// What a trace tells besides frames (Documentation/trace-format.md, "Records").
@@ -16,8 +17,8 @@ package enum TraceRecord: Hashable, Sendable {
     /// So much passed and is not in the trace, between what stands before and behind it.
     case gap(frames: Int, bytes: Int)
     case end(TraceEnd)
-    /// A record of another version, by its name.
-    case other(String)
+    /// A record of another version, by its name, and as it stands in the file.
+    case other(name: String, app: AppID?, json: ByteBuffer)
 }
 
 /// How a file of a trace begins.
@@ -64,12 +65,20 @@ package struct TraceEnd: Hashable, Sendable {
 }
 
 extension TraceRecord {
+    init(_ note: TapNote) {
+        switch note {
+        case .mark(let text): self = .mark(text: text)
+        case .advice(let code, let text, let app):
+            self = .advice(code: code, text: text, app: app)
+        }
+    }
+
     /// The app it is about.
     package var app: AppID? {
         switch self {
         case .appConnected(let app, _), .appLeft(let app, _), .sessionEnded(let app, _): app
-        case .notice(_, _, let app), .advice(_, _, let app): app
-        case .trace, .linkOpened, .linkClosed, .mark, .gap, .end, .other: nil
+        case .notice(_, _, let app), .advice(_, _, let app), .other(_, let app, _): app
+        case .trace, .linkOpened, .linkClosed, .mark, .gap, .end: nil
         }
     }
 

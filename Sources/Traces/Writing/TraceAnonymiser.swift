@@ -126,7 +126,9 @@ package struct TraceAnonymiser {
             // What follows may be the middle of a message.
             mask.forgetAll()
             return record
-        case .trace, .sessionEnded, .end, .other: return record
+        // Nobody knows what else is in it.
+        case .other: return record.known
+        case .trace, .sessionEnded, .end: return record
         }
     }
 

@@ -11,10 +11,8 @@ package struct TraceEncoder {
     private var header: TraceHeader
     private let operatingSystem: String?
     private var mask: TraceMask?
-    /// The number of each interface that the file has.
-    private var interfaces: [Place: UInt32] = [:]
-    /// Those of apps that have left count.
-    private var interfaceCount: UInt32 = 0
+    /// Of this file.
+    private var interfaces: TraceInterfaces
     private var apps: [AppID: App] = [:]
     private var link: Link?
     /// How many links there have been.
@@ -23,11 +21,7 @@ package struct TraceEncoder {
     package private(set) var sum = TraceEnd(reason: "")
     private var news = (frames: 0, missedFrames: 0)
 
-    private enum Place: Hashable {
-        case relay
-        case link(Int)
-        case app(AppID)
-    }
+    private typealias Place = TraceInterfaces.Place
 
     private struct App {
         var peer: String
@@ -43,6 +37,7 @@ package struct TraceEncoder {
     package init(_ header: TraceHeader, operatingSystem: String? = nil) {
         self.header = header
         self.operatingSystem = operatingSystem
+        interfaces = TraceInterfaces(accessory: header.accessory)
         if !header.masked.isEmpty { mask = TraceMask(header.masked) }
     }
 
@@ -63,8 +58,7 @@ package struct TraceEncoder {
     package mutating func begin(
         started: String, at time: WallTime, into buffer: inout ByteBuffer
     ) {
-        interfaces = [:]
-        interfaceCount = 0
+        interfaces = TraceInterfaces(accessory: header.accessory)
         sum = TraceEnd(reason: "")
         header.started = started
         var section = PcapngSection()
@@ -110,7 +104,7 @@ package struct TraceEncoder {
         case .appClosed(let id, let reason, let time):
             append(.appLeft(id, reason: reason), at: time, to: &buffer)
             apps[id] = nil
-            interfaces[.app(id)] = nil
+            interfaces.forget(id)
             mask?.forget(id)
         case .sessionEnded(let session, let id, let time):
             append(.sessionEnded(id, session: session), at: time, to: &buffer)
@@ -132,6 +126,8 @@ package struct TraceEncoder {
             append(
                 .notice(code: notice.code, text: notice.description, app: app), at: time,
                 to: &buffer)
+        case .noted(let note, let time):
+            append(TraceRecord(note), at: time, to: &buffer)
         }
     }
 
@@ -139,16 +135,9 @@ package struct TraceEncoder {
     package mutating func append(
         _ record: TraceRecord, at time: WallTime, to buffer: inout ByteBuffer
     ) {
-        let place: Place =
-            if let app = record.app {
-                .app(app)
-            } else if record.isOfLink {
-                .link(latestLink)
-            } else {
-                .relay
-            }
         PcapngWriter.packet(
-            interface: interface(place, &buffer), nanoseconds: time.nanoseconds,
+            interface: interface(Place(of: record, link: latestLink), &buffer),
+            nanoseconds: time.nanoseconds,
             direction: .unknown, head: ExportedPDU.record, bytes: record.json, to: &buffer)
     }
 
@@ -164,48 +153,32 @@ package struct TraceEncoder {
         news.frames += 1
         sum.bytes += full
         PcapngWriter.packet(
-            interface: interface(tapped.app.map(Place.app) ?? .link(latestLink), &buffer),
+            interface: interface(Place(of: tapped.app, link: latestLink), &buffer),
             nanoseconds: tapped.time.nanoseconds,
-            direction: Self.direction(tapped.direction, app: tapped.app),
+            direction: TraceInterfaces.direction(tapped.direction, app: tapped.app),
             head: ExportedPDU.frame, bytes: wire, omitted: max(0, full - wire.readableBytes),
             comments: comments, to: &buffer)
     }
 
     private mutating func append(_ run: TappedBytes, to buffer: inout ByteBuffer) {
         PcapngWriter.packet(
-            interface: interface(run.app.map(Place.app) ?? .link(latestLink), &buffer),
+            interface: interface(Place(of: run.app, link: latestLink), &buffer),
             nanoseconds: run.time.nanoseconds,
-            direction: Self.direction(run.direction, app: run.app),
+            direction: TraceInterfaces.direction(run.direction, app: run.app),
             head: ExportedPDU.bytes, bytes: run.bytes,
             comments: [TraceComment.offset(run.offset).text], to: &buffer)
-    }
-
-    /// relayd's own view: what it receives is inbound.
-    private static func direction(_ direction: Direction, app: AppID?) -> PcapngDirection {
-        let isReceived = (direction == .fromApp) == (app != nil)
-        return isReceived ? .inbound : .outbound
     }
 
     // MARK: - Interfaces
 
     private mutating func interface(_ place: Place, _ buffer: inout ByteBuffer) -> UInt32 {
-        if let number = interfaces[place] { return number }
-        if place != .relay, interfaces.isEmpty { _ = interface(.relay, &buffer) }
-        PcapngWriter.append(description(of: place), to: &buffer)
-        let number = interfaceCount
-        interfaceCount += 1
-        interfaces[place] = number
-        return number
-    }
-
-    private func description(of place: Place) -> PcapngInterface {
-        let (name, description): (String, String?) =
+        if let number = interfaces.number(of: place) { return number }
+        let description: String? =
             switch place {
-            case .relay: ("relayd", header.accessory)
-            case .link(let number): ("link \(number)", link?.address ?? header.accessory)
-            case .app(let id): ("app \(id.rawValue)", apps[id]?.peer)
+            case .relay: header.accessory
+            case .link: link?.address ?? header.accessory
+            case .app(let id): apps[id]?.peer
             }
-        return PcapngInterface(
-            linkType: ExportedPDU.linkType, name: name, description: description)
+        return interfaces.add(place, description, to: &buffer)
     }
 }

@@ -9,24 +9,23 @@ import SDLProtocol
 package struct TraceWriter {
     private let header: TraceHeader
     private let operatingSystem: String?
-    private var interfaces: [Place: UInt32] = [:]
-    private var interfaceCount: UInt32 = 0
+    private var interfaces: TraceInterfaces
     private var peers: [AppID: String] = [:]
     private var link = 0
     private var address: String
     /// What was written so far.
     package private(set) var sum = TraceEnd(reason: "")
 
-    private enum Place: Hashable {
-        case relay
-        case link(Int)
-        case app(AppID)
-    }
+    private typealias Place = TraceInterfaces.Place
+
+    /// A bench has a handful; of a trace that has more, who else is there has no address.
+    private static let maximumPeers = 4096
 
     package init(_ header: TraceHeader, operatingSystem: String? = nil) {
         self.header = header
         self.operatingSystem = operatingSystem
         address = header.accessory
+        interfaces = TraceInterfaces(accessory: header.accessory)
     }
 
     /// - Parameter time: Of the first record.
@@ -59,9 +58,10 @@ package struct TraceWriter {
             append(tapped, omitted, isMasked, comments: entry.comments, to: &buffer)
         case .bytes(let run):
             PcapngWriter.packet(
-                interface: interface(run.app.map(Place.app) ?? .link(link), &buffer),
+                interface: interface(Place(of: run.app, link: link), &buffer),
                 nanoseconds: run.time.nanoseconds,
-                direction: Self.direction(run.direction, app: run.app), head: ExportedPDU.bytes,
+                direction: TraceInterfaces.direction(run.direction, app: run.app),
+                head: ExportedPDU.bytes,
                 bytes: run.bytes, comments: [TraceComment.offset(run.offset).text] + entry.comments,
                 to: &buffer)
         }
@@ -72,7 +72,7 @@ package struct TraceWriter {
         case .linkOpened(let number, let address): (link, self.address) = (number, address)
         case .appConnected(let app, let peer):
             forget(app)
-            peers[app] = peer
+            if peers.count < Self.maximumPeers { peers[app] = peer }
         case .gap(let frames, _):
             sum.missedFrames = sum.missedFrames.addingReportingOverflow(frames).partialValue
         default: break
@@ -81,16 +81,15 @@ package struct TraceWriter {
 
     private mutating func forget(_ app: AppID) {
         peers[app] = nil
-        interfaces[.app(app)] = nil
+        interfaces.forget(app)
     }
 
     private mutating func append(
         _ record: TraceRecord, at time: WallTime, comments: [String], to buffer: inout ByteBuffer
     ) {
-        let place: Place =
-            record.app.map(Place.app) ?? (record.isOfLink ? .link(link) : .relay)
         PcapngWriter.packet(
-            interface: interface(place, &buffer), nanoseconds: time.nanoseconds,
+            interface: interface(Place(of: record, link: link), &buffer),
+            nanoseconds: time.nanoseconds,
             direction: .unknown, head: ExportedPDU.record, bytes: record.json,
             comments: comments, to: &buffer)
     }
@@ -106,34 +105,21 @@ package struct TraceWriter {
         sum.frames += 1
         sum.bytes += tapped.frame.wire.readableBytes + omitted
         PcapngWriter.packet(
-            interface: interface(tapped.app.map(Place.app) ?? .link(link), &buffer),
+            interface: interface(Place(of: tapped.app, link: link), &buffer),
             nanoseconds: tapped.time.nanoseconds,
-            direction: Self.direction(tapped.direction, app: tapped.app),
+            direction: TraceInterfaces.direction(tapped.direction, app: tapped.app),
             head: ExportedPDU.frame, bytes: tapped.frame.wire, omitted: omitted,
             comments: said + comments, to: &buffer)
     }
 
-    /// relayd's own view: what it receives is inbound.
-    private static func direction(_ direction: Direction, app: AppID?) -> PcapngDirection {
-        (direction == .fromApp) == (app != nil) ? .inbound : .outbound
-    }
-
     private mutating func interface(_ place: Place, _ buffer: inout ByteBuffer) -> UInt32 {
-        if let number = interfaces[place] { return number }
-        if place != .relay, interfaces.isEmpty { _ = interface(.relay, &buffer) }
-        let (name, description): (String, String?) =
+        if let number = interfaces.number(of: place) { return number }
+        let description: String? =
             switch place {
-            case .relay: ("relayd", header.accessory)
-            case .link(let number): ("link \(number)", address)
-            case .app(let id): ("app \(id.rawValue)", peers[id])
+            case .relay: header.accessory
+            case .link: address
+            case .app(let id): peers[id]
             }
-        PcapngWriter.append(
-            PcapngInterface(
-                linkType: ExportedPDU.linkType, name: name, description: description),
-            to: &buffer)
-        let number = interfaceCount
-        interfaceCount += 1
-        interfaces[place] = number
-        return number
+        return interfaces.add(place, description, to: &buffer)
     }
 }

@@ -1,4 +1,5 @@
 import ControlAPI
+import DecodedTraces
 import Traces
 
 /// What is in a trace, for people. `Commands/Trace/TraceInfo.swift` prints it.

@@ -1,3 +1,4 @@
+import DecodedTraces
 import MessageFilters
 import NIOCore
 import RelayCore
@@ -222,20 +223,5 @@ struct FrameSelector {
             waiting = waiting.filter { $0.value.contains { $0 >= start } }
         }
         return decided
-    }
-}
-
-extension TraceEntry {
-    var frame: TappedFrame? {
-        if case .frame(let tapped, _, _) = content { tapped } else { nil }
-    }
-
-    /// The app whose connection it is about.
-    var app: AppID? {
-        switch content {
-        case .frame(let tapped, _, _): tapped.app
-        case .bytes(let run): run.app
-        case .record(let record): record.app
-        }
     }
 }

@@ -1,3 +1,4 @@
+import DecodedTraces
 import MessageFilters
 import RelayCore
 import SDLProtocol
@@ -149,8 +150,8 @@ struct TraceCut {
         switch record {
         case .linkOpened, .linkClosed, .appConnected, .appLeft, .sessionEnded: time <= end
         case .notice, .advice: isInside(time) && !hasFilter
-        case .gap, .mark: isInside(time)
-        case .trace, .end, .other: false
+        case .gap, .mark, .other: isInside(time)
+        case .trace, .end: false
         }
     }
 }

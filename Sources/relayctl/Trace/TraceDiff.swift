@@ -1,3 +1,4 @@
+import DecodedTraces
 import RelayCore
 import SDLProtocol
 import SDLTraffic

@@ -1,3 +1,4 @@
+import DecodedTraces
 import NIOCore
 import RelayCore
 import SDLProtocol

@@ -1,3 +1,4 @@
+import DecodedTraces
 import Foundation
 import Glibc
 import NIOCore

@@ -1,4 +1,5 @@
 import ControlAPI
+import DecodedTraces
 import Foundation
 import NIOCore
 import RelayCore
@@ -132,9 +133,14 @@ import Traces
             }
         }
         try await check(nil, "cannot be opened: No such file or directory")
-        try await check(ByteBuffer(), "not a trace of relayd")
+        try await check(ByteBuffer(), "empty, 0 bytes; expected a trace")
+        try await check(ByteBuffer(bytes: [0x0A, 0x0D]), "too short to be a trace: 2 bytes")
         try await check(ByteBuffer(string: "hello"), "not a pcapng file")
         let good = try TraceSamples.bytes("js-full-1")
+        for count in [4, 20, 60, 200] {
+            let short = try #require(good.getSlice(at: 0, length: count))
+            try await check(short, "too short to be a trace: \(count) bytes without a whole packet")
+        }
         // The second block says four GiB.
         var huge = good
         let second = Int(good.getInteger(at: 4, endianness: .little, as: UInt32.self) ?? 0)

@@ -1,3 +1,4 @@
+import DecodedTraces
 import Foundation
 import NIOCore
 import RelayCore
@@ -41,6 +42,37 @@ import Traces
             }
         }
         return ["a.pcapng": second, "b.pcapng": first]
+    }
+
+    @Test("cut and merge keep records of a later version byte for byte, anonymise their names only")
+    func later() async throws {
+        let json = #"{"place":{"lat":48.1},"app":1,"record":"position","z":[1,2]}"#
+        let later = try TraceRecord(json: ByteBuffer(string: json))
+        let items = TwoApps.usual().items
+        let bytes = TraceSamples.bytes(items, notes: [(later, TwoApps.at(15))])
+        func records(_ arguments: String...) async throws -> [String] {
+            var found: [String] = []
+            try await TraceSamples.run(
+                ["trace"] + arguments + ["-o", "@new.pcapng"], on: ["a.pcapng": bytes]
+            ) { code, _, error, directory in
+                #expect(code == 0, "\(error)")
+                var files = TraceFiles([directory.file("new.pcapng")])
+                while let entry = try files.nextEntry() {
+                    guard case .record(let record) = entry.content, case .other = record else {
+                        continue
+                    }
+                    #expect(entry.app == TwoApps.radio && entry.time == TwoApps.at(15))
+                    found.append(String(buffer: record.json))
+                }
+            }
+            return found
+        }
+        #expect(try await records("merge", "a.pcapng", "a.pcapng") == [json])
+        #expect(try await records("cut", "a.pcapng", "--app", "Radio") == [json])
+        #expect(try await records("cut", "a.pcapng", "--app", "Map") == [])
+        #expect(try await records("cut", "a.pcapng", "--from", "+25s") == [])
+        #expect(
+            try await records("anonymise", "a.pcapng") == [#"{"app":1,"record":"position"}"#])
     }
 
     @Test("files of a ring, and recordings that overlap, make the whole", arguments: [0, 1, 4, 7])

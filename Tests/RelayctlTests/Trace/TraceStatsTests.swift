@@ -1,4 +1,5 @@
 import ControlAPI
+import DecodedTraces
 import Foundation
 import NIOCore
 import RelayCore
@@ -9,21 +10,8 @@ import Testing
 import Traces
 
 @testable import relayctl
-@testable import relayd
 
 @Suite("relayctl trace stats") struct TraceStatsTests {
-    @Test("counts are those that relayd counts live") func same() throws {
-        let entries = try Capture.entries("js-full-1")
-        let statistics = TrafficStatistics(since: WallTime(nanoseconds: 0))
-        statistics.consume(entries)
-        let live = StatsReport(
-            statistics.current, since: WallTime(nanoseconds: 0), at: WallTime(nanoseconds: 0))
-        let traced = StatsReport(statistics.current, since: live.since, at: live.at)
-        #expect(traced.apps == live.apps && traced.functions == live.functions)
-        #expect(traced.dropped == live.dropped && traced.unanswered == live.unanswered)
-        #expect(Set(traced.traffic.map { "\($0)" }) == Set(live.traffic.map { "\($0)" }))
-    }
-
     @Test("streams have rates while they run, and gaps") func streams() async throws {
         var talk = TwoApps()
         talk.connect(TwoApps.map, "Map", session: 2, at: 1)

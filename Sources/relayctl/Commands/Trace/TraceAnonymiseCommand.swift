@@ -1,4 +1,5 @@
 import ArgumentParser
+import DecodedTraces
 import Traces
 
 /// `relayctl trace anonymise`: a trace that may be sent to somebody.

@@ -6,7 +6,8 @@ import SDLTraffic
 struct TraceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "trace",
-        abstract: "Look into recordings, cut, merge, anonymise, compare and export them.",
+        abstract:
+            "Look into recordings, cut, merge, anonymise, compare, export and extract from them.",
         discussion: """
             A trace is a recording made by relayd. It is a pcapng file, so Wireshark opens it, too. relayd \
             does not have to run, and '-' in place of a file is standard input. A trace that is still \
@@ -23,6 +24,7 @@ struct TraceCommand: AsyncParsableCommand {
               relayctl trace cut bench.pcapng --from 10:31 --to 10:33 --app radio -o bug.pcapng
               relayctl trace anonymise bug.pcapng -o bug-to-send.pcapng
               relayctl trace diff good.pcapng bad.pcapng
+              relayctl trace extract bench.pcapng -o media
 
             EXIT CODES
               0   done; of diff: the same conversation
@@ -33,7 +35,7 @@ struct TraceCommand: AsyncParsableCommand {
         subcommands: [
             TraceInfoCommand.self, TraceShowCommand.self, TraceCutCommand.self,
             TraceMergeCommand.self, TraceAnonymiseCommand.self, TraceExportCommand.self,
-            TraceStatsCommand.self,
+            TraceExtractCommand.self, TraceStatsCommand.self,
             TraceDiffCommand.self,
         ])
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import DecodedTraces
 import NIOCore
 import SDLTraffic
 import Traces

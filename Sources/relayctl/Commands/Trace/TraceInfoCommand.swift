@@ -1,5 +1,6 @@
 import ArgumentParser
 import ControlAPI
+import DecodedTraces
 import Traces
 
 /// `relayctl trace info`: what is in a trace.

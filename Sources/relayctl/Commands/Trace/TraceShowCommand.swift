@@ -1,4 +1,5 @@
 import ArgumentParser
+import DecodedTraces
 import Traces
 
 /// `relayctl trace show`: the messages of a trace, as `tail` shows those of a running relayd.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import ControlAPI
+import DecodedTraces
 import SDLTraffic
 import Traces
 
@@ -108,5 +109,17 @@ struct TraceStatsText: Sendable {
     private static func decimal(_ number: Double) -> String {
         let tenths = Int(min(max(0, number * 10), 1e9).rounded())
         return "\(tenths / 10).\(tenths % 10)"
+    }
+}
+
+extension TraceStatsReport {
+    func narrowed(toApps names: [String], functions: [String]) -> TraceStatsReport {
+        guard !names.isEmpty || !functions.isEmpty else { return self }
+        var narrowed = self
+        narrowed.counts = counts.narrowed(toApps: names, functions: functions)
+        narrowed.streams =
+            functions.isEmpty
+            ? streams.filter { stream in names.contains { Names.isPart($0, of: stream.app) } } : []
+        return narrowed
     }
 }

@@ -1,12 +1,12 @@
 import MessageFilters
 import RelayCore
-import SDLTraffic
-import Traces
+package import SDLTraffic
+package import Traces
 
 /// The messages of a trace that a filter accepts, and what was recorded beside them, in order: what
 /// relayd's stream is for `relayctl tail`.
-struct TraceMessages {
-    enum Event: Sendable {
+package struct TraceMessages {
+    package enum Event: Sendable {
         case message(TrafficEntry)
         case note(TraceNote)
     }
@@ -26,12 +26,12 @@ struct TraceMessages {
     private static let batch = 64
     private static let maximumNames = 4096
 
-    init(_ filter: MessageFilter) {
+    package init(_ filter: MessageFilter) {
         self.filter = filter
     }
 
     /// What is shown once the entry is there.
-    mutating func receive(_ entry: TraceEntry) -> [Event] {
+    package mutating func receive(_ entry: TraceEntry) -> [Event] {
         if var note = TraceNote(entry, name: nil) {
             var events = flush()
             note.appName = note.app.flatMap { names[$0] }
@@ -43,7 +43,7 @@ struct TraceMessages {
     }
 
     /// What is left at the end.
-    mutating func finish() -> [Event] {
+    package mutating func finish() -> [Event] {
         decoding.finish(into: &decoded)
         return flush()
     }

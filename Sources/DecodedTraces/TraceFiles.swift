@@ -1,10 +1,10 @@
 import RelayCore
-import Traces
+package import Traces
 
 /// Entries of one trace or of several, one file after the other, with memory that does not grow with them.
 ///
 /// Each file of a ring begins with who is there; what the file before has told is not told again.
-struct TraceFiles: ~Copyable {
+package struct TraceFiles: ~Copyable {
     private final class Open {
         var file: TraceFile
 
@@ -23,7 +23,7 @@ struct TraceFiles: ~Copyable {
 
     /// - Parameter onEnd: Called at the end of each file with how many bytes of a packet its writer had
     ///   not finished.
-    init(
+    package init(
         _ paths: [String],
         onEnd: @escaping (_ path: String, _ unfinishedBytes: Int) -> Void = { _, _ in }
     ) {
@@ -34,7 +34,7 @@ struct TraceFiles: ~Copyable {
     /// The next entry; nil at the end of the last file.
     ///
     /// - Throws: `TraceFileError` when a file cannot be read or is no trace.
-    mutating func nextEntry() throws(TraceFileError) -> TraceEntry? {
+    package mutating func nextEntry() throws(TraceFileError) -> TraceEntry? {
         while true {
             if open == nil {
                 guard next < paths.count else { return nil }

@@ -1,27 +1,27 @@
 import ControlAPI
-import MessageFilters
+package import MessageFilters
 import NIOCore
-import RelayCore
+package import RelayCore
 import SDLProtocol
-import SDLTraffic
-import Traces
+package import SDLTraffic
+package import Traces
 
 /// What a trace tells beside messages: what relayd noticed, advice, and what somebody marked.
-struct TraceNote: Sendable {
-    enum Kind: String, Sendable {
+package struct TraceNote: Sendable {
+    package enum Kind: String, Sendable {
         case notice, advice, mark
     }
 
-    var kind: Kind
-    var time: WallTime
-    var app: AppID?
+    package var kind: Kind
+    package var time: WallTime
+    package var app: AppID?
     /// As it registered.
-    var appName: String?
-    var code: String?
-    var text: String
+    package var appName: String?
+    package var code: String?
+    package var text: String
 
     /// Nil for what is no such record.
-    init?(_ entry: TraceEntry, name: String?) {
+    package init?(_ entry: TraceEntry, name: String?) {
         guard case .record(let record) = entry.content else { return nil }
         time = entry.time
         app = record.app
@@ -34,11 +34,11 @@ struct TraceNote: Sendable {
         }
     }
 
-    var isAdvice: Bool { kind == .advice }
-    var priority: TrafficPriority { kind == .mark ? .info : .warning }
+    package var isAdvice: Bool { kind == .advice }
+    package var priority: TrafficPriority { kind == .mark ? .info : .warning }
 
     /// One line for people.
-    var words: String {
+    package var words: String {
         switch kind {
         case .notice: "the \(app == nil ? "head unit" : "app") \(text)"
         case .advice: text
@@ -47,7 +47,7 @@ struct TraceNote: Sendable {
     }
 
     /// One line of JSON with the keys of messages; without a number, because it is none.
-    var json: String {
+    package var json: String {
         var fields = Fields(
             time: Timestamp(time), kind: kind == .advice ? AdviceNote.kind : "event",
             priority: priority.name, app: app?.description, appName: appName, code: code)
@@ -81,7 +81,7 @@ struct TraceNote: Sendable {
 }
 
 extension TraceNote: FilterSubject {
-    func holds(_ term: FilterTerm) -> Bool? {
+    package func holds(_ term: FilterTerm) -> Bool? {
         switch term {
         case .ok: return kind == .mark
         case .app(let pattern, let connection):
@@ -94,11 +94,5 @@ extension TraceNote: FilterSubject {
         case .text(let pattern): return pattern.matches(words) || pattern.matches(json)
         case .result, .number, .parameter: return false
         }
-    }
-}
-
-extension Timestamp {
-    init(_ time: WallTime) {
-        self.init(millisecondsSince1970: time.nanoseconds / 1_000_000)
     }
 }

@@ -1,29 +1,40 @@
 import RelayCore
 import SDLProtocol
-import SDLTraffic
-import Traces
+package import SDLTraffic
+package import Traces
 
 /// Decodes entries of a trace as relayd decodes what passes: the same messages with the same numbers,
 /// counted from 1, by the recording's own clock.
-struct TraceDecoding {
+///
+/// Memory does not grow with the trace, whatever is in it: see `TrafficDecoder` for sessions and requests,
+/// and `maximumApps` for apps.
+package struct TraceDecoding {
     private var decoder: TrafficDecoder
     private var now: WallTime?
     /// When time passed is looked at next.
     private var nextLook = Int64.min
     private var began: WallTime?
+    /// Those that have not left.
+    private var apps: Set<AppID> = []
+    /// Frames of apps beyond `maximumApps`, which are not decoded.
+    package private(set) var leftOutFrames = 0
+    private var leftOutBytes = 0
 
+    /// Apps at the same time; relayd itself has 300 places for them unless it is told otherwise. What
+    /// others say is not decoded, and told as missed at the end.
+    package static let maximumApps = 1024
     /// Nanoseconds of the recording between two looks at what is due: what is late is told so exactly.
     private static let look: Int64 = 50_000_000
     /// What can be due between two frames at most; more means that a clock makes no sense.
     private static let maximumDue = 4096
 
     /// - Parameter isValidating: Whether RPCs are compared with the specification.
-    init(isValidating: Bool = true) {
+    package init(isValidating: Bool = true) {
         decoder = TrafficDecoder(validator: isValidating ? .builtIn : nil)
     }
 
     /// Appends what the entry amounts to, behind what has become due until then.
-    mutating func receive(_ entry: TraceEntry, into entries: inout [TrafficEntry]) {
+    package mutating func receive(_ entry: TraceEntry, into entries: inout [TrafficEntry]) {
         if case .record(let record) = entry.content {
             switch record {
             case .trace:
@@ -36,12 +47,33 @@ struct TraceDecoding {
             }
         }
         advance(to: entry.time, into: &entries)
-        if let item = entry.item { decoder.receive(item, into: &entries) }
+        guard let item = entry.item, hasRoom(for: entry) else { return }
+        decoder.receive(item, into: &entries)
+        if case .record(.appLeft(let app, _)) = entry.content { apps.remove(app) }
     }
 
     /// The end of the trace: what was counted and not told yet.
-    mutating func finish(into entries: inout [TrafficEntry]) {
+    package mutating func finish(into entries: inout [TrafficEntry]) {
+        if leftOutFrames > 0 {
+            decoder.receive(.missed(frames: leftOutFrames, bytes: leftOutBytes), into: &entries)
+            (leftOutFrames, leftOutBytes) = (0, 0)
+        }
         decoder.finish(into: &entries)
+    }
+
+    private mutating func hasRoom(for entry: TraceEntry) -> Bool {
+        guard let app = entry.app, !apps.contains(app) else { return true }
+        guard apps.count >= Self.maximumApps else {
+            apps.insert(app)
+            return true
+        }
+        if case .frame(let tapped, _, _) = entry.content {
+            leftOutFrames += 1
+            leftOutBytes =
+                leftOutBytes.addingReportingOverflow(tapped.frame.payloadBytes)
+                .partialValue
+        }
+        return false
     }
 
     private mutating func advance(to time: WallTime, into entries: inout [TrafficEntry]) {

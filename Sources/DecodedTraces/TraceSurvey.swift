@@ -1,12 +1,12 @@
-import ControlAPI
+package import ControlAPI
 import NIOCore
 import RelayCore
 import SDLProtocol
 import SDLTraffic
-import Traces
+package import Traces
 
-/// Reads traces and sums up what is in them, for `relayctl trace info`.
-struct TraceSurvey {
+/// Reads traces and sums up what is in them, for `relayctl trace info` and the control API.
+package struct TraceSurvey {
     private var summary = TraceReport()
     /// Places in `summary.apps` of the apps that are connected.
     private var apps: [AppID: Int] = [:]
@@ -14,35 +14,49 @@ struct TraceSurvey {
     private var lanes: [Lane: TraceReport.Amount] = [:]
     /// Registrations may be longer than a frame.
     private var assembler = MessageAssembler()
-    private(set) var hasEntries = false
+    private var path = ""
+    private var isListed = false
+    package private(set) var hasEntries = false
 
     private struct Lane: Hashable {
         var service: ServiceType
         var direction: Direction
     }
 
+    package init() {}
+
     /// What is listed of each kind; the rest is counted.
     private static let maximumListed = 500
 
     /// - Throws: `TraceFileError`; what was read before counts.
-    mutating func read(_ path: String) throws(TraceFileError) {
+    package mutating func read(_ path: String) throws(TraceFileError) {
         var file = try TraceFile(path)
-        let index = summary.files.count
-        do {
-            while let entry = try file.next() {
-                if !hasEntries || summary.files.count == index {
-                    if summary.files.count == index { summary.files.append(.init(path: path)) }
-                    hasEntries = true
-                }
-                count(entry)
-            }
-        }
-        if summary.files.count > index {
-            summary.files[index].unfinishedBytes = file.unfinishedBytes
-        }
+        begin(path)
+        while let entry = try file.next() { receive(entry) }
+        end(unfinishedBytes: file.unfinishedBytes)
     }
 
-    var report: TraceReport {
+    /// The entries that follow are of this file.
+    package mutating func begin(_ path: String) { (self.path, isListed) = (path, false) }
+
+    package mutating func receive(_ entry: TraceEntry) {
+        if !isListed {
+            summary.files.append(.init(path: path))
+            (isListed, hasEntries) = (true, true)
+        }
+        count(entry)
+    }
+
+    /// - Parameters:
+    ///   - unfinishedBytes: Of a packet that its writer had not finished.
+    ///   - problem: Why it was not read to its end.
+    package mutating func end(unfinishedBytes: Int = 0, problem: String? = nil) {
+        guard isListed, let last = summary.files.indices.last else { return }
+        summary.files[last].unfinishedBytes = unfinishedBytes
+        summary.files[last].problem = problem
+    }
+
+    package var report: TraceReport {
         var report = summary
         for (app, sessions) in sessions {
             guard let index = apps[app] else { continue }
@@ -68,7 +82,8 @@ struct TraceSurvey {
             count(tapped, omitted)
             if isMasked { summary.maskedFrames += 1 }
         case .bytes(let run):
-            summary.garbageBytes = Units.sum([summary.garbageBytes, run.bytes.readableBytes])
+            summary.garbageBytes = TraceReport.Amount.sum(
+                summary.garbageBytes, run.bytes.readableBytes)
         case .record(let record): count(record, entry, time)
         }
         if case .record(.trace) = entry.content, summary.from == nil { summary.from = time }
@@ -160,7 +175,13 @@ struct TraceSurvey {
             summary.accessory = header.accessory
             summary.streams = header.streams.rawValue
         }
-        summary.masked += header.masked.filter { !summary.masked.contains($0) }
+        for name in header.masked where !summary.masked.contains(name) {
+            if Self.hasRoom(summary.masked.count) {
+                summary.masked.append(Self.short(name))
+            } else {
+                summary.more["parameters", default: 0] += 1
+            }
+        }
         guard let last = summary.files.indices.last else { return }
         summary.files[last].number = header.file
         summary.files[last].program = header.program

@@ -1,0 +1,236 @@
+import NIOCore
+package import RelayCore
+import SDLProtocol
+
+/// What a trace has to begin with, so that what follows can be understood: the link, the connected apps, and
+/// of each session that is open its grants and its registration. `relayctl trace cut` keeps the same.
+///
+/// Learns it from the items before, one after the other, and then tells it as items. Control frames and the
+/// headers of RPCs are looked into; nothing is decoded. Frames are copied, because those of a batch keep all
+/// of its bytes alive.
+package struct TracePrologue {
+    /// Bytes that its frames may occupy. What does not fit is not kept.
+    private let maximumBytes: Int
+    private var link: TapItem?
+    private var apps: [AppID: App] = [:]
+    /// RPCs of which only a part has come and which may be registrations.
+    private var halves: [Half: [TappedFrame]] = [:]
+    /// What its frames occupy.
+    package private(set) var occupiedBytes = 0
+
+    private struct App {
+        var arrival: TapItem
+        /// Asked for, not granted.
+        var starts: [ServiceType: TappedFrame] = [:]
+        var sessions: [UInt8: Session] = [:]
+    }
+
+    private struct Session {
+        var grants: [ServiceType: [TappedFrame]] = [:]
+        var request: [TappedFrame] = []
+        var response: [TappedFrame] = []
+
+        var frames: [TappedFrame] { grants.values.flatMap(\.self) + request + response }
+    }
+
+    private struct Half: Hashable {
+        var app: AppID
+        var direction: Direction
+        var session: UInt8
+        var message: UInt32
+    }
+
+    /// Of a frame, besides its bytes.
+    private static let overheadBytes = 256
+    private static let maximumHalves = 256
+    private static let registration = FunctionID.registerAppInterface.rawValue
+
+    package init(maximumBytes: Int) {
+        self.maximumBytes = maximumBytes
+    }
+
+    // MARK: - Telling
+
+    /// All of it, in the order of its times.
+    package var items: [TapItem] {
+        var told: [(time: WallTime, item: TapItem)] = []
+        for app in apps.values {
+            if let time = app.arrival.latestTime { told.append((time, app.arrival)) }
+            let frames =
+                Array(app.starts.values) + app.sessions.values.flatMap(\.frames)
+            for frame in frames { told.append((frame.time, .frames([frame]))) }
+        }
+        // What came with one read keeps its order: nobody answers before being asked.
+        let sorted = told.enumerated().sorted { left, right in
+            (left.element.time, left.element.item.rank, left.offset)
+                < (right.element.time, right.element.item.rank, right.offset)
+        }
+        return [link].compactMap(\.self) + sorted.map(\.element.item)
+    }
+
+    // MARK: - Learning
+
+    package mutating func learn(_ item: TapItem) {
+        switch item {
+        case .linkOpened: link = item
+        case .linkClosed:
+            link = nil
+            halves = [:]
+            for id in apps.keys {
+                apps[id]?.sessions = [:]
+                apps[id]?.starts = [:]
+            }
+            occupiedBytes = 0
+        case .appConnected(let id, _, _): apps[id] = App(arrival: item)
+        case .appClosed(let id, _, _):
+            if let app = apps.removeValue(forKey: id) {
+                release(Array(app.starts.values) + app.sessions.values.flatMap(\.frames))
+            }
+            for half in halves.keys where half.app == id { forget(half) }
+        case .sessionEnded(let session, let id, _):
+            release(apps[id]?.sessions.removeValue(forKey: session)?.frames ?? [])
+        case .frames(let frames): for frame in frames { learn(frame) }
+        // The rest of a message may be missing.
+        case .missed: for half in halves.keys { forget(half) }
+        case .bytes, .noticed, .noted: break
+        }
+    }
+
+    private mutating func learn(_ tapped: TappedFrame) {
+        guard let app = tapped.app, apps[app] != nil else { return }
+        switch tapped.fate {
+        // The amended one follows.
+        case .dropped, .replaced: return
+        case .forwarded, .amended, .byRelay: break
+        }
+        if tapped.frame.type == .control {
+            learnControl(tapped, app)
+        } else if tapped.frame.service == .rpc, !tapped.frame.isEncrypted {
+            learnRPC(tapped, app)
+        }
+    }
+
+    private mutating func learnControl(_ tapped: TappedFrame, _ app: AppID) {
+        let frame = tapped.frame
+        let (service, session) = (frame.service, frame.sessionID)
+        switch frame.controlType {
+        case .startService:
+            release([apps[app]?.starts.removeValue(forKey: service)].compactMap(\.self))
+            if let copy = keep(tapped) { apps[app]?.starts[service] = copy }
+        case .startServiceACK:
+            guard tapped.grant != .nothing else { return }
+            let start = apps[app]?.starts.removeValue(forKey: service)
+            if tapped.grant == .opens {
+                release(apps[app]?.sessions.removeValue(forKey: session)?.frames ?? [])
+            }
+            let frames = [start, keep(tapped)].compactMap(\.self)
+            if service == .rpc {
+                apps[app]?.sessions[session, default: Session()].grants[service, default: []] +=
+                    frames
+            } else {
+                let earlier = apps[app]?.sessions[session, default: Session()].grants
+                    .updateValue(frames, forKey: service)
+                release(earlier ?? [])
+            }
+        case .startServiceNAK:
+            release([apps[app]?.starts.removeValue(forKey: service)].compactMap(\.self))
+        case .endServiceACK where service != .rpc:
+            release(apps[app]?.sessions[session]?.grants.removeValue(forKey: service) ?? [])
+        default: break
+        }
+    }
+
+    private mutating func learnRPC(_ tapped: TappedFrame, _ app: AppID) {
+        let frame = tapped.frame
+        let half = Half(
+            app: app, direction: tapped.direction, session: frame.sessionID,
+            message: frame.messageID ?? 0)
+        switch frame.type {
+        case .control: return
+        case .single:
+            if Self.isRegistration(frame), let copy = keep(tapped) { register([copy], half) }
+        case .first:
+            forget(half)
+            guard halves.count < Self.maximumHalves, let copy = keep(tapped) else { return }
+            halves[half] = [copy]
+        case .consecutive:
+            guard let begun = halves[half] else { return }
+            guard begun.count > 1 || Self.isRegistration(frame), let copy = keep(tapped) else {
+                return forget(half)
+            }
+            halves[half]?.append(copy)
+            if frame.info == 0, let whole = halves.removeValue(forKey: half) {
+                register(whole, half)
+            }
+        }
+    }
+
+    private mutating func register(_ frames: [TappedFrame], _ message: Half) {
+        // Its grant may have come before anything was seen.
+        var session = apps[message.app]?.sessions[message.session] ?? Session()
+        switch message.direction {
+        case .fromApp:
+            release(session.request)
+            session.request = frames
+        case .fromAccessory:
+            release(session.response)
+            session.response = frames
+        }
+        apps[message.app]?.sessions[message.session] = session
+    }
+
+    /// - Parameter frame: That of a message which has its header.
+    private static func isRegistration(_ frame: Frame) -> Bool {
+        let payload = frame.payload
+        guard frame.version > 1 else {
+            // The name stands near the beginning of a few lines of JSON.
+            return payload.readableBytesView.prefix(256)
+                .firstRange(of: Array("\"RegisterAppInterface\"".utf8)) != nil
+        }
+        guard let header = RPCHeader(payload) else { return false }
+        return header.functionID == registration && header.type != .notification
+    }
+
+    // MARK: - Memory
+
+    /// A copy, if there is room.
+    private mutating func keep(_ tapped: TappedFrame) -> TappedFrame? {
+        let bytes = Self.bytes(tapped)
+        guard occupiedBytes + bytes <= maximumBytes else { return nil }
+        occupiedBytes += bytes
+        var copy = tapped
+        copy.frame = Frame(checked: ByteBuffer(bytes: tapped.frame.wire.readableBytesView))
+        return copy
+    }
+
+    private mutating func release(_ frames: [TappedFrame]) {
+        for frame in frames { occupiedBytes -= Self.bytes(frame) }
+    }
+
+    private mutating func forget(_ half: Half) {
+        release(halves.removeValue(forKey: half) ?? [])
+    }
+
+    /// Storage grows by doubling.
+    private static func bytes(_ tapped: TappedFrame) -> Int {
+        2 * tapped.frame.wire.readableBytes + overheadBytes
+    }
+}
+
+extension TapItem {
+    /// When it happened, of several frames the last; nil of what has no time of its own.
+    package var latestTime: WallTime? {
+        switch self {
+        case .frames(let frames): frames.last?.time
+        case .bytes(let run): run.time
+        case .appConnected(_, _, let time), .appClosed(_, _, let time),
+            .sessionEnded(_, _, let time), .linkOpened(_, _, let time), .linkClosed(_, let time),
+            .noticed(_, _, let time), .noted(_, let time):
+            time
+        case .missed: nil
+        }
+    }
+
+    /// Apps come before what they say.
+    fileprivate var rank: Int { if case .appConnected = self { 0 } else { 1 } }
+}
