@@ -14,11 +14,15 @@ struct RecordCommand: AsyncParsableCommand {
             files. They hold all that apps and head unit say, pictures and positions among it; \
             record.mask in relayd.yaml names parameters that are to be overwritten.
 
-            Without a command the state is shown; with --json status, start and stop print an object.
+            Without a command the state is shown; with --json status, start, mark, stop, list and save print an \
+            object.
 
             EXAMPLES
               relayctl record start --name alert-missing
+              relayctl record mark "the screen froze"
               relayctl record stop
+              relayctl record list
+              relayctl record save --name alert-missing
               relayctl record --stdout | wireshark -k -i -
               relayctl record --stdout >session.pcapng
 
@@ -27,7 +31,8 @@ struct RecordCommand: AsyncParsableCommand {
                 refused: "nothing to stop, one runs already, or you may not"))
             """,
         subcommands: [
-            StateCommand.self, StartCommand.self, StopCommand.self, FormatCommand.self,
+            StateCommand.self, StartCommand.self, MarkCommand.self, StopCommand.self,
+            ListCommand.self, SaveCommand.self, FormatCommand.self,
         ],
         defaultSubcommand: StateCommand.self)
 
@@ -81,6 +86,37 @@ struct RecordCommand: AsyncParsableCommand {
         }
     }
 
+    /// `relayctl record mark TEXT`.
+    struct MarkCommand: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "mark",
+            abstract: "Put a mark into what is being recorded, to be found again.",
+            discussion: """
+                'relayctl trace show' shows it between the messages, at its time.
+
+                EXAMPLES
+                  relayctl record mark "the screen froze"
+
+                \(ExitStatus.codes(
+                    ok: "the mark is in the recording",
+                    refused: "nothing is being recorded, the text is too long, or you may not"))
+                """)
+
+        @Argument(
+            help: ArgumentHelp(
+                "What to find again: one line, at most \(MarkRequest.maximumScalars) characters."))
+        var text: String
+
+        @OptionGroup var output: OutputOptions
+        @OptionGroup var socket: SocketOptions
+
+        func run() async throws {
+            let answer = try await socket.client().change(
+                ActionReport.self, "POST", Routes.recordMark, MarkRequest(text: text))
+            output.show(answer.json, as: { SafeText.clean(answer.value.summary) + "\n" })
+        }
+    }
+
     /// `relayctl record stop`.
     struct StopCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
@@ -93,6 +129,56 @@ struct RecordCommand: AsyncParsableCommand {
             let answer = try await socket.client().change(
                 RecordReport.self, "POST", Routes.recordStop, EmptyRequest())
             output.show(answer.json, as: { RecordText.stopped(answer.value) })
+        }
+    }
+
+    /// `relayctl record save`.
+    struct SaveCommand: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "save",
+            abstract: "Write what the flight recorder has kept into a file.",
+            discussion: """
+                With record.last in relayd.yaml, relayd keeps the latest traffic in memory. This writes it \
+                into a new file, an ordinary trace, and prints where it is. The flight recorder goes on. \
+                With record.save_on relayd does it by itself when an app crashes, the link is lost, or \
+                advice is given.
+
+                EXAMPLES
+                  relayctl record save --name alert-missing
+
+                \(ExitStatus.codes(
+                    ok: "the file is written",
+                    refused: "there is no flight recorder, the file cannot be written, or you may not"))
+                """)
+
+        @Option(
+            help: ArgumentHelp(
+                "What to call it, beside its time: letters, digits, - and _.", valueName: "name"))
+        var name: String?
+
+        @OptionGroup var output: OutputOptions
+        @OptionGroup var socket: SocketOptions
+
+        func run() async throws {
+            let answer = try await socket.client().change(
+                SaveReport.self, "POST", Routes.recordSave, RecordRequest(name: name))
+            output.show(answer.json, as: { RecordText.saved(answer.value.saved) })
+        }
+    }
+
+    /// `relayctl record list`.
+    struct ListCommand: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "list", abstract: "List the recordings there are, the newest first.")
+
+        @OptionGroup var output: OutputOptions
+        @OptionGroup var socket: SocketOptions
+
+        func run() async throws {
+            let answer = try await socket.client().ask(RecordingList.self, Routes.recordings)
+            output.show(
+                answer.json,
+                as: { RecordListText(output).render(answer.value) })
         }
     }
 
