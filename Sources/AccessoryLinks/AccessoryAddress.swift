@@ -8,6 +8,8 @@ import DidYouMean
 package struct AccessoryAddress: Hashable, Sendable {
     /// The kind of transport, lower case: `serial`.
     package let scheme: String
+    /// What is spoken there; stands before the transport unless it is SDL: `openxc+serial:`.
+    package let language: Language
     /// What stands between the colon and the question mark, percent-decoded: `/dev/ttyUSB0`.
     package let path: String
     /// In the order in which they were typed; names are lower case and occur once.
@@ -16,6 +18,15 @@ package struct AccessoryAddress: Hashable, Sendable {
     package struct Option: Hashable, Sendable {
         package let name: String
         package let value: String
+    }
+
+    /// What an accessory speaks.
+    package enum Language: String, Hashable, Sendable, CaseIterable {
+        case sdl
+        case openxc
+
+        /// Where other languages than SDL are spoken: on everything that is a device or a socket.
+        package static let transports = ["tcp", "serial", "rfcomm", "usb"]
     }
 
     /// A line of configuration, not a document.
@@ -31,7 +42,14 @@ package struct AccessoryAddress: Hashable, Sendable {
             throw AddressError(
                 "the head unit's address has a NUL byte, which no path and no name has")
         }
-        let (scheme, rest) = try Self.splitScheme(text)
+        let (language, bare) = try Self.splitLanguage(text)
+        let (scheme, rest) = try Self.splitScheme(bare)
+        guard language == .sdl || Language.transports.contains(scheme) else {
+            throw AddressError(
+                "\"\(text)\": \(language.rawValue)+ stands before "
+                    + "\(Language.transports.map { "\($0):" }.joined(separator: ", "))")
+        }
+        self.language = language
         self.scheme = scheme
         let parts = rest.split(
             separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
@@ -72,6 +90,22 @@ package struct AccessoryAddress: Hashable, Sendable {
 // MARK: - Reading
 
 extension AccessoryAddress {
+    /// `openxc+tcp:…` is `tcp:…`, in OpenXC.
+    private static func splitLanguage(
+        _ text: String
+    ) throws(AddressError) -> (language: Language, rest: String) {
+        guard let plus = text.firstIndex(of: "+"),
+            text.firstIndex(of: ":").map({ plus < $0 }) ?? true
+        else { return (.sdl, text) }
+        let word = text[..<plus].lowercased()
+        guard let language = Language(rawValue: word), language != .sdl else {
+            throw AddressError(
+                "\"\(word)\" in \"\(text)\" is no language before a transport; known: openxc, as in "
+                    + "openxc+tcp:192.168.0.5:50001. SDL is spoken without one")
+        }
+        return (language, String(text[text.index(after: plus)...]))
+    }
+
     private static func splitScheme(
         _ text: String
     ) throws(AddressError) -> (scheme: String, rest: Substring) {
@@ -178,7 +212,8 @@ extension AccessoryAddress {
 extension AccessoryAddress: CustomStringConvertible {
     /// The address as it can be typed again; reading it gives an equal address.
     package var description: String {
-        var text = "\(scheme):\(Self.encode(path, reserved: "%?"))"
+        var text = language == .sdl ? "" : "\(language.rawValue)+"
+        text += "\(scheme):\(Self.encode(path, reserved: "%?"))"
         for (index, option) in options.enumerated() {
             text += index == 0 ? "?" : "&"
             text += "\(option.name)=\(Self.encode(option.value, reserved: "%&"))"

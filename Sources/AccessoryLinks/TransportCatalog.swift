@@ -4,6 +4,7 @@ import DidYouMean
 package enum TransportCatalog {
     package static let all: [any AccessoryTransport.Type] = [
         SimTransport.self,
+        ReplayTransport.self,
         TCPTransport.self,
         SerialTransport.self,
         RFCOMMTransport.self,

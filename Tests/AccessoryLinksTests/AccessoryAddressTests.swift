@@ -39,6 +39,48 @@ struct AccessoryAddressTests {
         #expect(try AccessoryAddress(address.description) == address)
     }
 
+    @Test(
+        "a language before the transport is kept apart from it",
+        arguments: [
+            ("openxc+tcp:h:50001", AccessoryAddress.Language.openxc, "tcp"),
+            ("OpenXC+Serial:/dev/ttyUSB0?baud=9600", .openxc, "serial"),
+            ("openxc+usb:openxc", .openxc, "usb"), ("tcp:h:1", .sdl, "tcp"),
+            ("usb:openxc", .sdl, "usb"), ("serial:/dev/a+b:c", .sdl, "serial"),
+        ])
+    func language(text: String, language: AccessoryAddress.Language, scheme: String) throws {
+        let address = try AccessoryAddress(text)
+        #expect(address.language == language && address.scheme == scheme)
+        #expect(try AccessoryAddress(address.description) == address)
+    }
+
+    @Test(
+        "a language that is none is refused",
+        arguments: [
+            (
+                "sdl+tcp:h:1",
+                "\"sdl\" in \"sdl+tcp:h:1\" is no language before a transport; known: openxc, as in "
+                    + "openxc+tcp:192.168.0.5:50001. SDL is spoken without one"
+            ),
+            (
+                "openxc+sim:",
+                "\"openxc+sim:\": openxc+ stands before tcp:, serial:, rfcomm:, usb:"
+            ),
+        ])
+    func noLanguage(text: String, message: String) {
+        #expect(throws: AddressError(message)) { try AccessoryAddress(text) }
+    }
+
+    @Test("a serial line has the rate and the flow control of its language")
+    func serialDefaults() throws {
+        let vehicle = try SerialTransport(AccessoryAddress("openxc+serial:/dev/ttyUSB0"))
+        #expect(vehicle.baud == 230_400 && vehicle.flow == .rtscts)
+        let chosen = try SerialTransport(
+            AccessoryAddress("openxc+serial:/dev/ttyUSB0?baud=9600&flow=none"))
+        #expect(chosen.baud == 9600 && chosen.flow == .none)
+        let headUnit = try SerialTransport(AccessoryAddress("serial:/dev/ttyUSB0"))
+        #expect(headUnit.baud == 115_200 && headUnit.flow == .none)
+    }
+
     @Test("a plain address is described as it was typed")
     func describesPlainly() throws {
         for text in ["sim:", "tcp:h:1", "serial:/dev/serial/by-id/usb-FTDI_x:1.0?baud=9600"] {
@@ -82,7 +124,7 @@ struct AccessoryAddressTests {
             (
                 "a b:c",
                 "\"a b\" in \"a b:c\" is not the name of a transport; "
-                    + "known: sim, tcp, serial, rfcomm, usb"
+                    + "known: sim, replay, tcp, serial, rfcomm, usb"
             ),
             (
                 "serial:/dev/x?baud",

@@ -9,6 +9,9 @@ package struct SerialTransport: AccessoryTransport {
     /// What every adapter and every boot loader speaks. CDC-ACM boards ignore it.
     package static let defaultBaud: UInt32 = 115_200
 
+    /// What the serial line of an OpenXC vehicle interface has; it sends only while CTS allows it.
+    static let openXCBaud: UInt32 = 230_400
+
     /// Slower than the slowest standard rate is a typing error; faster than any UART made, too.
     package static let baudRange: ClosedRange<UInt32> = 50...20_000_000
 
@@ -43,7 +46,9 @@ package struct SerialTransport: AccessoryTransport {
     }
 
     private static func parseBaud(_ address: AccessoryAddress) throws(AddressError) -> UInt32 {
-        guard let text = address[option: "baud"] else { return defaultBaud }
+        guard let text = address[option: "baud"] else {
+            return address.language == .openxc ? openXCBaud : defaultBaud
+        }
         guard let baud = UInt32(text), baudRange.contains(baud) else {
             throw AddressError(
                 "baud=\(text) in \"\(address)\": expected a whole number from "
@@ -54,7 +59,9 @@ package struct SerialTransport: AccessoryTransport {
     }
 
     private static func parseFlow(_ address: AccessoryAddress) throws(AddressError) -> FlowControl {
-        guard let text = address[option: "flow"] else { return .none }
+        guard let text = address[option: "flow"] else {
+            return address.language == .openxc ? .rtscts : .none
+        }
         if let flow = FlowControl(rawValue: text) { return flow }
         if text == "xonxoff" {
             throw AddressError(
