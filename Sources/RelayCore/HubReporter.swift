@@ -9,6 +9,9 @@ package final class HubReporter {
     /// Told of a limit when it is hit for the first time and then at every power of two.
     var onLimit: (@Sendable (RelayLimit, LimitHits) -> Void)?
 
+    /// Told when something ended that nobody had ended.
+    var onLoss: (@Sendable (RelayLoss) -> Void)?
+
     init(tap: FrameTap, logger: Logger) {
         self.tap = tap
         self.logger = logger
@@ -38,7 +41,10 @@ package final class HubReporter {
         logger.debug("app connected", metadata: ["app": "\(app.id)", "peer": "\(app.peer)"])
     }
 
+    func linkLost(_ reason: String) { onLoss?(.link(reason: reason)) }
+
     func closed(_ app: AppConnection, _ reason: CloseReason) {
+        if reason.isCrash { onLoss?(.app(app.id, reason: "\(reason)")) }
         logger.log(
             level: reason.isToldElsewhere ? .debug : .warning,
             "app closed: \(reason)\(reason.excerpt)",

@@ -11,11 +11,14 @@ package final class Relay: Sendable {
     package let tapQueue: TapQueue
     private let switchboard: NIOLoopBound<Switchboard>
 
+    /// What a head unit speaks.
+    package static let sdl: @Sendable (Switchboard) -> any AccessoryLanguage = { SDLLanguage($0) }
+
     /// - Parameter language: Makes what the accessory speaks; SDL unless told otherwise.
     package static func start(
         on loop: any EventLoop, configuration: RelayConfiguration, accessoryAddress: String,
         logger: Logger,
-        language: @escaping @Sendable (Switchboard) -> any AccessoryLanguage = { SDLLanguage($0) }
+        language: @escaping @Sendable (Switchboard) -> any AccessoryLanguage = sdl
     ) async throws -> Relay {
         try await loop.submit {
             Relay(
@@ -81,6 +84,11 @@ package final class Relay: Sendable {
         try await loop.submit { self.switchboard.value.reporter.onLimit = observer }.get()
     }
 
+    /// Has `observer` told, on the loop, when an app or the link ended that nobody had ended.
+    package func onLoss(_ observer: @escaping @Sendable (RelayLoss) -> Void) async throws {
+        try await loop.submit { self.switchboard.value.reporter.onLoss = observer }.get()
+    }
+
     /// Says where the page for browsers is, for those who look for it where apps connect.
     package func serves(dashboard url: String?) async throws {
         try await loop.submit { self.switchboard.value.dashboardURL = url }.get()
@@ -96,6 +104,21 @@ package final class Relay: Sendable {
     /// Removes the sink; its queue ends after what it has been given.
     package func detach(_ queue: TapQueue) async throws {
         try await loop.submit { self.switchboard.value.tap.detach(queue) }.get()
+    }
+
+    /// Puts a note between the frames of all sinks but the observers', and returns when it has its place.
+    package func note(_ note: TapNote) async throws {
+        try await loop.submit { self.switchboard.value.tap.record(note, at: .now()) }.get()
+    }
+
+    /// The same without waiting for it.
+    package func noteSoon(_ note: TapNote) {
+        loop.execute { self.switchboard.value.tap.record(note, at: .now()) }
+    }
+
+    /// Hands over what the sinks have collected and were to get in some milliseconds.
+    package func handOver() async throws {
+        try await loop.submit { self.switchboard.value.tap.emit() }.get()
     }
 
     /// Ends the app's sessions politely on both sides and closes its connection.

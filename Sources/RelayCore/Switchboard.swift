@@ -165,7 +165,8 @@ package final class Switchboard {
         return reader
     }
 
-    func linkClosed(_ connection: LinkConnection, reason: String) {
+    /// - Parameter isLost: It was not relayd that ended it.
+    func linkClosed(_ connection: LinkConnection, reason: String, isLost: Bool) {
         guard self.connection === connection else { return }
         beginRead()
         self.connection = nil
@@ -173,6 +174,7 @@ package final class Switchboard {
         for app in apps.values { app.resume(.link) }
         endRead()
         tap.record(.linkClosed(reason: reason, time: time))
+        if isLost { reporter.linkLost(reason) }
         allMayBeSaid()
     }
 
@@ -188,6 +190,7 @@ package final class Switchboard {
     }
 
     func reopenLink(reason: String) {
+        connection?.willClose(because: reason)
         connection?.close(reason)
     }
 

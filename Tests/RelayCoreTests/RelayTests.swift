@@ -299,6 +299,7 @@ struct RelayTests {
         case .missed: ["missed"]
         case .bytes: ["bytes"]
         case .noticed: ["noticed"]
+        case .noted(let note, _): [note.text]
         case .frames(let frames):
             frames.map { frame in
                 let app = frame.app.map(\.description) ?? "-"

@@ -1,3 +1,4 @@
+import Glibc
 package import NIOCore
 
 /// One app's connection, whatever language is spoken on it: its socket, its pauses, its queue and
@@ -114,7 +115,9 @@ package final class AppConnection: ChannelInboundHandler {
     }
 
     package func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        close(.connectionError(ErrorWords.text(error, by: "app")))
+        close(
+            (error as? IOError)?.errnoCode == ECONNRESET
+                ? .reset : .connectionError(ErrorWords.text(error, by: "app")))
     }
 
     /// The hub is done with the app at once; the connection ends when the app has read the last words.

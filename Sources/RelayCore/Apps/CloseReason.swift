@@ -6,6 +6,8 @@ package enum CloseReason: Hashable, Sendable {
     /// It closed the connection itself.
     case left(AppLeaving)
     case connectionError(String)
+    /// Its end of the connection was reset.
+    case reset
     /// Bytes that are no frame: where, why, what they look like.
     case garbage(GarbageFromApp)
     /// Did not read while so many bytes waited.
@@ -46,6 +48,8 @@ extension CloseReason: CustomStringConvertible {
         switch self {
         case .left(let how): "\(how)"
         case .connectionError(let error): "connection broke: \(error)"
+        case .reset:
+            "the app vanished: it reset the connection, as an app does that is killed or crashes"
         case .garbage(let garbage):
             garbage.recognised.map(\.adviceOnAppPort)
                 ?? "not an SDL frame at byte \(garbage.offset): \(garbage.error)"
@@ -94,7 +98,7 @@ extension CloseReason {
     /// nothing; with a broken connection there is nobody.
     var leavesTimeForLastWords: Bool {
         switch self {
-        case .tooSlow, .fellBehind, .connectionError: false
+        case .tooSlow, .fellBehind, .connectionError, .reset: false
         default: true
         }
     }

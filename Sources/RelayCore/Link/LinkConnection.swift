@@ -16,6 +16,8 @@ package final class LinkConnection: ChannelDuplexHandler {
     private var run = WriteRun()
     private var context: ChannelHandlerContext?
     private var closeReason: String?
+    /// relayd ends it, and not the head unit, a cable or an error.
+    private var isOwnEnd = false
     private let kernelBytes: () -> Int
 
     /// - Parameter kernelBytes: Bytes written to the channel that the kernel still holds.
@@ -57,7 +59,7 @@ package final class LinkConnection: ChannelDuplexHandler {
         guard context != nil else { return }
         context = nil
         reader?.stops()
-        hub.linkClosed(self, reason: reason)
+        hub.linkClosed(self, reason: reason, isLost: !isOwnEnd)
         reader = nil
     }
 
@@ -69,12 +71,14 @@ package final class LinkConnection: ChannelDuplexHandler {
     package func close(
         context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?
     ) {
+        if closeReason == nil { isOwnEnd = true }
         closeReason = closeReason ?? "closed by relayd"
         context.close(mode: mode, promise: promise)
     }
 
     /// What the apps and the log are to hear when the link is closed next.
     func willClose(because reason: String) {
+        if closeReason == nil { isOwnEnd = true }
         closeReason = closeReason ?? reason
     }
 

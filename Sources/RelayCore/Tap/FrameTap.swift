@@ -70,6 +70,11 @@ package final class FrameTap {
         for sink in others { sink.record(event) }
     }
 
+    /// Something that did not pass. The observers are not told: what they found out is among it.
+    func record(_ note: TapNote, at time: WallTime) {
+        for sink in others { sink.record(.noted(note, time: time)) }
+    }
+
     /// The frames of a read are recorded: hands them over now or soon.
     func endRead() {
         observers.endRead()

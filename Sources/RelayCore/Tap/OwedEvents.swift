@@ -1,11 +1,10 @@
 import NIOCore
 
-/// Who is connected, whose sessions are over and whether there is a link, as far as it has not been told
-/// because the queue was full. Used by `TapQueue`.
+/// Who is connected, whose sessions are over, whether there is a link and what somebody noted, as far as it
+/// has not been told because the queue was full. Used by `TapQueue`.
 ///
-/// Bounded without a limit of its own: it keeps one event per connected app, one per app that is
-/// known, one per number of a session that such an app has had, and two of the link. An app that came and
-/// went meanwhile leaves nothing.
+/// Of who is there it keeps one event per connected app, one per app that is known, one per number of a
+/// session that such an app has had, and two of the link. An app that came and went meanwhile leaves nothing.
 struct OwedEvents {
     /// A number may be given to another app, and that session end, before anything is told.
     private struct Session: Hashable, Comparable {
@@ -22,10 +21,14 @@ struct OwedEvents {
     private var ended: [Session: TapItem] = [:]
     private var linkClosed: TapItem?
     private var linkOpened: TapItem?
+    private var notes: [TapItem] = []
+
+    /// Notes that are kept; people make fewer in as long as a queue is full.
+    static let maximumNotes = 64
 
     var isEmpty: Bool {
         connected.isEmpty && closed.isEmpty && ended.isEmpty && linkClosed == nil
-            && linkOpened == nil
+            && linkOpened == nil && notes.isEmpty
     }
 
     /// Frames and what the hub noticed are not owed.
@@ -43,6 +46,9 @@ struct OwedEvents {
             linkClosed = event
             linkOpened = nil
         case .linkOpened: linkOpened = event
+        case .noted:
+            if notes.count == Self.maximumNotes { notes.removeFirst() }
+            notes.append(event)
         case .frames, .bytes, .missed, .noticed: break
         }
     }
@@ -53,7 +59,7 @@ struct OwedEvents {
         defer { self = Self() }
         let arrivals = connected.sorted { $0.key < $1.key }.map(\.value)
         let ends = ended.sorted { $0.key < $1.key }.map(\.value)
-        return closed + ends + [linkClosed, linkOpened].compactMap(\.self) + arrivals
+        return closed + ends + [linkClosed, linkOpened].compactMap(\.self) + arrivals + notes
     }
 }
 
@@ -66,6 +72,7 @@ extension TapItem {
                 .linkOpened(_, let text, _), .linkClosed(let text, _):
                 text.utf8.count
             case .noticed(.garbage(let garbage), _, _): garbage.excerpt.utf8.count
+            case .noted(let note, _): note.text.utf8.count
             case .noticed, .missed, .frames, .bytes, .sessionEnded: 0
             }
         if case .bytes(let run) = self {

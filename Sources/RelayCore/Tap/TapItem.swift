@@ -89,6 +89,23 @@ package enum TapItem: Sendable {
     case missed(frames: Int, bytes: Int)
     /// The hub noticed something about an app, or with nil about the head unit.
     case noticed(RelayNotice, AppID?, time: WallTime)
+    /// Something to stand between the frames; not for the observers.
+    case noted(TapNote, time: WallTime)
+}
+
+/// What somebody wants to stand in recordings, at its place between the frames.
+package enum TapNote: Hashable, Sendable {
+    /// What a person wants to find again.
+    case mark(String)
+    /// - Parameter app: Nil when it is about no app.
+    case advice(code: String, text: String, app: AppID?)
+
+    /// For people.
+    package var text: String {
+        switch self {
+        case .mark(let text), .advice(_, let text, _): text
+        }
+    }
 }
 
 /// Looks at what passes the tap, off the event loop.

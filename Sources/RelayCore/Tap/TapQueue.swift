@@ -39,7 +39,7 @@ package final class TapQueue: Sendable {
     }
 
     private let state = Mutex(State())
-    let maximumBytes: Int
+    package let maximumBytes: Int
     private let timers: any EventLoop
 
     /// - Parameter timers: Keeps the time while `nextBatch` waits.
@@ -60,7 +60,7 @@ package final class TapQueue: Sendable {
     /// Half of the queue at least, so that it is worth while to collect again.
     var isHalfEmpty: Bool { occupiedBytes <= maximumBytes / 2 }
 
-    var isFull: Bool { occupiedBytes >= maximumBytes }
+    package var isFull: Bool { occupiedBytes >= maximumBytes }
 
     /// Calls `act` once, from wherever, when half of the queue is empty: at once, or when the reader has
     /// done with what it took.

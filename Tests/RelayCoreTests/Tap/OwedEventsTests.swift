@@ -34,6 +34,7 @@ struct OwedEventsTests {
         case .sessionEnded(let session, let app, _): "session \(session) of \(app) ended"
         case .linkOpened(let number, _, _): "link \(number) opened"
         case .linkClosed: "link closed"
+        case .noted(let note, _): note.text
         case .frames, .bytes, .missed, .noticed: "\(event)"
         }
     }
@@ -70,5 +71,14 @@ struct OwedEventsTests {
             told(ended(5, radio), close, open, connected(map)) == [
                 "link closed", "link 2 opened", "\(map) came",
             ])
+    }
+
+    @Test("what somebody noted comes last, and of many notes the latest")
+    func notes() {
+        func note(_ text: String) -> TapItem { .noted(.mark(text), time: time) }
+        #expect(told(note("here"), connected(map)) == ["\(map) came", "here"])
+        var owed = OwedEvents()
+        for number in 1...100 { owed.note(note("\(number)")) }
+        #expect(owed.take().map(words) == (37...100).map(String.init))
     }
 }

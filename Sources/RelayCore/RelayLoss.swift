@@ -1,0 +1,19 @@
+/// Something ended that nobody had ended: what a flight recorder is for.
+package enum RelayLoss: Hashable, Sendable {
+    /// An app left without unregistering, or its connection broke.
+    case app(AppID, reason: String)
+    /// The link ended, and not because relayd ended it.
+    case link(reason: String)
+}
+
+extension CloseReason {
+    /// As when an app crashes: it had a session and left without a word, or its connection broke.
+    var isCrash: Bool {
+        switch self {
+        case .connectionError, .reset, .left(.vanished), .left(.vanishedInside),
+            .left(.vanishedInsideUnit):
+            true
+        default: false
+        }
+    }
+}
