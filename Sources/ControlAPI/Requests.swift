@@ -30,7 +30,7 @@ package struct ServerRequest: ControlBody, Equatable {
     package init(active: Bool) { self.active = active }
 }
 
-/// The body of `POST /v1/record/start`.
+/// The body of `POST /v1/record/start` and of `POST /v1/record/save`.
 package struct RecordRequest: ControlBody, Equatable {
     /// What the recording is to be called, beside its time.
     package var name: String?
@@ -38,6 +38,17 @@ package struct RecordRequest: ControlBody, Equatable {
     package static let members = ["name"]
 
     package init(name: String? = nil) { self.name = name }
+}
+
+/// The body of `POST /v1/record/mark`.
+package struct MarkRequest: ControlBody, Equatable {
+    /// What is to be found again: one line, at most `maximumScalars`.
+    package var text: String
+
+    package static let members = ["text"]
+    package static let maximumScalars = 500
+
+    package init(text: String) { self.text = text }
 }
 
 /// The body of `POST /v1/record/stop`: nothing.

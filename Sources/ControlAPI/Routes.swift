@@ -33,6 +33,8 @@ package struct RouteAccess: OpenValue {
     package static let read = RouteAccess(rawValue: "read")
     /// Whoever may change something.
     package static let write = RouteAccess(rawValue: "write")
+    /// Whoever may change something: what was recorded, also while nobody looked.
+    package static let kept = RouteAccess(rawValue: "kept")
     /// Whoever may change something, on the Unix socket only, and no browser: the token.
     package static let secret = RouteAccess(rawValue: "secret")
 }
@@ -64,7 +66,14 @@ package enum Routes {
     package static let record = "/v1/record"
     package static let recordStart = "/v1/record/start"
     package static let recordStop = "/v1/record/stop"
+    package static let recordSave = "/v1/record/save"
+    package static let recordMark = "/v1/record/mark"
     package static let recordLive = "/v1/record/live"
+    package static let recordings = "/v1/recordings"
+    package static let recording = "/v1/recordings/:name"
+    package static let recordingInfo = "/v1/recordings/:name/info"
+    package static let recordingStats = "/v1/recordings/:name/stats"
+    package static let recordingMessages = "/v1/recordings/:name/messages"
     package static let dashboard = "/v1/dashboard"
     package static let openAPI = "/v1/openapi.json"
     /// The page for browsers. Browsers get it at `index` as well.
@@ -140,8 +149,28 @@ package enum Routes {
             method: "POST", path: recordStart, access: .write,
             summary: "begins to record all frames into a file"),
         Route(
+            method: "POST", path: recordSave, access: .write,
+            summary: "writes what the flight recorder has kept into a file"),
+        Route(
+            method: "POST", path: recordMark, access: .write,
+            summary: "puts a mark into what is being recorded, to be found again"),
+        Route(
             method: "POST", path: recordStop, access: .write,
             summary: "ends the recording; answers when its last frame is written"),
+        Route(
+            path: recordings, access: .kept, summary: "the recordings there are, the newest first"),
+        Route(
+            path: recording, access: .kept,
+            summary: "one recording as a file (pcapng); latest stands for the newest"),
+        Route(
+            path: recordingInfo, access: .kept,
+            summary: "what is in a recording: when, who, how much, and what went wrong"),
+        Route(
+            path: recordingStats, access: .kept,
+            summary: "what is counted in a recording: traffic, RPCs, latency, streams"),
+        Route(
+            path: recordingMessages, access: .kept,
+            summary: "the messages of a recording; filters and cursor in the query"),
         Route(
             path: dashboard, access: .secret,
             summary: "where the dashboard is, and its token; on the Unix socket only"),

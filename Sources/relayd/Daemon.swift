@@ -3,6 +3,7 @@ import ControlAPI
 import Glibc
 import Logging
 import NIOCore
+import OpenXCRelay
 import RelayCore
 import SDLProtocol
 import SDLTraffic
@@ -58,26 +59,32 @@ struct Daemon {
 
         let relay = try await Relay.start(
             on: loop, configuration: config.relay,
-            accessoryAddress: config.accessory, logger: Logger(label: "relay"))
+            accessoryAddress: config.accessory, logger: Logger(label: "relay"),
+            language: config.language(of: address))
         let facts = SessionFacts()
+        let transport = try TransportCatalog.transport(for: address)
+        let accessory = AccessoryMonitor(
+            kind: address.scheme, address: config.accessory, details: transport.details)
         let adviceLog = AdviceLog(Logger(label: "advice"))
         let ring = MessageRing(maximumBytes: config.limits.ring)
         let events = EventRing(instance: ring.instance)
         let statistics = TrafficStatistics()
+        let recorder = Recorder(
+            RecordingPolicy(config.record, state: TokenFile.directory(in: environment)),
+            relay: relay, events: events, logger: Logger(label: "recorder"),
+            accessory: { accessory.address })
         let advisor = TrafficAdvisor(facts: facts) { advice in
             adviceLog.add(advice)
             events.add(advice)
+            recorder.add(advice)
         }
         try await relay.onLimit { events.add($0, $1) }
-        let transport = try TransportCatalog.transport(for: address)
-        let accessory = AccessoryMonitor(
-            kind: address.scheme, address: config.accessory, details: transport.details)
         let overflow = ControlOverflow { events.addOverflow($0, count: $1) }
         let specification = SpecificationFile.inForce(config, logger: logger)
         let reporter = StatusReporter(
             relay: relay, accessory: accessory, facts: facts, advisor: advisor,
             outputs: outputs, effective: effective, specification: specification.report,
-            overflow: overflow)
+            overflow: overflow, diskStall: { recorder.diskStall })
         let stopTime = StopTime { reporter.farewellTimeout }
         let systemd = SystemdNotifier(
             logger: Logger(label: "systemd"), stopTime: stopTime,
@@ -106,12 +113,13 @@ struct Daemon {
             }
         let link = SupervisorRunner(makeSupervisor(address, transport))
         let server = AppServer(
-            config.listen, descriptors: inherited.apps, relay: relay,
+            config.places(for: address), descriptors: inherited.apps, relay: relay,
             report: { condition in
                 reporter.changed(to: condition)
                 statusLine.refresh()
             })
         let log = try logControl()
+        let spoken = address.language
         let reloader = Reloader(
             running: effective, load: load, systemd: systemd, logger: logger,
             status: { try? await reporter.snapshot().summary },
@@ -119,15 +127,24 @@ struct Daemon {
             apply: { plan in
                 // First what may fail: then nothing has changed yet.
                 let address = try AccessoryAddress(plan.config.accessory)
+                guard address.language == spoken else {
+                    throw AddressError(
+                        "\(address) speaks another language than the accessory so far; restart relayd"
+                    )
+                }
                 let next =
                     plan.applied.contains("accessory")
                     ? try TransportCatalog.transport(for: address) : nil
                 if plan.applied.contains("listen") {
-                    try await server.change(to: plan.config.listen)
+                    try await server.change(to: plan.config.places(for: address))
                 }
                 try await log.change(plan)
                 try await relay.reconfigure(
                     plan.config.relay, accessoryAddress: plan.config.accessory)
+                await recorder.apply(
+                    RecordingPolicy(
+                        plan.config.record, state: TokenFile.directory(in: environment)),
+                    isAlways: plan.config.record.always)
                 reporter.reconfigure(plan.effective)
                 if plan.applied.contains("apps.maximum") {
                     Self.warnOfShortage(plan.config, logger)
@@ -147,11 +164,6 @@ struct Daemon {
                 }
                 events.add(.control, "configuration reloaded: \(plan.summary())")
             })
-
-        let recorder = Recorder(
-            RecordingPolicy(config.record, state: TokenFile.directory(in: environment)),
-            relay: relay, events: events, logger: Logger(label: "recorder"),
-            accessory: { accessory.address })
 
         let dashboardPlace = await Dashboard.place(
             of: config.dashboard, on: LoopExecutor.shared.loop)
@@ -177,7 +189,8 @@ struct Daemon {
             dashboard: Dashboard(
                 config.dashboard, at: dashboardPlace,
                 isChosen: config.dashboard.isChosen(effective.origins["dashboard.address"]),
-                besides: config.listen, stateDirectory: TokenFile.directory(in: environment),
+                besides: config.places(for: address),
+                stateDirectory: TokenFile.directory(in: environment),
                 logger: Logger(label: "dashboard")),
             overflow: overflow, limits: (.init(config.control), .init(config.dashboard)),
             eventLoopGroup: controlLoop, executor: LoopExecutor(controlLoop),
@@ -185,7 +198,8 @@ struct Daemon {
         )
         reporter.serves(dashboard: control.dashboard.report.url)
         try await relay.serves(dashboard: control.dashboard.report.url)
-        if config.record.always { await recorder.startAlways() }
+        try await relay.onLoss { recorder.lost($0) }
+        await recorder.apply(recorder.policy, isAlways: config.record.always)
         let addresses = try await server.start()
 
         let observer = TrafficObserver(
@@ -215,6 +229,7 @@ struct Daemon {
             ServiceGroup(configuration: group), until: signals, hangUp: hangUp,
             stopTime: stopTime,
             reload: { reloader.request() },
+            lastLines: { [outputs] in await outputs.flush() },
             endAtOnce: { [outputs] signal in
                 control.removeSocket()
                 await outputs.flush()
@@ -227,10 +242,12 @@ struct Daemon {
     ///
     /// - Parameters:
     ///   - stopTime: how long they may take to stop; asked when they are told to.
-    ///   - endAtOnce: writes the last lines and ends the process.
+    ///   - lastLines: writes the last lines of the log.
+    ///   - endAtOnce: writes them and ends the process.
     private static func run(
         _ services: ServiceGroup, until signals: UnixSignalsSequence, hangUp: HangUp,
         stopTime: StopTime, reload: @escaping @Sendable () -> Void,
+        lastLines: @escaping @Sendable () async -> Void,
         endAtOnce: @escaping @Sendable (UnixSignal) async -> Void, logger: Logger
     ) async throws {
         let (stops, stop) = AsyncStream.makeStream(of: Void.self)
@@ -267,7 +284,7 @@ struct Daemon {
                     try await timer.futureResult.get()
                     logger.error(
                         "the stop takes longer than \(Quantity.text(time)): it is cut short")
-                    Self.endAnyway()
+                    Self.endAnyway(after: lastLines)
                 } onCancel: {
                     timer.cancel()
                 }
@@ -279,9 +296,12 @@ struct Daemon {
     }
 
     /// Ends the process in a moment, even if a service does not end when it is cancelled: a call that
-    /// hangs in a driver cannot be.
-    private static func endAnyway() {
-        LoopExecutor.shared.loop.scheduleTask(in: TimeAmount(StopTime.grace)) {
+    /// hangs in a driver cannot be. What relayd has said by then is written first.
+    private static func endAnyway(after lastLines: @escaping @Sendable () async -> Void) {
+        let grace = LoopExecutor.shared.loop.scheduleTask(in: TimeAmount(StopTime.grace)) {}
+        Task(executorPreference: LoopExecutor.shared) {
+            await lastLines()
+            try? await grace.futureResult.get()
             _exit(EXIT_FAILURE)
         }
     }
@@ -403,6 +423,22 @@ extension Config {
         var relay = hub
         relay.maximumSurplus = OpenFiles.surplus(of: hub.maximumSurplus, apps: hub.maximumApps)
         return relay
+    }
+
+    /// What the hub speaks.
+    fileprivate func language(
+        of address: AccessoryAddress
+    ) -> @Sendable (Switchboard) -> any AccessoryLanguage {
+        let settings = openxc.relay
+        return switch address.language {
+        case .sdl: Relay.sdl
+        case .openxc: { OpenXCLanguage($0, configuration: settings) }
+        }
+    }
+
+    /// Where apps or clients connect.
+    fileprivate func places(for address: AccessoryAddress) -> [ListenAddress] {
+        address.language == .openxc ? openxc.listen : listen
     }
 
     fileprivate var messageLimits: MessageAssembler.Limits {

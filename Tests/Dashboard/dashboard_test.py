@@ -740,6 +740,144 @@ class DashboardTests(unittest.TestCase):
         ended.set()
         self.expect_clean(page, f"127.0.0.1:{relayd.port}")
 
+    # What stands behind the names of messages.
+    OUTLINES = f"{ROWS}.map((row) => row.querySelector('.outline').textContent).join(' | ')"
+
+    def recorded(self, relayd, page, name):
+        """Records an app that comes and shows a needle, by way of the page."""
+        state = "document.querySelector('#record-state').textContent"
+        page.until("there are recordings", "!document.querySelector('#recordings-button').hidden")
+        page.click("#recordings-button")
+        page.until("nothing is recorded", f"/Nothing is being recorded/.test({state})")
+        page.value("document.querySelector('#record-name').focus()")
+        page.type(name)
+        page.key("Enter")
+        page.until("it says what it records", f"{state}.includes('Recording relayd-') && {state}.includes('{name.replace(' ', '-')}')")
+        app = self.app_on_screen(relayd, "Recorded", f"recorded-{name}")
+        app.ask("Show", {"mainField1": "needle"})
+        page.until("size and duration are live", f"/: [1-9][0-9]* frames, [0-9.]+ KiB, for [0-9]+ s/.test({state})")
+        page.until("also when the menu is closed", "/KiB · [0-9]+ s/.test(document.querySelector('#recordings-words').textContent)")
+        page.click("#record-stop")
+        page.until("it has stopped", f"/Nothing is being recorded/.test({state}) && !document.querySelector('#record-form').hidden")
+        page.until("it is in the list", f"document.querySelector('#recordings-list li b')?.textContent.endsWith('{name.replace(' ', '-')}')")
+        return app
+
+    def test_a_recording_is_made_and_opened_as_live_traffic_is(self):
+        relayd = self.relayd()
+        page = self.visit(relayd.relayctl("dashboard").strip())
+        app = self.recorded(relayd, page, "scene one")
+        app.ask("Show", {"mainField1": "straw"})
+        page.until("what passes goes on", f"{self.OUTLINES}.includes('straw')")
+        page.click("#recordings-list li button")
+        page.until("it says that it is a recording", "!document.querySelector('#recorded-bar').hidden"
+                   " && document.querySelector('#recorded-name').textContent.includes('scene-one')")
+        page.until("its messages are there, and no others",
+                   f"{self.OUTLINES}.includes('needle') && !{self.OUTLINES}.includes('straw')")
+        page.until("all of them are", "/^[0-9]+ messages$/.test(document.querySelector('#recorded-words').textContent)")
+        body = "document.querySelector('#recorded-body').textContent"
+        page.until("its app and its numbers are told",
+                   f"/Apps \\(1\\)AppSentReceivedRecorded/.test({body}) && /RPCs/.test({body}) && /Show/.test({body})")
+        # The same filters.
+        page.key("/")
+        page.type("rpc:Show")
+        page.until("the filter chooses", f"{NAMES}.length === 2 && {NAMES}.every((name) => name === 'Show')")
+        page.key("Enter")
+        # The same details, of what is in the recording.
+        page.key("j")
+        page.key("Enter")
+        page.until("the detail has its parameters", "/needle/.test(document.querySelector('#detail').textContent)")
+        self.assertNotIn("relayctl show", page.value("document.querySelector('#detail').textContent"))
+        page.key("Escape")
+        page.key("x")
+        # One app, by its line in the panel.
+        page.click("#recorded-body .counts button")
+        page.until("only its messages", f"document.querySelector('#filter-app').value !== '' && {NAMES}.includes('Show')")
+        # Back, with nothing lost.
+        app.ask("Show", {"mainField1": "hay"})
+        page.click("#list")
+        page.key("l")
+        page.until("it is live again", f"document.querySelector('#recorded-bar').hidden && {self.OUTLINES}.includes('hay')")
+        page.until("the apps have their cards", "document.querySelector('.card .app-name')?.textContent === 'Recorded'"
+                   " && document.querySelector('.live-apps').clientHeight > 0")
+        self.expect_clean(page, f"127.0.0.1:{relayd.port}")
+
+    def test_a_recording_is_downloaded(self):
+        relayd = self.relayd()
+        page = self.visit(relayd.relayctl("dashboard").strip())
+        self.recorded(relayd, page, "copy")
+        # What the browser would save.
+        page.value("""(() => {
+          const make = URL.createObjectURL;
+          URL.createObjectURL = (blob) => { window.saved = blob; return make.call(URL, blob); };
+        })()""")
+        page.click("#recordings-list li button + button")
+        page.until("it has come", "/^downloaded relayd-.*-copy.pcapng/.test(document.querySelector('#toast-text').textContent)")
+        start = page.value("window.saved.slice(0, 4).arrayBuffer().then((bytes) => [...new Uint8Array(bytes)].join(' '))")
+        self.assertEqual(start, "10 13 13 10")
+        (recording,) = json.loads(relayd.relayctl("record", "list", "--json"))["recordings"]
+        self.assertEqual(page.value("window.saved.size"), recording["bytes"])
+        self.expect_clean(page, f"127.0.0.1:{relayd.port}")
+
+    def test_a_long_recording_comes_in_parts(self):
+        relayd = self.relayd()
+        page = self.visit(relayd.url)
+        self.assertEqual(page.value("""import('/dashboard/recorded.js').then(async ({ Recorded }) => {
+            const real = window.fetch;
+            window.fetch = async (path) => {
+              const query = new URL(path, location).searchParams;
+              const after = Number(query.get('after') ?? 0);
+              const last = Math.min(25_000, after + Number(query.get('limit')));
+              const head = { schema: 1, instance: 'a', at_end: last === 25_000, missed: 0, next: last, messages: [] };
+              const lines = [];
+              for (let n = after + 1; n <= last; n += 1) lines.push(JSON.stringify({ n, kind: 'event', event: 'notice', priority: 'info' }));
+              return new Response(`${JSON.stringify(head).slice(0, -2)}\\n${lines.join(',\\n')}\\n]}\\n`);
+            };
+            const long = new Recorded('long.pcapng', { changed() {}, failed() {} });
+            const seen = [];
+            for (let part = 0; part < 3; part += 1) {
+              await long.more();
+              seen.push(`${long.words}; to ${long.store.all.at(long.store.all.length - 1).n}`);
+            }
+            window.fetch = real;
+            return seen.join(' | ');
+        })"""), "the first 10,000 messages; to 10000"
+                " | the first 20,000 messages, the last 10,000 of them in the list; to 20000"
+                " | 25,000 messages, the last 10,000 of them in the list; to 25000")
+        self.expect_clean(page, f"127.0.0.1:{relayd.port}")
+
+    def test_recordings_need_the_token(self):
+        relayd = self.relayd()
+        relayd.relayctl("record", "start")
+        relayd.relayctl("record", "stop")
+        page = self.visit(relayd.url)
+        page.until("it is read only", "document.querySelector('#access').textContent === 'Read only'")
+        page.click("#recordings-button")
+        page.until("it says why there is none", "/needs the token/.test(document.querySelector('#recordings-none').textContent)")
+        self.assertEqual(page.value("document.querySelectorAll('#recordings-list li').length"), 0)
+        page.click("#recordings-token")
+        page.until("it asks for it", "document.querySelector('#token').open")
+        self.expect_clean(page, f"127.0.0.1:{relayd.port}")
+
+    def test_a_recording_fits_every_screen(self):
+        relayd = self.relayd()
+        address = relayd.relayctl("dashboard").strip()
+        page = self.visit(address)
+        self.recorded(relayd, page, "sizes")
+        for width, height, touch, dark in ((1024, 768, False, True), (360, 740, True, False), (1920, 1080, False, False)):
+            page.resize(width, height, touch=touch)
+            page.prefer(dark)
+            if page.value("!document.querySelector('#recordings').matches(':popover-open')"):
+                page.value("document.querySelector('#recordings').showPopover()")
+            page.until("the menu fits", "document.querySelector('#recordings').getBoundingClientRect().right <= innerWidth")
+            page.until("it can be opened", "document.querySelector('#recordings-list li button') !== null")
+            page.click("#recordings-list li button")
+            page.until("it is open", f"{self.OUTLINES}.includes('needle')")
+            self.assertLessEqual(page.value("document.documentElement.scrollWidth"), width, "it scrolls sideways")
+            self.assertGreater(page.value("document.querySelector('#list').clientHeight"), 200)
+            page.click("#recorded-back")
+            page.until("it is live", "document.querySelector('#recorded-bar').hidden")
+        self.expect_clean(page, f"127.0.0.1:{relayd.port}")
+
     def test_names_and_roles(self):
         relayd = self.relayd()
         relayd.sample_app()

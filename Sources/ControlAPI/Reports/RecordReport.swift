@@ -15,6 +15,10 @@ package struct RecordReport: Codable, Sendable, Equatable {
     package var masked: [String]
     /// What happens when traffic comes faster than the disk takes it: "wait" or "miss".
     package var whenBehind: String
+    /// The disk takes nothing; null while it does.
+    package var diskStall: DiskStall?
+    /// The flight recorder; null while it is off.
+    package var flight: Flight?
 
     package init(
         directory: String?, recording: Recording? = nil, latest: Finished? = nil,
@@ -31,6 +35,88 @@ package struct RecordReport: Codable, Sendable, Equatable {
     enum CodingKeys: String, CodingKey {
         case schema, directory, recording, latest, streams, masked
         case whenBehind = "when_behind"
+        case diskStall = "disk_stall"
+        case flight
+    }
+
+    /// The latest traffic, kept in memory.
+    package struct Flight: Codable, Sendable, Equatable {
+        /// Bytes that it may occupy.
+        package var limit: Int
+        /// Bytes that it occupies.
+        package var keptBytes: Int
+        /// When the oldest that is kept passed; null while nothing is.
+        package var since: Timestamp?
+        /// Frames that are kept.
+        package var frames: Int
+        /// Frames that passed meanwhile and were not seen.
+        package var missedFrames: Int
+        /// What has it written into a file: "app_crash", "link_lost", "advice:CODE".
+        package var saveOn: [String]
+        /// Its latest files since relayd started, the newest first.
+        package var saved: [Saved]
+
+        package init(
+            limit: Int, keptBytes: Int = 0, since: Timestamp? = nil, frames: Int = 0,
+            missedFrames: Int = 0, saveOn: [String] = [], saved: [Saved] = []
+        ) {
+            self.limit = limit
+            self.keptBytes = keptBytes
+            self.since = since
+            self.frames = frames
+            self.missedFrames = missedFrames
+            self.saveOn = saveOn
+            self.saved = saved
+        }
+
+        enum CodingKeys: String, CodingKey {
+            case limit
+            case keptBytes = "kept_bytes"
+            case since, frames
+            case missedFrames = "missed_frames"
+            case saveOn = "save_on"
+            case saved
+        }
+    }
+
+    /// A file that the flight recorder has written.
+    package struct Saved: Codable, Sendable, Equatable {
+        /// An absolute path.
+        package var file: String
+        package var savedAt: Timestamp
+        /// When the oldest in it passed, without what was there before.
+        package var beganAt: Timestamp
+        package var frames: Int
+        package var bytes: Int
+        /// Frames that passed and are not in it.
+        package var missedFrames: Int
+        /// Why it was written, for people.
+        package var reason: String
+        /// What of `save_on` had happened; empty when somebody asked for it.
+        package var triggers: [String]
+
+        package init(
+            file: String, savedAt: Timestamp, beganAt: Timestamp, frames: Int, bytes: Int,
+            missedFrames: Int = 0, reason: String, triggers: [String] = []
+        ) {
+            self.file = file
+            self.savedAt = savedAt
+            self.beganAt = beganAt
+            self.frames = frames
+            self.bytes = bytes
+            self.missedFrames = missedFrames
+            self.reason = reason
+            self.triggers = triggers
+        }
+
+        enum CodingKeys: String, CodingKey {
+            case file
+            case savedAt = "saved_at"
+            case beganAt = "began_at"
+            case frames, bytes
+            case missedFrames = "missed_frames"
+            case reason, triggers
+        }
     }
 
     /// A recording that runs.
@@ -103,5 +189,34 @@ package struct RecordReport: Codable, Sendable, Equatable {
             case missedFrames = "missed_frames"
             case problem
         }
+    }
+}
+
+/// The answer to `POST /v1/record/save`.
+package struct SaveReport: Codable, Sendable, Equatable {
+    /// Version of the JSON layout: 1.
+    package var schema = 1
+    package var saved: RecordReport.Saved
+
+    package init(saved: RecordReport.Saved) { self.saved = saved }
+}
+
+/// The disk of a recording has taken nothing for some seconds.
+package struct DiskStall: Codable, Sendable, Equatable {
+    /// What is written is there: an absolute path.
+    package var directory: String
+    package var since: Timestamp
+    /// Whether apps and head unit wait for it.
+    package var trafficWaits: Bool
+
+    package init(directory: String, since: Timestamp, trafficWaits: Bool) {
+        self.directory = directory
+        self.since = since
+        self.trafficWaits = trafficWaits
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case directory, since
+        case trafficWaits = "traffic_waits"
     }
 }

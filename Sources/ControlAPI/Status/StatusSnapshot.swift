@@ -37,6 +37,8 @@ package struct StatusSnapshot: Codable, Sendable, Equatable {
     package let log: LogStatus
     /// Limits that were hit at least once since start; empty is good.
     package let limitsHit: [LimitHit]
+    /// A recording's disk takes nothing; left out while it does.
+    package var diskStall: DiskStall?
 
     /// How many departures relayd remembers: enough to see an app that reconnects in a loop,
     /// little enough to fit a terminal.
@@ -66,6 +68,7 @@ package struct StatusSnapshot: Codable, Sendable, Equatable {
         case recentDepartures = "recent_departures"
         case log
         case limitsHit = "limits_hit"
+        case diskStall = "disk_stall"
     }
 }
 

@@ -1,5 +1,6 @@
 package import Logging
 package import NIOCore
+package import OpenXCRelay
 package import RelayCore
 import SDLTraffic
 package import Traces
@@ -34,8 +35,21 @@ package struct Config: Sendable, Equatable {
     package var record = Record()
     package var control = Control()
     package var dashboard = Dashboard()
+    package var openxc = OpenXC()
 
     package init() {}
+
+    /// A vehicle interface and its clients, when the address begins with `openxc+`.
+    package struct OpenXC: Sendable, Equatable {
+        /// Where clients connect. Only this machine by default: OpenXC has no authentication. 50001 is
+        /// the port of the OpenXC vehicle simulator, and the default of openxc-python.
+        package var listen = [ListenAddress(host: "127.0.0.1", port: 50001)]
+
+        /// How clients are treated.
+        package var relay = OpenXCConfiguration()
+
+        package init() {}
+    }
 
     /// Bounds on the memory of what looks at the traffic.
     package struct Limits: Sendable, Equatable {
@@ -143,6 +157,17 @@ package struct Config: Sendable, Equatable {
 
         /// Bytes between the relay and the disk: a second of the fastest link there is.
         package var queue = 64 << 20
+
+        /// Bytes of memory in which the latest traffic is kept; 0 = none. Off, because every frame is
+        /// copied for it, a small computer has better use for the memory, and what is kept holds all
+        /// that apps and head unit say.
+        package var last = 0
+
+        /// What has it written into a file by itself.
+        package var saveOn: [SaveTrigger] = []
+
+        /// Below, a single large frame would push out everything else.
+        package static let leastLast = 4 << 20
 
         package init() {}
     }

@@ -1,4 +1,6 @@
 package import ControlAPI
+import OpenXCProtocol
+import OpenXCRelay
 import RelayCore
 import Traces
 
@@ -55,7 +57,7 @@ package struct ConfigSchema {
     package init(validateAccessory: @escaping (String) -> String? = { _ in nil }) {
         options =
             Self.connections(validateAccessory) + Self.apps + Self.sessions + Self.limits
-            + Self.log + Self.record + Self.control + Self.dashboard
+            + Self.log + Self.record + Self.control + Self.dashboard + Self.openxc
     }
 
     package subscript(path: String) -> ConfigOption? {
@@ -81,7 +83,8 @@ package struct ConfigSchema {
             ConfigOption(
                 "listen", \.listen,
                 .list(
-                    of: .listenAddress, expected: "HOST:PORT or a list of them", mayBeEmpty: false,
+                    of: .listenAddress(port: 2776), expected: "HOST:PORT or a list of them",
+                    mayBeEmpty: false,
                     mayBeOne: true, check: checkListen)),
             ConfigOption(
                 "rpc_spec", \.rpcSpec,
@@ -200,6 +203,10 @@ package struct ConfigSchema {
                 "record.when_behind", \.record.whenBehind,
                 .choice(RecordingPolicy.WhenBehind.allCases)),
             ConfigOption("record.queue", \.record.queue, .bytes(1 << 20...1 << 30)),
+            ConfigOption("record.last", \.record.last, .bytes(0...4 << 30)),
+            ConfigOption(
+                "record.save_on", \.record.saveOn,
+                .list(of: .saveTrigger, expected: "a list of \(SaveTrigger.expected)")),
         ]
     }
 
@@ -221,7 +228,7 @@ package struct ConfigSchema {
     private static var dashboard: [ConfigOption] {
         [
             ConfigOption("dashboard.enabled", \.dashboard.enabled, .flag),
-            ConfigOption("dashboard.address", \.dashboard.address, .listenAddress),
+            ConfigOption("dashboard.address", \.dashboard.address, .listenAddress(port: 2777)),
             ConfigOption("dashboard.token_to_read", \.dashboard.tokenToRead, .flag),
             ConfigOption(
                 "dashboard.token_file", \.dashboard.tokenFile,
@@ -234,6 +241,40 @@ package struct ConfigSchema {
                 .count(1...10_000)),
             ConfigOption(
                 "dashboard.streams_per_peer", \.dashboard.streamsPerPeer, .count(0...10_000)),
+        ]
+    }
+
+    private static var openxc: [ConfigOption] {
+        [
+            ConfigOption(
+                "openxc.listen", \.openxc.listen,
+                .list(
+                    of: .listenAddress(port: 50001), expected: "HOST:PORT or a list of them",
+                    mayBeEmpty: false,
+                    mayBeOne: true, check: checkListen)),
+            ConfigOption(
+                "openxc.format", \.openxc.relay.framing, .choice(MessageFraming.allCases)),
+            ConfigOption("openxc.queue", \.openxc.relay.queueBytes, .bytes(4 << 10...64 << 20)),
+            ConfigOption(
+                "openxc.names", \.openxc.relay.subscription.names,
+                .list(
+                    of: .name("a signal's name such as vehicle_speed"),
+                    expected: "a list of signals' names")),
+            ConfigOption(
+                "openxc.buses", \.openxc.relay.subscription.buses,
+                .list(of: .count(1...255), expected: "a list of numbers of CAN buses")),
+            ConfigOption(
+                "openxc.ids", \.openxc.relay.subscription.ids,
+                .list(
+                    of: .identifiers, expected: "a list of identifiers such as 0x7e8 or 0x700-0x7ff"
+                )),
+            ConfigOption("openxc.on_change", \.openxc.relay.subscription.onChange, .flag),
+            ConfigOption(
+                "openxc.rate", \.openxc.relay.subscription.maximumRate, .count(0...10_000)),
+            ConfigOption(
+                "openxc.writes", \.openxc.relay.writes,
+                .list(
+                    of: .writes, expected: "a list of networks and what may be written from there")),
         ]
     }
 
@@ -255,7 +296,30 @@ package struct ConfigSchema {
     package static func contradictions(
         in config: Config, _ origins: [String: ConfigOrigin] = [:]
     ) -> [(path: String, text: String)] {
-        sizes(in: config) + onePort(config, origins)
+        sizes(in: config) + flightRecorder(config.record) + onePort(config, origins)
+    }
+
+    private static func flightRecorder(
+        _ record: Config.Record
+    ) -> [(path: String, text: String)] {
+        let (last, least) = (record.last, Config.Record.leastLast)
+        if last > 0, last < least {
+            return [
+                (
+                    "record.last",
+                    "\(Quantity.text(bytes: last)) keep next to nothing; expected 0 or at least "
+                        + Quantity.text(bytes: least)
+                )
+            ]
+        }
+        guard last == 0, let trigger = record.saveOn.first else { return [] }
+        return [
+            (
+                "record.save_on",
+                "\(trigger.rawValue) would save nothing, because record.last is 0; "
+                    + "set record.last to what is to be kept in memory, such as 64 MiB"
+            )
+        ]
     }
 
     /// The dashboard on a port where apps connect. An address that nobody chose is not insisted on:

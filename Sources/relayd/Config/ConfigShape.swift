@@ -19,6 +19,10 @@ package indirect enum ConfigShape: Sendable, Equatable {
         case listenAddress
         /// A range of addresses in CIDR.
         case network
+        /// An identifier of a CAN message, or a range of them.
+        case identifiers
+        /// A network, and what may be written to the vehicle from there.
+        case vehicleWrites
         /// An absolute path, or nothing.
         case file
         /// `auto`, an absolute path, or nothing.
@@ -29,6 +33,8 @@ package indirect enum ConfigShape: Sendable, Equatable {
         case filter
         /// An RPC's name, with or without a leading "!".
         case functionName
+        /// What has the flight recorder write a file.
+        case saveTrigger
         /// A group's name or number.
         case group
         /// `auto` or an absolute path.

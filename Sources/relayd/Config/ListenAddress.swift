@@ -23,8 +23,10 @@ extension ListenAddress {
     }
 
     /// Reads `HOST:PORT` or `[IPv6]:PORT`.
-    package init(parsing text: String) throws(Malformed) {
-        let (host, portText) = try Self.split(text)
+    ///
+    /// - Parameter usualPort: the one that is proposed where there is none.
+    package init(parsing text: String, usualPort: Int = 2776) throws(Malformed) {
+        let (host, portText) = try Self.split(text, usualPort)
         guard portText.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let port = Int(portText),
             (0...65535).contains(port)
         else {
@@ -33,7 +35,9 @@ extension ListenAddress {
         self.init(host: host, port: port)
     }
 
-    private static func split(_ text: String) throws(Malformed) -> (String, Substring) {
+    private static func split(
+        _ text: String, _ usualPort: Int
+    ) throws(Malformed) -> (String, Substring) {
         if text.hasPrefix("[") {
             guard let close = text.firstIndex(of: "]") else {
                 throw Malformed(expected: "[IPv6]:PORT", hint: "the closing ] is missing")
@@ -41,7 +45,7 @@ extension ListenAddress {
             let host = String(text[text.index(after: text.startIndex)..<close])
             let rest = text[text.index(after: close)...]
             guard rest.hasPrefix(":") else {
-                throw Malformed(expected: "[IPv6]:PORT", hint: "write [\(host)]:2776")
+                throw Malformed(expected: "[IPv6]:PORT", hint: "write [\(host)]:\(usualPort)")
             }
             guard host.contains(":"), host.unicodeScalars.allSatisfy(isIPv6Scalar) else {
                 throw Malformed(expected: "an IPv6 address between [ and ]", hint: nil)
@@ -52,7 +56,7 @@ extension ListenAddress {
         if colons > 1 {
             throw Malformed(
                 expected: "HOST:PORT or [IPv6]:PORT",
-                hint: "an IPv6 address needs brackets, such as [::1]:2776")
+                hint: "an IPv6 address needs brackets, such as [::1]:\(usualPort)")
         }
         guard let colon = text.firstIndex(of: ":") else {
             let isPort = Int(text) != nil
@@ -60,7 +64,7 @@ extension ListenAddress {
             throw Malformed(
                 expected: "HOST:PORT or [IPv6]:PORT",
                 hint: couldBeHost
-                    ? "write \(isPort ? "127.0.0.1:\(text)" : "\(text):2776")" : nil)
+                    ? "write \(isPort ? "127.0.0.1:\(text)" : "\(text):\(usualPort)")" : nil)
         }
         let host = String(text[..<colon])
         let port = text[text.index(after: colon)...]

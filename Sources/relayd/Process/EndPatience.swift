@@ -15,9 +15,12 @@ package struct EndPatience: Sendable {
     /// The longest wait of all.
     package static let longest = interval * looks
 
+    /// From one look to the next.
+    package let interval: Duration
     private var looksLeft: Int
 
-    package init(looks: Int = Self.looks) {
+    package init(interval: Duration = Self.interval, looks: Int = Self.looks) {
+        self.interval = interval
         looksLeft = looks
     }
 

@@ -15,6 +15,8 @@ extension Recorder {
     /// - Parameter limit: After how long it ends by itself; nil for never.
     func live(into writer: ResponseWriter, for limit: Duration? = nil) async throws {
         let queue = TapQueue(maximumBytes: Self.liveBytes)
+        watch(1)
+        defer { watch(-1) }
         try await relay.attach(queue, policy.livePolicy)
         let alarm = limit.map { limit in
             LoopExecutor.shared.loop.scheduleTask(in: TimeAmount(limit)) { queue.finish() }

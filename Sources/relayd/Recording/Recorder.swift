@@ -2,8 +2,10 @@ package import ControlAPI
 import Glibc
 package import Logging
 import NIOCore
+import NIOPosix
 package import RelayCore
 import SDLProtocol
+import SDLTraffic
 import Synchronization
 import Traces
 
@@ -15,38 +17,72 @@ package final class Recorder: Sendable {
         var task: Task<Void, Never>?
         /// How the latest one ended.
         var latest: RecordReport.Finished?
-        var isEnding = false
+        /// Who looks on at this moment (`live`).
+        var watchers = 0
+        /// What the configuration says.
+        var policy: RecordingPolicy
+        var isAlways = false
+        /// The recording runs because `record.always` said so.
+        var isAutomatic = false
     }
 
     let relay: Relay
-    let policy: RecordingPolicy
+    let flight: FlightControl
     private let accessory: @Sendable () -> String
     private let events: EventRing
-    private let logger: Logger
+    let logger: Logger
     /// A loop of its own, from the first recording on: writing blocks.
     private let executor = Mutex<LoopExecutor?>(nil)
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     package init(
         _ policy: RecordingPolicy, relay: Relay, events: EventRing, logger: Logger,
         accessory: @escaping @Sendable () -> String
     ) {
-        self.policy = policy
+        state = Mutex(State(policy: policy))
+        flight = FlightControl(relay, events: events, logger: logger)
         self.relay = relay
         self.events = events
         self.logger = logger
         self.accessory = accessory
     }
 
+    /// What the next recording gets. One that runs keeps what it has.
+    var policy: RecordingPolicy { state.withLock { $0.policy } }
+
+    // MARK: Configuration
+
+    /// Does what the configuration says: at the start, and after each reload. A recording that runs goes on
+    /// as it began, but for one of `record.always`, which ends when that is no longer so.
+    package func apply(_ policy: RecordingPolicy, isAlways: Bool) async {
+        let (wasAlways, ended) = state.withLock { state -> (Bool, Recording?) in
+            defer { (state.policy, state.isAlways) = (policy, isAlways) }
+            return (state.isAlways, state.isAutomatic && !isAlways ? state.recording : nil)
+        }
+        await flight.apply(policy)
+        if isAlways, !wasAlways, running == nil { await startAlways() }
+        if let ended {
+            ended.willEnd(because: "record.always is false")
+            // Its last frames are written beside the reload, which need not wait for the disk.
+            try? await relay.detach(ended.queue)
+        }
+    }
+
     // MARK: Asking
 
     package var report: RecordReport {
-        let (recording, latest) = state.withLock { ($0.recording, $0.latest) }
-        return RecordReport(
+        let (recording, latest, policy) = state.withLock { ($0.recording, $0.latest, $0.policy) }
+        var report = RecordReport(
             directory: policy.folder, recording: recording.map(Self.describe), latest: latest,
             streams: policy.streams.rawValue, masked: policy.masked,
             whenBehind: policy.whenBehind.rawValue)
+        report.diskStall = recording?.disk.stall
+        report.flight = flight.report(policy)
+        return report
     }
+
+    /// The disk takes nothing at this moment.
+    package var diskStall: DiskStall? { state.withLock { $0.recording }?.disk.stall }
 
     private static func describe(_ recording: Recording) -> RecordReport.Recording {
         let progress = recording.progress
@@ -61,6 +97,7 @@ package final class Recorder: Sendable {
     /// - Parameter label: What the recording is to be called, beside its time.
     /// - Throws: `APIError` when there is one already, or no place for it.
     package func start(_ label: String?) async throws -> RecordReport {
+        let policy = policy
         guard let path = policy.folder else {
             throw APIError(
                 .conflict,
@@ -94,6 +131,7 @@ package final class Recorder: Sendable {
 
     /// What a trace says of itself.
     func header(startedAt time: Timestamp) -> TraceHeader {
+        let policy = policy
         var header = TraceHeader(
             program: "relayd \(Version.current)", accessory: accessory(), started: "\(time)")
         header.streams = policy.streams
@@ -102,9 +140,10 @@ package final class Recorder: Sendable {
     }
 
     /// For `record.always`. relayd runs without it when there is no place for it; its log says so.
-    package func startAlways() async {
+    private func startAlways() async {
         do {
             _ = try await start(nil)
+            state.withLock { $0.isAutomatic = $0.recording != nil }
         } catch {
             logger.error("record.always: \(error)")
         }
@@ -125,19 +164,24 @@ package final class Recorder: Sendable {
 
     private func launch(_ recording: Recording, _ file: RecordingFolder.NewFile) {
         let task = Task(executorPreference: loop()) {
-            var problem: String?
+            var failure: RecordingFailure?
             var run = recording.run(into: file)
+            // Not the loop that writes: that one may hang.
+            recording.disk.start(on: MultiThreadedEventLoopGroup.singleton.any()) {
+                self.tell($0, $1)
+            }
             do throws(RecordingFailure) {
                 try await run.run()
             } catch {
-                problem = error.description
+                failure = error
             }
-            await self.ended(recording, problem)
+            recording.disk.stop()
+            await self.ended(recording, failure)
         }
         state.withLock { $0.task = task }
     }
 
-    private func loop() -> LoopExecutor {
+    func loop() -> LoopExecutor {
         executor.withLock { executor in
             if let executor { return executor }
             let loop = LastingLoop.start()
@@ -147,6 +191,48 @@ package final class Recorder: Sendable {
             return made
         }
     }
+
+    private func tell(_ news: DiskPatience.News, _ words: String) {
+        events.add(.notice, words)
+        if case .takesNothing = news {
+            logger.warning("\(words)")
+        } else {
+            logger.notice("\(words)")
+        }
+    }
+
+    // MARK: Notes
+
+    /// Puts a mark into what is being recorded, at its place between the frames.
+    ///
+    /// - Throws: `APIError` when nothing is.
+    package func mark(_ text: String) async throws -> ActionReport {
+        guard isListening else {
+            throw APIError(
+                .conflict,
+                "nothing is being recorded that a mark could be put into; "
+                    + "'relayctl record start' begins a recording")
+        }
+        try await relay.note(.mark(text))
+        events.add(.control, "mark in the recording: \(text)")
+        return ActionReport(summary: "marked: \(text)")
+    }
+
+    /// Advice that has been given stands in what is being recorded, too.
+    func add(_ advice: Advice) {
+        consider(advice)
+        guard isListening else { return }
+        relay.noteSoon(
+            .advice(
+                code: advice.code.rawValue, text: "\(advice.sentence) → \(advice.remedy)",
+                app: advice.app))
+    }
+
+    private var isListening: Bool {
+        flight.isOn || state.withLock { $0.recording != nil || $0.watchers > 0 }
+    }
+
+    func watch(_ change: Int) { state.withLock { $0.watchers += change } }
 
     // MARK: Ending
 
@@ -167,25 +253,30 @@ package final class Recorder: Sendable {
         state.withLock { state in state.recording.map { ($0, state.task) } }
     }
 
-    /// relayd stops: the tap has ended, and with it the recording. Waits for its last frame.
+    /// relayd stops: the tap has ended, and with it the recording. Waits for its last frame, and writes the
+    /// file that the flight recorder was about to write.
     package func finish() async {
+        await saveByItself()
         await running?.1?.value
     }
 
-    private func ended(_ recording: Recording, _ problem: String?) async {
+    private func ended(_ recording: Recording, _ failure: RecordingFailure?) async {
         // Of a recording that failed the tap must not wait any more.
         try? await relay.detach(recording.queue)
         let described = Self.describe(recording)
         state.withLock {
             $0.recording = nil
             $0.task = nil
-            $0.latest = RecordReport.Finished(described, at: .now, problem: problem)
+            $0.isAutomatic = false
+            $0.latest = RecordReport.Finished(
+                described, at: .now, problem: failure?.description)
         }
         let missed = described.missedFrames > 0 ? ", \(described.missedFrames) frames missed" : ""
         let words = "\(described.file): \(described.frames) frames\(missed)"
-        if let problem {
-            events.add(.control, "the recording ended early: \(problem)")
-            logger.error("the recording ended early: \(problem); recorded until then: \(words)")
+        if let failure {
+            let rest = failure.isLoss ? "" : "; recorded until then: \(words)"
+            events.add(.control, "the recording ended early: \(failure)")
+            logger.error("the recording ended early: \(failure)\(rest)")
         } else {
             events.add(.control, "recorded \(words)")
             logger.notice("recorded \(words)")

@@ -21,6 +21,7 @@ final class Recording: Sendable {
     let name: String
     let startedAt: Timestamp
     let queue: TapQueue
+    let disk: DiskWatch
     private let policy: RecordingPolicy
     private let folder: RecordingFolder
     private let state: Mutex<Progress>
@@ -28,13 +29,18 @@ final class Recording: Sendable {
     /// Why it is to end, once somebody has said so.
     private let reason = Mutex("")
 
-    /// What one write takes from the queue: a disk is no faster with more.
+    /// What is taken from the queue at once.
     private static let bytesAtOnce = 4 << 20
+    /// What is written at once. More is no faster (Documentation/performance.md), and a ring's next file
+    /// would begin later.
+    private static let bytesPerWrite = 256 << 10
+    /// How often is looked whether the file is still there.
+    private static let pauseBetweenLooks = Duration.seconds(1)
 
+    /// - Parameter diskLimit: After how long a disk is said to take nothing.
     init(
         _ name: String, _ policy: RecordingPolicy, in folder: RecordingFolder,
-        _ header: TraceHeader,
-        startedAt: Timestamp
+        _ header: TraceHeader, startedAt: Timestamp, diskLimit: Duration = DiskWatch.limit
     ) {
         self.name = name
         self.policy = policy
@@ -42,6 +48,7 @@ final class Recording: Sendable {
         self.header = header
         self.startedAt = startedAt
         queue = TapQueue(maximumBytes: policy.queueBytes)
+        disk = DiskWatch(folder.path, queue, policy.whenBehind, limit: diskLimit)
         state = Mutex(Progress(path: folder.path + "/" + Self.file(name, 1, policy)))
     }
 
@@ -79,7 +86,8 @@ final class Recording: Sendable {
         private var opened = ContinuousClock.now
         /// The oldest first.
         private var paths: [String]
-        private var hasBegun = false
+        /// When was looked whether the file is there.
+        private var looked = ContinuousClock.now
 
         fileprivate init(_ file: consuming RecordingFile, _ recording: Recording) {
             paths = [file.path]
@@ -90,7 +98,8 @@ final class Recording: Sendable {
 
         /// Until the queue ends.
         ///
-        /// - Throws: `RecordingFailure` when a file cannot be written; what was written stays readable.
+        /// - Throws: `RecordingFailure` when a file cannot be written, and what was written stays readable; or
+        ///   when it has been removed.
         mutating func run() async throws(RecordingFailure) {
             try begin()
             let patience: Duration? =
@@ -100,12 +109,12 @@ final class Recording: Sendable {
             {
                 for item in items {
                     encoder.append(item, at: .now(), into: &buffer)
-                    // Frames of a flood are many: what they become must not be as large as the queue.
-                    if buffer.readableBytes >= Recording.bytesAtOnce { try write() }
+                    guard buffer.readableBytes >= Recording.bytesPerWrite else { continue }
+                    try write()
+                    try goOnIfDue()
                 }
                 try write()
-                let age = ContinuousClock.now - opened
-                if recording.policy.isNextDue(bytes: file.bytes, age: age) { try goOn() }
+                try goOnIfDue()
             }
             let reason = recording.reason.withLock { $0 }
             try end(because: reason.isEmpty ? "relayd stopped" : reason)
@@ -119,6 +128,18 @@ final class Recording: Sendable {
         private mutating func end(because reason: String) throws(RecordingFailure) {
             encoder.end(because: reason, at: .now(), into: &buffer)
             try write()
+            try look()
+        }
+
+        /// A recording into a file that nobody can find must not pass for one.
+        private mutating func look() throws(RecordingFailure) {
+            looked = .now
+            if file.isRemoved { throw .removed(file.path) }
+        }
+
+        private mutating func goOnIfDue() throws(RecordingFailure) {
+            let age = ContinuousClock.now - opened
+            if recording.policy.isNextDue(bytes: file.bytes, age: age) { try goOn() }
         }
 
         /// The next file of the ring; the oldest makes room for it.
@@ -130,6 +151,7 @@ final class Recording: Sendable {
             paths.append(next.path)
             file = RecordingFile(next)
             opened = .now
+            looked = .now
             try begin()
             let kept = recording.policy.files
             if kept > 0, paths.count > kept { unlink(paths.removeFirst()) }
@@ -143,7 +165,7 @@ final class Recording: Sendable {
         private mutating func write() throws(RecordingFailure) {
             guard buffer.readableBytes > 0 else { return }
             let count = buffer.readableBytes
-            try file.append(buffer)
+            try file.append(buffer, watchedBy: recording.disk)
             buffer.clear()
             let taken = encoder.takeNews()
             recording.state.withLock {
@@ -151,6 +173,7 @@ final class Recording: Sendable {
                 $0.frames += taken.frames
                 $0.missedFrames += taken.missedFrames
             }
+            if ContinuousClock.now - looked >= Recording.pauseBetweenLooks { try look() }
         }
     }
 }

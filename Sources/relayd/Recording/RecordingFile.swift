@@ -1,14 +1,19 @@
 import Glibc
 import NIOCore
 
-/// A file that grows by whole blocks. Where it cannot grow, it ends behind the last block that fitted.
+/// A file that grows by whole blocks. Where it cannot grow, it ends behind the last piece that fitted.
 struct RecordingFile: ~Copyable {
     let path: String
     private let descriptor: Int32
     /// Bytes of whole blocks.
     private(set) var bytes: Int = 0
 
+    /// What is given to the kernel at once. More makes no disk faster, and with less a slow one shows that it
+    /// goes on.
+    private static let pieceBytes = 256 << 10
+
     init(path: String, descriptor: Int32) {
+        _ = Self.tooLargeIsAnError
         self.path = path
         self.descriptor = descriptor
     }
@@ -20,19 +25,36 @@ struct RecordingFile: ~Copyable {
 
     deinit { close(descriptor) }
 
+    /// A file that may not become so large (RLIMIT_FSIZE) ends its recording; the signal would end relayd.
+    private static let tooLargeIsAnError: Void = { _ = signal(SIGXFSZ, SIG_IGN) }()
+
+    /// Whether nobody will find it any more: it, or a folder it was in, has been removed.
+    var isRemoved: Bool {
+        var status = stat()
+        return fstat(descriptor, &status) == 0 && status.st_nlink == 0
+    }
+
     /// Appends whole blocks.
     ///
+    /// - Parameter watch: Is told of each write, which may take as long as it likes.
     /// - Throws: `RecordingFailure` when they do not fit; then the file is as before.
-    mutating func append(_ blocks: ByteBuffer) throws(RecordingFailure) {
+    mutating func append(
+        _ blocks: ByteBuffer, watchedBy watch: DiskWatch? = nil
+    ) throws(RecordingFailure) {
         var code: Int32 = 0
         var written = 0
         blocks.withUnsafeReadableBytes { all in
             while written < all.count, let start = all.baseAddress {
-                let count = write(descriptor, start + written, all.count - written)
+                watch?.writeBegins()
+                let count = write(
+                    descriptor, start + written, min(all.count - written, Self.pieceBytes))
+                // No file takes nothing without an error; if one does, it would for ever.
+                let error = count == 0 ? EIO : errno
+                watch?.writeEnds()
                 if count > 0 {
                     written += count
-                } else if count < 0, errno != EINTR {
-                    code = errno
+                } else if error != EINTR {
+                    code = error
                     return
                 }
             }

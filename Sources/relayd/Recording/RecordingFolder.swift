@@ -39,7 +39,8 @@ package struct RecordingFolder: Sendable {
     /// - Throws: `RecordingFailure`, also when the file is there.
     func create(_ name: String) throws(RecordingFailure) -> NewFile {
         let file = path + "/" + name
-        let descriptor = open(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        let descriptor = Glibc.open(
+            file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw RecordingFailure("\(file) cannot be made", errno) }
         return NewFile(path: file, descriptor: descriptor)
     }
@@ -85,15 +86,41 @@ package struct RecordingFolder: Sendable {
     package static let suffix = ".pcapng"
 }
 
-/// Why nothing can be recorded, in words.
+/// Why nothing can be recorded, in words, and what to do.
 package struct RecordingFailure: Error, Sendable, CustomStringConvertible {
     package let description: String
+    /// What was recorded is no more.
+    private(set) var isLoss = false
 
     init(_ words: String, _ code: Int32) {
-        description = "\(words): \(String(cString: strerror(code)))"
+        let remedy = Self.remedy(code).map { "; \($0)" } ?? ""
+        description = "\(words): \(String(cString: strerror(code)))\(remedy)"
     }
 
     init(_ words: String) {
         description = words
+    }
+
+    /// The file has been removed while it was being written.
+    static func removed(_ path: String) -> RecordingFailure {
+        var failure = RecordingFailure(
+            "\(path) was removed while it was being written, and what it held is lost; "
+                + "'relayctl record start' begins another recording")
+        failure.isLoss = true
+        return failure
+    }
+
+    private static func remedy(_ code: Int32) -> String? {
+        switch code {
+        case ENOSPC, EDQUOT:
+            "make room there, or name a directory of another disk under record.directory; "
+                + "record.file_size and record.files bound what a recording takes"
+        case EFBIG:
+            "set record.file_size below the largest file that relayd may write (ulimit -f, "
+                + "LimitFSIZE= of its unit)"
+        case EACCES, EPERM, EROFS:
+            "record.directory must name a directory that relayd's user may write to"
+        default: nil
+        }
     }
 }

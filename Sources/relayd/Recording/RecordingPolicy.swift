@@ -18,6 +18,10 @@ package struct RecordingPolicy: Sendable, Equatable {
     package var fileTime = Duration.zero
     /// Files that are kept of one recording; the oldest are removed. 0 keeps all.
     package var files = 8
+    /// Bytes of memory for the latest traffic; 0 for none.
+    package var lastBytes = 0
+    /// What has it written into a file.
+    package var saveOn: [SaveTrigger] = []
 
     package init() {}
 
@@ -36,6 +40,8 @@ package struct RecordingPolicy: Sendable, Equatable {
         fileBytes = config.fileSize
         fileTime = Duration(config.fileTime)
         files = config.files
+        lastBytes = config.last
+        saveOn = config.saveOn
     }
 
     package enum WhenBehind: String, Sendable, CaseIterable {

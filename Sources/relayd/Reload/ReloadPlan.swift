@@ -12,7 +12,7 @@ package struct ReloadPlan: Sendable {
 
     /// Options that can change while relayd runs. The others are built into parts that would lose
     /// what they hold: queues, the ring of messages, the catalogue, the log's outputs.
-    package static let reloadable: Set<String> = [
+    package static let reloadable: Set<String> = forNextRecording.union([
         "accessory", "listen",
         "apps.when_accessory_absent", "apps.hold_timeout", "apps.when_link_lost",
         "apps.queue_limit", "apps.stall_grace", "apps.when_slow", "apps.maximum", "apps.allow",
@@ -22,11 +22,18 @@ package struct ReloadPlan: Sendable {
         "sessions.secondary_transports",
         "limits.maximum_payload", "limits.link_queue",
         "log.level", "log.traffic", "log.filter", "log.apps", "log.functions", "log.services",
-    ]
+        "record.always", "record.last", "record.save_on",
+    ])
 
     /// Of these, what an app or the link gets when it connects, and keeps.
     package static let forNewConnections: Set<String> = [
         "apps.silent_timeout", "limits.maximum_payload",
+    ]
+
+    /// Of these, what a recording gets when it begins, and keeps.
+    package static let forNextRecording: Set<String> = [
+        "record.directory", "record.file_size", "record.file_time", "record.files",
+        "record.streams", "record.mask", "record.when_behind", "record.queue",
     ]
 
     package init(
@@ -67,8 +74,12 @@ package struct ReloadPlan: Sendable {
     package func summary(unit: SystemdUnit? = .ofThisProcess) -> String {
         var parts: [String] = []
         if !applied.isEmpty {
-            let names = applied.map {
-                Self.forNewConnections.contains($0) ? "\($0) (for new connections)" : $0
+            let names = applied.map { name in
+                if Self.forNewConnections.contains(name) { return "\(name) (for new connections)" }
+                if Self.forNextRecording.contains(name) {
+                    return "\(name) (for the next recording)"
+                }
+                return name
             }
             parts.append("changed \(names.joined(separator: ", "))")
         }

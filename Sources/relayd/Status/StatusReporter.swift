@@ -1,4 +1,5 @@
 import ControlAPI
+import DecodedTraces
 import Glibc
 import NIOCore
 import RelayCore
@@ -17,6 +18,7 @@ final class StatusReporter: Sendable {
     private let effective: Mutex<EffectiveConfig>
     private let specification: SpecificationReport?
     private let overflow: ControlOverflow
+    private let diskStall: @Sendable () -> DiskStall?
     private let startedAt = Timestamp.now
     private let started = ContinuousClock.now
     private let refusedConfiguration = Mutex<String?>(nil)
@@ -26,7 +28,7 @@ final class StatusReporter: Sendable {
     init(
         relay: Relay, accessory: AccessoryMonitor, facts: SessionFacts, advisor: TrafficAdvisor,
         outputs: LogOutputs, effective: EffectiveConfig, specification: SpecificationReport?,
-        overflow: ControlOverflow
+        overflow: ControlOverflow, diskStall: @escaping @Sendable () -> DiskStall? = { nil }
     ) {
         self.advisor = advisor
         self.relay = relay
@@ -36,6 +38,7 @@ final class StatusReporter: Sendable {
         self.effective = Mutex(effective)
         self.specification = specification
         self.overflow = overflow
+        self.diskStall = diskStall
     }
 
     func changed(to condition: ServerCondition) {
@@ -74,7 +77,7 @@ final class StatusReporter: Sendable {
         let state = AccessoryMonitor.state(isUp: hub.link.isUp, earlier, accessory.current)
         let known = facts.facts()
         let uptime = Int(started.duration(to: .now).components.seconds)
-        return StatusSnapshot(
+        var snapshot = StatusSnapshot(
             relayd: RelaydStatus(
                 pid: Int(getpid()), startedAt: startedAt, uptimeSeconds: uptime,
                 unit: SystemdUnit.ofThisProcess?.name,
@@ -94,6 +97,8 @@ final class StatusReporter: Sendable {
             log: LogStatus(
                 droppedBatches: hub.missedBatches, droppedLines: outputs.missedLines),
             limitsHit: limits(hub) + overflow.hits)
+        snapshot.diskStall = diskStall()
+        return snapshot
     }
 
     private func accessoryStatus(
@@ -214,11 +219,5 @@ final class StatusReporter: Sendable {
         case .tapQueue: config.hub.tapQueueBytes
         case .pendingStarts: RelayConfiguration().maximumPendingStartsPerApp
         }
-    }
-}
-
-extension Timestamp {
-    init(_ time: WallTime) {
-        self.init(millisecondsSince1970: time.nanoseconds / 1_000_000)
     }
 }

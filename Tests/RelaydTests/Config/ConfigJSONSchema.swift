@@ -91,7 +91,7 @@ enum ConfigJSONSchema {
         case .accessory:
             [
                 "type": "string",
-                "pattern": "^(?:\(TransportCatalog.schemes.map(anyCase).joined(separator: "|"))):",
+                "pattern": "^(?:\(accessoryPattern)):",
                 "examples": TransportCatalog.all.map { $0.usage },
             ]
         case .listenAddress:
@@ -101,6 +101,13 @@ enum ConfigJSONSchema {
             ]
         case .network:
             ["type": "string", "pattern": "^(?:\(networkPattern))$"]
+        case .identifiers:
+            [
+                "type": ["string", "integer"], "minimum": 0, "maximum": UInt32.max,
+                "pattern": "^(?:\(identifiersPattern))$",
+            ]
+        case .vehicleWrites:
+            ["type": "string", "pattern": "^ *(?:\(networkPattern)) +(?:\(rulePattern)) *$"]
         case .file:
             ["type": "string", "pattern": "^(?:/.*[^/])?$"]
         case .fileOrAuto:
@@ -114,6 +121,8 @@ enum ConfigJSONSchema {
                 "type": ["string", "number", "boolean"], "maxLength": 2000,
                 "pattern": "^$|[^!]",
             ]
+        case .saveTrigger:
+            ["type": "string", "enum": SaveTrigger.words]
         case .functionName:
             ["type": "string", "enum": FunctionID.all.map(\.name).flatMap { [$0, "!\($0)"] }]
         case .group:
@@ -135,6 +144,23 @@ enum ConfigJSONSchema {
     private static func anyCase(_ word: String) -> String {
         word.map { "[\($0.uppercased())\($0.lowercased())]" }.joined()
     }
+
+    /// The transports, and those that may have a language before them.
+    private static let accessoryPattern: String = {
+        let all = TransportCatalog.schemes.map(anyCase).joined(separator: "|")
+        let spoken = AccessoryAddress.Language.transports.map(anyCase).joined(separator: "|")
+        return "\(all)|\(anyCase("openxc"))\\+(?:\(spoken))"
+    }()
+
+    private static let identifiersPattern: String = {
+        let number = "(?:0x0*[0-9A-Fa-f]{1,8}|0*\(NumberPattern.text(0...Int(UInt32.max))))"
+        return "\(number)(?:-\(number))?"
+    }()
+
+    private static let rulePattern: String = {
+        let bus = "0*\(NumberPattern.text(1...Int(Int32.max)))"
+        return "can(?::\(bus)(?::\(identifiersPattern))?)?|name(?::[^: ]+)?"
+    }()
 
     /// A port behind it needs no brackets only where the host has no colon.
     private static let hostPattern =

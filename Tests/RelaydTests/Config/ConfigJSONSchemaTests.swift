@@ -231,7 +231,8 @@ struct ConfigJSONSchemaTests {
         switch form {
         case .accessory:
             [
-                "sim:", "sim", "tcp:127.0.0.1:12345", "serial:/dev/ttyUSB0?baud=115200",
+                "sim:", "sim", "tcp:127.0.0.1:12345", "openxc+tcp:127.0.0.1:50001",
+                "openxc+sim:", "sdl+tcp:127.0.0.1:1", "serial:/dev/ttyUSB0?baud=115200",
                 "rfcomm:/dev/rfcomm0", "usb:1bc4:0001", "tpc:127.0.0.1:1", ":", "TCP:127.0.0.1:1",
             ]
         case .listenAddress:
@@ -248,6 +249,18 @@ struct ConfigJSONSchemaTests {
                 "fe80::1/128", "10.0.0.7/33", "256.0.0.0", "10.0.0", "10.0.0.07", "::/129", "/8",
                 "10.0.0.0/", "10.0.0.0/8/8", "ten", "10.0.0.0 /8",
             ]
+        case .identifiers:
+            [
+                "0x7e8", "2024", "256-511", "0x700-0x7FF", "0x", "0x-5", "1-2-3", "-5", "ten", "+5",
+                "0x1ffffffff", "4294967295", "4294967296", "1.5", " 1",
+            ]
+        case .vehicleWrites:
+            [
+                "127.0.0.1 can", "127.0.0.0/8 can:1", "::1 can:1:0x7e0", "10.0.0.7 can:2:1-2",
+                "10.0.0.7 name", "10.0.0.7  name:horn ", "10.0.0.7", "can:1", "10.0.0.7 can:",
+                "10.0.0.7 can:0", "10.0.0.7 can:+5", "10.0.0.7 can:1:", "10.0.0.7 name:",
+                "10.0.0.7 name:a:b", "10.0.0.7 all", "ten can", "10.0.0.7 can:1 can:2",
+            ]
         case .file:
             ["/etc/relayd/MOBILE_API.xml", "/", "/etc/", "etc/x.xml", "x", "/x"]
         case .fileOrAuto:
@@ -256,6 +269,8 @@ struct ConfigJSONSchemaTests {
             ["Music", "8675309", "#3", " ", "Radio Südwest"]
         case .filter:
             ["", "app:radio !ok", "rpc:On*", "8675309", String(repeating: "x", count: 2001)]
+        case .saveTrigger:
+            ["app_crash", "advice:wrong_port", "advice:", "advice:Wrong_port", "wrong_port", ""]
         case .functionName:
             ["Show", "!OnVehicleData", "Shwo", "!!Show", "! Show", " Show"]
         case .group:

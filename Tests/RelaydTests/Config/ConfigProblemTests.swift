@@ -62,10 +62,12 @@ struct ConfigProblemTests {
         Case(
             "unknown key given twice", "abc: 1\nabc: 2\n",
             "f:1:1: abc: unknown key; known here: accessory, listen, rpc_spec, "
-                + "rpc_validation, apps, sessions, limits, log, record, control, dashboard",
+                + "rpc_validation, apps, sessions, limits, log, record, control, dashboard, "
+                + "openxc",
             "f:2:1: abc: given twice, first at f:1:1; remove one",
             "f:2:1: abc: unknown key; known here: accessory, listen, rpc_spec, "
-                + "rpc_validation, apps, sessions, limits, log, record, control, dashboard"),
+                + "rpc_validation, apps, sessions, limits, log, record, control, dashboard, "
+                + "openxc"),
         Case(
             "key that is a list", "[a, b]: 1\n",
             "f:1:1: found a list; expected a key, which is a single word"),
@@ -254,6 +256,10 @@ struct ConfigProblemTests {
             "IPv6 without brackets", "listen: [\"::1:2776\"]\n",
             "f:1:10: listen[0]: found \"::1:2776\"; expected HOST:PORT or "
                 + "[IPv6]:PORT; an IPv6 address needs brackets, such as [::1]:2776"),
+        Case(
+            "a dashboard without a port", "dashboard:\n  address: bench\n",
+            "f:2:12: dashboard.address: found \"bench\"; expected HOST:PORT or [IPv6]:PORT; "
+                + "write bench:2777"),
         Case(
             "the same address twice", "listen:\n  - a:1\n  - b:1\n  - a:1\n",
             "f:4:5: listen: a:1 is listed twice; remove one"),

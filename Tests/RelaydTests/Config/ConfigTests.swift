@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import OpenXCRelay
 import RelayCore
 import RelayTesting
 import Testing
@@ -87,6 +88,8 @@ struct ConfigTests {
               mask: [vin, bulk]
               when_behind: miss
               queue: 2 MiB
+              last: 64 MiB
+              save_on: [app_crash, "advice:message_gap"]
             control:
               socket: /run/bench/relayd.sock
               mode: 0600
@@ -103,6 +106,16 @@ struct ConfigTests {
               connections: 8
               connections_per_peer: 7
               streams_per_peer: 6
+            openxc:
+              listen: "[::1]:50002"
+              format: protobuf
+              queue: 8 KiB
+              names: [vehicle_speed, "engine_speed"]
+              buses: [1, 2]
+              ids: [0x7e8, 256-511]
+              on_change: true
+              rate: 10
+              writes: ["127.0.0.0/8 can:1:0x7e0"]
             """
         var expected = Config()
         expected.accessory = "serial:/dev/ttyUSB0?baud=115200"
@@ -154,6 +167,8 @@ struct ConfigTests {
         expected.record.mask = ["vin", "bulk"]
         expected.record.whenBehind = .miss
         expected.record.queue = 2_097_152
+        expected.record.last = 67_108_864
+        expected.record.saveOn = [.appCrash, .advice(.messageGap)]
         expected.control.socket = .path("/run/bench/relayd.sock")
         expected.control.mode = 0o600
         expected.control.group = "bench"
@@ -168,6 +183,17 @@ struct ConfigTests {
         expected.dashboard.connections = 8
         expected.dashboard.connectionsPerPeer = 7
         expected.dashboard.streamsPerPeer = 6
+        expected.openxc.listen = [ListenAddress(host: "::1", port: 50002)]
+        expected.openxc.relay.framing = .protobuf
+        expected.openxc.relay.queueBytes = 8 << 10
+        expected.openxc.relay.subscription.names = ["vehicle_speed", "engine_speed"]
+        expected.openxc.relay.subscription.buses = [1, 2]
+        expected.openxc.relay.subscription.ids = ["0x7e8", "256-511"].compactMap {
+            IdentifierRange($0)
+        }
+        expected.openxc.relay.subscription.onChange = true
+        expected.openxc.relay.subscription.maximumRate = 10
+        expected.openxc.relay.writes = [try #require(ClientWrites("127.0.0.0/8 can:1:0x7e0"))]
         #expect(try Config.decode(text, file: "relayd.yaml") == expected)
 
         var builder = ConfigBuilder()

@@ -58,15 +58,20 @@ struct JSONSchemaCheck {
         }
     }
 
-    /// A number, and no Boolean: Foundation has one type for both.
+    /// A number, and no Boolean: Foundation has one type for both, and takes 0 for a Boolean.
     private static func number(_ value: Any) -> Double? {
-        value is Bool ? nil : (value as? Int).map(Double.init) ?? value as? Double
+        isBoolean(value) ? nil : (value as? Int).map(Double.init) ?? value as? Double
+    }
+
+    private static func isBoolean(_ value: Any) -> Bool {
+        guard let number = value as? NSNumber else { return value is Bool }
+        return String(cString: number.objCType) == "c"
     }
 
     private static func isOf(_ type: String, _ value: Any) -> Bool {
         switch type {
         case "null": value is NSNull
-        case "boolean": value is Bool
+        case "boolean": isBoolean(value)
         case "integer": number(value).map { $0.rounded() == $0 } ?? false
         case "number": number(value) != nil
         case "string": value is String

@@ -1,14 +1,16 @@
 import MessageFilters
+import OpenXCRelay
 import RelayCore
 import SDLTraffic
 
 // Readers of the values only one option has: addresses, paths, modes. Used by `ConfigSchema`.
 
 extension ConfigReader where Value == ListenAddress {
-    static var listenAddress: ConfigReader {
+    /// - Parameter port: the usual one, for the hint to whoever wrote none.
+    static func listenAddress(port: Int) -> ConfigReader {
         text(.listenAddress, "HOST:PORT or [IPv6]:PORT") { text throws(Refusal) in
             do throws(ListenAddress.Malformed) {
-                return try ListenAddress(parsing: text)
+                return try ListenAddress(parsing: text, usualPort: port)
             } catch {
                 throw Refusal(expected: error.expected, hint: error.hint)
             }
@@ -25,6 +27,37 @@ extension ConfigReader where Value == Network {
             } catch {
                 throw Refusal(expected: error.expected, hint: error.hint)
             }
+        }
+    }
+}
+
+extension ConfigReader where Value == SaveTrigger {
+    static var saveTrigger: ConfigReader {
+        text(.saveTrigger, SaveTrigger.expected) { text throws(Refusal) in
+            guard let trigger = SaveTrigger(rawValue: text) else {
+                throw Refusal(hint: SaveTrigger.nearest(text).map { "did you mean '\($0)'?" })
+            }
+            return trigger
+        }
+    }
+}
+
+extension ConfigReader where Value == IdentifierRange {
+    /// Identifiers of CAN messages.
+    static var identifiers: ConfigReader {
+        text(.identifiers, IdentifierRange.expected) { text throws(Refusal) in
+            guard let range = IdentifierRange(text) else { throw Refusal() }
+            return range
+        }
+    }
+}
+
+extension ConfigReader where Value == ClientWrites {
+    /// Who may write what to the vehicle.
+    static var writes: ConfigReader {
+        text(.vehicleWrites, ClientWrites.expected) { text throws(Refusal) in
+            guard let writes = ClientWrites(text) else { throw Refusal() }
+            return writes
         }
     }
 }

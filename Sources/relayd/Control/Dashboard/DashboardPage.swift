@@ -79,6 +79,8 @@ enum DashboardPage {
             "limits.js": File(type: script, bytes: PackageResources.limits_js),
             "main.js": File(type: script, bytes: PackageResources.main_js),
             "plots.js": File(type: script, bytes: PackageResources.plots_js),
+            "recorded.js": File(type: script, bytes: PackageResources.recorded_js),
+            "recordings.js": File(type: script, bytes: PackageResources.recordings_js),
             "saved.js": File(type: script, bytes: PackageResources.saved_js),
             "store.js": File(type: script, bytes: PackageResources.store_js),
             "stream.js": File(type: script, bytes: PackageResources.stream_js),

@@ -24,6 +24,15 @@ struct ControlResponder: Sendable {
         to request: ControlRequest, at endpoint: ControlEndpoint, on channel: any Channel,
         from peer: ControlShares.Peer, _ logger: Logger
     ) async throws -> ControlResponse {
+        // Errors, too: a body behind the answer to HEAD would be taken for the next answer.
+        Self.forMethod(request, try await told(request, endpoint, channel, peer, logger))
+    }
+
+    /// The answer, or what is wrong.
+    private func told(
+        _ request: ControlRequest, _ endpoint: ControlEndpoint, _ channel: any Channel,
+        _ peer: ControlShares.Peer, _ logger: Logger
+    ) async throws -> ControlResponse {
         do {
             return try await answer(request, endpoint, channel, peer, logger)
         } catch let refusal as RequestGate.Refusal {
@@ -71,12 +80,12 @@ struct ControlResponder: Sendable {
             peer: peer,
             logger: logger)
         switch route.access {
-        case .open, .read:
-            return Self.forMethod(request, try await handler(request, context))
+        case .open, .read: return try await handler(request, context)
         // Who has the token may change things, so only who may change things gets it.
-        case .secret:
+        // The same of what was recorded, which is more than passes while somebody looks.
+        case .secret, .kept:
             _ = try await endpoint.admit(channel)
-            return Self.forMethod(request, try await handler(request, context))
+            return try await handler(request, context)
         default:
             let who = try await endpoint.admit(channel)
             let response = try await changed(request, context, handler)

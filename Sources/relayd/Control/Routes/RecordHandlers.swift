@@ -8,13 +8,20 @@ package struct RecordHandlers: Sendable {
     package var report: @Sendable () -> RecordReport
     package var start: @Sendable (_ name: String?) async throws -> RecordReport
     package var stop: @Sendable () async throws -> RecordReport
+    package var save: @Sendable (_ name: String?) async throws -> SaveReport
+    package var mark: @Sendable (_ text: String) async throws -> ActionReport
     /// Writes a trace of what passes from now on, until the client leaves or relayd stops.
     var live: @Sendable (ResponseWriter, _ limit: Duration?) async throws -> Void
+    /// Those there are.
+    package var library = RecordingLibrary(nil)
 
     init(_ recorder: Recorder) {
+        library = RecordingLibrary(recorder.policy.folder) { recorder.report.recording?.file }
         report = { recorder.report }
         start = { try await recorder.start($0) }
         stop = { try await recorder.stop() }
+        save = { try await recorder.save($0) }
+        mark = { try await recorder.mark($0) }
         live = { try await recorder.live(into: $0, for: $1) }
     }
 
@@ -22,6 +29,8 @@ package struct RecordHandlers: Sendable {
         report = { RecordReport(directory: nil) }
         start = { _ in throw APIError(.conflict, "there is nothing to record") }
         stop = { throw APIError(.conflict, "nothing is being recorded") }
+        save = { _ in throw APIError(.conflict, "there is no flight recorder") }
+        mark = { _ in throw APIError(.conflict, "nothing is being recorded") }
         live = { _, _ in }
     }
 
@@ -29,6 +38,7 @@ package struct RecordHandlers: Sendable {
     package static let none = RecordHandlers()
 
     func addRoutes(to routes: inout RouteHandlers) {
+        RecordingHandlers(library: library).addRoutes(to: &routes)
         routes.get(Routes.record) { _, _ in try ControlResponse.json(report()) }
         routes.post(Routes.recordStart) { request, _ in
             let wanted = try await request.controlBody(
@@ -38,6 +48,16 @@ package struct RecordHandlers: Sendable {
         routes.post(Routes.recordStop) { request, _ in
             _ = try await request.controlBody(EmptyRequest.self, example: "{}")
             return try ControlResponse.json(try await stop())
+        }
+        routes.post(Routes.recordSave) { request, _ in
+            let wanted = try await request.controlBody(
+                RecordRequest.self, example: #"{"name": "alert-missing"}"#)
+            return try ControlResponse.json(try await save(wanted.name))
+        }
+        routes.post(Routes.recordMark) { request, _ in
+            let wanted = try await request.controlBody(
+                MarkRequest.self, example: #"{"text": "the screen froze"}"#)
+            return try ControlResponse.json(try await mark(try Self.line(wanted.text)))
         }
         routes.get(Routes.recordLive) { request, context in
             let limit = try Self.seconds(RequestQuery(request.head.uri))
@@ -49,6 +69,21 @@ package struct RecordHandlers: Sendable {
                     try await live(writer, limit)
                 })
         }
+    }
+
+    /// The text of a mark as one line.
+    private static func line(_ text: String) throws(APIError) -> String {
+        let count = text.unicodeScalars.count
+        let line = PrintableText.string(text, limit: MarkRequest.maximumScalars)
+        guard count <= MarkRequest.maximumScalars, line.contains(where: { !$0.isWhitespace }) else {
+            let found =
+                count > MarkRequest.maximumScalars ? "\(count) characters" : "nothing to read"
+            throw APIError(
+                .badRequest,
+                "text has \(found); expected a line of 1 to \(MarkRequest.maximumScalars) characters"
+            )
+        }
+        return line
     }
 
     /// After how long a live trace is to end; nil for never.

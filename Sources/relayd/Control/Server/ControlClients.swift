@@ -10,8 +10,8 @@ import Synchronization
 struct ControlClients: Sendable {
     let endpoint: ControlEndpoint
     let responder: ControlResponder
-    /// How long a client may take nothing of its last answer.
-    var endInterval = EndPatience.interval
+    /// With clients that are being answered when relayd stops.
+    var endPatience = EndPatience()
     let logger: Logger
     private let refusals = RefusalLog()
 
@@ -86,18 +86,17 @@ struct ControlClients: Sendable {
             }
         } onGracefulShutdown: {
             channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
-            channel.eventLoop.execute { end(channel) }
+            channel.eventLoop.execute { end(channel, endPatience) }
         }
     }
 
     /// Closes the connection of a client that does not do its part: does not take its last answer, or
     /// does not send the rest of its request. On the channel's loop.
     private func end(
-        _ channel: any Channel, _ patience: EndPatience = EndPatience(),
-        since before: ClientProgress? = nil
+        _ channel: any Channel, _ patience: EndPatience, since before: ClientProgress? = nil
     ) {
         guard let before = before ?? ClientProgress(of: channel) else { return }
-        channel.eventLoop.scheduleTask(in: TimeAmount(endInterval)) {
+        channel.eventLoop.scheduleTask(in: TimeAmount(patience.interval)) {
             guard channel.isActive, let progress = ClientProgress(of: channel) else { return }
             var patience = patience
             guard patience.goesOn(isTaking: progress.goesOn(since: before)) else {

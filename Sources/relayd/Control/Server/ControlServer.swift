@@ -22,7 +22,7 @@ package struct ControlServer: Service {
     private let overflow: ControlOverflow
     private let limits: (socket: ControlShares.Limits, port: ControlShares.Limits)
     private let identify: @Sendable (any Channel) async throws -> ControlPeer?
-    private let endInterval: Duration
+    private let endPatience: EndPatience
     private let eventLoopGroup: any EventLoopGroup
     private let executor: (any TaskExecutor)?
     private let logger: Logger
@@ -43,7 +43,7 @@ package struct ControlServer: Service {
     ///   - dashboard: where browsers may ask as well; nowhere, when not given.
     ///   - overflow: counts how often there was no room for a client.
     ///   - limits: connections and streams of the Unix socket and of the dashboard's port.
-    ///   - endInterval: how often is looked whether a client still takes its last answer at the end.
+    ///   - endPatience: with clients that are being answered at the end.
     ///   - executor: runs what is done for clients; the caller's, when not given.
     ///   - identify: says who is at the other end of a connection to the Unix socket.
     /// - Throws: `ControlListenerError` or `ControlSocketError`, written for people.
@@ -61,7 +61,7 @@ package struct ControlServer: Service {
             (.init(Config.Control()), .init(Config.Dashboard())),
         identify: @escaping @Sendable (any Channel) async throws -> ControlPeer? =
             ControlPeer.of,
-        endInterval: Duration = EndPatience.interval,
+        endPatience: EndPatience = EndPatience(),
         eventLoopGroup: any EventLoopGroup, executor: (any TaskExecutor)? = nil, logger: Logger
     ) throws {
         self.listener =
@@ -74,7 +74,7 @@ package struct ControlServer: Service {
         self.overflow = overflow
         self.limits = limits
         self.identify = identify
-        self.endInterval = endInterval
+        self.endPatience = endPatience
         self.eventLoopGroup = eventLoopGroup
         self.executor = executor
         self.logger = logger
@@ -131,7 +131,7 @@ package struct ControlServer: Service {
         onShutdown: @escaping @Sendable () -> Void
     ) async throws {
         let clients = ControlClients(
-            endpoint: endpoint, responder: responder, endInterval: endInterval, logger: logger)
+            endpoint: endpoint, responder: responder, endPatience: endPatience, logger: logger)
         let server = try await accept(on: descriptor, clients)
         try await withGracefulShutdownHandler {
             try await withThrowingDiscardingTaskGroup { group in

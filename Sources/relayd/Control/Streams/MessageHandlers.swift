@@ -45,7 +45,9 @@ package struct MessageHandlers: Sendable {
         }
         return ControlResponse(
             .ok, .ofMoment("application/json; charset=utf-8"),
-            body: MessageList(ring: ring, reading: reading, request: wanted).body)
+            body: MessageList(
+                instance: ring.instance, range: ring.range, reading: reading, request: wanted
+            ).body)
     }
 
     private func stream(_ request: ControlRequest, _ context: RouteContext) throws

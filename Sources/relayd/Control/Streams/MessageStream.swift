@@ -65,20 +65,38 @@ private struct MessageLines {
     }
 }
 
-/// The answer to `Routes.messages`.
+/// The answer to `Routes.messages` and `Routes.recordingMessages`.
 struct MessageList: Sendable {
-    let ring: MessageRing
+    /// Tells these numbers from those of other runs and recordings.
+    let instance: String
+    /// The messages there are.
+    let range: ClosedRange<UInt64>?
     let reading: MessageRing.Reading
     let request: MessageRequest
+    /// Of a recording: whether there is nothing behind them, and why, where that is not its end.
+    var isAtEnd: Bool?
+    var problem: String?
+
+    init(
+        instance: String, range: ClosedRange<UInt64>?, reading: MessageRing.Reading,
+        request: MessageRequest
+    ) {
+        (self.instance, self.range) = (instance, range)
+        (self.reading, self.request) = (reading, request)
+    }
 
     /// One message per line, so that `grep` works on it.
     var body: ControlResponse.Body {
-        let range = ring.range
-        return .pieces { [self] writer in
-            var lines = MessageLines(request, instance: ring.instance)
-            lines.append("{\"schema\":1,\"instance\":\"\(ring.instance)\",")
+        .pieces { [self] writer in
+            var lines = MessageLines(request, instance: instance)
+            lines.append("{\"schema\":1,\"instance\":\"\(instance)\",")
             if let range {
                 lines.append("\"first\":\(range.lowerBound),\"latest\":\(range.upperBound),")
+            }
+            if let isAtEnd { lines.append("\"at_end\":\(isAtEnd),") }
+            if let problem {
+                let text = String(decoding: try APICoding.encodeLine(problem), as: UTF8.self)
+                lines.append("\"problem\":\(text),")
             }
             lines.append("\"missed\":\(reading.missed),\"next\":\(reading.next),\"messages\":[\n")
             for (index, entry) in reading.entries.enumerated() {

@@ -238,6 +238,41 @@ struct AccessTests {
         }
     }
 
+    @Test("recordings are for those who may change something, also where others may look")
+    func recordings() throws {
+        let token = DashboardToken()
+        let access = AccessControl()
+        let policy = WritePolicy(owner: 900, group: nil, isReadOnlyForOthers: true)
+        let kept = Routes.all.filter { $0.access == .kept }
+        #expect(
+            kept.map(\.path) == [
+                Routes.recordings, Routes.recording, Routes.recordingInfo, Routes.recordingStats,
+                Routes.recordingMessages,
+            ])
+        func status(_ door: Door, _ role: Role, _ path: String) -> Int {
+            let peer = ControlPeer(pid: 1, uid: role.mayWrite ? 900 : 1000, groups: [1000])
+            return Self.status(door == .socket ? (policy, peer) : nil) {
+                try access.admit("GET", path, role.head(token.text), by: door.gate(token))
+            }
+        }
+        for path in kept.map(example) {
+            #expect(status(.socket, .tool, path) == 200)
+            #expect(status(.socket, .onlooker, path) == 403)
+            #expect(status(.socket, .browser, path) == 401)
+            #expect(status(.socket, .browserWithToken, path) == 200)
+            for door in [Door.port, .strictPort] {
+                #expect(status(door, .tool, path) == 401)
+                #expect(status(door, .browser, path) == 401)
+                #expect(status(door, .toolWithWrongToken, path) == 401)
+                #expect(status(door, .browserWithToken, path) == 200)
+                #expect(status(door, .otherSiteWithToken, path) == 403)
+            }
+        }
+        // Where others look.
+        #expect(status(.port, .browser, Routes.messages) == 200)
+        #expect(status(.socket, .onlooker, Routes.messages) == 200)
+    }
+
     @Test("the same over the sockets: what must not be had is not, and the token goes nowhere else")
     func live() async throws {
         for role in [
@@ -250,7 +285,7 @@ struct AccessTests {
             let uid = role.mayWrite ? geteuid() : 12_345
             let peer = ControlPeer(pid: 1, uid: uid, groups: [])
             try await ControlTestServer.with(dashboard: dashboard, asIf: peer) { test in
-                for route in [Routes.dashboard, Routes.server] {
+                for route in [Routes.dashboard, Routes.server, Routes.recordings] {
                     let method = route == Routes.server ? "PUT" : "GET"
                     for target in [route, route + "?x=1"] + spellings(of: route) {
                         for door in [Door.socket, .port] {

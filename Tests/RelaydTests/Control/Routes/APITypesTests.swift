@@ -56,6 +56,17 @@ struct APITypesTests {
         Kind(nil, PermissionReport.self), Kind(nil, ReasonRequest.self),
         Kind(nil, RecordReport.self), Kind("RecordingReport", RecordReport.Recording.self),
         Kind("FinishedRecording", RecordReport.Finished.self), Kind(nil, RecordRequest.self),
+        Kind(nil, MarkRequest.self), Kind("FlightReport", RecordReport.Flight.self),
+        Kind("SavedRecording", RecordReport.Saved.self), Kind(nil, SaveReport.self),
+        Kind(nil, DiskStall.self),
+        Kind(nil, RecordingList.self), Kind("RecordedFile", RecordingList.Item.self),
+        Kind(nil, TraceReport.self), Kind("TraceAmount", TraceReport.Amount.self),
+        Kind("TraceFileReport", TraceReport.File.self),
+        Kind("TraceLinkReport", TraceReport.Link.self),
+        Kind("TraceAppReport", TraceReport.App.self),
+        Kind("TraceServiceReport", TraceReport.Service.self),
+        Kind("TraceNoteReport", TraceReport.Note.self),
+        Kind("TraceStream", TraceStatsReport.Stream.self),
         Kind(nil, RegistrationReport.self), Kind(nil, RelaydStatus.self),
         Kind(nil, RelayEvent.self), Kind(nil, ReloadReport.self), Kind(nil, Route.self),
         Kind(nil, RouteList.self), Kind("SerialDevice", SerialSurvey.Device.self),
@@ -68,7 +79,7 @@ struct APITypesTests {
 
     /// Written by hand into the buffer, and compared with answers by `APIDocumentTests`.
     private static let written: Set<String> = [
-        "BulkReport", "Message", "MessageDetail", "MessageList", "Problem",
+        "BulkReport", "Message", "MessageDetail", "MessageList", "Problem", "TraceStatsReport",
     ]
 
     @Test("every table of fields is one of a type") func tables() throws {

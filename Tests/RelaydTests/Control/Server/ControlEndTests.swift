@@ -181,7 +181,7 @@ struct ControlEndTests {
                     ask.yield()
                     for await _ in allowed { break }
                     return ReloadReport(summary: long)
-                }), endInterval: Self.patience)
+                }), endPatience: EndPatience(interval: Self.patience))
         let group = ServiceGroup(services: [server], logger: ControlTestServer.quiet)
         async let running: Void = group.run()
         let client = try await test.connected()
@@ -217,7 +217,8 @@ struct ControlEndTests {
         let test = try ControlTestServer()
         defer { test.cleanUp() }
         let server = try test.make(
-            messages: MessageHandlers(ring: feed.ring), endInterval: Self.patience)
+            messages: MessageHandlers(ring: feed.ring),
+            endPatience: EndPatience(interval: Self.patience))
         let group = ServiceGroup(services: [server], logger: ControlTestServer.quiet)
         async let running: Void = group.run()
         let client = try await test.connected()

@@ -50,7 +50,7 @@ struct ControlTestServer {
         limits: (socket: ControlShares.Limits, port: ControlShares.Limits) =
             (.init(Config.Control()), .init(Config.Dashboard())),
         identify: @escaping @Sendable (any Channel) async throws -> ControlPeer? = ControlPeer.of,
-        endInterval: Duration = EndPatience.interval,
+        endPatience: EndPatience = EndPatience(),
         on loops: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
         logger: Logger = Self.quiet,
         status: @escaping @Sendable () async throws -> StatusSnapshot = { Self.snapshot }
@@ -61,7 +61,7 @@ struct ControlTestServer {
             reports: reports,
             actions: actions, log: log, devices: devices, records: records, dashboard: dashboard,
             overflow: overflow,
-            limits: limits, identify: identify, endInterval: endInterval, eventLoopGroup: loops,
+            limits: limits, identify: identify, endPatience: endPatience, eventLoopGroup: loops,
             logger: logger)
     }
 

@@ -26,6 +26,7 @@ export class Console {
     this.rows = [];
     this.selected = null;
     this.isFollowing = true;
+    this.isLive = true;
     this.skipped = 0;
     this.missed = 0;
     this.lastDrawn = 0;
@@ -51,6 +52,25 @@ export class Console {
 
   get rowHeight() {
     return this.isNarrow.matches ? 46 : 22;
+  }
+
+  /** Another list of messages: of a recording, or again of what passes. */
+  use(store, isLive) {
+    if (this.store === store) return;
+    this.deselect();
+    this.store = store;
+    this.isLive = isLive;
+    this.detail.isLive = isLive;
+    this.note = undefined;
+    [this.seen, this.lowest] = [-1, -1];
+    // The number of an app is another one's there.
+    $('filter-app').value = '';
+    this.updateChoices('');
+    this.applyFilter();
+    this.filter = store.filter;
+    this.list.scrollTop = 0;
+    this.setFollowing(isLive);
+    this.draw();
   }
 
   // Tools
@@ -192,6 +212,7 @@ export class Console {
   }
 
   togglePause() {
+    if (!this.isLive) return;
     this.store.isPaused = !this.store.isPaused;
     $('pause').setAttribute('aria-pressed', String(this.store.isPaused));
     setText($('pause'), this.store.isPaused ? 'Resume' : 'Pause');
@@ -206,6 +227,7 @@ export class Console {
   }
 
   clear() {
+    if (!this.isLive) return;
     this.store.clear();
     this.skipped = 0;
     this.missed = 0;
@@ -366,13 +388,14 @@ export class Console {
   drawFoot(total) {
     const { store } = this;
     const newer = store.isPaused ? store.unseen : this.isFollowing ? 0 : total - store.countUpTo(this.seen);
-    $('newer').hidden = newer <= 0;
+    // Of a recording nothing comes that a person could miss.
+    $('newer').hidden = newer <= 0 || !this.isLive;
     if (newer > 0) setText($('newer'), store.isPaused ? `paused · ${count(newer)} more` : `${count(newer)} newer ↓`);
     const all = store.all.length;
     setText($('shown'), total === all ? many(all, 'message') : `${count(total)} of ${many(all, 'message')}`);
     const left = [];
-    if (this.skipped > 0) left.push(`too fast to show all: ${many(this.skipped, 'message')} left out`);
-    if (this.missed > 0) left.push(`${count(this.missed)} gone before they could be sent`);
+    if (this.isLive && this.skipped > 0) left.push(`too fast to show all: ${many(this.skipped, 'message')} left out`);
+    if (this.isLive && this.missed > 0) left.push(`${count(this.missed)} gone before they could be sent`);
     $('sampled').hidden = left.length === 0;
     if (left.length > 0) setText($('sampled'), left.join(' · '));
     $('empty').hidden = total > 0;

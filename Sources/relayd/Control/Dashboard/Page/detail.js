@@ -15,6 +15,8 @@ export class Detail {
     this.onClose = onClose;
     this.root = $('detail');
     this.message = null;
+    /** Else its number is another message's at relayd. */
+    this.isLive = true;
   }
 
   get isOpen() {
@@ -36,6 +38,7 @@ export class Detail {
     this.root.hidden = false;
     const facts = { ...whole(message), ...{ n: message.n } };
     this.draw(message, facts, {}, []);
+    if (!this.isLive) return;
     const [found, advice] = await Promise.allSettled([ask(`/v1/messages/${message.n}`), ask('/v1/advice')]);
     if (this.message !== message) return;
     // After a restart the number is another message's.
@@ -65,7 +68,7 @@ export class Detail {
         one.did_you_mean ? h('span', { text: `; did you mean ${one.did_you_mean}?` }) : null))) : '',
       this.json(facts, problems),
       other ? this.partner(message, other) : '',
-      h('p', { class: 'quiet' }, h('code', { text: `relayctl show ${message.n}` })));
+      this.isLive ? h('p', { class: 'quiet' }, h('code', { text: `relayctl show ${message.n}` })) : '');
   }
 
   about(message, facts, bulk) {

@@ -2,7 +2,7 @@
 
 import { $ } from './dom.js';
 
-export function connectKeys(view, { nextTheme }) {
+export function connectKeys(view, { nextTheme, toLive }) {
   const keys = {
     '/': () => $('filter-text').select(),
     j: () => view.move(1),
@@ -22,6 +22,10 @@ export function connectKeys(view, { nextTheme }) {
     e: () => view.toggleFailed(),
     c: () => view.clear(),
     x: () => view.noFilters(),
+    r: () => {
+      if (!$('recordings-button').hidden) $('recordings').togglePopover();
+    },
+    l: toLive,
     t: nextTheme,
     '?': () => $('help').showModal(),
   };

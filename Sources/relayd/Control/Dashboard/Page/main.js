@@ -12,6 +12,8 @@ import { drawCards, forgetCards } from './cards.js';
 import { History, Plot, drawLatency, drawThroughput } from './plots.js';
 import { connectKeys } from './keys.js';
 import { isNews, recentLimits } from './limits.js';
+import { Recordings } from './recordings.js';
+import { Recorded, drawBar } from './recorded.js';
 
 /** Milliseconds between two questions for the status. */
 const PACE = 1000;
@@ -25,6 +27,9 @@ const store = new Store();
 const view = new Console(store);
 const history = new History();
 const actions = new Actions(() => restart(), () => look());
+const recordings = new Recordings(actions, openRecording);
+/** The recording that is shown instead of what passes. */
+let recorded;
 const intake = new Intake(deliver);
 const stream = new MessageStream({
   lines: (lines) => intake.add(lines),
@@ -101,6 +106,43 @@ function restart() {
   stream.start();
   actions.learn();
   look();
+}
+
+// Recordings
+
+/** What passes goes on coming meanwhile, for the way back. */
+function openRecording(name) {
+  recorded?.close();
+  const mine = new Recorded(name, {
+    changed() {
+      if (recorded !== mine) return;
+      drawBar(mine);
+      view.updateChoices();
+      view.changed();
+    },
+    failed(words) {
+      if (recorded === mine && mine.loaded === 0) view.note = words;
+    },
+    filter: (app) => view.onlyApp(app),
+  });
+  recorded = mine;
+  $('recorded-body').replaceChildren(h('p', { class: 'quiet', text: 'reading …' }));
+  view.use(mine.store, false);
+  mine.more();
+  mine.learn();
+  drawBar(mine);
+  document.title = `Recording: ${name}`;
+  $('list').focus({ preventScroll: true });
+}
+
+function toLive() {
+  if (!recorded) return;
+  recorded.close();
+  recorded = undefined;
+  drawBar(undefined);
+  view.use(store, true);
+  draw();
+  $('list').focus({ preventScroll: true });
 }
 
 // Status
@@ -194,10 +236,14 @@ function draw() {
   document.body.classList.toggle('is-lost', isLost);
   $('lost').hidden = !isLost;
   if (isLost) setText($('lost-text'), lostWords());
-  drawChain($('chain'), { isLost, status, flow }, { filter: (id) => view.onlyApp(id) });
+  if (!recorded) drawChain($('chain'), { isLost, status, flow }, { filter: (id) => view.onlyApp(id) });
   if (!status) return;
   if (isLost) setVerdict('broken', 'relayd is not answering');
   else setVerdict(status.health === 'ok' ? 'ok' : 'broken', status.summary);
+  if (recorded) {
+    actions.know(status);
+    return;
+  }
   document.title = isLost ? 'relayd: not answering' : `${status.health === 'ok' ? '' : '! '}relayd`;
   drawIssues(status, isLost);
   drawCards(status, known.reports, flow, {
@@ -252,6 +298,7 @@ function drawIssues(status, isLost) {
 
 /** Shows a message that something refers to, also one that the list does not have any more. */
 async function openMessage(number) {
+  toLive();
   const kept = store.message(number);
   if (kept) {
     view.select(kept, true);
@@ -360,7 +407,11 @@ document.addEventListener('visibilitychange', () => {
   }
 });
 
-connectKeys(view, { nextTheme });
+$('recorded-back').addEventListener('click', toLive);
+$('recorded-more').addEventListener('click', () => recorded?.more());
+$('recorded-download').addEventListener('click', () => recorded && recordings.download(recorded.name));
+$('recordings-token').addEventListener('click', () => recordings.needToken('Read recordings'));
+connectKeys(view, { nextTheme, toLive });
 view.readAddress();
 setTheme(theme());
 draw();
@@ -371,4 +422,5 @@ setInterval(() => {
   // The banner counts down while nobody answers; the stream says when the next try is.
   if (known.lost !== null) draw();
   if (!document.hidden && (known.lost === null || Date.now() >= known.until)) look();
+  if (!document.hidden && known.lost === null) recordings.look();
 }, PACE);

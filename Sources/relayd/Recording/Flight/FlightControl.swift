@@ -1,0 +1,210 @@
+import ControlAPI
+import Glibc
+import Logging
+import NIOCore
+import NIOPosix
+import RelayCore
+import SDLTraffic
+import Synchronization
+import Traces
+
+/// Starts and stops the flight recorder as `record` says, and writes its files: asked by the control API, and
+/// by itself when something of `record.save_on` has happened. Part of `Recorder`.
+final class FlightControl: Sendable {
+    private struct State {
+        var flight: FlightRecorder?
+        var streams = TraceStreams.all
+        var schedule = SaveSchedule()
+        /// A file is being written.
+        var isSaving = false
+        /// The newest first.
+        var saved: [RecordReport.Saved] = []
+        /// Files that were written because of `record.save_on`, the oldest first.
+        var ownFiles: [String] = []
+    }
+
+    private let relay: Relay
+    private let events: EventRing
+    private let logger: Logger
+    private let state = Mutex(State())
+    /// A loop of its own, from the first flight recorder on.
+    private let loop = Mutex<LoopExecutor?>(nil)
+    private let timers: any EventLoop = MultiThreadedEventLoopGroup.singleton.any()
+
+    /// Files that the report tells of.
+    private static let maximumSaved = 8
+
+    init(_ relay: Relay, events: EventRing, logger: Logger) {
+        self.relay = relay
+        self.events = events
+        self.logger = logger
+    }
+
+    var isOn: Bool { state.withLock { $0.flight != nil } }
+
+    /// Nil while it is off.
+    func report(_ policy: RecordingPolicy) -> RecordReport.Flight? {
+        let (flight, saved) = state.withLock { ($0.flight, $0.saved) }
+        return flight?.report(policy.saveOn, saved)
+    }
+
+    // MARK: On and off
+
+    /// Starts it, ends it, or has it begin anew with another size; else leaves it alone.
+    func apply(_ policy: RecordingPolicy) async {
+        let (earlier, streams) = state.withLock { ($0.flight, $0.streams) }
+        guard policy.lastBytes != earlier?.maximumBytes ?? 0 || policy.streams != streams else {
+            return
+        }
+        if let earlier {
+            state.withLock { $0.flight = nil }
+            try? await relay.detach(earlier.queue)
+        }
+        guard policy.lastBytes > 0 else { return }
+        let executor = executor()
+        let flight = FlightRecorder(maximumBytes: policy.lastBytes, on: executor.loop)
+        do {
+            try await relay.attach(flight.queue, policy.livePolicy)
+        } catch {
+            return logger.error("the flight recorder does not run: \(error)")
+        }
+        // Ends with its queue: when it is switched off, or with the tap.
+        Task(executorPreference: executor) { await flight.run() }
+        state.withLock {
+            $0.flight = flight
+            $0.streams = policy.streams
+        }
+        let size = Quantity.text(bytes: policy.lastBytes)
+        logger.info(
+            "the latest \(size) of traffic are kept in memory; relayctl record save writes them into a file"
+        )
+    }
+
+    private func executor() -> LoopExecutor {
+        loop.withLock { executor in
+            if let executor { return executor }
+            let loop = LastingLoop.start()
+            loop.execute { ThreadScheduling.lowPriority(as: "flight") }
+            let made = LoopExecutor(loop)
+            executor = made
+            return made
+        }
+    }
+
+    // MARK: By itself
+
+    /// Something of `record.save_on` has happened: a file is written soon.
+    ///
+    /// - Parameter save: Writes it.
+    func trigger(
+        _ cause: SaveSchedule.Cause, save: @escaping @Sendable () async -> Void
+    ) {
+        let now = ContinuousClock.now
+        let due = state.withLock { state in
+            state.flight == nil ? nil : state.schedule.trigger(cause, at: now)
+        }
+        if let due { after(now.duration(to: due), save) }
+    }
+
+    /// A file that is being written does not have what has happened since; another try follows.
+    func whenSaved(_ save: @escaping @Sendable () async -> Void) -> Bool {
+        guard state.withLock({ $0.isSaving }) else { return false }
+        after(SaveSchedule.settling, save)
+        return true
+    }
+
+    private func after(_ time: Duration, _ save: @escaping @Sendable () async -> Void) {
+        timers.scheduleTask(in: TimeAmount(time)) {
+            _ = Task(executorPreference: LoopExecutor(self.timers)) { await save() }
+        }
+    }
+
+    /// Why a file is written now, in words; nil when there is nothing to tell.
+    func takeCauses() -> (words: String, triggers: [SaveTrigger])? {
+        let (causes, others) = state.withLock { $0.schedule.take(at: .now) }
+        guard !causes.isEmpty else { return nil }
+        var words = causes.map(\.words).joined(separator: "; ")
+        if others > 0 { words += "; and \(others) more" }
+        return (words, causes.map(\.trigger))
+    }
+
+    // MARK: Saving
+
+    /// Writes what is kept into a new file.
+    ///
+    /// - Parameters:
+    ///   - label: What it is called, beside its time.
+    ///   - reason: Why, in words.
+    ///   - triggers: Empty when somebody has asked.
+    ///   - writer: Where it is written: what blocks.
+    /// - Throws: `APIError`.
+    func save(
+        _ label: String?, because reason: String, _ triggers: [SaveTrigger],
+        _ policy: RecordingPolicy, _ header: TraceHeader, on writer: LoopExecutor
+    ) async throws -> RecordReport.Saved {
+        guard let flight = state.withLock({ $0.flight }) else {
+            throw APIError(
+                .conflict,
+                "the flight recorder is off: set record.last in relayd.yaml to what is to be kept in "
+                    + "memory, such as 64 MiB, then: relayctl reload")
+        }
+        guard let path = policy.folder else {
+            throw APIError(
+                .conflict,
+                "there is no directory for recordings: set record.directory in relayd.yaml to an "
+                    + "absolute path that relayd's user may write to")
+        }
+        let mayBegin = state.withLock { state in
+            defer { state.isSaving = true }
+            return !state.isSaving
+        }
+        guard mayBegin else {
+            throw APIError(.conflict, "a file is being saved at this moment; try again")
+        }
+        defer { state.withLock { $0.isSaving = false } }
+        // What has passed until now.
+        try await relay.handOver()
+        try await flight.settle()
+        let contents = flight.contents()
+        let saved = try await withTaskExecutorPreference(writer) {
+            do throws(RecordingFailure) {
+                return try await Self.write(
+                    contents, into: RecordingFolder(path), label, header, because: reason, triggers)
+            } catch {
+                throw APIError(.internal, "nothing is saved: \(error)")
+            }
+        }
+        let outdated = state.withLock { state -> [String] in
+            state.saved.insert(saved, at: 0)
+            if state.saved.count > Self.maximumSaved { state.saved.removeLast() }
+            guard !triggers.isEmpty else { return [] }
+            state.ownFiles.append(saved.file)
+            guard policy.files > 0, state.ownFiles.count > policy.files else { return [] }
+            let count = state.ownFiles.count - policy.files
+            defer { state.ownFiles.removeFirst(count) }
+            return Array(state.ownFiles.prefix(count))
+        }
+        for path in outdated { unlink(path) }
+        let words = "saved \(saved.file): \(saved.frames) frames since \(saved.beganAt) (\(reason))"
+        events.add(.control, words)
+        logger.notice("\(words)")
+        return saved
+    }
+
+    private static func write(
+        _ contents: FlightRing.Contents, into folder: RecordingFolder, _ label: String?,
+        _ header: TraceHeader, because reason: String, _ triggers: [SaveTrigger]
+    ) async throws(RecordingFailure) -> RecordReport.Saved {
+        try folder.make()
+        let now = Timestamp.now
+        let name = RecordingFolder.name(started: "\(now)", label: label)
+        let file = try folder.create(name + RecordingFolder.suffix)
+        var writing = FlightFile(file, header)
+        let began = Timestamp(contents.began)
+        let sum = try await writing.write(
+            contents, started: "\(began)", because: "saved: \(reason)")
+        return RecordReport.Saved(
+            file: file.path, savedAt: now, beganAt: began, frames: sum.frames, bytes: sum.bytes,
+            missedFrames: sum.missedFrames, reason: reason, triggers: triggers.map(\.rawValue))
+    }
+}

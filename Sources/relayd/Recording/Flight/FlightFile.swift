@@ -1,0 +1,50 @@
+import NIOCore
+import RelayCore
+import Traces
+
+/// Writes what the flight recorder has kept as a trace.
+struct FlightFile: ~Copyable {
+    private var file: RecordingFile
+    private var encoder: TraceEncoder
+    private var buffer = ByteBuffer()
+
+    private static let bytesPerWrite = 256 << 10
+
+    init(_ file: RecordingFolder.NewFile, _ header: TraceHeader) {
+        self.file = RecordingFile(file)
+        encoder = TraceEncoder(header, operatingSystem: SystemName.current)
+    }
+
+    /// Lets others have the thread between two pieces: a recording may be running beside it.
+    ///
+    /// - Parameters:
+    ///   - started: RFC 3339, of the oldest that was kept.
+    ///   - reason: Why it is written.
+    /// - Throws: `RecordingFailure` when it cannot be; what was written stays readable.
+    mutating func write(
+        _ contents: FlightRing.Contents, started: String, because reason: String
+    ) async throws(RecordingFailure) -> (frames: Int, bytes: Int, missedFrames: Int) {
+        var contents = contents
+        var time = contents.began
+        encoder.begin(started: started, at: time, into: &buffer)
+        for item in contents.prologue { encoder.append(item, at: time, into: &buffer) }
+        // What is written need not stay in memory for this file.
+        while let item = contents.items.popFirst() {
+            time = item.latestTime ?? time
+            encoder.append(item, at: time, into: &buffer)
+            if buffer.readableBytes >= Self.bytesPerWrite {
+                try flush()
+                await Task.yield()
+            }
+        }
+        encoder.end(because: reason, at: .now(), into: &buffer)
+        try flush()
+        if file.isRemoved { throw .removed(file.path) }
+        return (encoder.sum.frames, file.bytes, encoder.sum.missedFrames)
+    }
+
+    private mutating func flush() throws(RecordingFailure) {
+        try file.append(buffer)
+        buffer.clear()
+    }
+}
