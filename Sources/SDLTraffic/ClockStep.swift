@@ -73,6 +73,7 @@ extension TapItem {
         case .missed: return self
         case .noticed(let notice, let app, let time):
             return .noticed(notice, app, time: shifted(time))
+        case .noted(let note, let time): return .noted(note, time: shifted(time))
         }
     }
 }

@@ -35,21 +35,35 @@ package enum WrongProtocol: Hashable, Sendable, CaseIterable {
     }
 
     /// What was recognised on the app port, and what to do about it.
-    package var adviceOnAppPort: String {
+    package var adviceOnAppPort: String { "\(findingOnAppPort): \(remedyOnAppPort)" }
+
+    /// What was recognised on the app port.
+    package var findingOnAppPort: String {
+        switch self {
+        case .webSocket: "speaks WebSocket, not SDL"
+        case .http: "speaks HTTP, not SDL"
+        case .tls: "speaks TLS, not SDL"
+        case .openXCJSON, .openXCProtobuf: "speaks OpenXC, not SDL"
+        case .ssh: "speaks SSH, not SDL"
+        case .telnet: "may be a Telnet client"
+        }
+    }
+
+    /// What whoever speaks it on the app port can do.
+    package var remedyOnAppPort: String {
         switch self {
         case .webSocket:
-            "speaks WebSocket, not SDL: SDL apps connect here by plain TCP. The JavaScript suite cannot "
-                + "be used with relayd in a browser; run it under Node with TcpClientConfig"
+            "SDL apps connect here by plain TCP. The JavaScript suite cannot be used with relayd in a "
+                + "browser; run it under Node with TcpClientConfig"
         case .http:
-            "speaks HTTP, not SDL: this port is for apps; relayctl dashboard prints the address of the "
-                + "page for browsers"
+            "this port is for apps; relayctl dashboard prints the address of the page for browsers"
         case .tls:
-            "speaks TLS, not SDL: switch TLS off for this address in the app; SDL starts unencrypted and "
-                + "protects services later"
+            "switch TLS off for this address in the app; SDL starts unencrypted and protects services "
+                + "later"
         case .openXCJSON, .openXCProtobuf:
-            "speaks OpenXC, not SDL: a vehicle interface belongs at the link to the head unit, not here"
-        case .ssh: "speaks SSH, not SDL: this port is for apps"
-        case .telnet: "may be a Telnet client: this port speaks SDL"
+            "a vehicle interface belongs at the link to the head unit, not here"
+        case .ssh: "this port is for apps"
+        case .telnet: "this port speaks SDL"
         }
     }
 

@@ -19,7 +19,9 @@ extension AdviceRules {
             return "PutFile \"\(PrintableText.string(name, limit: FactLimits.text))\""
         }
         guard request.bulkBytes > 0 else {
-            return advise(.putFileLength, entry, cause: "no data", "\(file) carries no bulk data")
+            return advise(
+                .putFileLength, entry, cause: "no data", "\(file) carries no bulk data",
+                remedy: "send the file's bytes behind the JSON, in the same message")
         }
         let offset = parameters.integer("offset") ?? 0
         if let length = parameters.integer("length") {

@@ -106,7 +106,9 @@ extension AdviceRules {
                 return advise(.notSDL, entry, text + Self.bytes(garbage))
             }
             // Its bytes stand in the log's line about them; they say no more than the words.
-            advise(.wrongPort, entry, cause: "\(recognised)", recognised.adviceOnAppPort)
+            advise(
+                .wrongPort, entry, cause: "\(recognised)", recognised.findingOnAppPort,
+                remedy: recognised.remedyOnAppPort)
         }
     }
 

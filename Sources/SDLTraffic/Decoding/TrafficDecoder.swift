@@ -50,8 +50,8 @@ package struct TrafficDecoder: Sendable {
                 receive(frame, into: &entries)
             }
             sweep(into: &entries)
-        // A notice tells of them.
-        case .bytes: break
+        // A notice tells of the bytes, and a note is not part of the traffic.
+        case .bytes, .noted: break
         case .appConnected(let app, let peer, let time):
             now = time
             entries.append(event(.appConnected(peer: PrintableText.string(peer)), app: app))

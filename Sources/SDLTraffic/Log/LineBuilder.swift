@@ -61,6 +61,21 @@ struct LineBuilder: Sendable {
         PrintableText.appendJSONString(text, to: &bytes)
     }
 
+    /// A finished line as the inside of a JSON string, without its columns: one space between words. It
+    /// has no control characters, because it was made for people.
+    mutating func append(escapedWordsOf other: LineBuilder) {
+        var isAfterSpace = true
+        for byte in other.bytes {
+            let isSpace = byte == UInt8(ascii: " ")
+            if isSpace, isAfterSpace { continue }
+            isAfterSpace = isSpace
+            if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
+                bytes.append(UInt8(ascii: "\\"))
+            }
+            bytes.append(byte)
+        }
+    }
+
     mutating func append(compacted object: JSONObject) {
         object.appendCompacted(to: &bytes)
     }

@@ -43,6 +43,8 @@ import SDLProtocol
 /// security      query, error_code
 /// undecodable   reason, function, first_bytes (hex)
 /// dropped       reason, function or frame
+/// log only      level       as in relayd's own lines: debug, info, warning, error
+///               message     the text log's line without its time, one space between words
 /// event         event: app_connected, app_left, link_opened, link_closed, missed; with peer,
 ///               reason or address. unanswered: function, correlation_id, request, waited_ms;
 ///               unanswered_start: waited_ms, fault; notice: reason

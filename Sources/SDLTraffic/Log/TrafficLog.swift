@@ -65,9 +65,11 @@ package struct TrafficFormatter: Sendable {
     private var json = TrafficJSONFormat(
         time: .microseconds, maximumParameterBytes: Self.maximumParameterBytes)
     private var line: LineBuilder
+    /// What becomes a member of a line of JSON.
+    private var words = LineBuilder()
 
     /// Of a line of JSON: collectors of containers cut lines at 16 KiB, and half an object is none.
-    private static let maximumParameterBytes = 15 << 10
+    private static let maximumParameterBytes = 14 << 10
 
     package init(_ configuration: TrafficLog.Configuration) {
         self.configuration = configuration
@@ -82,11 +84,25 @@ package struct TrafficFormatter: Sendable {
             line.clear()
             switch configuration.format {
             case .text: text.append(entry, to: &line)
-            case .json: json.append(entry, to: &line)
+            case .json: appendJSON(entry)
             }
             lines.append(
                 TrafficLine(text: Array(line.bytes), priority: entry.priority, entry: entry))
         }
         return lines
+    }
+
+    /// The object, with `level` and `message` as in relayd's own messages: collectors of logs look for
+    /// these two.
+    private mutating func appendJSON(_ entry: TrafficEntry) {
+        json.append(entry, to: &line)
+        line.cut(to: line.bytes.count - 1)
+        line.append(",\"level\":\"")
+        line.append(entry.priority.name)
+        line.append("\",\"message\":\"")
+        words.clear()
+        text.appendUntimed(entry, to: &words)
+        line.append(escapedWordsOf: words)
+        line.append("\"}")
     }
 }

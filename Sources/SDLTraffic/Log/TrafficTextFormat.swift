@@ -31,6 +31,11 @@ struct TrafficTextFormat: Sendable {
         time.append(entry.time, to: &line)
         line.endColour()
         line.gap()
+        appendUntimed(entry, to: &line)
+    }
+
+    /// Appends the line of `entry` from the app on.
+    func appendUntimed(_ entry: TrafficEntry, to line: inout LineBuilder) {
         appendApp(entry, to: &line)
         line.gap()
         switch entry.direction {

@@ -165,7 +165,8 @@ import Testing
             {"n":7,"time":"2026-11-21T10:31:07.500000Z","kind":"request","priority":"info",\
             "app":"#1","app_name":"Relay Test","app_id":"relay-test","session":1,"service":"bulk",\
             "from":"app","bytes":58,"function":"PutFile","function_id":32,"correlation_id":9,\
-            "bulk_bytes":3,"params":{"syncFileName":"a\\u0022b","offset":0}}
+            "bulk_bytes":3,"params":{"syncFileName":"a\\u0022b","offset":0},"level":"info",\
+            "message":"Relay Test → request PutFile #9 \\"a\\"b\\" bulk 3 B 58 B"}
             """
         #expect(lines[lines.count - 2] == request)
         let response = """
@@ -177,10 +178,33 @@ import Testing
         }
     }
 
+    @Test("a JSON line says in words what the text log says, for collectors that show a message")
+    func messages() throws {
+        var talk = Dialogue()
+        talk.opens()
+        talk.registers()
+        talk.notification(.onPermissionsChange, #"{"permissionItem":[{"rpcName":"\"\\\u0007"}]}"#)
+        let zone = LogTimeZone.fixed(seconds: 0)
+        let words = talk.lines(TrafficLog.Configuration(timeZone: zone)).map { line in
+            let untimed = line.drop { $0 != " " }.split(separator: " ")
+            return untimed.joined(separator: " ")
+        }
+        let lines = talk.lines(TrafficLog.Configuration(format: .json, timeZone: zone))
+        let objects = try lines.map { line in
+            try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+        }
+        #expect(objects.map { $0["message"] as? String } == words)
+        #expect(
+            words.last == "Relay Test ← notify OnPermissionsChange 1 permission 57 B")
+        for object in objects {
+            #expect(object["level"] as? String == object["priority"] as? String)
+        }
+    }
+
     @Test("a JSON line leaves out parameters that would make it longer than collectors take")
     func longJSONLine() throws {
         var talk = Dialogue()
-        for count in [15_000, 16_000] {
+        for count in [14_000, 15_000] {
             let text = String(repeating: "x", count: count)
             talk.notification(.onPermissionsChange, #"{"permissionItem":[{"rpcName":"\#(text)"}]}"#)
         }
