@@ -34,6 +34,7 @@ extension FuzzTarget {
                 // The token is random, so no input brings it.
                 if head.isFromBrowser || !gate.tellsToken {
                     try ensure(needed != .write, "\(head) was let in without the token")
+                    try ensure(needed != .kept, "\(head) may see recordings")
                     try ensure(needed != .secret, "\(head) may see the token")
                 }
                 try ensure(
