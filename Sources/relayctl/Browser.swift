@@ -66,8 +66,13 @@ enum Browser {
         var words = arguments.map { strdup($0) }
         defer { for word in words { free(word) } }
         words.append(nil)
+        // What xdg-open tries in vain, and what browsers complain about, is of no use here.
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
         var pid = pid_t()
-        let code = posix_spawnp(&pid, browser, nil, nil, words, environ)
+        let code = posix_spawnp(&pid, browser, &actions, nil, words, environ)
         guard code == 0 else { throw failure("\(browser) cannot be started", code) }
         // A browser that was not open yet runs until its window is closed. What fails, fails soon.
         for _ in 0..<60 {

@@ -24,7 +24,8 @@ struct RelayCtl: AsyncParsableCommand {
             name: "Traffic",
             subcommands: [
                 TailCommand.self, ShowCommand.self, LogCommand.self, FilterCommand.self,
-                RecordCommand.self, TraceCommand.self, WiresharkCommand.self, ExtcapCommand.self,
+                RecordCommand.self, TraceCommand.self, ReplayCommand.self, WiresharkCommand.self,
+                ExtcapCommand.self,
             ]),
         CommandGroup(
             name: "Diagnosis",

@@ -222,7 +222,7 @@ struct Diagnosis: Codable, Sendable, Equatable {
         } else if isLocal {
             hint(
                 "port", "apps can connect to \(places): only apps on this machine",
-                "for others: relayd --listen 0.0.0.0:\(port), or "
+                "for others: \(Self.opening(port, unit)), or "
                     + "ssh -L \(port):127.0.0.1:\(port) from there"
             )
         } else if let firewall {
@@ -235,6 +235,16 @@ struct Diagnosis: Codable, Sendable, Equatable {
             ok("port", "apps can connect to \(places)")
         }
         return true
+    }
+
+    /// What lets apps on other machines in. To start another relayd would not help where systemd runs
+    /// this one.
+    private static func opening(_ port: some StringProtocol, _ unit: UnitReport?) -> String {
+        guard let unit else { return "relayd --listen 0.0.0.0:\(port)" }
+        return unit.section == "Socket"
+            ? "sudo systemctl edit \(unit.name), add ListenStream=0.0.0.0:\(port) below [Socket], "
+                + "restart it"
+            : "listen: [\"0.0.0.0:\(port)\"] in its configuration, then relayctl reload"
     }
 
     /// Advice that may be why an app is not registered. Other advice about the app is true as well,

@@ -1,4 +1,5 @@
 import ControlAPI
+import DecodedTraces
 import RelayCore
 import SDLProtocol
 import SDLTraffic

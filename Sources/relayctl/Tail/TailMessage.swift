@@ -1,4 +1,5 @@
 import ControlAPI
+import DecodedTraces
 import NIOCore
 import RelayCore
 import SDLProtocol

@@ -29,7 +29,7 @@ struct TailPairs: Sendable {
             if let number = message.request { return [tell(number, message)] }
             switch message.event {
             case "app_left": return leave(message.app) + [message]
-            case "link_opened", "link_closed": return rest() + [message]
+            case "link_opened", "link_closed": return take { _ in true } + [message]
             default: return [message]
             }
         default: return [message]
@@ -41,9 +41,9 @@ struct TailPairs: Sendable {
         waiting[number].map { !$0.isTold } ?? false
     }
 
-    /// All that still wait, as those without an answer.
+    /// All that still wait. An answer may come when nobody looks any more.
     mutating func rest() -> [TailMessage] {
-        take { _ in true }
+        take(saying: "no answer yet") { _ in true }
     }
 
     private mutating func hold(_ message: TailMessage) -> [TailMessage] {
@@ -79,11 +79,13 @@ struct TailPairs: Sendable {
         take { $0.app == app }
     }
 
-    private mutating func take(where isChosen: (TailMessage) -> Bool) -> [TailMessage] {
+    private mutating func take(
+        saying words: String = Self.noAnswer, where isChosen: (TailMessage) -> Bool
+    ) -> [TailMessage] {
         let chosen = order.filter { waiting[$0].map { isChosen($0.message) } ?? false }
         let taken = chosen.compactMap { waiting.removeValue(forKey: $0) }
         forgetAnswered()
-        return taken.filter { !$0.isTold }.map { Self.alone($0.message) }
+        return taken.filter { !$0.isTold }.map { Self.alone($0.message, words) }
     }
 
     /// The answer's line, with what was asked in front.
@@ -97,10 +99,14 @@ struct TailPairs: Sendable {
         return pair
     }
 
-    private static func alone(_ request: TailMessage) -> TailMessage {
+    private static let noAnswer = "no answer"
+
+    private static func alone(_ request: TailMessage, _ words: String = Self.noAnswer)
+        -> TailMessage
+    {
         var message = request
         message.asked = request.summary
-        message.summary = ColouredText("no answer")
+        message.summary = ColouredText(words)
         return message
     }
 }

@@ -1,3 +1,4 @@
+import DecodedTraces
 import SDLProtocol
 
 /// The lines of `tail` as a person reads them, collected to pages that are written at once.

@@ -11,6 +11,7 @@ enum RecordText {
                 "So far        \(amount(recording.frames, recording.bytes, recording.files))",
             ]
             lines += gap(recording.missedFrames)
+            if let stall = report.diskStall { lines.append("Disk          \(self.stall(stall))") }
         } else {
             lines.append("Recording     no; 'relayctl record start' begins one")
         }
@@ -21,6 +22,24 @@ enum RecordText {
             if let problem = latest.problem {
                 lines.append("              it ended early: \(SafeText.clean(problem))")
             }
+        }
+        if let flight = report.flight {
+            let since = flight.since.map { ", since \($0)" } ?? ""
+            lines.append(
+                "In memory     \(Units.bytes(flight.keptBytes)) of \(Units.bytes(flight.limit))\(since)"
+            )
+            lines += gap(flight.missedFrames)
+            if !flight.saveOn.isEmpty {
+                lines.append(
+                    "Saved on      \(SafeText.line(flight.saveOn.joined(separator: ", ")))")
+            }
+            for saved in flight.saved {
+                lines.append("Saved         \(SafeText.line(saved.file))")
+                lines.append("              \(SafeText.line(saved.reason))")
+            }
+        } else {
+            lines.append(
+                "In memory     nothing; record.last in relayd.yaml keeps the latest traffic")
         }
         lines.append(
             "Directory     \(report.directory.map { SafeText.line($0) } ?? "none: set record.directory in relayd.yaml")"
@@ -39,16 +58,28 @@ enum RecordText {
 
     static func stopped(_ report: RecordReport) -> String {
         guard let latest = report.latest else { return "the recording has ended\n" }
-        var text =
+        // First, because a file that it names may be no more.
+        var text = latest.problem.map { "it ended early: \(SafeText.clean($0))\n" } ?? ""
+        text +=
             "\(SafeText.line(latest.file))\n"
             + "\(amount(latest.frames, latest.bytes, latest.files))\n"
         if latest.missedFrames > 0 {
             text += "\(latest.missedFrames) frames are missing: the disk was too slow\n"
         }
-        if let problem = latest.problem {
-            text += "it had ended early: \(SafeText.clean(problem))\n"
-        }
         return text
+    }
+
+    static func saved(_ saved: RecordReport.Saved) -> String {
+        let gap =
+            saved.missedFrames > 0
+            ? "\(saved.missedFrames) frames are missing: they came too fast\n" : ""
+        return "\(SafeText.line(saved.file))\n"
+            + "\(amount(saved.frames, saved.bytes, 1)) since \(saved.beganAt)\n\(gap)"
+    }
+
+    static func stall(_ stall: DiskStall) -> String {
+        "has taken nothing since \(stall.since)"
+            + (stall.trafficWaits ? "; the traffic waits for it" : "")
     }
 
     private static func amount(_ frames: Int, _ bytes: Int, _ files: Int) -> String {
@@ -58,5 +89,33 @@ enum RecordText {
 
     private static func gap(_ frames: Int) -> [String] {
         frames > 0 ? ["Missing       \(frames) frames: the disk was too slow"] : []
+    }
+}
+
+/// The recordings there are, for people. `relayctl record list` prints it.
+struct RecordListText: TextPage {
+    let layout: TextLayout
+
+    func render(_ list: RecordingList) -> String {
+        guard let directory = list.directory else {
+            return "no directory for recordings: set record.directory in relayd.yaml\n"
+        }
+        guard !list.recordings.isEmpty else {
+            return
+                "no recordings in \(SafeText.line(directory)); 'relayctl record start' makes one\n"
+        }
+        let files = list.recordings
+        let table = Table([
+            .init("Recording", files.map { SafeText.line($0.name) }),
+            .init("Size", files.map { Units.bytes($0.bytes) }, alignRight: true),
+            .init("Began", files.map { $0.startedAt.map(localTime.full) ?? "–" }),
+            .init(
+                "Written",
+                files.map { $0.isRecording ? "now" : localTime.full($0.modifiedAt) }),
+        ])
+        var lines = table.fitted(to: width, [.drop("Began"), .drop("Written")]).lines(style)
+        if list.more > 0 { lines.append("  and \(list.more) older ones") }
+        lines.append("  in \(SafeText.line(directory))")
+        return lines.map { $0 + "\n" }.joined()
     }
 }

@@ -156,6 +156,14 @@ struct StatusText: TextPage {
             lines += explanation(
                 refused, look: .yellow, remedy: "correct the file, then: relayctl reload")
         }
+        if let stall = status.diskStall {
+            lines += line("Recording", "stuck", stall.trafficWaits ? .red : .yellow, [])
+            lines += explanation(
+                "the disk of \(SafeText.line(stall.directory)) \(RecordText.stall(stall))",
+                look: stall.trafficWaits ? .red : .yellow,
+                remedy: "free the disk, or set record.when_behind to miss: then traffic never waits"
+            )
+        }
         let (batches, dropped) = (status.log.droppedBatches, status.log.droppedLines)
         if dropped > 0 || batches > 0 {
             lines += line(
@@ -273,13 +281,18 @@ struct StatusText: TextPage {
         guard !departures.isEmpty else { return [] }
         // Who left and why matter more than from where.
         let hasPeer = width >= Self.widthWithPeer
-        let rows = departures.flatMap { gone in
-            let name = gone.appName.map(SafeText.clean) ?? "(no name)"
+        let names = departures.map {
+            ($0.appName.map(SafeText.clean) ?? "(no name)").shortened(to: hasPeer ? 24 : 16)
+        }
+        let peers = departures.map { hasPeer ? SafeText.clean($0.peer) : "" }
+        let nameColumns = names.map(\.columns).max() ?? 0
+        let peerColumns = peers.map(\.columns).max() ?? 0
+        let rows = zip(departures, zip(names, peers)).flatMap { gone, row in
             let fixed =
                 "  " + localTime.timeOfDay(gone.closedAt).padded(to: 8) + "  "
                 + "\(gone.id)".padded(to: 2, alignRight: true) + "  "
-                + name.shortened(to: hasPeer ? 24 : 16) + "  "
-                + (hasPeer ? SafeText.clean(gone.peer) + "  " : "")
+                + row.0.padded(to: nameColumns) + "  "
+                + (hasPeer ? row.1.padded(to: peerColumns) + "  " : "")
             let before = gone.lastProblem.map { "; before: \($0)" } ?? ""
             var reason = Paragraph.words(
                 SafeText.clean(gone.reason + before), used: fixed.columns, width: width,

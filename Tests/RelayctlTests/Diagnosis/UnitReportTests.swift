@@ -50,6 +50,28 @@ struct UnitReportTests {
         #expect(Diagnosis(status, advice: [], socket: "/x").checks[2].state == "ok")
     }
 
+    @Test("who lets other machines in is whoever holds the port: the program, its unit, its socket")
+    func opening() throws {
+        func remedy(_ unit: UnitReport?) -> String? {
+            let server = ServerStatus(state: .listening, endpoints: ["127.0.0.1:2970"])
+            return Diagnosis(
+                Samples.snapshot(server: server), advice: [], socket: "/x", unit: unit
+            ).checks[2].remedy
+        }
+        let service = try #require(Self.unit())
+        let socket = try #require(Self.unit("relayd.socket"))
+        let tunnel = "or ssh -L 2970:127.0.0.1:2970 from there"
+        #expect(remedy(nil) == "for others: relayd --listen 0.0.0.0:2970, \(tunnel)")
+        #expect(
+            remedy(service)
+                == "for others: listen: [\"0.0.0.0:2970\"] in its configuration, then relayctl reload, "
+                + tunnel)
+        #expect(
+            remedy(socket)
+                == "for others: sudo systemctl edit relayd.socket, add ListenStream=0.0.0.0:2970 "
+                + "below [Socket], restart it, \(tunnel)")
+    }
+
     @Test("why it does not run is what it said last, with what to do about the unit")
     func failed() throws {
         let absent = ControlClientError.notRunning([.init(path: "/x.sock", problem: .absent)])

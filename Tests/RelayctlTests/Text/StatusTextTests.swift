@@ -200,6 +200,19 @@ import Testing
         for line in rendered.split(separator: "\n") { #expect(String(line).columns <= 80) }
     }
 
+    @Test("who left, from where and why stand below each other", arguments: [80, 120])
+    func departureColumns(width: Int) {
+        let departures = [
+            ("Radio Südwest – das Programm", "127.0.0.1:48134"), ("Maps", "[fd00::5]:50112"),
+        ].enumerated().map { id, app in
+            AppDeparture(
+                id: id + 1, peer: app.1, appName: app.0, closedAt: Samples.start, reason: "it left")
+        }
+        let rows = text(Samples.snapshot(departures: departures), width).split(separator: "\n")
+            .filter { $0.hasSuffix("it left") }
+        #expect(rows.count == 2 && Set(rows.map { String($0).columns }).count == 1, "\(rows)")
+    }
+
     @Test("no line is wider than the terminal", arguments: [40, 60, 80, 100, 120, 200])
     func fits(width: Int) {
         let long = String(repeating: "very long name ", count: 20)

@@ -177,7 +177,7 @@ struct SampleAppCommand: AsyncParsableCommand {
     }
 
     /// HOST:PORT, with brackets around an IPv6 address; nil when it is neither.
-    private static func endpoint(_ text: String) -> (host: String, port: Int)? {
+    static func endpoint(_ text: String) -> (host: String, port: Int)? {
         guard let colon = text.lastIndex(of: ":"),
             let port = UInt16(text[text.index(after: colon)...]), port > 0
         else { return nil }
