@@ -2,6 +2,7 @@
 
 import ControlAPI
 import Foundation
+import Glibc
 import NIOCore
 import RelayTesting
 import SDLProtocol
@@ -71,10 +72,65 @@ struct ProgramRecordingTests {
         }
     }
 
+    @Test(
+        "a recording is listed, downloaded as it is, and read as messages, while it runs and after")
+    func readAgain() async throws {
+        try await Relayd.run(accessory: "sim:?lenient=on") { relayd in
+            try await relayd.until("open") { $0.accessory.state == .open }
+            func get(_ path: String) async throws -> String {
+                let arguments = ["-sS", "--fail-with-body", "--unix-socket", relayd.controlSocket]
+                return try await ChildProcess.run(
+                    "/usr/bin/curl", arguments + ["http://relayd\(path)"],
+                    environment: Program.environment()
+                ).output
+            }
+            let started = try await relayd.relayctl("record", "start", "--name", "again")
+            let path = try Self.file(in: started.output)
+            let app = try await relayd.connectApp()
+            let session = try await app.startSession().sessionID
+            try await app.register("Kept", session: session)
+            // Written as it passes, so it is there before long.
+            var running = ""
+            while !running.contains(#""function":"RegisterAppInterface""#) {
+                running = try await get("/v1/recordings/latest/messages")
+                #expect(running.contains(#""at_end":true"#))
+                try Task.checkCancellation()
+            }
+            let list = try await relayd.relayctl("record", "list", "--json")
+            #expect(
+                list.output.contains(#""is_recording" : true"#)
+                    || list.output.contains(#""is_recording":true"#))
+            _ = try await relayd.relayctl("record", "stop")
+            let text = try await relayd.relayctl("record", "list")
+            let name = String(path.split(separator: "/").last ?? "")
+            #expect(text.ending == .exited(0) && text.output.contains(name.prefix(20)), "\(text)")
+            let copy = relayd.directory.file("copy.pcapng")
+            let curl = try await ChildProcess.run(
+                "/usr/bin/curl",
+                [
+                    "-sS", "--fail", "-o", copy, "--unix-socket", relayd.controlSocket,
+                    "http://relayd/v1/recordings/\(name)",
+                ], environment: Program.environment())
+            #expect(curl.ending == .exited(0), "\(curl.errors)")
+            let sent = try Data(contentsOf: URL(filePath: copy))
+            #expect(try sent == Data(contentsOf: URL(filePath: path)) && !sent.isEmpty)
+            let found = try await get(
+                "/v1/recordings/\(name)/messages?filter=rpc:RegisterAppInterface")
+            #expect(found.contains(#""app_name":"Kept""#), "\(found)")
+            #expect(try await get("/v1/recordings/\(name)/info").contains("Kept"))
+            #expect(
+                try await get("/v1/recordings/\(name)/stats")
+                    .contains("RegisterAppInterface"))
+            let none = try await get("/v1/recordings/..%2F\(name)")
+            #expect(none.contains(#""not_found""#), "\(none)")
+            await app.close()
+        }
+    }
+
     @Test("killed at any moment, it leaves a file that is readable up to a whole frame")
     func killed() async throws {
         var random = SeededGenerator(seed: 1)
-        let rounds = ProcessInfo.processInfo.environment["RELAY_TESTS"] == "full" ? 50 : 8
+        let rounds = ProcessInfo.processInfo.environment["RELAY_TESTS"] == "full" ? 50 : 5
         for _ in 0..<rounds {
             let count = UInt32.random(in: 1...60, using: &random)
             try await FakeAccessory.run { accessory in
@@ -91,10 +147,19 @@ struct ProgramRecordingTests {
                     }
                     let report = try await relayd.relayctl("record", "status", "--json")
                     let path = try Self.file(in: report.output.replacing("\\/", with: "/"))
+                    // In the middle of something: nobody waits for these.
+                    let more = UInt32.random(in: 1...300, using: &random)
+                    for number in 1...more {
+                        try await app.send(
+                            .data(session: 1, message: number, bytes: 5000, filledWith: 7))
+                    }
                     relayd.process.signal(9)
                     _ = try await relayd.process.ended()
                     let (frames, _) = try Self.frames(path)
-                    #expect(frames.count <= 2 + 2 * Int(count))
+                    #expect(frames.count <= 2 + 2 * Int(count) + Int(more))
+                    let shown = try await Program.relayctl.run(
+                        ["trace", "info", path], environment: [:])
+                    #expect(shown.ending == .exited(0), "\(shown.errors)")
                 }
             }
         }
@@ -121,6 +186,152 @@ struct ProgramRecordingTests {
                 #expect(rest == 0 && frames.count > 2)
             }
             #expect(bytes.range(of: Data(#""record":"end""#.utf8)) != nil)
+        }
+    }
+
+    @Test("a mark and the advice that was given stand in it, between the frames they came between")
+    func notes() async throws {
+        try await FakeAccessory.run { accessory in
+            try await Relayd.run(accessory: "tcp:127.0.0.1:\(accessory.port)") { relayd in
+                let headUnit = try await accessory.nextLink()
+                let path = try Self.file(in: try await relayd.relayctl("record", "start").output)
+                let app = try await relayd.connectApp()
+                try await headUnit.start(1, for: app)
+                try await headUnit.checkBothWays(app, session: 1, 1)
+                let marked = try await relayd.relayctl("record", "mark", "the screen\nfroze")
+                #expect(marked.ending == .exited(0), "\(marked.errors)")
+                #expect(marked.output == "marked: the screen froze")
+                try await headUnit.checkBothWays(app, session: 1, 2)
+                // A session that nobody has.
+                try await app.send(.data(session: 9, message: 1, bytes: 10))
+                try await relayd.until("advised") { $0.apps.first?.advice != nil }
+                _ = try await relayd.relayctl("record", "stop")
+                let shown = try await Program.relayctl.run(
+                    ["trace", "show", "--json", path], environment: [:])
+                let lines = shown.output.split(separator: "\n").map(String.init)
+                let mark = try #require(lines.firstIndex { $0.contains("the screen froze") })
+                #expect(lines[mark].contains(#""event":"mark""#))
+                #expect(mark > 0 && mark < lines.count - 1)
+                #expect(lines.contains { $0.contains(#""code":"foreign_session""#) })
+            }
+        }
+    }
+
+    @Test("a file that is removed meanwhile is no recording, and stop says so")
+    func removed() async throws {
+        try await Relayd.run(accessory: "sim:") { relayd in
+            let path = try Self.file(in: try await relayd.relayctl("record", "start").output)
+            #expect(unlink(path) == 0)
+            let stopped = try await relayd.relayctl("record", "stop")
+            #expect(stopped.output.contains("it ended early: \(path) was removed"))
+            let log = relayd.process.errors.all
+            #expect(log.contains { $0.contains("the recording ended early: \(path) was removed") })
+            #expect(!log.contains { $0.contains("recorded \(path)") })
+        }
+    }
+
+    @Test("a file that may not grow any more is readable to its last packet, and the error helps")
+    func full() async throws {
+        try await FakeAccessory.run { accessory in
+            try await Relayd.run(accessory: "tcp:127.0.0.1:\(accessory.port)") { relayd in
+                let headUnit = try await accessory.nextLink()
+                let path = try Self.file(in: try await relayd.relayctl("record", "start").output)
+                let limited = try await ChildProcess.run(
+                    "prlimit", ["--pid", "\(relayd.process.pid)", "--fsize=50000"],
+                    environment: Program.environment([:]))
+                #expect(limited.ending == .exited(0), "\(limited.errors)")
+                let app = try await relayd.connectApp()
+                try await headUnit.start(1, for: app)
+                // The traffic goes on when the recording has ended.
+                for number in 1...1000 as ClosedRange<UInt32> {
+                    try await headUnit.checkBothWays(app, session: 1, number)
+                }
+                let words = "\(path) cannot be written: File too large; set record.file_size"
+                _ = try await relayd.process.errors.wait(for: "the end of the recording") { lines in
+                    lines.contains { $0.contains(words) } ? true : nil
+                }
+                let (frames, rest) = try Self.frames(path)
+                #expect(rest == 0 && frames.count > 10)
+                let size = try FileManager.default.attributesOfItem(atPath: path)[.size]
+                #expect((size as? Int ?? 0) <= 50_000)
+            }
+        }
+    }
+
+    @Test("a flood goes through a ring: every file by itself, no frame twice, the oldest make room")
+    func ring() async throws {
+        try await FakeAccessory.run { accessory in
+            try await Relayd.run(
+                accessory: "tcp:127.0.0.1:\(accessory.port)",
+                config: Relayd.quickGoodbyes + """
+                    apps: { frames_per_second: 0 }
+                    record: { file_size: 1 MiB, files: 3 }
+
+                    """
+            ) { relayd in
+                let headUnit = try await accessory.nextLink()
+                let first = try Self.file(in: try await relayd.relayctl("record", "start").output)
+                let app = try await relayd.connectApp()
+                try await headUnit.start(1, for: app)
+                for start in stride(from: UInt32(1), to: 1000, by: 50) {
+                    for number in start..<start + 50 {
+                        try await app.send(.data(session: 1, message: number, bytes: 16_000))
+                    }
+                    for _ in 0..<50 { _ = try await headUnit.next() }
+                }
+                _ = try await relayd.relayctl("record", "stop")
+                let folder = URL(filePath: first).deletingLastPathComponent().path
+                let files = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
+                #expect(files.count == 3 && !files.contains { first.hasSuffix($0) })
+                var numbers: [UInt32] = []
+                for file in files {
+                    let (frames, rest) = try Self.frames(folder + "/" + file)
+                    #expect(rest == 0)
+                    numbers += frames.map { frame in
+                        frame.dropFirst(8).prefix(4).reduce(0) { $0 << 8 | UInt32($1) }
+                    }
+                }
+                #expect(numbers == Array((1001 - UInt32(numbers.count))...1000))
+            }
+        }
+    }
+
+    @Test("a link that is lost and comes back and an app that crashes are in one recording")
+    func losses() async throws {
+        try await FakeAccessory.run { accessory in
+            try await Relayd.run(accessory: "tcp:127.0.0.1:\(accessory.port)") { relayd in
+                let first = try await accessory.nextLink()
+                let path = try Self.file(in: try await relayd.relayctl("record", "start").output)
+                let app = try await relayd.connectApp()
+                try await first.start(1, for: app)
+                try await first.checkBothWays(app, session: 1, 1)
+                await first.close()
+                try await app.closed()
+                let second = try await accessory.nextLink()
+                let next = try await relayd.connectApp()
+                try await second.start(2, for: next)
+                try await second.checkBothWays(next, session: 2, 2)
+                try await next.reset()
+                try await relayd.until("gone") { $0.apps.isEmpty }
+                _ = try await relayd.relayctl("reopen")
+                let third = try await accessory.nextLink()
+                let last = try await relayd.connectApp()
+                try await third.start(3, for: last)
+                try await third.checkBothWays(last, session: 3, 3)
+                let stopped = try await relayd.relayctl("record", "stop")
+                #expect(stopped.ending == .exited(0), "\(stopped.errors)")
+                let shown = try await Program.relayctl.run(
+                    ["trace", "show", "--json", path], environment: [:])
+                let lines = shown.output.split(separator: "\n")
+                for round in 1...3 {
+                    #expect(lines.contains { $0.contains("round \(round)") }, "\(round)")
+                }
+                let events = ["link_opened", "link_closed", "app_connected"]
+                for event in events {
+                    let count = lines.count { $0.contains("\"\(event)\"") }
+                    #expect(count >= 2, "\(event): \(count)")
+                }
+            }
         }
     }
 

@@ -4,10 +4,12 @@ Traces are made from the captured sessions and from frames that no session has, 
 them is compared with what Python reads out of the same bytes.
 """
 
+import contextlib
 import json
 import os
 import random
 import re
+import select
 import shutil
 import socketserver
 import struct
@@ -715,22 +717,26 @@ class InstalledTests(unittest.TestCase):
     def relayctl(self, *words):
         return self.run_program(os.path.join(os.environ["RELAYD_BIN"], "relayctl"), *words)
 
-    def status(self):
-        """What a relayd says of itself; it has stopped afterwards."""
+    @contextlib.contextmanager
+    def relayd(self, **environment):
+        """A relayd that answers; gives its status."""
         relayd = subprocess.Popen(
             [os.path.join(os.environ["RELAYD_BIN"], "relayd"), "--accessory", "sim:", "--listen", "127.0.0.1:0",
              "--control-socket", self.socket, "--dashboard", "off"],
-            env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            env=dict(self.environment, **environment), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             end = time.monotonic() + 30
-            while time.monotonic() < end:
-                done = self.relayctl("status", "--json")
-                if done.returncode == 0:
-                    return done.stdout
-            self.fail(done.stderr)
+            while (done := self.relayctl("status", "--json")).returncode != 0:
+                self.assertLess(time.monotonic(), end, done.stderr)
+            yield done.stdout
         finally:
             relayd.terminate()
             relayd.wait(30)
+
+    def status(self):
+        """What a relayd says of itself; it has stopped afterwards."""
+        with self.relayd() as status:
+            return status
 
     def test_a_running_relayd_is_an_interface(self):
         done = self.relayctl("wireshark", "--install", "--json")
@@ -753,6 +759,42 @@ class InstalledTests(unittest.TestCase):
         done = self.relayctl("wireshark", "--uninstall", "--json")
         self.assertEqual([file["state"] for file in json.loads(done.stdout)["files"]], ["absent", "absent"])
         self.assertNotIn(b"relayd", self.run_program("tshark", "-D").stdout)
+
+    def test_live_is_what_a_recording_has(self):
+        """relayctl record --stdout | tshark -i -, beside a recording of the same app."""
+        state = os.path.join(self.environment["HOME"], "state")
+        os.mkdir(state, 0o700)
+        with self.relayd(STATE_DIRECTORY=state):
+            self.assertEqual(self.relayctl("record", "start").returncode, 0)
+            fields = ["-T", "fields", "-e", "frame.comment", "-e", "sdl.session", "-e", "sdl.rpc.function"]
+            live = subprocess.Popen(
+                [os.path.join(os.environ["RELAYD_BIN"], "relayctl"), "record", "--stdout"],
+                env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+            shown = subprocess.Popen(["tshark", "-l", "-i", "-", "-X", "lua_script:" + DISSECTOR, "-Y", "sdl", *fields],
+                                     env=self.environment, stdin=live.stdout, stdout=subprocess.PIPE,
+                                     stderr=subprocess.DEVNULL)
+            live.stdout.close()
+            # The sample app comes when tshark reads, which its first line shows: it is of another app.
+            lines = []
+            while not lines:
+                self.assertEqual(self.relayctl("sample-app", "--name", "Early").returncode, 0)
+                if select.select([shown.stdout], [], [], 1)[0]:
+                    lines.append(shown.stdout.readline())
+            self.assertEqual(self.relayctl("sample-app", "--name", "Late").returncode, 0)
+            stopped = json.loads(self.relayctl("record", "stop", "--json").stdout)
+        # relayd has stopped, and with it the live trace.
+        lines += shown.stdout.read().splitlines(keepends=True)
+        shown.stdout.close()
+        self.assertEqual(shown.wait(60), 0)
+        live.wait(60)
+        done = self.run_program("tshark", "-X", "lua_script:" + DISSECTOR, "-r", stopped["latest"]["file"], "-Y", "sdl",
+                                *fields)
+        recorded = done.stdout.splitlines(keepends=True)
+        # It was recorded from before the live trace until before relayd's end.
+        late = max(number for number, line in enumerate(recorded) if b"RegisterAppInterface" in line)
+        whole = recorded[late - 2:]
+        self.assertGreater(len(whole), 20)
+        self.assertIn(b"".join(whole), b"".join(lines))
 
 
 if __name__ == "__main__":

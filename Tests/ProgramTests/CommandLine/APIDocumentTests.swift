@@ -37,19 +37,22 @@ struct APIDocumentTests {
 
     /// Types that no example can show: bodies, and what is not plugged in everywhere.
     private static let notAnswered: Set<String> = [
-        "ReasonRequest", "RecordRequest", "ServerRequest", "USBDevice", "SerialDevice", "USBUse",
-        "Fate",
+        "ReasonRequest", "RecordRequest", "MarkRequest", "ServerRequest", "USBDevice",
+        "SerialDevice", "USBUse", "Fate", "DiskStall", "TraceNoteReport", "TraceStream",
     ]
 
     @Test("every example works, answers what its table says, and no table is left unused")
     func examples() async throws {
         let document = try APIDocument()
         var seen: Set<String> = []
-        let config = Relayd.quickGoodbyes + "apps:\n  maximum: 2\n"
+        let config =
+            Relayd.quickGoodbyes + "apps:\n  maximum: 2\nrecord:\n  last: 16 MiB\n"
         // Lenient, so that the app need not wait for the screen.
         try await Relayd.run(accessory: "sim:?lenient=on", config: config) { relayd in
             try await relayd.until("open") { $0.accessory.state == .open }
+            _ = try await relayd.relayctl("record", "start", "--name", "busy")
             let app = try await busyApp(relayd)
+            _ = try await relayd.relayctl("record", "stop")
             for route in document.routes {
                 let example = try #require(route.example)
                 if route.title.hasPrefix("PUT /v1/server") {
@@ -120,6 +123,11 @@ struct APIDocumentTests {
         let number = try #require(files.firstMatch(of: #/"n":(\d+)/#)?.1)
         let file = try await ask("/v1/messages/\(number)", "MessageDetail")
         #expect(file.contains("\"bulk\":{"))
+        let recordings = try await ask("/v1/recordings", "RecordingList")
+        let busy = try #require(recordings.firstMatch(of: #/"(relayd-[0-9-]+-busy\.pcapng)"/#)?.1)
+        _ = try await ask("/v1/recordings/\(busy)/info", "TraceReport")
+        _ = try await ask("/v1/recordings/\(busy)/stats", "TraceStatsReport")
+        _ = try await ask("/v1/recordings/\(busy)/messages", "MessageList")
         _ = try await ask("/v1/messages?format=both&limit=1", "MessageList")
         let lines = try await ask(
             "/v1/messages/stream?follow=0&after=0&function=PutFile", "lines of Message")

@@ -33,6 +33,11 @@ struct CommandWalkTests {
             Walk(name: "log", arguments: ["--unit", "relayd"], alone: 0),
             Walk(name: "filter", alone: 0), Walk(name: "record"),
             Walk(name: "trace", arguments: ["info", trace(directory)], alone: 0),
+            Walk(
+                name: "replay",
+                arguments: [
+                    trace(directory, hasApp: true), "--to", "127.0.0.1:\(port)", "--speed", "max",
+                ], alone: 1),
             Walk(name: "wireshark", alone: 0), Walk(name: "doctor"),
             Walk(name: "advice"),
             Walk(name: "explain", alone: 0), Walk(name: "permissions", arguments: ["1", "Show"]),
@@ -47,14 +52,26 @@ struct CommandWalkTests {
         ]
     }
 
-    /// A trace of nothing, which is all that the walk needs.
-    private static func trace(_ directory: TemporaryDirectory) -> String {
-        let path = directory.file("walk.pcapng")
+    /// A trace of nothing, or of an app that says hardly anything: all that the walk needs.
+    private static func trace(_ directory: TemporaryDirectory, hasApp: Bool = false) -> String {
+        let path = directory.file(hasApp ? "app.pcapng" : "walk.pcapng")
         var encoder = TraceEncoder(
             TraceHeader(program: "relayd", accessory: "sim:", started: "2026-11-23T10:00:00Z"))
         var bytes = ByteBuffer()
         let time = WallTime(nanoseconds: 0)
         encoder.begin(started: "2026-11-23T10:00:00Z", at: time, into: &bytes)
+        if hasApp {
+            // It is granted a session, and leaves.
+            let app = AppID(rawValue: 1)
+            var start = TappedFrame(
+                frame: Frame(version: 1, type: .control, service: .rpc, info: 1, sessionID: 0),
+                direction: .fromApp, app: app, time: time)
+            encoder.append(.frames([start]), at: time, into: &bytes)
+            start.frame = Frame(version: 5, type: .control, service: .rpc, info: 2, sessionID: 1)
+            start.direction = .fromAccessory
+            start.grant = .opens
+            encoder.append(.frames([start]), at: time, into: &bytes)
+        }
         encoder.end(because: "stopped", at: time, into: &bytes)
         try? Data(bytes.readableBytesView).write(to: URL(fileURLWithPath: path))
         return path

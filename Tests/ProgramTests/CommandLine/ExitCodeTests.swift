@@ -31,6 +31,9 @@ struct ExitCodeTests {
         Row(arguments: ["permissions", "1", "Shw"], code: 3, words: "Shw"),
         Row(arguments: ["disconnect", "nosuch"], code: 3, words: "there is no app \"nosuch\""),
         Row(arguments: ["record", "stop"], code: 3, words: "nothing is being recorded"),
+        Row(arguments: ["record", "mark", "here"], code: 3, words: "nothing is being recorded"),
+        Row(arguments: ["record", "save"], code: 3, words: "set record.last in relayd.yaml"),
+        Row(arguments: ["record", "mark", ""], code: 3, words: "a line of 1 to 500"),
         Row(arguments: ["log-level", "loud"], code: 3, words: "expected one of error"),
         Row(arguments: ["log"], code: 1, words: "writes to its terminal; use relayctl tail"),
         Row(arguments: ["tail", "--rpc", "Shw"], code: 64, words: "relayctl tail --help"),
@@ -53,6 +56,12 @@ struct ExitCodeTests {
         Row(arguments: ["filter", "save", "a b", "ok"], code: 64, words: "cannot be a name"),
         Row(arguments: ["tail", "rcp:Show"], code: 64, words: "did you mean 'rpc'?"),
         Row(arguments: ["trace", "info", "/nonexistent"], code: 3, words: "cannot be opened"),
+        Row(
+            arguments: ["replay", "/nonexistent", "--to", "relayd"], code: 3,
+            words: "cannot be opened"),
+        Row(
+            arguments: ["replay", "a.pcapng", "--to", "relayd", "--speed", "0"], code: 64,
+            words: "between 0.1 and 100, or max"),
         Row(arguments: ["trace", "show", "/dev/null", "rcp:Show"], code: 64, words: "'rpc'?"),
         Row(
             arguments: ["sample-app", "--connect", "127.0.0.1:1"], code: 1,
@@ -100,6 +109,8 @@ struct ExitCodeTests {
                 if walk.name == "bugreport" { seen.insert(3) }
                 // Traces that differ: TraceDiffTests has them.
                 if walk.name == "trace" { seen.insert(1) }
+                // Without relayd: ProgramReplayTests has it.
+                if walk.name == "replay" { seen.insert(2) }
                 // On a terminal, which TopTests has.
                 if walk.isScreen { seen.formUnion([2, 3]) }
                 let help = try await Program.relayctl.run([walk.name, "--help"]).output

@@ -8,11 +8,21 @@ import Testing
 
 @Suite("Mistakes on the app port", .serialized)
 struct AppPortTests {
+    struct Advice: Sendable {
+        let finding: String
+        let remedy: String
+
+        init(_ finding: String, _ remedy: String) {
+            self.finding = finding
+            self.remedy = remedy
+        }
+    }
+
     struct Mistake: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let bytes: [UInt8]
-        /// What is said to it.
-        let advice: String
+        /// What is said to it, and what it can do.
+        let advice: Advice
 
         static let all = [
             Mistake(
@@ -21,14 +31,16 @@ struct AppPortTests {
                     0x16, 0x03, 0x01, 0x02, 0x00,  // handshake record, TLS 1.0 framing, 512 bytes
                     0x01, 0x00, 0x01, 0xFC, 0x03, 0x03,  // ClientHello, TLS 1.2
                 ] + Array(repeating: 0xA5, count: 506),
-                advice: "speaks TLS, not SDL: switch TLS off for this address in the app"),
+                advice: Advice("speaks TLS, not SDL", "switch TLS off for this address in the app")
+            ),
             Mistake(
                 testDescription: "an OpenXC vehicle interface",
                 bytes: Array(#"{"name":"vehicle_speed","value":42.5}"#.utf8) + [0],
-                advice: "speaks OpenXC, not SDL: a vehicle interface belongs at the link"),
+                advice: Advice(
+                    "speaks OpenXC, not SDL", "a vehicle interface belongs at the link")),
             Mistake(
                 testDescription: "an SSH client", bytes: Array("SSH-2.0-OpenSSH_9.2\r\n".utf8),
-                advice: "speaks SSH, not SDL"),
+                advice: Advice("speaks SSH, not SDL", "this port is for apps")),
         ]
     }
 
@@ -50,16 +62,18 @@ struct AppPortTests {
                 try await headUnit.checkBothWays(app, session: 1)
                 let status = try await relayd.status()
                 #expect(status.apps.map(\.id) == [1])
-                #expect(status.recentDepartures.first?.reason.hasPrefix(mistake.advice) == true)
+                let reason = "\(mistake.advice.finding): \(mistake.advice.remedy)"
+                #expect(status.recentDepartures.first?.reason.hasPrefix(reason) == true)
             }
         }
     }
 
-    /// One warning, in words alone.
-    private static func isToldOnce(_ advice: String, of relayd: Relayd) async throws {
-        let line = try await relayd.process.errors.first(containing: advice)
+    /// One warning, in words alone, and with no other remedy.
+    private static func isToldOnce(_ advice: Advice, of relayd: Relayd) async throws {
+        let line = try await relayd.process.errors.first(
+            containing: "\(advice.finding) → \(advice.remedy)")
         #expect(line.contains("explain wrong_port") && !line.contains("bytes"), "\(line)")
-        try await relayd.process.output.first(containing: advice)
+        try await relayd.process.output.first(containing: "\(advice.finding): \(advice.remedy)")
         let warnings = relayd.process.errors.all.filter { $0.contains("warning") }
         #expect(warnings == [line])
     }
@@ -85,7 +99,9 @@ struct AppPortTests {
                 400
                 """
             #expect(try await Self.curl(relayd) == words)
-            try await Self.isToldOnce("speaks HTTP, not SDL: this port is for apps", of: relayd)
+            try await Self.isToldOnce(
+                Advice("speaks HTTP, not SDL", "this port is for apps; relayctl dashboard prints"),
+                of: relayd)
             #expect(try await Self.curl(relayd, "-X", "POST", "-d", "x=1") == words)
             let head = try await Self.curl(relayd, "--head")
             #expect(head.contains("400 Bad Request") && !head.contains("This port"))
@@ -108,7 +124,13 @@ struct AppPortTests {
                     This port is for apps and speaks SDL (SmartDeviceLink), not HTTP.
                     400
                     """)
-            try await Self.isToldOnce("run it under Node with TcpClientConfig", of: relayd)
+            try await Self.isToldOnce(
+                Advice("speaks WebSocket, not SDL", "SDL apps connect here by plain TCP"),
+                of: relayd)
+            #expect(
+                relayd.process.errors.all.contains {
+                    $0.contains("run it under Node with TcpClientConfig")
+                })
         }
     }
 
@@ -149,7 +171,10 @@ struct AppPortTests {
                 }
                 #expect(
                     status.recentDepartures.map(\.reason)
-                        == ["connection broke: the app reset the connection"])
+                        == [
+                            "the app vanished: it reset the connection, as an app does that is "
+                                + "killed or crashes"
+                        ])
 
                 let next = try await relayd.connectApp()
                 try await headUnit.start(2, for: next)

@@ -73,7 +73,10 @@ extension HeadUnit {
             let header = try #require(RPCHeader(unregister.payload))
             #expect(header.type == .request)
             #expect(header.functionID == FunctionID.unregisterAppInterface.rawValue)
-            try await send(try #require(unregister.success))
+            let answer = try #require(unregister.success)
+            // relayd may have waited long enough, on a busy machine, and be gone: EndService has come all
+            // the same.
+            try? await send(answer)
         }
         let end = try await next()
         #expect(end.controlType == .endService)

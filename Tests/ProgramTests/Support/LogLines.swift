@@ -16,6 +16,11 @@ enum LogLines {
         let object = try JSONSerialization.jsonObject(with: Data(line.utf8))
         var keys = object as? [String: Any] ?? [:]
         for key in ["time", "latency_ms", "peer", "address"] { keys[key] = nil }
+        if var message = keys["message"] as? String {
+            message.replace(#/ [0-9.]+ m?s( slow)?$/#, with: "")
+            message.replace(#/127\.0\.0\.1:\d+/#, with: "127.0.0.1:PORT")
+            keys["message"] = message
+        }
         return keys as NSDictionary
     }
 }
