@@ -40,6 +40,7 @@ let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let lifecycle = Target.Dependency.product(
     name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
+let protobuf = Target.Dependency.product(name: "SwiftProtobuf", package: "swift-protobuf")
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 
 let package = Package(
@@ -57,6 +58,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         // Ordered start and stop of the daemon's parts; signals.
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        // The binary form of OpenXC's messages. Without its file streams and field masks.
+        .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0", traits: []),
     ],
     targets: [
         // "Did you mean …?" for whatever people type.
@@ -71,6 +74,11 @@ let package = Package(
         .target(
             name: "SDLProtocol", dependencies: ["DidYouMean", nioCore],
             exclude: ["Catalogue/generate-catalogue"], swiftSettings: settings),
+        // The same for the other accessory, an OpenXC vehicle interface. Knows nothing of SDL.
+        .target(
+            name: "OpenXCProtocol", dependencies: [protobuf],
+            exclude: ["Protobuf/generate-protobuf", "Protobuf/openxc.proto"],
+            swiftSettings: settings),
         // A head unit made of code; the `sim:` link and the tests share it.
         .target(
             name: "SimulatedAccessory", dependencies: ["SDLProtocol", nioCore],
@@ -79,11 +87,16 @@ let package = Package(
         .target(
             name: "SampleApp", dependencies: ["SDLProtocol", nioCore],
             swiftSettings: settings + [small]),
+        // Recordings played again: the head unit's part for live apps, an app's part for a live head unit.
+        .target(
+            name: "Replays", dependencies: ["Traces", "RelayCore", "SDLProtocol", nioCore],
+            swiftSettings: settings + [small]),
         // How bytes reach the accessory. Moves bytes, looks into none.
         .target(
             name: "AccessoryLinks",
             dependencies: [
-                "SimulatedAccessory", "CLibUSB", "CShims", "DidYouMean", "HostNames", nioCore,
+                "SimulatedAccessory", "Replays", "Traces", "SDLProtocol", "CLibUSB", "CShims",
+                "DidYouMean", "HostNames", nioCore,
                 nioPosix, nioLocks, logging,
             ],
             swiftSettings: settings + [small]),
@@ -91,6 +104,10 @@ let package = Package(
         .target(
             name: "RelayCore",
             dependencies: ["SDLProtocol", "HostNames", nioCore, nioPosix, logging],
+            swiftSettings: settings),
+        // The same for a vehicle interface and its clients, in the place that the hub has for a language.
+        .target(
+            name: "OpenXCRelay", dependencies: ["OpenXCProtocol", "RelayCore", nioCore, logging],
             swiftSettings: settings),
         // What each code of advice means and what to do about it: pages for people. By itself, because
         // `relayctl explain` shows them without relayd, and so without the hub.
@@ -107,16 +124,31 @@ let package = Package(
         .target(
             name: "Traces", dependencies: ["RelayCore", "SDLProtocol", nioCore],
             swiftSettings: settings + [small]),
+        // Pictures, sound and files out of what passed the hub. Values only: no files or sockets.
+        .target(
+            name: "Media", dependencies: ["RelayCore", "SDLTraffic", "SDLProtocol", nioCore],
+            swiftSettings: settings + [small]),
         // What the tool may ask the daemon: routes and their JSON.
         .target(
             name: "ControlAPI", dependencies: ["CVersion"],
             exclude: ["API.md", "generate-openapi"],
             swiftSettings: settings + [small]),
+        // What a recording says: its messages, as they were seen live, and what is counted in it. For
+        // relayctl, and for relayd's own recordings in the control API.
+        .target(
+            name: "DecodedTraces",
+            dependencies: [
+                "Traces", "SDLTraffic", "ControlAPI", "MessageFilters", "RelayCore", "SDLProtocol",
+                nioCore,
+            ],
+            swiftSettings: settings + [small]),
         .executableTarget(
             name: "relayd",
             dependencies: [
                 "RelayCore", "SDLTraffic", "SDLAdvice", "AccessoryLinks", "ControlAPI", "Traces",
-                "SDLProtocol", "MessageFilters", "DidYouMean", "CShims", "CSystemd", "CLibYAML",
+                "DecodedTraces",
+                "SDLProtocol", "OpenXCProtocol", "OpenXCRelay", "MessageFilters", "DidYouMean",
+                "CShims", "CSystemd", "CLibYAML",
                 nioCore, nioPosix, nioHTTP1, logging, lifecycle, unixSignals, arguments,
             ],
             // The dashboard and the API's description travel inside the program: one file to install, none to find.
@@ -126,9 +158,12 @@ let package = Package(
             name: "relayctl",
             dependencies: [
                 // AccessoryLinks, so that `relayctl devices` judges addresses with relayd's own eyes.
-                // RelayCore and SDLTraffic, so that `relayctl trace` shows a recording as relayd shows it live.
-                "AccessoryLinks", "ControlAPI", "RelayCore", "SampleApp", "SDLAdvice",
-                "SDLProtocol", "SDLTraffic", "Traces", "MessageFilters", "DidYouMean", "CNcurses",
+                // RelayCore, SDLTraffic and DecodedTraces, so that `relayctl trace` shows a recording as relayd shows it live.
+                "AccessoryLinks", "ControlAPI", "Media", "RelayCore", "Replays",
+                "SampleApp", "SDLAdvice",
+                "SDLProtocol", "SDLTraffic", "Traces", "DecodedTraces", "MessageFilters",
+                "DidYouMean",
+                "CNcurses",
                 nioCore, nioPosix, nioHTTP1, arguments,
             ],
             // What relayctl prints or installs: links to files that have their place elsewhere.
@@ -164,8 +199,10 @@ let package = Package(
             name: "FuzzTargets",
             dependencies: [
                 "relayd", "relayctl", "RelayCore", "SDLTraffic", "AccessoryLinks", "ControlAPI",
-                "SDLProtocol", "MessageFilters", "SampleApp", "SimulatedAccessory", "RelayTesting",
-                nioCore, nioPosix,
+                "Media", "Replays", "Traces", "SDLProtocol", "OpenXCProtocol", "MessageFilters",
+                "SampleApp",
+                "SimulatedAccessory",
+                "RelayTesting", nioCore, nioPosix,
                 nioEmbedded, logging,
             ],
             swiftSettings: daemonSettings),
@@ -179,6 +216,16 @@ let package = Package(
         .testTarget(
             name: "SDLProtocolTests",
             dependencies: ["SDLProtocol", "RelayTesting", nioCore],
+            swiftSettings: settings),
+        .testTarget(
+            name: "OpenXCProtocolTests", dependencies: ["OpenXCProtocol"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "OpenXCRelayTests",
+            dependencies: [
+                "OpenXCRelay", "OpenXCProtocol", "RelayCore", "RelayTesting", nioCore, nioPosix,
+                logging,
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "SimulatedAccessoryTests",
@@ -214,11 +261,32 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
+            name: "DecodedTracesTests",
+            dependencies: [
+                "DecodedTraces", "Traces", "SDLTraffic", "ControlAPI", "RelayCore", "SDLProtocol",
+                "MessageFilters", "RelayTesting", nioCore,
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "MediaTests",
+            dependencies: [
+                "Media", "SDLTraffic", "RelayCore", "SDLProtocol", "RelayTesting", nioCore,
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "ReplaysTests",
+            dependencies: [
+                "Replays", "Traces", "SampleApp", "SimulatedAccessory", "RelayCore", "SDLProtocol",
+                "RelayTesting", nioCore,
+            ],
+            swiftSettings: settings),
+        .testTarget(
             name: "ControlAPITests", dependencies: ["ControlAPI"], swiftSettings: settings),
         .testTarget(
             name: "RelaydTests",
             dependencies: [
-                "relayd", "ControlAPI", "AccessoryLinks", "RelayCore", "SDLTraffic", "Traces",
+                "relayd", "ControlAPI", "AccessoryLinks", "OpenXCRelay", "RelayCore", "SDLTraffic",
+                "Traces", "DecodedTraces",
                 "RelayTesting", "SDLProtocol", nioCore, nioPosix, nioHTTP1, nioEmbedded, logging,
                 lifecycle,
                 arguments,
@@ -227,17 +295,20 @@ let package = Package(
         .testTarget(
             name: "RelayctlTests",
             dependencies: [
-                "relayctl", "relayd", "AccessoryLinks", "ControlAPI", "RelayCore", "SDLAdvice",
-                "SDLTraffic", "Traces", "MessageFilters", "RelayTesting", "SDLProtocol",
-                nioCore, nioPosix, nioHTTP1, nioEmbedded, logging, lifecycle, arguments,
+                "relayctl", "relayd", "AccessoryLinks", "ControlAPI", "Media", "RelayCore",
+                "SDLAdvice",
+                "SDLTraffic", "Traces", "DecodedTraces", "MessageFilters", "RelayTesting",
+                "SDLProtocol", nioCore, nioPosix, nioHTTP1, nioEmbedded, logging, lifecycle,
+                arguments,
             ],
             swiftSettings: settings),
         // The built programs, driven from outside.
         .testTarget(
             name: "ProgramTests",
             dependencies: [
-                "RelayTesting", "RelayCore", "SDLProtocol", "Traces", "ControlAPI", nioCore,
-                nioPosix,
+                "RelayTesting", "RelayCore", "SDLProtocol", "OpenXCProtocol", "Traces",
+                "ControlAPI",
+                nioCore, nioPosix,
             ],
             swiftSettings: settings),
     ]
@@ -256,8 +327,8 @@ if Context.environment["RELAY_BENCHMARKS"] != nil {
         .executableTarget(
             name: "RelayBenchmarks",
             dependencies: [
-                "RelayCore", "SDLTraffic", "SDLProtocol", "ControlAPI", "RelayTesting", "CShims",
-                "CMallocCounter", "CPlainEnds",
+                "RelayCore", "SDLTraffic", "SDLProtocol", "OpenXCProtocol", "ControlAPI",
+                "RelayTesting", "CShims", "CMallocCounter", "CPlainEnds",
                 nioCore, nioPosix, logging, arguments,
             ],
             path: "Benchmarks/RelayBenchmarks", swiftSettings: settings),
