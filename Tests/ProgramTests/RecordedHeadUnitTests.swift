@@ -76,7 +76,7 @@ struct ProgramReplayTests {
     @Test(
         "a file that cannot be replayed is a reason with a remedy",
         arguments: [
-            ("absent", "there is no file"), ("empty", "not a trace of relayd"),
+            ("absent", "there is no file"), ("empty", "empty, 0 bytes; expected a trace"),
             ("text", "not a pcapng file"), ("large", "damaged at byte 0"),
         ])
     func hostile(name: String, reason: String) async throws {
