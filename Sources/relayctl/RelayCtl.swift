@@ -50,7 +50,7 @@ struct RelayCtl: AsyncParsableCommand {
 
             relayctl asks relayd over its control socket: the one named with --socket PATH or \
             $RELAYD_SOCKET, or else the first of those below that exists. Commands that ask relayd \
-            take --socket; all commands but top take --json.
+            take --socket; all commands except top take --json.
 
             EXAMPLES
               relayctl status

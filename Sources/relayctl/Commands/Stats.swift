@@ -9,20 +9,20 @@ struct StatsCommand: AsyncParsableCommand {
         commandName: "stats",
         abstract: "Show what has been counted: traffic, RPCs, failures, latency.",
         discussion: """
-            Traffic by app and service, then RPCs by app, the most frequent first; those whose answer \
-            waits for a person (Alert, Speak, PerformInteraction, …) have a table of their own. \
-            "Count" is how many requests or notifications there were; "Failed" counts answers that say \
-            that the request was not carried out.
+            Traffic by app and service, then RPCs by app, the most frequent first; RPCs whose \
+            answer waits for a person (Alert, Speak, PerformInteraction, …) have a table of their \
+            own. "Count" is the number of requests or notifications; "Failed" is the number of \
+            answers that say that the request was not carried out.
 
-            Times are from request to answer, of all answers since relayd started: 50, 95 and 99 percent \
-            of them took at most as long as p50, p95 and p99 say, which are off by 3.1 % at most; Max is \
-            the longest. A request without an answer is in none of them.
+            Times are from request to answer, for all answers since relayd started: 50, 95 and 99 \
+            percent of them took at most p50, p95 and p99, which are off by 3.1 % at most; Max is \
+            the longest. Requests without an answer are not included.
 
-            With --watch the tables follow every --interval seconds, until ^C, with the bytes per second \
-            since the last look; the times are still those since relayd started.
+            With --watch the tables are printed every --interval seconds until ^C, with the bytes \
+            per second since the previous table; the times are still those since relayd started.
 
-            --app and --rpc narrow JSON as well: its "functions", which count all apps together, are left \
-            out with --app.
+            --app and --rpc also apply to JSON; with --app, its "functions", which count all apps \
+            together, are left out.
 
             EXAMPLES
               relayctl stats

@@ -8,12 +8,13 @@ struct LogLevelCommand: AsyncParsableCommand {
         commandName: "log-level",
         abstract: "Show or change what relayd logs.",
         discussion: """
-            Without arguments, it shows level, traffic and filters. A new filter replaces the previous one
-            of its kind; --everything removes all. The change lasts until relayd stops.
+            Without arguments, it shows level, traffic and filters. A new filter replaces the \
+            previous one of its kind; --everything removes all filters. The change lasts until \
+            relayd stops.
 
-            --filter takes the language of 'relayctl tail', which see; what the other filters ask must
-            hold as well. Each line is judged when it is written, so '!ok' logs the answers that failed,
-            without their requests.
+            --filter takes the language that 'relayctl tail --help' describes; the other filters \
+            must match as well. Each line is judged when it is written, so '!ok' logs the answers \
+            that failed, without their requests.
 
             EXAMPLES
               relayctl log-level
@@ -56,7 +57,7 @@ struct LogLevelCommand: AsyncParsableCommand {
     @Option(parsing: .singleValue, help: "Only this service; may be repeated.")
     var service: [String] = []
 
-    @Flag(help: "Log all apps, functions and services, and what no filter accepts.")
+    @Flag(help: "Log all apps, functions and services, without any filter.")
     var everything = false
 
     @OptionGroup var output: OutputOptions

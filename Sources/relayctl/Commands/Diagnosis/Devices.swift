@@ -8,15 +8,15 @@ struct DevicesCommand: AsyncParsableCommand {
         commandName: "devices",
         abstract: "List USB devices and serial lines, and what relayd would open for an address.",
         discussion: """
-            No device is opened: what is shown is what the kernel has read from the devices already. \
-            relayd does not have to run; if one does, its rights decide what may be opened, \
-            because it is relayd that has to open it, and the device it is set to is named.
+            No device is opened; the list shows what the kernel already knows about the devices. \
+            relayd does not have to run. If it does, its rights decide what may be opened, because \
+            relayd has to open the device, and the device that it is configured to use is named.
 
-            Every device is listed with the address that opens it, and why relayd cannot open it \
-            where that is so. Where a USB device may not be opened, the udev rule that would allow it \
-            is printed. With an address only devices of its kind are listed: the one it means is \
-            marked, and the others have the reason why not. Where USB devices cannot be listed at all, \
-            that is said, and the exit code is 1.
+            Every device is listed with the address that opens it or with the reason why relayd \
+            cannot open it. If a USB device may not be opened, the udev rule that would allow it \
+            is printed. With an address, only devices of its kind are listed: the one that it \
+            means is marked, and the others have the reason why not. If USB devices cannot be \
+            listed at all, a line says so, and the exit code is 1.
 
             EXAMPLES
               relayctl devices
@@ -33,7 +33,7 @@ struct DevicesCommand: AsyncParsableCommand {
 
     @Argument(
         help:
-            "An address as for relayd --accessory: usb:…, serial:… or rfcomm:…; without a kind it is USB."
+            "An address as for relayd --accessory: usb:…, serial:… or rfcomm:…; without a kind, USB."
     )
     var address: String?
 

@@ -8,8 +8,9 @@ struct DoctorCommand: AsyncParsableCommand {
         abstract: "Check the chain from head unit to app, and name the first thing that is broken.",
         discussion: """
             Checks one thing after the other: relayd and its configuration, the head unit, the port, the apps.
-            It stops at the first one that is broken and prints the remedy, because what comes after it may work
-            once that is fixed. A bench without an app is in order: that is shown with – and ends with 0.
+            It stops at the first one that is broken and prints the remedy, because what comes \
+            after it may work once that is fixed. A bench without an app is in order: it is marked \
+            with –, and the exit code is 0.
 
             EXAMPLES
               relayctl doctor

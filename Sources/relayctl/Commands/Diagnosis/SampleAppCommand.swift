@@ -14,8 +14,8 @@ struct SampleAppCommand: AsyncParsableCommand {
         abstract: "Run a small app against relayd or any SDL head unit on TCP.",
         discussion: """
             Connects, registers, waits until it is on the screen, uploads an icon, shows text, \
-            subscribes to vehicle data, and leaves. It goes to where the running relayd lets apps \
-            connect; with --connect to that address, and no relayd is asked.
+            subscribes to vehicle data, and leaves. It connects to the address where the running \
+            relayd listens for apps; with --connect it uses that address and does not ask relayd.
 
             \(ExitStatus.codes(
                 ok: "all of it worked",

@@ -6,9 +6,10 @@ import Traces
 struct TraceAnonymiseCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "anonymise",
-        abstract: "Write a trace without what tells of people, cars and networks.",
+        abstract: "Write a copy of a trace without data about people, cars and networks.",
         discussion: """
-            Frames keep their length, so that everything else stays what it was. Overwritten are:
+            Frames keep their length, so that everything else stays as it was. These are \
+            overwritten:
 
               VIN and places         vin, gps, latitudeDegrees, longitudeDegrees, latitude, longitude,
                                      location, locationName, locationDescription, locationDetails,
@@ -19,12 +20,12 @@ struct TraceAnonymiseCommand: ParsableCommand {
               files and recordings   bulk: the binary part of RPCs; streams: audio and video keep
                                      their headers only
               networks               addresses of apps and of the head unit
-              bytes that were no frame, all of them; texts of notices, advice and marks, where they
-              have the form of one of these
+              also all bytes that were no frame, and texts in notices, advice and marks that look
+              like one of these
 
-            --mask adds a parameter, --keep leaves one of these as it is. Names of apps, their IDs and \
-            what they show stay. What is encrypted cannot be masked and is counted. Look through the new \
-            trace before you send it.
+            --mask adds a parameter, --keep leaves one of these as it is. Names of apps, their IDs \
+            and what they show stay. Encrypted frames cannot be masked; they are counted. Look \
+            through the new trace before you send it.
 
             EXAMPLES
               relayctl trace anonymise bug.pcapng -o bug-to-send.pcapng

@@ -7,16 +7,15 @@ struct TraceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "trace",
         abstract:
-            "Look into recordings, cut, merge, anonymise, compare, export and extract from them.",
+            "Inspect, cut, merge, anonymise, compare and export recordings, or extract media from them.",
         discussion: """
-            A trace is a recording made by relayd. It is a pcapng file, so Wireshark opens it, too. relayd \
-            does not have to run, and '-' in place of a file is standard input. A trace that is still \
-            being written, or whose writer was killed, is read up to its last whole packet. Memory does \
-            not grow with a trace. Each of the commands takes --help, and all but export take \
-            --json.
+            A trace is a recording made by relayd. It is a pcapng file, so Wireshark opens it, \
+            too. relayd does not have to run, and '-' in place of a file is standard input. A \
+            trace that is still being written, or whose writer was killed, is read up to its last \
+            whole packet. Memory does not grow with a trace. Each of the commands takes --help, \
+            and all except export take --json.
 
-            Files that are made are new ones: none is ever overwritten, and only you can read them (mode \
-            0600).
+            No file is ever overwritten, and only you can read the new files (mode 0600).
 
             EXAMPLES
               relayctl trace info bench.pcapng

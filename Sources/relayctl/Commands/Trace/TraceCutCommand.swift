@@ -10,17 +10,17 @@ import Traces
 struct TraceCutCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cut",
-        abstract: "Write a part of a trace as a new one.",
+        abstract: "Write a part of a trace to a new one.",
         discussion: """
             --from and --to are times, such as 10:31 of the day of the recording or \
             2026-11-23T10:31:07Z, or with a + the time since its beginning: +90s. --app keeps all of an \
             app; the other options and the filter, which are those of 'relayctl tail', keep the messages \
             they accept, and a request with its answer.
 
-            Kept as well is what the rest cannot be understood without: the links, and of each app that \
-            is in the new trace its connection, the grants of its services and its registration, also \
-            from before --from. Gaps are kept, and with a filter, bytes that were no frame are left out. \
-            The trace is read twice, so it must be a file.
+            What is needed to understand the rest is kept as well: the links and, for each app in \
+            the new trace, its connection, the grants of its services and its registration, even \
+            from before --from. Gaps are kept; with a filter, bytes that were no frame are left \
+            out. The trace is read twice, so it must be a file.
 
             EXAMPLES
               relayctl trace cut bench.pcapng --from 10:31 --to 10:33 -o bug.pcapng

@@ -8,14 +8,14 @@ struct TraceDiffCommand: ParsableCommand {
         commandName: "diff",
         abstract: "Tell whether two traces have the same conversation.",
         discussion: """
-            Compared are, for each app by its name: its requests in their order, each with the result \
-            code of its answer; what the head unit told it, repetitions once; whether it got vehicle \
-            data; and the services it began and ended. Times, numbers of apps and sessions, correlation \
-            IDs, parameters, heartbeats and streams are not compared. An app that connects again under \
-            the same name is an app of its own: Radio (2).
+            For each app, by its name, this compares its requests in order, each with the result \
+            code of its answer; the notifications it got, without repetitions; whether it got \
+            vehicle data; and the services it started and ended. Times, numbers of apps and \
+            sessions, correlation IDs, parameters, heartbeats and streams are not compared. An app \
+            that connects again under the same name is compared separately: Radio (2).
 
-            Lines with - are only in the first trace, those with + only in the second; what was the same \
-            right before stands in front of them.
+            Lines with - are only in the first trace, those with + only in the second; the lines \
+            before them are the last that were the same.
 
             EXAMPLES
               relayctl trace diff good.pcapng bad.pcapng

@@ -14,10 +14,11 @@ struct TraceExportCommand: AsyncParsableCommand {
         commandName: "export",
         abstract: "Print the messages of a trace as JSON lines, or vehicle data as CSV.",
         discussion: """
-            jsonl prints each message as the control API does, a line each. csv prints what OnVehicleData \
-            and the answers to GetVehicleData told: a line for each, with time (UTC), app, and a column \
-            for each item; parts of objects have columns of their own, such as gps.latitudeDegrees, and \
-            arrays are JSON. For csv the trace is read twice, so it must be a file.
+            jsonl prints each message as a line of JSON, as in the control API. csv prints the \
+            values in OnVehicleData and in answers to GetVehicleData: one line for each, with time \
+            (UTC), app, and a column for each item; parts of objects have their own columns, such \
+            as gps.latitudeDegrees, and arrays are JSON. For csv the trace is read twice, so it \
+            must be a file.
 
             EXAMPLES
               relayctl trace export bench.pcapng --format csv > drive.csv

@@ -11,17 +11,18 @@ struct TraceExtractCommand: ParsableCommand {
         commandName: "extract",
         abstract: "Write video, sound and uploaded files of a trace into a folder.",
         discussion: """
-            Video becomes an H.264 stream (.h264) that ffplay, mpv and VLC play, from the first picture on \
-            that a decoder can begin with; packets of RTP are unpacked. Audio services and what the head \
-            unit's microphone heard (OnAudioPassThru) become WAV files. What apps sent by PutFile become \
-            the files they were, put together from their pieces, and their checksums are compared.
+            Video becomes an H.264 stream (.h264) that ffplay, mpv and VLC play; it starts with \
+            the first picture that a decoder can start with, and RTP is unpacked. Audio services \
+            and recordings of the head unit's microphone (OnAudioPassThru) become WAV files. Files \
+            that apps sent with PutFile are put together from their pieces, and their checksums \
+            are compared.
 
-            The folder is made if it is not there. Files are named for their app and what the app calls \
-            them, without what could lead out of the folder; a name that is taken gets a number, and \
-            nothing is overwritten. Whatever is incomplete, damaged or left out is told. Only you can \
-            read the files (mode 0600).
+            The folder is created if necessary. A file's name is made from the app's name and the \
+            name the app gave it, and cannot lead out of the folder; if a name is taken, a number \
+            is added, and nothing is overwritten. Everything incomplete, damaged or left out is \
+            reported. Only you can read the files (mode 0600).
 
-            Encrypted services cannot be read, and of a recording with streams: headers there are no \
+            Encrypted services cannot be read, and a recording made with streams: headers has no \
             pictures and no sound.
 
             EXAMPLES

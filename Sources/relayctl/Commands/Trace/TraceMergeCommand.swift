@@ -4,11 +4,12 @@ import ArgumentParser
 struct TraceMergeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "merge",
-        abstract: "Write several traces of one relayd as one, by time.",
+        abstract: "Merge several traces of one relayd into one, by time.",
         discussion: """
-            For the files of a ring, and for recordings that follow each other or overlap: what several of \
-            them have is written once. Traces of different relayds are refused where they overlap, because \
-            both count their apps and sessions from 1 and nobody could tell them apart in one trace.
+            Use it for the files of a ring, and for recordings that follow each other or overlap: \
+            what is in several of them is written once. Traces of different relayds are refused if \
+            they overlap, because both number their apps and sessions from 1, so that they could \
+            not be told apart in one trace.
 
             EXAMPLES
               relayctl trace merge bench-1.pcapng bench-2.pcapng -o bench.pcapng

@@ -13,9 +13,9 @@ struct TraceStatsCommand: ParsableCommand {
             The tables are those of 'relayctl stats': traffic by app and service, then RPCs by app with \
             how often they were used and failed, and how long answers took.
 
-            Streams have a table of their own. Pictures of video are counted where they begin: app \
-            libraries send one in each message. A pause of a second or more is a gap: it is counted, its \
-            time is not part of the rates, and the longest is told.
+            Streams have a table of their own. A picture of video is counted where it begins, \
+            because app libraries send one in each message. A pause of a second or more is a gap: \
+            gaps are counted, their time is not part of the rates, and the longest is shown.
 
             EXAMPLES
               relayctl trace stats bench.pcapng

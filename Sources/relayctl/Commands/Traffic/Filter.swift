@@ -5,11 +5,11 @@ import ControlAPI
 struct FilterCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "filter",
-        abstract: "Keep filters of tail and log under a name.",
+        abstract: "Save filters of tail and log under a name.",
         discussion: """
-            A filter that was saved is used with @ in front, alone or with more beside it. They are \
-            kept in $XDG_CONFIG_HOME/relayd/filters (default: ~/.config/relayd/filters), a line \
-            'name = filter' for each, which may as well be edited by hand. relayd does not have to run. \
+            Use a saved filter with @ in front, alone or together with other terms. Filters are \
+            stored in $XDG_CONFIG_HOME/relayd/filters (default: ~/.config/relayd/filters), one \
+            line 'name = filter' each, and you may edit that file. relayd does not have to run. \
             With --json 'relayctl filter list' prints an object.
 
             EXAMPLES
@@ -49,7 +49,7 @@ struct FilterCommand: AsyncParsableCommand {
 
     struct ListCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "list", abstract: "List the filters that were saved.")
+            commandName: "list", abstract: "List the saved filters.")
 
         @OptionGroup var output: OutputOptions
 
@@ -91,7 +91,7 @@ struct FilterCommand: AsyncParsableCommand {
     struct SaveCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "save",
-            abstract: "Save a filter under a name; one of that name is replaced.")
+            abstract: "Save a filter under a name, replacing one of that name.")
 
         @Argument(
             help: "Letters, digits, - and _; at most 40.", completion: Completions.savedFilters)
@@ -117,7 +117,7 @@ struct FilterCommand: AsyncParsableCommand {
 
     struct RemoveCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "rm", abstract: "Remove a filter that was saved.")
+            commandName: "rm", abstract: "Remove a saved filter.")
 
         @Argument(help: "The filter's name.", completion: Completions.savedFilters)
         var name: String

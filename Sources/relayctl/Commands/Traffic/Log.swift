@@ -10,16 +10,17 @@ import SDLProtocol
 struct LogCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "log",
-        abstract: "Show what relayd wrote to the journal, also before its last start.",
+        abstract: "Show what relayd wrote to the journal, even before its last start.",
         discussion: """
             This runs journalctl; --print-command shows how. The journal has the traffic log and \
             relayd's own messages for as long as journald keeps them. 'relayctl tail' shows the recent \
             past in more detail and does not need the journal. To read the journal, you must be root \
             or in the group systemd-journal.
 
-            A filter is that of 'relayctl tail'. What journalctl cannot look for is looked for in what it \
-            prints, line by line: ok and !ok mean that line alone, and with -f -n counts lines before \
-            the filter. The journal has no parameters, so param. is refused.
+            The filter language is that of 'relayctl tail'. relayctl applies what journalctl \
+            cannot search for to journalctl's output, line by line: ok and !ok judge each line \
+            alone, and with -f the lines of -n are counted before the filter. The journal has no \
+            parameters, so param. is refused.
 
             EXAMPLES
               relayctl log --since "1 hour ago"
@@ -65,7 +66,7 @@ struct LogCommand: AsyncParsableCommand {
         help: ArgumentHelp("Show the last <count> lines.", valueName: "count"))
     var number: Int?
 
-    @Flag(name: .shortAndLong, help: "Go on with new lines, until ^C.")
+    @Flag(name: .shortAndLong, help: "Continue with new lines until ^C.")
     var follow = false
 
     @Option(

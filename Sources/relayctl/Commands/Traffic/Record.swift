@@ -9,13 +9,13 @@ struct RecordCommand: AsyncParsableCommand {
         commandName: "record",
         abstract: "Record all frames into a file, or show them to Wireshark.",
         discussion: """
-            relayd writes recordings, into the directory that relayd.yaml names under record.directory: \
-            each frame as it passed, what became of it, and what happened around it. They are pcapng \
-            files. They hold all that apps and head unit say, pictures and positions among it; \
-            record.mask in relayd.yaml names parameters that are to be overwritten.
+            relayd writes recordings to the directory in record.directory of relayd.yaml: each \
+            frame as it passed, what became of it, and what happened around it. They are pcapng \
+            files. They hold everything that apps and head unit send, including pictures and \
+            positions; record.mask in relayd.yaml names parameters to overwrite.
 
-            Without a command the state is shown; with --json status, start, mark, stop, list and save print an \
-            object.
+            Without a command, it shows the state. With --json, status, start, mark, stop, list \
+            and save print an object.
 
             EXAMPLES
               relayctl record start --name alert-missing
@@ -90,7 +90,7 @@ struct RecordCommand: AsyncParsableCommand {
     struct MarkCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "mark",
-            abstract: "Put a mark into what is being recorded, to be found again.",
+            abstract: "Put a mark into the current recording, to find that moment again.",
             discussion: """
                 'relayctl trace show' shows it between the messages, at its time.
 
@@ -136,12 +136,12 @@ struct RecordCommand: AsyncParsableCommand {
     struct SaveCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "save",
-            abstract: "Write what the flight recorder has kept into a file.",
+            abstract: "Write what the flight recorder holds to a file.",
             discussion: """
-                With record.last in relayd.yaml, relayd keeps the latest traffic in memory. This writes it \
-                into a new file, an ordinary trace, and prints where it is. The flight recorder goes on. \
-                With record.save_on relayd does it by itself when an app crashes, the link is lost, or \
-                advice is given.
+                With record.last in relayd.yaml, relayd keeps the latest traffic in memory. This \
+                writes it to a new file, an ordinary trace, and prints its path. The flight \
+                recorder continues. With record.save_on relayd does this by itself when an app \
+                crashes, the link is lost, or advice is given.
 
                 EXAMPLES
                   relayctl record save --name alert-missing
@@ -169,7 +169,7 @@ struct RecordCommand: AsyncParsableCommand {
     /// `relayctl record list`.
     struct ListCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "list", abstract: "List the recordings there are, the newest first.")
+            commandName: "list", abstract: "List the recordings, newest first.")
 
         @OptionGroup var output: OutputOptions
         @OptionGroup var socket: SocketOptions
@@ -185,7 +185,8 @@ struct RecordCommand: AsyncParsableCommand {
     /// `relayctl record format`.
     struct FormatCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "format", abstract: "Print how a trace is made up. relayd need not run.")
+            commandName: "format",
+            abstract: "Print the description of the trace format; relayd does not have to run.")
 
         func run() throws {
             Output.current.write(

@@ -10,10 +10,10 @@ struct ReplayCommand: AsyncParsableCommand {
         commandName: "replay",
         abstract: "Play the app of a recording to a head unit, and compare the answers.",
         discussion: """
-            Sends what the recorded app sent, in its order, and waits where it had waited: for \
-            answers, and for the first of each kind of notification. With --check the answers are \
-            compared with the recorded ones: result code, success and parameters. Not compared are \
-            hashID, spaceAvailable, the values of vehicle data, and times.
+            Sends what the recorded app sent, in the same order, and waits where it had waited: \
+            for answers, and for the first of each kind of notification. With --check the answers \
+            are compared with the recorded ones: result code, success and parameters. Not compared \
+            are hashID, spaceAvailable, the values of vehicle data, and times.
 
             The other way round, relayd plays the head unit of a recording: relayd --accessory \
             replay:FILE.

@@ -8,28 +8,28 @@ struct TailCommand: AsyncParsableCommand {
         commandName: "tail",
         abstract: "Show decoded messages as they happen.",
         discussion: """
-            One line per message: its number, time, app, a sign, what it is, what it says, its size and \
-            the time until an answer. It begins with the last 10 messages and goes on until ^C, also \
-            while relayd is restarted. 'relayctl show N' prints the message with that number whole, \
-            'relayctl show last' the last one. What has no app, function or service, such as the link's \
-            coming and going, is left out when one is chosen.
+            One line per message: number, time, app, a sign, name, contents, size and, for an \
+            answer, the time it took. It starts with the last 10 messages and continues until ^C, \
+            even while relayd is restarted. 'relayctl show N' prints message N in full, 'relayctl \
+            show last' the last one. Lines without an app, function or service, such as link \
+            opened, are hidden when you filter by one.
 
               →  from the app           ✓  an answer: the request was successful
               ←  from the head unit     ✗  an answer: it failed, and why
               ·  from relayd            !  advice: what is probably wrong above
 
-            Advice has no number. It is told once, then ever more rarely with how often it was seen, by \
-            app, code and RPC; 'relayctl explain' with the code in brackets has more. With --json it is \
-            a line of its own with "kind":"advice".
+            Advice has no number. It is shown once for each app, code and RPC, then ever more \
+            rarely, with how often it was seen. 'relayctl explain' with the code in brackets says \
+            more. With --json it is a line of its own with "kind":"advice".
 
             On a terminal each app has a colour, long lines are cut (-v and 'relayctl show' have \
-            everything), and a notification that comes again, or a stream that goes on, stays one line \
-            with how often it came. In a pipe every message has a line of its own, which is not cut.
+            everything), and repeated notifications and continuing streams are folded into one \
+            line with a count. In a pipe every message has its own line, which is not cut.
 
-            A filter chooses what is shown. Put it in single quotes, because shells have a use for \
-            !, >, | and " themselves. Terms side by side must all hold, those of one key such as \
-            rpc:Show rpc:Alert are alternatives; | is or, ! is not, brackets group. Names match \
-            in part, whatever their case, or with * and ?.
+            A filter chooses what is shown. Put it in single quotes, because !, >, | and " have a \
+            meaning of their own in the shell. Terms side by side must all match; terms with the \
+            same key, such as rpc:Show rpc:Alert, are alternatives; | is or, ! is not, brackets \
+            group. Names match in part and in any case, or with * and ?.
 
               app:radio  app:#3           name or app ID, or number of the connection
               rpc:Show  rpc:On*           function, also of what answers it
@@ -41,8 +41,8 @@ struct TailCommand: AsyncParsableCommand {
               kind:request  from:app      also service: priority: bytes> n: corr: session:
               @name                       a filter that was saved; 'relayctl filter' lists them
 
-            The options --app, --rpc, --type, --service, --failed and --slower-than are terms in another \
-            spelling: --rpc Show is rpc:Show.
+            The options --app, --rpc, --type, --service, --failed and --slower-than are other \
+            spellings of terms: --rpc Show is rpc:Show.
 
             EXAMPLES
               relayctl tail 'app:radio !ok'

@@ -6,11 +6,12 @@ import Glibc
 struct WiresharkCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "wireshark",
-        abstract: "Teach Wireshark SDL, and list running relayds among its interfaces.",
+        abstract:
+            "Install SDL support for Wireshark, and list running relayds among its interfaces.",
         discussion: """
-            Two files make Wireshark and tshark of this user show SDL: a dissector, and a script by \
-            which running relayds appear among the interfaces. Without an option it shows which of \
-            them are installed. tshark is asked for the folders when there is one.
+            Two files make this user's Wireshark and tshark show SDL: a dissector, and a script \
+            that lists running relayds among the interfaces. Without an option, this shows which \
+            of them are installed. If tshark is installed, it is asked for the folders.
 
             EXIT CODES
               0   shown, installed or removed
