@@ -146,7 +146,7 @@ let package = Package(
             name: "relayd",
             dependencies: [
                 "RelayCore", "SDLTraffic", "SDLAdvice", "AccessoryLinks", "ControlAPI", "Traces",
-                "DecodedTraces",
+                "DecodedTraces", "Media",
                 "SDLProtocol", "OpenXCProtocol", "OpenXCRelay", "MessageFilters", "DidYouMean",
                 "CShims", "CSystemd", "CLibYAML",
                 nioCore, nioPosix, nioHTTP1, logging, lifecycle, unixSignals, arguments,

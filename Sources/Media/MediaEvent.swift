@@ -4,6 +4,8 @@ package import RelayCore
 /// Counts what is taken out of the traffic, from 1.
 package struct MediaID: Hashable, Sendable {
     package let rawValue: UInt64
+
+    package init(rawValue: UInt64) { self.rawValue = rawValue }
 }
 
 /// What can be taken out of the traffic.
@@ -54,6 +56,9 @@ package struct MediaSummary: Hashable, Sendable {
 /// What happens to files, in order.
 package enum MediaEvent: Sendable {
     case began(MediaID, MediaItem)
+    /// A decoder may begin with what comes next: the very picture, with the parameter sets that it needs in
+    /// front. Of video, before the `bytes` of each such picture; no part of the file.
+    case entry(MediaID, ByteBuffer)
     /// Bytes to be written at a place in the file: behind all before, and of uploads and headers elsewhere.
     case bytes(MediaID, ByteBuffer, at: Int)
     /// Nothing follows. Without an ID nothing of it could be taken, and `problems` says why.

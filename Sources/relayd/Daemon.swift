@@ -73,6 +73,8 @@ struct Daemon {
             RecordingPolicy(config.record, state: TokenFile.directory(in: environment)),
             relay: relay, events: events, logger: Logger(label: "recorder"),
             accessory: { accessory.address })
+        let media = MediaTaps(
+            relay: relay, players: controlLoop, logger: Logger(label: "media"))
         let advisor = TrafficAdvisor(facts: facts) { advice in
             adviceLog.add(advice)
             events.add(advice)
@@ -84,7 +86,7 @@ struct Daemon {
         let reporter = StatusReporter(
             relay: relay, accessory: accessory, facts: facts, advisor: advisor,
             outputs: outputs, effective: effective, specification: specification.report,
-            overflow: overflow, diskStall: { recorder.diskStall })
+            overflow: overflow, diskStall: { recorder.diskStall }, media: { media.report })
         let stopTime = StopTime { reporter.farewellTimeout }
         let systemd = SystemdNotifier(
             logger: Logger(label: "systemd"), stopTime: stopTime,
@@ -145,6 +147,8 @@ struct Daemon {
                     RecordingPolicy(
                         plan.config.record, state: TokenFile.directory(in: environment)),
                     isAlways: plan.config.record.always)
+                await media.apply(
+                    MediaPolicy(plan.config.media, state: TokenFile.directory(in: environment)))
                 reporter.reconfigure(plan.effective)
                 if plan.applied.contains("apps.maximum") {
                     Self.warnOfShortage(plan.config, logger)
@@ -200,6 +204,7 @@ struct Daemon {
         try await relay.serves(dashboard: control.dashboard.report.url)
         try await relay.onLoss { recorder.lost($0) }
         await recorder.apply(recorder.policy, isAlways: config.record.always)
+        await media.apply(MediaPolicy(config.media, state: TokenFile.directory(in: environment)))
         let addresses = try await server.start()
 
         let observer = TrafficObserver(
@@ -220,7 +225,7 @@ struct Daemon {
                     service: RelayService(
                         relay: relay, server: server, link: link, observer: observer,
                         observers: LoopExecutor(observersLoop), logger: logger,
-                        recorder: recorder)),
+                        recorder: recorder, media: media)),
                 .init(service: reloader, successTerminationBehavior: .ignore),
                 .init(service: statusLine, successTerminationBehavior: .ignore),
                 .init(service: systemd, successTerminationBehavior: .ignore),

@@ -18,6 +18,7 @@ struct RelayService: Service {
     let logger: Logger
     /// Nil in tests.
     var recorder: Recorder?
+    var media: MediaTaps?
 
     func run() async throws {
         await withTaskGroup(of: Void.self) { group in
@@ -35,6 +36,7 @@ struct RelayService: Service {
             await relay.shutDown()
             await wait(for: observed, end)
             await recorder?.finish()
+            await media?.finish()
             group.cancelAll()
         }
     }

@@ -15,6 +15,8 @@ struct Shelf {
     private var message: UInt32 = 0
     private var open: [MediaID: [UInt8]] = [:]
     private(set) var files: [(item: MediaItem, bytes: [UInt8], summary: MediaSummary)] = []
+    /// Pictures that a decoder may begin with, with all that it needs.
+    private(set) var entries: [[UInt8]] = []
     private(set) var left: [(item: MediaItem, summary: MediaSummary)] = []
 
     static let app = AppID(rawValue: 1)
@@ -72,6 +74,9 @@ struct Shelf {
             case .began(let id, _):
                 #expect(open[id] == nil)
                 open[id] = []
+            case .entry(let id, let bytes):
+                #expect(open[id] != nil)
+                entries.append(bytes.array)
             case .bytes(let id, let bytes, let place):
                 var file = open[id] ?? []
                 let end = place + bytes.readableBytes

@@ -39,6 +39,8 @@ package struct StatusSnapshot: Codable, Sendable, Equatable {
     package let limitsHit: [LimitHit]
     /// A recording's disk takes nothing; left out while it does.
     package var diskStall: DiskStall?
+    /// What is taken out of the traffic while it passes; left out while nothing is.
+    package var media: MediaStatus?
 
     /// How many departures relayd remembers: enough to see an app that reconnects in a loop,
     /// little enough to fit a terminal.
@@ -69,6 +71,7 @@ package struct StatusSnapshot: Codable, Sendable, Equatable {
         case log
         case limitsHit = "limits_hit"
         case diskStall = "disk_stall"
+        case media
     }
 }
 

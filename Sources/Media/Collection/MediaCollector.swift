@@ -32,6 +32,9 @@ package struct MediaCollector: Sendable {
 
     /// Whether the binary part of RPCs was masked in what follows.
     package var isBulkMasked = false
+    /// Traffic that has no end: what is missing in files that are ended counts no more, since whoever writes
+    /// them has a bound of its own, and what nobody could read is told when its app leaves.
+    package var isLive = false
 
     /// A session of an app: several apps of a phone may come by one connection.
     private struct Owner: Hashable {
@@ -74,13 +77,19 @@ package struct MediaCollector: Sendable {
     /// Nothing follows: ends what is open.
     package mutating func finish() {
         endAll()
-        let encrypted = encryptedMessages.sorted {
+        tellEncrypted()
+    }
+
+    private mutating func tellEncrypted(_ isMeant: (Owner) -> Bool = { _ in true }) {
+        let encrypted = encryptedMessages.filter { isMeant($0.key) }.sorted {
             ($0.key.app?.rawValue ?? 0, $0.key.session) < (
                 $1.key.app?.rawValue ?? 0, $1.key.session
             )
         }
-        for (owner, count) in encrypted { tell(.encrypted(frames: count), kind: .file, owner) }
-        encryptedMessages = [:]
+        for (owner, count) in encrypted {
+            tell(.encrypted(frames: count), kind: .file, owner)
+            encryptedMessages[owner] = nil
+        }
     }
 
     // MARK: - Frames
@@ -294,7 +303,7 @@ package struct MediaCollector: Sendable {
     private mutating func endUpload(_ key: UploadKey, isReplaced: Bool = false) {
         guard let upload = uploads.removeValue(forKey: key) else { return }
         for (request, of) in answers where of == key { answers[request] = nil }
-        endedHoleBytes += upload.holeBytes
+        if !isLive { endedHoleBytes += upload.holeBytes }
         upload.finish(isReplaced: isReplaced, &output)
     }
 
@@ -343,6 +352,7 @@ package struct MediaCollector: Sendable {
         }).map(\.key) {
             endUpload(key)
         }
+        if isLive { tellEncrypted(isMeant) }
         names = names.filter { !isMeant($0.key) }
         speechFormats = speechFormats.filter { !isMeant($0.key) }
     }

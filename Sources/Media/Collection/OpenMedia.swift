@@ -25,9 +25,12 @@ struct OpenMedia: Sendable {
         self.item = item
     }
 
-    /// - Parameter place: In the file.
+    /// - Parameters:
+    ///   - place: In the file.
+    ///   - entry: The same for a decoder that begins here; nil where none can.
     mutating func write(
-        _ data: ByteBuffer, at place: Int, time: WallTime, _ output: inout MediaOutput
+        _ data: ByteBuffer, at place: Int, entry: ByteBuffer? = nil, time: WallTime,
+        _ output: inout MediaOutput
     ) {
         let id = self.id ?? output.nextID()
         if self.id == nil {
@@ -37,6 +40,7 @@ struct OpenMedia: Sendable {
         first = first ?? time
         last = max(last ?? time, time)
         bytes = max(bytes, place.addingReportingOverflow(data.readableBytes).partialValue)
+        if let entry { output.events.append(.entry(id, entry)) }
         output.events.append(.bytes(id, data, at: place))
     }
 

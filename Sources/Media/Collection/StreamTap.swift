@@ -101,7 +101,8 @@ struct StreamTap: Sendable {
         _ output: inout MediaOutput
     ) {
         for picture in pictures {
-            media.write(picture.annexB, at: media.bytes, time: time, &output)
+            media.write(
+                picture.annexB, at: media.bytes, entry: picture.entry, time: time, &output)
         }
     }
 

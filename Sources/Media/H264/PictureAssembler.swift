@@ -8,6 +8,8 @@ package struct Picture: Hashable, Sendable {
     /// Its first slice is not the one that a picture begins with, so that one is missing.
     package private(set) var isHeadless = false
     package private(set) var byteCount = 0
+    /// As a decoder needs it that begins here, with all parameter sets; nil where none can begin.
+    package var entry: ByteBuffer?
 
     package init() {}
 

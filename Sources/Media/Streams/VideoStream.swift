@@ -183,10 +183,11 @@ package struct VideoStream: Sendable {
                 if pictures == 0 { picturesBefore &+= 1 } else { picturesLost &+= 1 }
                 return
             }
-            // What the picture has itself stands behind them and counts.
-            let known = sets.units.filter { !picture.units.contains($0) }
-            if !known.isEmpty { picture.insert(known) }
+            picture = withSets(picture)
             isWaiting = false
+            picture.entry = picture.annexB
+        } else if picture.isKey, !picture.isHeadless, sets.isComplete {
+            picture.entry = withSets(picture).annexB
         }
         pictures &+= 1
         if picture.isKey { keyPictures &+= 1 }
@@ -195,6 +196,14 @@ package struct VideoStream: Sendable {
             transport = transport ?? .raw
         }
         passed.append(picture)
+    }
+
+    /// What the picture has itself stands behind them and counts.
+    private func withSets(_ picture: Picture) -> Picture {
+        var whole = picture
+        let known = sets.units.filter { !picture.units.contains($0) }
+        if !known.isEmpty { whole.insert(known) }
+        return whole
     }
 
     private mutating func lose() {

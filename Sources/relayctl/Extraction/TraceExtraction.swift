@@ -59,6 +59,7 @@ struct TraceExtraction: ~Copyable {
                     continue
                 }
                 files[id] = try folder.make()
+            case .entry: break
             case .bytes(let id, let bytes, let place): try files[id]?.write(bytes, at: place)
             case .ended(let id, let item, let summary): try end(id, item, summary)
             }

@@ -164,6 +164,7 @@ struct StatusText: TextPage {
                 remedy: "free the disk, or set record.when_behind to miss: then traffic never waits"
             )
         }
+        if let media = status.media { lines += self.media(media) }
         let (batches, dropped) = (status.log.droppedBatches, status.log.droppedLines)
         if dropped > 0 || batches > 0 {
             lines += line(
@@ -174,6 +175,24 @@ struct StatusText: TextPage {
                 ])
         }
         for hit in status.limitsHit where isRecent(hit.lastAt) { lines += limit(hit) }
+        return lines
+    }
+
+    private func media(_ media: MediaStatus) -> [String] {
+        var details: [String] = []
+        if !media.save.isEmpty {
+            details.append(
+                "\(Units.count(media.files, "file")), \(Units.bytes(media.bytes)) in "
+                    + SafeText.line(media.directory ?? "no directory"))
+        }
+        if let address = media.videoAddress {
+            details.append(
+                "video at \(SafeText.clean(address)), \(Units.count(media.players, "player"))")
+        }
+        if media.missedFrames > 0 { details.append("\(media.missedFrames) frames missed") }
+        let look: Style.Look = media.problem == nil ? .green : .yellow
+        var lines = line("Media", media.problem == nil ? "on" : "incomplete", look, details)
+        if let problem = media.problem { lines += explanation(SafeText.line(problem), look: look) }
         return lines
     }
 

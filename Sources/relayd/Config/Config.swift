@@ -1,4 +1,5 @@
 package import Logging
+package import Media
 package import NIOCore
 package import OpenXCRelay
 package import RelayCore
@@ -33,6 +34,7 @@ package struct Config: Sendable, Equatable {
     package var limits = Limits()
     package var log = Log()
     package var record = Record()
+    package var media = Media()
     package var control = Control()
     package var dashboard = Dashboard()
     package var openxc = OpenXC()
@@ -168,6 +170,30 @@ package struct Config: Sendable, Equatable {
 
         /// Below, a single large frame would push out everything else.
         package static let leastLast = 4 << 20
+
+        package init() {}
+    }
+
+    /// Pictures, sound and files, taken out of the traffic while it passes.
+    package struct Media: Sendable, Equatable {
+        /// What is written into files. Nothing by default: they hold all that apps show, play and hear.
+        package var save: [MediaKind] = []
+
+        /// Where they are: an absolute path, or `auto`.
+        package var directory = "auto"
+
+        /// Bytes of all files in the directory together; nothing is written beyond it, and nothing removed.
+        package var limit = 1 << 30
+
+        /// Files in the directory: what a folder still shows without pain.
+        package var files = 10_000
+
+        /// Bytes between the relay and the disk; beyond it media have gaps, and nobody waits.
+        package var queue = 32 << 20
+
+        /// The TCP port of this machine where players get video; 0 = none, because every user of this machine
+        /// can reach it.
+        package var videoPort = 0
 
         package init() {}
     }

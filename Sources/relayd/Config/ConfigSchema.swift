@@ -1,4 +1,5 @@
 package import ControlAPI
+import Media
 import OpenXCProtocol
 import OpenXCRelay
 import RelayCore
@@ -57,7 +58,7 @@ package struct ConfigSchema {
     package init(validateAccessory: @escaping (String) -> String? = { _ in nil }) {
         options =
             Self.connections(validateAccessory) + Self.apps + Self.sessions + Self.limits
-            + Self.log + Self.record + Self.control + Self.dashboard + Self.openxc
+            + Self.log + Self.record + Self.media + Self.control + Self.dashboard + Self.openxc
     }
 
     package subscript(path: String) -> ConfigOption? {
@@ -207,6 +208,23 @@ package struct ConfigSchema {
             ConfigOption(
                 "record.save_on", \.record.saveOn,
                 .list(of: .saveTrigger, expected: "a list of \(SaveTrigger.expected)")),
+        ]
+    }
+
+    private static var media: [ConfigOption] {
+        [
+            ConfigOption(
+                "media.save", \.media.save,
+                .list(
+                    of: .choice(MediaKind.allCases),
+                    expected: "a list of video, audio, speech, file")),
+            ConfigOption(
+                "media.directory", \.media.directory,
+                .fileOrAuto("auto, the absolute path of a directory, or \"\" for none")),
+            ConfigOption("media.limit", \.media.limit, .bytes(1 << 20...1 << 40)),
+            ConfigOption("media.files", \.media.files, .count(1...100_000)),
+            ConfigOption("media.queue", \.media.queue, .bytes(1 << 20...1 << 30)),
+            ConfigOption("media.video_port", \.media.videoPort, .count(0...65_535)),
         ]
     }
 

@@ -23,6 +23,8 @@ package struct ReloadPlan: Sendable {
         "limits.maximum_payload", "limits.link_queue",
         "log.level", "log.traffic", "log.filter", "log.apps", "log.functions", "log.services",
         "record.always", "record.last", "record.save_on",
+        "media.save", "media.directory", "media.limit", "media.files", "media.queue",
+        "media.video_port",
     ])
 
     /// Of these, what an app or the link gets when it connects, and keeps.

@@ -19,6 +19,7 @@ final class StatusReporter: Sendable {
     private let specification: SpecificationReport?
     private let overflow: ControlOverflow
     private let diskStall: @Sendable () -> DiskStall?
+    private let media: @Sendable () -> MediaStatus?
     private let startedAt = Timestamp.now
     private let started = ContinuousClock.now
     private let refusedConfiguration = Mutex<String?>(nil)
@@ -28,7 +29,8 @@ final class StatusReporter: Sendable {
     init(
         relay: Relay, accessory: AccessoryMonitor, facts: SessionFacts, advisor: TrafficAdvisor,
         outputs: LogOutputs, effective: EffectiveConfig, specification: SpecificationReport?,
-        overflow: ControlOverflow, diskStall: @escaping @Sendable () -> DiskStall? = { nil }
+        overflow: ControlOverflow, diskStall: @escaping @Sendable () -> DiskStall? = { nil },
+        media: @escaping @Sendable () -> MediaStatus? = { nil }
     ) {
         self.advisor = advisor
         self.relay = relay
@@ -39,6 +41,7 @@ final class StatusReporter: Sendable {
         self.specification = specification
         self.overflow = overflow
         self.diskStall = diskStall
+        self.media = media
     }
 
     func changed(to condition: ServerCondition) {
@@ -98,6 +101,7 @@ final class StatusReporter: Sendable {
                 droppedBatches: hub.missedBatches, droppedLines: outputs.missedLines),
             limitsHit: limits(hub) + overflow.hits)
         snapshot.diskStall = diskStall()
+        snapshot.media = media()
         return snapshot
     }
 

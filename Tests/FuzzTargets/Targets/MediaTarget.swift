@@ -122,6 +122,11 @@ private struct MediaWorld {
             case .began(let id, let item):
                 try ensure(open.insert(id).inserted, "\(id) begins twice")
                 try isSafe(item.fileName)
+            case .entry(let id, let bytes):
+                try ensure(open.contains(id), "an entry of \(id), which is not open")
+                try ensure(
+                    0...2 * MediaLimits.maximumPictureBytes ~= bytes.readableBytes,
+                    "an entry of \(bytes.readableBytes) bytes")
             case .bytes(let id, let bytes, let place):
                 try ensure(open.contains(id), "bytes of \(id), which is not open")
                 try ensure(

@@ -17,6 +17,7 @@ import Testing
             "Documentation/openxc.md", "openxc-dump",
             "programs of openxc-python, as is openxc-control"
         ),
+        ("Documentation/traces.md", "ffplay -fflags", "players; MediaTapTests connects as one"),
         ("Documentation/traces.md", "relayctl replay", "ProgramReplayTests has a trace for it"),
         (
             "Documentation/service.md", "/lib/systemd/",

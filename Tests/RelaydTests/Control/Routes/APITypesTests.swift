@@ -59,6 +59,7 @@ struct APITypesTests {
         Kind(nil, MarkRequest.self), Kind("FlightReport", RecordReport.Flight.self),
         Kind("SavedRecording", RecordReport.Saved.self), Kind(nil, SaveReport.self),
         Kind(nil, DiskStall.self),
+        Kind(nil, MediaStatus.self),
         Kind(nil, RecordingList.self), Kind("RecordedFile", RecordingList.Item.self),
         Kind(nil, TraceReport.self), Kind("TraceAmount", TraceReport.Amount.self),
         Kind("TraceFileReport", TraceReport.File.self),

@@ -1,0 +1,144 @@
+import Media
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// A TCP port of this machine where ffplay, mpv and VLC get the video that passes. Whoever connects gets an
+/// H.264 byte stream; what players send is not read.
+final class VideoPort: Sendable {
+    private struct State {
+        var feed = VideoFeed()
+        var channels: [VideoFeed.Player: any Channel] = [:]
+    }
+
+    private let state = Mutex(State())
+    private let server = Mutex<(any Channel)?>(nil)
+    private let loop: any EventLoop
+
+    /// This machine only: whoever reaches the port sees what apps show.
+    static let host = "127.0.0.1"
+
+    /// - Parameter loop: Of the players' sockets.
+    init(on loop: any EventLoop) {
+        self.loop = loop
+    }
+
+    /// Begins to listen.
+    ///
+    /// - Parameter port: 0 for any.
+    /// - Throws: `MediaFailure` when the port cannot be had.
+    func open(_ port: Int) async throws(MediaFailure) {
+        let bootstrap = ServerBootstrap(group: loop)
+            .serverChannelOption(.backlog, value: 16)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(PlayerHandler(self))
+                }
+            }
+        do {
+            let channel = try await bootstrap.bind(host: Self.host, port: port).get()
+            server.withLock { $0 = channel }
+        } catch {
+            throw MediaFailure(
+                "no video for players: \(Self.host):\(port) cannot be opened: \(error); set media.video_port to "
+                    + "a free port")
+        }
+    }
+
+    /// Where it listens.
+    var address: String? {
+        server.withLock { $0?.localAddress?.port }.map { "\(Self.host):\($0)" }
+    }
+
+    var playerCount: Int { state.withLock { $0.feed.playerCount } }
+
+    /// Ends it and its players, behind what they have been given.
+    func close() {
+        server.withLock { $0.take() }?.close(promise: nil)
+        let channels = state.withLock { Array($0.channels.values) }
+        for channel in channels {
+            // Behind the writes; a player that does not read must not keep it.
+            channel.writeAndFlush(ByteBuffer()).whenComplete { _ in channel.close(promise: nil) }
+            loop.scheduleTask(in: .seconds(1)) { channel.close(promise: nil) }
+        }
+    }
+
+    // MARK: Pictures
+
+    func began(_ stream: MediaID) { state.withLock { $0.feed.began(stream) } }
+
+    func entry(_ stream: MediaID, _ bytes: ByteBuffer) {
+        state.withLock { $0.feed.entry(stream, bytes) }
+    }
+
+    func picture(_ stream: MediaID, _ bytes: ByteBuffer) {
+        send { $0.picture(stream, bytes) }
+    }
+
+    func ended(_ stream: MediaID) { state.withLock { $0.feed.ended(stream) } }
+
+    /// In the order in which the feed decided.
+    private func send(_ decide: (inout VideoFeed) -> [VideoFeed.Piece]) {
+        state.withLock { state in
+            for piece in decide(&state.feed) {
+                guard let channel = state.channels[piece.player] else { continue }
+                write(piece, to: channel)
+            }
+        }
+    }
+
+    private func write(_ piece: VideoFeed.Piece, to channel: any Channel) {
+        // From the loop itself the end of a write may be told before this returns.
+        loop.execute {
+            channel.writeAndFlush(piece.bytes).whenComplete { _ in
+                self.state.withLock { $0.feed.took(piece.bytes.readableBytes, piece.player) }
+            }
+        }
+    }
+
+    // MARK: Players
+
+    /// - Returns: Its number; nil when there are too many.
+    fileprivate func joined(_ channel: any Channel) -> VideoFeed.Player? {
+        state.withLock { state in
+            guard let (player, pieces) = state.feed.joined() else { return nil }
+            state.channels[player] = channel
+            for piece in pieces { write(piece, to: channel) }
+            return player
+        }
+    }
+
+    fileprivate func left(_ player: VideoFeed.Player) {
+        state.withLock { state in
+            state.feed.left(player)
+            state.channels[player] = nil
+        }
+    }
+}
+
+/// A player's socket.
+private final class PlayerHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let port: VideoPort
+    private var player: VideoFeed.Player?
+
+    init(_ port: VideoPort) { self.port = port }
+
+    func channelActive(context: ChannelHandlerContext) {
+        player = port.joined(context.channel)
+        if player == nil { context.close(promise: nil) }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        if let player { port.left(player) }
+        player = nil
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {}
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+}
