@@ -83,6 +83,14 @@ let package = Package(
         .target(
             name: "SimulatedAccessory", dependencies: ["SDLProtocol", nioCore],
             swiftSettings: settings + [small]),
+        // A vehicle interface made of code, for the link `sim:openxc` and the tests.
+        .target(
+            name: "SimulatedVehicle", dependencies: ["OpenXCProtocol", nioCore],
+            swiftSettings: settings + [small]),
+        // Traces in OpenXC's own form: read, written, and played as the vehicle interface would.
+        .target(
+            name: "OpenXCTraces", dependencies: ["OpenXCProtocol", "CZlib", nioCore],
+            swiftSettings: settings + [small]),
         // An app made of code: the demo, `relayctl sample-app` and the tests share it.
         .target(
             name: "SampleApp", dependencies: ["SDLProtocol", nioCore],
@@ -95,7 +103,8 @@ let package = Package(
         .target(
             name: "AccessoryLinks",
             dependencies: [
-                "SimulatedAccessory", "Replays", "Traces", "SDLProtocol", "CLibUSB", "CShims",
+                "SimulatedAccessory", "SimulatedVehicle", "Replays", "Traces", "OpenXCTraces",
+                "SDLProtocol", "OpenXCProtocol", "CLibUSB", "CShims",
                 "DidYouMean", "HostNames", nioCore,
                 nioPosix, nioLocks, logging,
             ],
@@ -182,6 +191,8 @@ let package = Package(
             name: "CLibYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
         .systemLibrary(
             name: "CLibUSB", pkgConfig: "libusb-1.0", providers: [.apt(["libusb-1.0-0-dev"])]),
+        // Traces that are compressed with gzip.
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         // Terminals with their keys and sequences, and what changed between two screens, for `relayctl top`.
         .systemLibrary(name: "CNcurses", providers: [.apt(["libncurses-dev"])]),
         // FakeAccessory, FramePeer, PseudoTerminal, ChildProcess: for tests and benchmarks, no part of what
@@ -199,9 +210,8 @@ let package = Package(
             name: "FuzzTargets",
             dependencies: [
                 "relayd", "relayctl", "RelayCore", "SDLTraffic", "AccessoryLinks", "ControlAPI",
-                "Media", "Replays", "Traces", "SDLProtocol", "OpenXCProtocol", "MessageFilters",
-                "SampleApp",
-                "SimulatedAccessory",
+                "Media", "Replays", "Traces", "SDLProtocol", "OpenXCProtocol", "OpenXCTraces",
+                "MessageFilters", "SampleApp", "SimulatedAccessory", "SimulatedVehicle",
                 "RelayTesting", nioCore, nioPosix,
                 nioEmbedded, logging,
             ],
@@ -226,6 +236,16 @@ let package = Package(
                 "OpenXCRelay", "OpenXCProtocol", "RelayCore", "RelayTesting", nioCore, nioPosix,
                 logging,
             ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "SimulatedVehicleTests",
+            dependencies: [
+                "SimulatedVehicle", "OpenXCProtocol", "OpenXCRelay", nioCore, nioEmbedded,
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "OpenXCTracesTests",
+            dependencies: ["OpenXCTraces", "OpenXCProtocol", "CZlib", "RelayTesting", nioCore],
             swiftSettings: settings),
         .testTarget(
             name: "SimulatedAccessoryTests",

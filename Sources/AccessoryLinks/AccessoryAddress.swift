@@ -1,4 +1,5 @@
 import DidYouMean
+import OpenXCTraces
 
 /// Where the accessory is, in one string: `scheme:path?option=value&…`.
 ///
@@ -8,8 +9,9 @@ import DidYouMean
 package struct AccessoryAddress: Hashable, Sendable {
     /// The kind of transport, lower case: `serial`.
     package let scheme: String
-    /// What is spoken there; stands before the transport unless it is SDL: `openxc+serial:`.
-    package let language: Language
+    /// What is spoken there; stands before the transport unless it is SDL or follows from the rest:
+    /// `openxc+serial:`, `sim:openxc`.
+    package private(set) var language: Language
     /// What stands between the colon and the question mark, percent-decoded: `/dev/ttyUSB0`.
     package let path: String
     /// In the order in which they were typed; names are lower case and occur once.
@@ -27,6 +29,14 @@ package struct AccessoryAddress: Hashable, Sendable {
 
         /// Where other languages than SDL are spoken: on everything that is a device or a socket.
         package static let transports = ["tcp", "serial", "rfcomm", "usb"]
+
+        /// What these are says what they speak.
+        static func implied(_ scheme: String, _ path: String) -> Language {
+            let isOpenXC =
+                path.lowercased() == "openxc"
+                && [SimTransport.scheme, USBTransport.scheme].contains(scheme)
+            return isOpenXC ? .openxc : .sdl
+        }
     }
 
     /// A line of configuration, not a document.
@@ -47,13 +57,14 @@ package struct AccessoryAddress: Hashable, Sendable {
         guard language == .sdl || Language.transports.contains(scheme) else {
             throw AddressError(
                 "\"\(text)\": \(language.rawValue)+ stands before "
-                    + "\(Language.transports.map { "\($0):" }.joined(separator: ", "))")
+                    + "\(Language.transports.map { "\($0):" }.joined(separator: ", ")); "
+                    + "sim:openxc and replay: of an OpenXC trace need none")
         }
-        self.language = language
         self.scheme = scheme
         let parts = rest.split(
             separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         path = try Self.decode(parts[0], of: text)
+        self.language = language == .sdl ? .implied(scheme, path) : language
         options = parts.count == 2 ? try Self.parseOptions(parts[1], of: text) : []
         // Digits may have been percent-encoded.
         if options.isEmpty { try Self.refuseHostAndPort(scheme, path[...], in: text) }
@@ -69,6 +80,15 @@ package struct AccessoryAddress: Hashable, Sendable {
         var values: [String: String] = [:]
         for option in options { values[option.name] = option.value }
         return values
+    }
+
+    /// The same address with the language that is spoken there: of `replay:` the file tells, which is looked
+    /// at. A file that cannot be read counts as a recording of SDL; opening it says what is wrong.
+    package func judged() -> AccessoryAddress {
+        guard scheme == ReplayTransport.scheme, OpenXCTraceFile.isTrace(path) else { return self }
+        var judged = self
+        judged.language = .openxc
+        return judged
     }
 
     /// Refuses options that the transport does not know.
@@ -212,7 +232,10 @@ extension AccessoryAddress {
 extension AccessoryAddress: CustomStringConvertible {
     /// The address as it can be typed again; reading it gives an equal address.
     package var description: String {
-        var text = language == .sdl ? "" : "\(language.rawValue)+"
+        // What was found out by looking is not said.
+        let isSaid =
+            language != .implied(scheme, path) && Language.transports.contains(scheme)
+        var text = isSaid ? "\(language.rawValue)+" : ""
         text += "\(scheme):\(Self.encode(path, reserved: "%?"))"
         for (index, option) in options.enumerated() {
             text += index == 0 ? "?" : "&"

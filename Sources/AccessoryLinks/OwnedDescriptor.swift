@@ -48,6 +48,33 @@ struct OwnedDescriptor: ~Copyable, Sendable {
 /// a second time when the channel initialiser fails; so the copy is made here. A failed future
 /// means "still yours" only if the initialiser never ran; afterwards NIO has closed them.
 enum DescriptorChannel {
+    /// The link to an accessory that is made of code: a socket pair with the link at one end and the accessory
+    /// at the other, on the same loop. Each ends with the other.
+    ///
+    /// - Parameter accessory: is asked for on the loop.
+    static func openPair(
+        on loop: any EventLoop, configure: @escaping ChannelSetup,
+        accessory: @escaping @Sendable () -> any ChannelHandler
+    ) async throws(LinkProblem) -> any Channel {
+        let ends = try OwnedDescriptor.socketPair()
+        let linkEnd = OwnedDescriptor(ends.0)
+        let accessoryEnd = OwnedDescriptor(ends.1)
+        let other = try await open(socket: accessoryEnd, on: loop) { channel in
+            channel.eventLoop.makeCompletedFuture {
+                try channel.pipeline.syncOperations.addHandler(accessory())
+            }
+        }
+        do {
+            let link = try await open(socket: linkEnd, on: loop, configure: configure)
+            link.closeFuture.whenComplete { _ in other.close(promise: nil) }
+            other.closeFuture.whenComplete { _ in link.close(promise: nil) }
+            return link
+        } catch {
+            other.close(promise: nil)
+            throw error
+        }
+    }
+
     /// A channel that reads and writes a tty (or anything else epoll takes except sockets).
     static func open(
         _ descriptor: consuming OwnedDescriptor, on loop: any EventLoop,

@@ -24,7 +24,7 @@ struct Daemon {
     /// What is wrong with an accessory's address; nil if a transport takes it.
     static func problem(withAccessory text: String) -> String? {
         do throws(AddressError) {
-            _ = try TransportCatalog.transport(for: AccessoryAddress(text))
+            _ = try TransportCatalog.transport(for: AccessoryAddress(text).judged())
             return nil
         } catch {
             return error.message
@@ -55,7 +55,7 @@ struct Daemon {
         OpenFiles.raiseLimit()
         Self.warnOfShortage(config, logger)
         let inherited = try InheritedSockets.fromSystemd()
-        let address = try AccessoryAddress(config.accessory)
+        let address = try AccessoryAddress(config.accessory).judged()
 
         let relay = try await Relay.start(
             on: loop, configuration: config.relay,
@@ -128,7 +128,7 @@ struct Daemon {
             refused: { reporter.refused($0) },
             apply: { plan in
                 // First what may fail: then nothing has changed yet.
-                let address = try AccessoryAddress(plan.config.accessory)
+                let address = try AccessoryAddress(plan.config.accessory).judged()
                 guard address.language == spoken else {
                     throw AddressError(
                         "\(address) speaks another language than the accessory so far; restart relayd"

@@ -45,7 +45,9 @@ struct AccessoryAddressTests {
             ("openxc+tcp:h:50001", AccessoryAddress.Language.openxc, "tcp"),
             ("OpenXC+Serial:/dev/ttyUSB0?baud=9600", .openxc, "serial"),
             ("openxc+usb:openxc", .openxc, "usb"), ("tcp:h:1", .sdl, "tcp"),
-            ("usb:openxc", .sdl, "usb"), ("serial:/dev/a+b:c", .sdl, "serial"),
+            ("usb:openxc", .openxc, "usb"), ("usb:1bc4:0001", .sdl, "usb"),
+            ("sim:openxc?speed=2", .openxc, "sim"), ("sim:", .sdl, "sim"),
+            ("replay:/drive.json", .sdl, "replay"), ("serial:/dev/a+b:c", .sdl, "serial"),
         ])
     func language(text: String, language: AccessoryAddress.Language, scheme: String) throws {
         let address = try AccessoryAddress(text)
@@ -63,7 +65,8 @@ struct AccessoryAddressTests {
             ),
             (
                 "openxc+sim:",
-                "\"openxc+sim:\": openxc+ stands before tcp:, serial:, rfcomm:, usb:"
+                "\"openxc+sim:\": openxc+ stands before tcp:, serial:, rfcomm:, usb:; sim:openxc "
+                    + "and replay: of an OpenXC trace need none"
             ),
         ])
     func noLanguage(text: String, message: String) {

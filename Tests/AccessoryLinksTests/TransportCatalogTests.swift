@@ -110,8 +110,8 @@ struct TransportCatalogTests {
             ),
             (
                 "sim:ulator",
-                "\"sim:ulator\" has \"ulator\" after sim:; expected \"sim:\" alone or with "
-                    + "options, as in \"sim:?NAME=VALUE\""
+                "\"sim:ulator\" has \"ulator\" after sim:; expected \"sim:\" or \"sim:openxc\", "
+                    + "alone or with options, as in \"sim:?NAME=VALUE\""
             ),
         ])
     func refuses(text: String, message: String) throws {

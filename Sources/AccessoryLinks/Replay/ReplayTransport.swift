@@ -1,82 +1,143 @@
 import Glibc
 package import NIOCore
 import NIOPosix
+import OpenXCTraces
 import Replays
 import Traces
 
-/// The head unit of a recording, which answers live apps as it did then: `replay:FILE`.
+/// What was recorded, in place of the accessory: `replay:FILE`. The head unit of a recording answers live
+/// apps as it did then; an OpenXC trace is played to clients.
 package struct ReplayTransport: AccessoryTransport {
     package static let scheme = "replay"
     package static let usage = "replay:bug.pcapng"
-    package static let summary = "the head unit of a recording; options speed, loop"
+    package static let summary =
+        "the head unit of a recording, or an OpenXC trace; options speed, interval, loop"
+
+    private enum Player: Sendable {
+        case headUnit(RecordedHeadUnit.Options)
+        case vehicle(TracePlayer.Options)
+    }
 
     private let path: String
-    private let options: RecordedHeadUnit.Options
+    private let player: Player
 
     package init(_ address: AccessoryAddress) throws(AddressError) {
-        try address.requireOptions(among: ["speed", "loop"])
+        try address.requireOptions(among: ["speed", "interval", "loop"])
         guard !address.path.isEmpty, address.path != "-" else {
             throw AddressError(
                 "\"\(address)\" names no file; expected the path of a trace, as in "
                     + "\"replay:/home/me/bug.pcapng\"")
         }
         path = address.path
-        var options = RecordedHeadUnit.Options()
-        if let text = address[option: "speed"] {
-            guard let speed = ReplaySpeed(text) else {
+        let speed = try Self.speed(address)
+        let interval = try Self.interval(address)
+        let loops = try Self.loops(address)
+        guard address.language == .openxc else {
+            guard interval == nil else {
                 throw AddressError(
-                    "speed is \"\(text)\" in \"\(address)\"; expected a number between 0.1 and "
-                        + "100, or max")
+                    "\"\(address)\": interval= is for OpenXC traces, and \(path) is not one; a head "
+                        + "unit's recording takes speed=")
             }
-            options.speed = speed
+            var options = RecordedHeadUnit.Options()
+            if let speed { options.speed = speed }
+            options.loops = loops
+            player = .headUnit(options)
+            return
         }
+        guard speed == nil || interval == nil else {
+            throw AddressError(
+                "\"\(address)\" has speed= and interval=; expected one of them, because both say how "
+                    + "fast the trace is played")
+        }
+        var options = TracePlayer.Options()
+        options.loops = loops
+        if let interval { options.pace = .fixed(interval) }
+        switch speed {
+        case .factor(let factor): options.pace = .factor(factor)
+        case .maximum: options.pace = .maximum
+        case nil: break
+        }
+        player = .vehicle(options)
+    }
+
+    private static func speed(_ address: AccessoryAddress) throws(AddressError) -> ReplaySpeed? {
+        guard let text = address[option: "speed"] else { return nil }
+        guard let speed = ReplaySpeed(text) else {
+            throw AddressError(
+                "speed is \"\(text)\" in \"\(address)\"; expected a number between 0.1 and "
+                    + "100, or max")
+        }
+        return speed
+    }
+
+    private static func interval(_ address: AccessoryAddress) throws(AddressError) -> TimeAmount? {
+        guard let text = address[option: "interval"] else { return nil }
+        guard text.hasSuffix("ms"), let milliseconds = Int64(text.dropLast(2)),
+            (1...60_000).contains(milliseconds)
+        else {
+            throw AddressError(
+                "interval is \"\(text)\" in \"\(address)\"; expected the time between two messages, "
+                    + "1ms to 60000ms, as in interval=20ms")
+        }
+        return .milliseconds(milliseconds)
+    }
+
+    private static func loops(_ address: AccessoryAddress) throws(AddressError) -> Bool {
         switch address[option: "loop"] {
-        case nil, "off": break
-        case "on": options.loops = true
+        case nil, "off": return false
+        case "on": return true
         case let text?:
             throw AddressError(
                 "loop is \"\(text)\" in \"\(address)\"; expected on or off")
         }
-        self.options = options
     }
 
-    /// A socket pair, as `sim:` has: the recorded head unit sits at the other end, on the same loop. The
-    /// file is read on NIO's threads for files.
+    /// A socket pair, as `sim:` has: what was recorded sits at the other end, on the same loop. The file is
+    /// read on NIO's threads for files.
     package func open(
         on loop: any EventLoop, configure: @escaping ChannelSetup
     ) async throws(LinkProblem) -> any Channel {
-        let (recording, batches) = try await beginning()
-        let ends = try OwnedDescriptor.socketPair()
-        let linkEnd = OwnedDescriptor(ends.0)
-        let accessoryEnd = OwnedDescriptor(ends.1)
+        let handler = try await handler()
+        return try await DescriptorChannel.openPair(
+            on: loop, configure: configure, accessory: handler)
+    }
 
-        let options = options
-        let accessory = try await DescriptorChannel.open(socket: accessoryEnd, on: loop) {
-            channel in
-            channel.eventLoop.makeCompletedFuture {
-                try channel.pipeline.syncOperations.addHandler(
-                    RecordedHeadUnitHandler(options, recording, readAlready: batches))
-            }
+    /// Opens the file.
+    private func handler() async throws(LinkProblem) -> @Sendable () -> any ChannelHandler {
+        switch player {
+        case .headUnit(let options):
+            let (recording, batches) = try await beginning()
+            return { RecordedHeadUnitHandler(options, recording, readAlready: batches) }
+        case .vehicle(let options):
+            let file = try await trace()
+            return { TracePlayerHandler(options, file) }
         }
-        do {
-            let link = try await DescriptorChannel.open(
-                socket: linkEnd, on: loop, configure: configure)
-            link.closeFuture.whenComplete { _ in accessory.close(promise: nil) }
-            accessory.closeFuture.whenComplete { _ in link.close(promise: nil) }
-            return link
-        } catch {
-            accessory.close(promise: nil)
-            throw error
+    }
+
+    private func trace() async throws(LinkProblem) -> OpenXCTraceFile {
+        try await onThread { path in
+            do throws(OpenXCTraceFile.OpenError) {
+                return try OpenXCTraceFile(path)
+            } catch {
+                throw LinkProblem.system("\(path) cannot be read", errno: error.code)
+            }
         }
     }
 
     /// Reads until the first session that the head unit granted: a recording without one answers nobody.
     private func beginning() async throws(LinkProblem) -> (Recording, [Recording.Batch]) {
+        try await onThread(Self.read)
+    }
+
+    /// Opens the file where that may block, once it has been found to be one.
+    private func onThread<File: Sendable>(
+        _ open: @escaping @Sendable (String) throws -> File
+    ) async throws(LinkProblem) -> File {
         let path = path
         do {
             return try await NIOThreadPool.singleton.runIfActive {
                 try Self.check(path)
-                return try Self.read(path)
+                return try open(path)
             }
         } catch let problem as LinkProblem {
             throw problem

@@ -1,57 +1,61 @@
 import Glibc
 package import NIOCore
 import SimulatedAccessory
+import SimulatedVehicle
 
-/// The built-in head unit, for work without hardware: `sim:`. Its options are those of
-/// `SimulatedAccessory.Configuration`.
+/// The built-in accessories, for work without hardware: the head unit `sim:` and the vehicle interface
+/// `sim:openxc`. Their options are those of their configurations.
 package struct SimTransport: AccessoryTransport {
     package static let scheme = "sim"
     package static let usage = "sim:"
-    package static let summary = "the built-in simulated head unit"
+    package static let summary = "the built-in simulated head unit; sim:openxc a vehicle interface"
 
-    private let configuration: SimulatedAccessory.Configuration
+    private enum Accessory: Sendable {
+        case headUnit(SimulatedAccessory.Configuration)
+        case vehicle(SimulatedVehicle.Configuration)
+
+        func handler() -> any ChannelHandler {
+            switch self {
+            case .headUnit(let configuration):
+                SimulatedAccessoryHandler(configuration: configuration)
+            case .vehicle(let configuration): SimulatedVehicleHandler(configuration)
+            }
+        }
+    }
+
+    private let accessory: Accessory
 
     package init(_ address: AccessoryAddress) throws(AddressError) {
-        guard address.path.isEmpty else {
+        switch address.path.lowercased() {
+        case "":
+            do {
+                accessory = .headUnit(try .init(options: address.optionValues))
+            } catch {
+                throw AddressError("\"\(address)\": \(error.message)")
+            }
+        case "openxc":
+            do {
+                accessory = .vehicle(try .init(options: address.optionValues))
+            } catch {
+                throw AddressError("\"\(address)\": \(error.message)")
+            }
+        default:
             throw AddressError(
-                "\"\(address)\" has \"\(address.path)\" after sim:; "
-                    + "expected \"sim:\" alone or with options, as in \"sim:?NAME=VALUE\"")
-        }
-        do {
-            configuration = try SimulatedAccessory.Configuration(options: address.optionValues)
-        } catch {
-            throw AddressError("\"\(address)\": \(error.message)")
+                "\"\(address)\" has \"\(address.path)\" after sim:; expected \"sim:\" or "
+                    + "\"sim:openxc\", alone or with options, as in \"sim:?NAME=VALUE\"")
         }
     }
 
     package var deviceNode: String? { nil }
 
-    /// A socket pair: one end is the link, the head unit sits at the other, on the same loop. A
+    /// A socket pair: one end is the link, the accessory sits at the other, on the same loop. A
     /// real socket gives the simulator the same back pressure and partial reads as hardware has.
     package func open(
         on loop: any EventLoop, configure: @escaping ChannelSetup
     ) async throws(LinkProblem) -> any Channel {
-        let ends = try OwnedDescriptor.socketPair()
-        let linkEnd = OwnedDescriptor(ends.0)
-        let accessoryEnd = OwnedDescriptor(ends.1)
-
-        let configuration = configuration
-        let accessory = try await DescriptorChannel.open(socket: accessoryEnd, on: loop) {
-            channel in
-            channel.eventLoop.makeCompletedFuture {
-                try channel.pipeline.syncOperations.addHandler(
-                    SimulatedAccessoryHandler(configuration: configuration))
-            }
-        }
-        do {
-            let link = try await DescriptorChannel.open(
-                socket: linkEnd, on: loop, configure: configure)
-            link.closeFuture.whenComplete { _ in accessory.close(promise: nil) }
-            accessory.closeFuture.whenComplete { _ in link.close(promise: nil) }
-            return link
-        } catch {
-            accessory.close(promise: nil)
-            throw error
+        let accessory = accessory
+        return try await DescriptorChannel.openPair(on: loop, configure: configure) {
+            accessory.handler()
         }
     }
 }

@@ -249,7 +249,7 @@ struct JSONReading {
 
 extension VehicleMessage {
     /// 2^53: the last whole number that a JSON reader cannot mistake for its neighbour.
-    static let latestTimestamp = 9_007_199_254_740_992.0
+    package static let latestTimestamp = 9_007_199_254_740_992.0
 
     /// One message as JSON, with blanks around it or without: a line of a trace.
     package init(json text: Span<UInt8>) throws(MessageProblem) {

@@ -1,0 +1,198 @@
+import Glibc
+import OpenXCProtocol
+import Synchronization
+
+/// A trace file that is read piece by piece, gzip or not. Its calls block: they are for a thread that may.
+package final class OpenXCTraceFile: Sendable {
+    /// What was read at once.
+    package struct Batch: Sendable {
+        package var lines: [TraceLineReader.Line] = []
+        package var isLast = false
+        /// Why the file ends where it does, when not by itself; for people.
+        package var problem: String?
+    }
+
+    /// Why a file cannot be opened, by the system's number.
+    package struct OpenError: Error, Hashable, Sendable {
+        package var code: Int32
+    }
+
+    private struct State: ~Copyable {
+        var source: Source
+        var lines = TraceLineReader()
+        var hasEnded = false
+        /// Since the last line that was a message.
+        var barrenBytes = 0
+    }
+
+    package let path: String
+    private let state: Mutex<State>
+
+    /// Read for one batch: a few milliseconds.
+    static let batchLines = 512
+    static let batchBytes = 1 << 20
+    /// A trace ends where so many bytes, unpacked, hold no message: it is no trace from there on.
+    package static let maximumBarrenBytes = 64 << 20
+
+    package init(_ path: String) throws(OpenError) {
+        self.path = path
+        state = Mutex(State(source: try Source(path)))
+    }
+
+    package func next() -> Batch {
+        state.withLock { state in
+            var batch = Batch()
+            var bytes = 0
+            while !state.hasEnded, batch.lines.count < Self.batchLines, bytes < Self.batchBytes {
+                if let line = state.lines.next() {
+                    batch.lines.append(line)
+                    if case .message = line { state.barrenBytes = 0 }
+                    continue
+                }
+                do throws(Source.Failure) {
+                    let piece = try state.source.next()
+                    bytes += piece.count
+                    state.barrenBytes += piece.count
+                    state.lines.append(piece)
+                    if piece.isEmpty {
+                        state.hasEnded = true
+                        if let line = state.lines.finish() { batch.lines.append(line) }
+                    } else if state.barrenBytes > Self.maximumBarrenBytes {
+                        state.hasEnded = true
+                        batch.problem =
+                            "\(Self.maximumBarrenBytes >> 20) MiB without a message: "
+                            + "no trace from there on"
+                    }
+                } catch {
+                    state.hasEnded = true
+                    batch.problem = error.words
+                }
+            }
+            batch.isLast = state.hasEnded
+            return batch
+        }
+    }
+
+    /// Bytes that are looked at to tell what a file is.
+    private static let sampleBytes = 64 << 10
+
+    /// Whether a file is an OpenXC trace: one of its first lines is a message. False for what cannot be
+    /// read, and for pcapng.
+    package static func isTrace(_ path: String) -> Bool {
+        guard var source = try? Source(path) else { return false }
+        var reader = TraceLineReader()
+        var total = 0
+        while total < sampleBytes {
+            // What can be read of a damaged file is replayed; so it tells, too.
+            guard let piece = try? source.next() else { return false }
+            if total == 0, piece.starts(with: pcapng) { return false }
+            total += piece.count
+            reader.append(piece)
+            while let line = reader.next() { if isSign(line) { return true } }
+            if piece.isEmpty { return reader.finish().map(isSign) ?? false }
+        }
+        return false
+    }
+
+    /// Its first block's type.
+    private static let pcapng: [UInt8] = [0x0A, 0x0D, 0x0D, 0x0A]
+
+    private static func isSign(_ line: TraceLineReader.Line) -> Bool {
+        switch line {
+        case .header: true
+        case .message(let message, _, _):
+            if case .unknown = message.content { false } else { true }
+        case .bad: false
+        }
+    }
+}
+
+/// The bytes of a file, unpacked if need be.
+private struct Source: ~Copyable {
+    struct Failure: Error {
+        var words: String
+    }
+
+    private let descriptor: CInt
+    private var inflater: Inflater?
+    private var first: [UInt8]
+    private var isAtStart = true
+
+    static let pieceBytes = 64 << 10
+    private static let gzip: [UInt8] = [0x1F, 0x8B]
+
+    init(_ path: String) throws(OpenXCTraceFile.OpenError) {
+        // A pipe in its place must not stop anybody.
+        descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        first = []
+        guard descriptor >= 0 else { throw OpenXCTraceFile.OpenError(code: errno) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            throw OpenXCTraceFile.OpenError(code: EINVAL)
+        }
+    }
+
+    deinit { if descriptor >= 0 { close(descriptor) } }
+
+    /// - Returns: Empty at the end of the file.
+    mutating func next() throws(Failure) -> [UInt8] {
+        if isAtStart {
+            isAtStart = false
+            let piece = try read()
+            guard piece.starts(with: Self.gzip) else { return piece }
+            do throws(Inflater.Problem) {
+                inflater = try Inflater()
+            } catch {
+                throw Failure(error)
+            }
+            inflater?.append(piece)
+        }
+        guard inflater != nil else { return try read() }
+        while true {
+            if inflater?.wantsInput == true {
+                let piece = try read()
+                guard !piece.isEmpty else {
+                    do throws(Inflater.Problem) {
+                        try inflater?.finish()
+                    } catch {
+                        throw Failure(error)
+                    }
+                    return []
+                }
+                inflater?.append(piece)
+            }
+            do throws(Inflater.Problem) {
+                let piece = try inflater?.inflate(atMost: Self.pieceBytes) ?? []
+                if !piece.isEmpty { return piece }
+            } catch {
+                throw Failure(error)
+            }
+        }
+    }
+
+    private func read() throws(Failure) -> [UInt8] {
+        var code: Int32 = 0
+        let piece = [UInt8](unsafeUninitializedCapacity: Self.pieceBytes) { room, count in
+            while true {
+                let got = Glibc.read(descriptor, room.baseAddress, room.count)
+                if got < 0, errno == EINTR { continue }
+                if got < 0 { code = errno }
+                count = max(0, got)
+                return
+            }
+        }
+        guard code == 0 else { throw Failure(words: "it cannot be read: \(String(cString: strerror(code)))") }
+        return piece
+    }
+}
+
+extension Source.Failure {
+    fileprivate init(_ problem: Inflater.Problem) {
+        words =
+            switch problem {
+            case .damaged: "the compressed file is damaged"
+            case .truncated: "the compressed file is cut short"
+            case .noMemory: "there is no memory to unpack it"
+            }
+    }
+}
