@@ -46,7 +46,7 @@ package struct AccessoryAddress: Hashable, Sendable {
         let (scheme, rest) = try Self.splitScheme(bare)
         guard language == .sdl || Language.transports.contains(scheme) else {
             throw AddressError(
-                "\"\(text)\": \(language.rawValue)+ stands before "
+                "\"\(text)\": \(language.rawValue)+ can only come before "
                     + "\(Language.transports.map { "\($0):" }.joined(separator: ", "))")
         }
         self.language = language
@@ -100,7 +100,7 @@ extension AccessoryAddress {
         let word = text[..<plus].lowercased()
         guard let language = Language(rawValue: word), language != .sdl else {
             throw AddressError(
-                "\"\(word)\" in \"\(text)\" is no language before a transport; known: openxc, as in "
+                "\"\(word)\" in \"\(text)\" is not a known language; known: openxc, as in "
                     + "openxc+tcp:192.168.0.5:50001. SDL is spoken without one")
         }
         return (language, String(text[text.index(after: plus)...]))

@@ -96,7 +96,7 @@ struct ConfigProblemTests {
         Case(
             "value is a list of one", "apps:\n  maximum: [3]\n",
             "f:2:12: apps.maximum: found a list; expected a whole number from 1 to 10000; remove "
-                + "the brackets or the dash: this is no list"),
+                + "the brackets or the dash: this is not a list"),
         Case(
             "list is text", "apps:\n  allow: 10.0.0.0/8\n",
             "f:2:10: apps.allow: found \"10.0.0.0/8\"; expected a list of networks such as "

@@ -53,7 +53,7 @@ struct RecordCommand: AsyncParsableCommand {
             }
             if stdout, isatty(STDOUT_FILENO) == 1 {
                 throw ValidationError(
-                    "a trace is no text for a terminal; expected a file or a program behind it, "
+                    "a trace is binary and cannot be shown on a terminal; expected a file or a pipe, "
                         + "such as 'relayctl record --stdout >session.pcapng'")
             }
         }

@@ -119,7 +119,7 @@ struct ControlClients: Sendable {
                     do {
                         try await answer(RequestParts(inbound), outbound, on: channel, from: peer)
                     } catch let error as HTTPParserError {
-                        logger.debug("what a client of the control API sent is no HTTP")
+                        logger.debug("a client of the control API sent something that is not HTTP")
                         try await ResponseWriter(outbound).write(Self.refusal(error))
                     }
                     outbound.finish()

@@ -145,8 +145,8 @@ final class FlightControl: Sendable {
         guard let flight = state.withLock({ $0.flight }) else {
             throw APIError(
                 .conflict,
-                "the flight recorder is off: set record.last in relayd.yaml to what is to be kept in "
-                    + "memory, such as 64 MiB, then: relayctl reload")
+                "the flight recorder is off: set record.last in relayd.yaml to the amount of memory to "
+                    + "use, such as 64 MiB, then: relayctl reload")
         }
         guard let path = policy.folder else {
             throw APIError(
