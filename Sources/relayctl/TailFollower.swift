@@ -124,7 +124,8 @@ struct TailFollower {
             let count = Units.count(missed, "message")
             let verb = missed == 1 ? "was" : "were"
             note(
-                "\(count) \(verb) missed: relayd keeps a limited number, and this reader was too slow")
+                "\(count) \(verb) missed: relayd keeps a limited number, and this reader was too slow"
+            )
         case .gone: note("relayd is gone; waiting for it to come back")
         case .back: note("relayd is back")
         case .restarted:
