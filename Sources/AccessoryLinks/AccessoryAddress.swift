@@ -8,7 +8,7 @@ import DidYouMean
 package struct AccessoryAddress: Hashable, Sendable {
     /// The kind of transport, lower case: `serial`.
     package let scheme: String
-    /// What is spoken there; stands before the transport unless it is SDL: `openxc+serial:`.
+    /// What is spoken there; comes before the transport unless it is SDL: `openxc+serial:`.
     package let language: Language
     /// What stands between the colon and the question mark, percent-decoded: `/dev/ttyUSB0`.
     package let path: String

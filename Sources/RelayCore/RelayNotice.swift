@@ -16,11 +16,11 @@ package enum RelayNotice: Hashable, Sendable {
     case fellBehind(queuedBytes: Int)
     /// An app sends faster than it may, and is slowed down.
     case paced(framesPerSecond: Int)
-    /// Bytes that are no frames.
+    /// Bytes that are not frames.
     case garbage(GarbageNotice)
     /// An app left a message half sent, and relayd ended it in its place; or it paused for too long.
     case messageEnded(EndedMessage)
-    /// An app did not answer the head unit's heartbeat for so many seconds; relayd did.
+    /// An app did not answer the head unit's heartbeat for this many seconds; relayd did.
     case heartbeatAnswered(seconds: Double)
 }
 
@@ -117,7 +117,7 @@ package struct EndedMessage: Hashable, Sendable {
     }
 }
 
-/// Bytes that are no frames.
+/// Bytes that are not frames.
 package struct GarbageNotice: Hashable, Sendable {
     /// Stream position of the first, counted from 0.
     package var offset: UInt64

@@ -309,7 +309,7 @@ package struct MediaCollector: Sendable {
 
     // MARK: - Both
 
-    /// Whether the binary part of a message is taken; that it is masked is told once.
+    /// Whether the binary part of a message is taken; that it is masked is reported once.
     private mutating func takes(_ kind: MediaKind, _ entry: TrafficEntry, _ owner: Owner) -> Bool {
         guard kinds.contains(kind), isWanted(entry.appName) else { return false }
         guard isBulkMasked else { return true }

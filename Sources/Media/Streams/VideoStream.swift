@@ -198,7 +198,7 @@ package struct VideoStream: Sendable {
         passed.append(picture)
     }
 
-    /// What the picture has itself stands behind them and counts.
+    /// What the picture has itself comes after them and counts.
     private func withSets(_ picture: Picture) -> Picture {
         var whole = picture
         let known = sets.units.filter { !picture.units.contains($0) }

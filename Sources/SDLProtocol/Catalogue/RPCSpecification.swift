@@ -3,7 +3,7 @@
 
 import DidYouMean
 
-/// Why a file is no RPC specification.
+/// Why a file is not an RPC specification.
 package struct RPCSpecificationError: Error, Hashable, Sendable, CustomStringConvertible {
     /// From 1.
     package var line: Int

@@ -195,7 +195,7 @@ struct RecordCommand: AsyncParsableCommand {
     }
 }
 
-/// Bytes that are no text, to standard output.
+/// Bytes that are not text, to standard output.
 private enum RawOutput {
     /// Until relayd or the reader ends, or ^C.
     static func copy(_ path: String, of client: ControlClient) async throws {

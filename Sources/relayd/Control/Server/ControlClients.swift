@@ -47,7 +47,7 @@ struct ControlClients: Sendable {
         let bytes = PlaceHandler(place)
         let pipeline = channel.pipeline.syncOperations
         try pipeline.addHandler(bytes)
-        // One request at a time is taken, and what is no HTTP answered, by `converse`.
+        // One request at a time is taken, and what is not HTTP answered, by `converse`.
         try pipeline.configureHTTPServerPipeline(
             withPipeliningAssistance: false, withErrorHandling: false,
             withEncoderConfiguration: .init(), withDecoderLimitConfiguration: limits)

@@ -50,7 +50,7 @@ final class FlightControl: Sendable {
 
     // MARK: On and off
 
-    /// Starts it, ends it, or has it begin anew with another size; else leaves it alone.
+    /// Starts it, ends it, or has it start again with another size; else leaves it alone.
     func apply(_ policy: RecordingPolicy) async {
         let (earlier, streams) = state.withLock { ($0.flight, $0.streams) }
         guard policy.lastBytes != earlier?.maximumBytes ?? 0 || policy.streams != streams else {
