@@ -1,4 +1,4 @@
-/// What media may take, whatever an app sends.
+/// Limits on memory and files for extracted media, whatever an app sends.
 package enum MediaLimits {
     /// Of one H.264 unit. A key frame of 1080p at the highest rates of level 4 has some 500 KB.
     package static let maximumUnitBytes = 4 << 20

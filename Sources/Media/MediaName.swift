@@ -1,5 +1,5 @@
-/// Names of files that are made of names from the wire. What an app or a head unit calls something never
-/// leads out of a folder, hides a file or writes over one.
+/// Makes file names from names on the wire. No name from an app or a head unit can leave the folder, hide
+/// a file or overwrite one.
 package enum MediaName {
     /// A name of letters, digits, "-", "_" and "."; all else becomes one "-".
     ///

@@ -1,7 +1,7 @@
 package import SDLProtocol
 
-/// What the hub itself noticed and no frame shows: made by `Switchboard`, carried by `FrameTap`,
-/// told in the traffic log and explained by the advice.
+/// Something that the hub noticed and that no frame shows: made by `Switchboard`, carried by `FrameTap`,
+/// shown in the traffic log and explained by the advice.
 package enum RelayNotice: Hashable, Sendable {
     /// A peer stopped in the middle of a frame.
     ///

@@ -2,7 +2,7 @@ package import NIOCore
 import RelayCore
 package import SDLProtocol
 
-/// The app of a recording, which asks a live head unit what it asked then.
+/// The app of a recording, which sends its recorded requests to a live head unit.
 ///
 /// It sends in the recorded order and waits where the recorded app had waited: for each answer, and for
 /// the first of each kind of notification, OnHMIStatus by its level. Between these, the app's own pauses
