@@ -119,7 +119,7 @@ import Testing
         arguments: [
             ("tcp:head-unit:12345", "is not a device"),
             ("serial:/dev/ttyUSB0?baud=fast", "baud=fast"),
-            ("serial:ttyUSB0", "expected an absolute path"), ("opnxc", "is no USB device"),
+            ("serial:ttyUSB0", "expected an absolute path"), ("opnxc", "is not a USB device"),
         ])
     func wrong(address: String, words: String) async {
         let recorder = Recorder()
