@@ -9,7 +9,7 @@ import OpenXCTraces
 package struct AccessoryAddress: Hashable, Sendable {
     /// The kind of transport, lower case: `serial`.
     package let scheme: String
-    /// What is spoken there; stands before the transport unless it is SDL or follows from the rest:
+    /// What is spoken there; comes before the transport unless it is SDL or follows from the rest:
     /// `openxc+serial:`, `sim:openxc`.
     package private(set) var language: Language
     /// What stands between the colon and the question mark, percent-decoded: `/dev/ttyUSB0`.
@@ -56,7 +56,7 @@ package struct AccessoryAddress: Hashable, Sendable {
         let (scheme, rest) = try Self.splitScheme(bare)
         guard language == .sdl || Language.transports.contains(scheme) else {
             throw AddressError(
-                "\"\(text)\": \(language.rawValue)+ stands before "
+                "\"\(text)\": \(language.rawValue)+ can only come before "
                     + "\(Language.transports.map { "\($0):" }.joined(separator: ", ")); "
                     + "sim:openxc and replay: of an OpenXC trace need none")
         }
@@ -120,7 +120,7 @@ extension AccessoryAddress {
         let word = text[..<plus].lowercased()
         guard let language = Language(rawValue: word), language != .sdl else {
             throw AddressError(
-                "\"\(word)\" in \"\(text)\" is no language before a transport; known: openxc, as in "
+                "\"\(word)\" in \"\(text)\" is not a known language; known: openxc, as in "
                     + "openxc+tcp:192.168.0.5:50001. SDL is spoken without one")
         }
         return (language, String(text[text.index(after: plus)...]))

@@ -1,4 +1,4 @@
-// What may be asked of the messages relayd keeps, and the lines of a stream that are no messages.
+// What may be asked of the messages relayd keeps, and the lines of a stream that are not messages.
 //
 // A message is the JSON object that relayd's JSON log writes, with its number as `n`. Numbers grow
 // by one; the greatest one seen is the cursor to go on from (`after`).

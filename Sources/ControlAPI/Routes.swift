@@ -128,7 +128,7 @@ package enum Routes {
             path: log, summary: "what is logged: level, traffic and its filters"),
         Route(
             method: "PUT", path: log, access: .write,
-            summary: "changes what is logged until relayd ends; what is left out stays"),
+            summary: "changes what is logged until relayd stops; absent fields stay"),
         Route(
             method: "POST", path: disconnect, access: .write,
             summary: "ends an app's sessions and closes its connection"),
@@ -181,7 +181,7 @@ package enum Routes {
             path: pageFile, access: .open, summary: "the files that page is made of"),
         Route(
             path: pageAccess, access: .open,
-            summary: "what is open to whoever asks here; for that page"),
+            summary: "which requests are allowed here; for that page"),
     ]
 }
 

@@ -33,7 +33,7 @@ package struct TraceFiles: ~Copyable {
 
     /// The next entry; nil at the end of the last file.
     ///
-    /// - Throws: `TraceFileError` when a file cannot be read or is no trace.
+    /// - Throws: `TraceFileError` when a file cannot be read or is not a trace.
     package mutating func nextEntry() throws(TraceFileError) -> TraceEntry? {
         while true {
             if open == nil {

@@ -6,7 +6,7 @@ import SDLProtocol
 package import SDLTraffic
 package import Traces
 
-/// What a trace tells beside messages: what relayd noticed, advice, and what somebody marked.
+/// An entry of a trace that is not a message: a notice, advice, or a mark.
 package struct TraceNote: Sendable {
     package enum Kind: String, Sendable {
         case notice, advice, mark

@@ -16,7 +16,7 @@ package enum Spelling {
             let letters = lowercased(candidate)
             guard abs(letters.count - wanted.count) < bestDistance else { continue }
             let distance = distance(wanted, letters, &rows)
-            // A word with no letter in common is no slip.
+            // A word with no letter in common is not a typo.
             guard distance < min(bestDistance, max(letters.count, wanted.count)) else { continue }
             (best, bestDistance) = (candidate, distance)
         }

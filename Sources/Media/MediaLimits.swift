@@ -1,8 +1,8 @@
-/// What media may take, whatever an app sends.
+/// Limits on memory and files for extracted media, whatever an app sends.
 package enum MediaLimits {
     /// Of one H.264 unit. A key frame of 1080p at the highest rates of level 4 has some 500 KB.
     package static let maximumUnitBytes = 4 << 20
-    /// Of one picture with all that stands before it.
+    /// Of one picture with all that comes before it.
     package static let maximumPictureBytes = 8 << 20
     /// Of units and pictures that are not whole, in all streams together. One stream alone stays below it:
     /// it has at most one unit and one picture.

@@ -1,5 +1,5 @@
-/// Names of files that are made of names from the wire. What an app or a head unit calls something never
-/// leads out of a folder, hides a file or writes over one.
+/// Makes file names from names on the wire. No name from an app or a head unit can leave the folder, hide
+/// a file or overwrite one.
 package enum MediaName {
     /// A name of letters, digits, "-", "_" and "."; all else becomes one "-".
     ///
@@ -44,7 +44,7 @@ package enum MediaName {
         return (name, isWhole && rest.isEmpty)
     }
 
-    /// ".png"; empty where what stands behind the last dot is no such thing.
+    /// ".png"; empty where what follows the last dot is something else.
     private static func ending(of text: String) -> String {
         let end = text.unicodeScalars.suffix(1 + maximumEndingScalars)
         guard let dot = end.lastIndex(of: "."), dot != text.unicodeScalars.startIndex else {
@@ -68,7 +68,7 @@ package enum MediaName {
             && stem.last?.isNumber == true
     }
 
-    /// Letters and digits of all scripts; no marks, which could be put on what stands before, and nothing
+    /// Letters and digits of all scripts; no marks, which could be put on what comes before, and nothing
     /// that changes the direction of writing.
     private static func isKept(_ scalar: Unicode.Scalar) -> Bool {
         if scalar.isASCII {

@@ -1,4 +1,4 @@
-// What each key of a filter takes behind it.
+// The values that each key of a filter accepts.
 
 import DidYouMean
 

@@ -29,7 +29,7 @@ package struct ClientWrites: Hashable, Sendable, CustomStringConvertible {
     package static let expected =
         "NETWORK RULE, where RULE is \(WriteRule.expected); for example 127.0.0.1 can:1:0x7e0"
 
-    /// Nil for a text that is none; `expected` says what one looks like.
+    /// Nil if the text is not valid; `expected` says what one looks like.
     package init?(_ text: String) {
         let words = text.split(separator: " ", omittingEmptySubsequences: true).map(String.init)
         guard words.count == 2, let clients = try? Network(parsing: words[0]),

@@ -4,8 +4,8 @@ package import RelayCore
 
 /// A vehicle interface shared by its clients: what `VehicleRouter` decides, carried out in the hub.
 ///
-/// It is always read, also with no client and whoever is slow: one that is not read slows down all its
-/// outputs. A client whose socket is full gets a queue, and misses whole messages when that is full. Its
+/// It is always read, even without clients or with slow ones, because a vehicle interface that is not read
+/// slows down all its outputs. A client whose socket is full gets a queue, and misses whole messages when that is full. Its
 /// connection outlives the link, because clients do not reconnect. Everything here is called on the
 /// hub's loop.
 package final class OpenXCLanguage: AccessoryLanguage {

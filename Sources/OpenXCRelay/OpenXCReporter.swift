@@ -2,8 +2,8 @@ import Logging
 import OpenXCProtocol
 import RelayCore
 
-/// Puts into words what a shared vehicle interface's clients do. Every write is a line; what a client
-/// does in vain is one the first time and then at every power of two.
+/// Logs what the clients of a shared vehicle interface do. Every write is logged; refused attempts of a
+/// client are logged the first time and then at every power of two.
 struct OpenXCReporter {
     private unowned let hub: Switchboard
 

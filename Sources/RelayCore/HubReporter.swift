@@ -1,6 +1,6 @@
 package import Logging
 
-/// Puts into words what happens to apps and link whatever they speak, and keeps repetitions from filling
+/// Logs what happens to apps and link, for every accessory language, and keeps repetitions from filling
 /// the log. Everything here is called on the hub's loop.
 package final class HubReporter {
     private let tap: FrameTap

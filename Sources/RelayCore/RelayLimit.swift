@@ -12,7 +12,7 @@ package struct LimitHits: Sendable, Equatable {
 
     mutating func hit(at time: WallTime) {
         count += 1
-        // A clock that was set back begins anew as well.
+        // A clock that was set back starts again as well.
         let since = lastAt.map { time.nanoseconds &- $0.nanoseconds } ?? .max
         if since < 0 || since > Self.pause { beganAt = time }
         lastAt = time

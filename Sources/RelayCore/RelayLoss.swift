@@ -1,4 +1,4 @@
-/// Something ended that nobody had ended: what a flight recorder is for.
+/// An unexpected loss, such as a crashed app or a lost link. It can trigger the flight recorder.
 package enum RelayLoss: Hashable, Sendable {
     /// An app left without unregistering, or its connection broke.
     case app(AppID, reason: String)

@@ -1,7 +1,7 @@
 package import SDLProtocol
 
-/// What the hub itself noticed and no frame shows: made by `Switchboard`, carried by `FrameTap`,
-/// told in the traffic log and explained by the advice.
+/// Something that the hub noticed and that no frame shows: made by `Switchboard`, carried by `FrameTap`,
+/// shown in the traffic log and explained by the advice.
 package enum RelayNotice: Hashable, Sendable {
     /// A peer stopped in the middle of a frame.
     ///
@@ -16,11 +16,11 @@ package enum RelayNotice: Hashable, Sendable {
     case fellBehind(queuedBytes: Int)
     /// An app sends faster than it may, and is slowed down.
     case paced(framesPerSecond: Int)
-    /// Bytes that are no frames.
+    /// Bytes that are not frames.
     case garbage(GarbageNotice)
     /// An app left a message half sent, and relayd ended it in its place; or it paused for too long.
     case messageEnded(EndedMessage)
-    /// An app did not answer the head unit's heartbeat for so many seconds; relayd did.
+    /// An app did not answer the head unit's heartbeat for this many seconds; relayd did.
     case heartbeatAnswered(seconds: Double)
 }
 
@@ -117,7 +117,7 @@ package struct EndedMessage: Hashable, Sendable {
     }
 }
 
-/// Bytes that are no frames.
+/// Bytes that are not frames.
 package struct GarbageNotice: Hashable, Sendable {
     /// Stream position of the first, counted from 0.
     package var offset: UInt64

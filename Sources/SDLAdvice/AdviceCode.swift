@@ -145,7 +145,7 @@ package struct AdvicePage: Hashable, Sendable {
     package var title: String
     /// What goes on.
     package var cause: String
-    /// What to do. The first sentence also stands behind each piece of advice.
+    /// What to do. The first sentence also comes after each piece of advice.
     package var remedy: String
     /// What the protocol says, how to look closer, which libraries and head units do it.
     package var details: String

@@ -190,7 +190,7 @@ package enum EventEntry: Hashable, Sendable {
     /// `number` counts the links since relayd started, from 1.
     case linkOpened(number: Int, address: String)
     case linkClosed(reason: String)
-    /// Observers were too slow; so much was forwarded without being seen.
+    /// Observers were too slow; this much was forwarded without being seen.
     case missed(frames: Int, bytes: Int)
     /// A request has waited longer than its patience, so many nanoseconds by now; told once. An
     /// answer may still come.

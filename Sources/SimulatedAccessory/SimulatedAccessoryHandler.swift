@@ -4,7 +4,7 @@ import SDLProtocol
 /// Runs a `SimulatedAccessory` on a channel's event loop: bytes in, bytes out, one timer. The
 /// `sim:` link and tests use it.
 ///
-/// Like sdl_core it skips bytes that are no frame, and closes the channel when that happens too
+/// Like sdl_core it skips bytes that are not a frame, and closes the channel when that happens too
 /// often. When the app side does not read, it stops reading too.
 package final class SimulatedAccessoryHandler: ChannelDuplexHandler {
     package typealias InboundIn = ByteBuffer

@@ -25,7 +25,7 @@ struct ConnectFailure: CustomStringConvertible {
             ? "relayd says that apps connect there; if it runs in a container or another network, "
                 + "give the address that leads to it: relayctl sample-app --connect HOST:PORT"
             : "relayctl status shows where apps connect to the relayd that runs here; without "
-                + "--connect, sample-app goes there by itself"
+                + "--connect, sample-app uses that address"
     }
 
     /// The first address that was tried tells enough; without one the name was not found.

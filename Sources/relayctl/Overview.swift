@@ -11,7 +11,7 @@ struct Overview: ParsableArguments {
     private static let commands = [
         ("relayctl top", "all of it live, on one screen"),
         ("relayctl tail", "the traffic as it comes"),
-        ("relayctl doctor", "what is broken, and what helps"),
+        ("relayctl doctor", "what is broken, and how to fix it"),
         ("relayctl app APP", "all about one app"),
         ("relayctl dashboard -o", "the same in a browser"),
         ("relayctl sample-app", "try the way to the head unit"),

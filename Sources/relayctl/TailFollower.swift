@@ -123,7 +123,9 @@ struct TailFollower {
         case .missed(let missed):
             let count = Units.count(missed, "message")
             let verb = missed == 1 ? "was" : "were"
-            note("\(count) \(verb) missed: relayd keeps only so many, and this reader was too slow")
+            note(
+                "\(count) \(verb) missed: relayd keeps a limited number, and this reader was too slow"
+            )
         case .gone: note("relayd is gone; waiting for it to come back")
         case .back: note("relayd is back")
         case .restarted:

@@ -131,7 +131,7 @@ struct Daemon {
                 let address = try AccessoryAddress(plan.config.accessory).judged()
                 guard address.language == spoken else {
                     throw AddressError(
-                        "\(address) speaks another language than the accessory so far; restart relayd"
+                        "\(address) speaks another language than the previous address; restart relayd"
                     )
                 }
                 let next =
@@ -378,19 +378,19 @@ struct Daemon {
             logger.notice(
                 """
                 the apps' sockets are systemd's; listen in the configuration \
-                (\(config.listen.map(\.description).joined(separator: ", "))) does not count
+                (\(config.listen.map(\.description).joined(separator: ", "))) is ignored
                 """)
         }
         if inherited.control != nil {
             logger.notice(
                 """
                 the control socket is systemd's, \(control.path); its path, mode and group in the \
-                configuration do not count
+                configuration are ignored
                 """)
         }
         let dashboard = control.dashboard.report
         guard let columns else {
-            logger.info("relayctl --socket \(control.path) status shows where the chain stands")
+            logger.info("relayctl --socket \(control.path) status shows head unit and apps")
             if let url = dashboard.url {
                 logger.notice(
                     "dashboard: \(url); relayctl dashboard prints the address with its token")

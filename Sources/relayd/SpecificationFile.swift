@@ -50,7 +50,7 @@ enum SpecificationFile {
         }
     }
 
-    /// A file that is no specification is no reason not to relay: the built-in one is kept, and the
+    /// A file that is no specification is not a reason not to relay: the built-in one is kept, and the
     /// log says why.
     static func inForce(_ config: Config, logger: Logger) -> InForce {
         guard config.rpcValidation else { return .off }

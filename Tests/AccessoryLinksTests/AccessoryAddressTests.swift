@@ -60,12 +60,12 @@ struct AccessoryAddressTests {
         arguments: [
             (
                 "sdl+tcp:h:1",
-                "\"sdl\" in \"sdl+tcp:h:1\" is no language before a transport; known: openxc, as in "
+                "\"sdl\" in \"sdl+tcp:h:1\" is not a known language; known: openxc, as in "
                     + "openxc+tcp:192.168.0.5:50001. SDL is spoken without one"
             ),
             (
                 "openxc+sim:",
-                "\"openxc+sim:\": openxc+ stands before tcp:, serial:, rfcomm:, usb:; sim:openxc "
+                "\"openxc+sim:\": openxc+ can only come before tcp:, serial:, rfcomm:, usb:; sim:openxc "
                     + "and replay: of an OpenXC trace need none"
             ),
         ])

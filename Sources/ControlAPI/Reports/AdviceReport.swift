@@ -43,7 +43,7 @@ package struct AdviceReport: Codable, Sendable, Equatable {
     package static let warning = "warning"
     package static let info = "info"
 
-    /// What was not seen for so many seconds is over, and no longer told in status and doctor.
+    /// What was not seen for this many seconds is over, and no longer told in status and doctor.
     package static let secondsCurrent = 300
 
     /// Something is wrong now, not a while ago.

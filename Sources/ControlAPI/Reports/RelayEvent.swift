@@ -54,7 +54,7 @@ package struct RelayEventKind: OpenValue {
     package static let advice = RelayEventKind(rawValue: "advice")
     /// A limit was hit for the first time, or 2, 4, 8, … times.
     package static let limit = RelayEventKind(rawValue: "limit")
-    /// A peer stalled or sent bytes that are no frames, or a recording's disk takes nothing.
+    /// A peer stalled or sent bytes that are not frames, or a recording's disk takes nothing.
     package static let notice = RelayEventKind(rawValue: "notice")
     /// Frames were forwarded that no observer has seen.
     package static let missed = RelayEventKind(rawValue: "missed")

@@ -103,7 +103,7 @@ package struct AccessoryState: OpenValue {
     package static let opening = AccessoryState(rawValue: "opening")
     /// relayd waits for the head unit to connect; `reason` says where.
     package static let listening = AccessoryState(rawValue: "listening")
-    /// It could not be opened or vanished; relayd tries again by itself. `reason` says why.
+    /// It could not be opened or vanished; relayd retries automatically. `reason` says why.
     package static let waiting = AccessoryState(rawValue: "waiting")
     /// relayd is not trying: it is stopping, or was told to keep it closed.
     package static let closed = AccessoryState(rawValue: "closed")

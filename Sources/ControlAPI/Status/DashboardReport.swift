@@ -1,7 +1,7 @@
-// What relayd tells of its dashboard: the address with the token to relayctl, and to the page what
+// What relayd says about its dashboard: relayctl gets the address with the token, and the page learns what
 // it may do.
 
-/// The answer to `GET /v1/dashboard`, on the Unix socket only: whoever may ask there may have the
+/// The answer to `GET /v1/dashboard`, on the Unix socket only: anyone who may ask there may have the
 /// token.
 package struct DashboardReport: Codable, Sendable, Equatable {
     /// Version of the JSON layout: 1.
@@ -31,7 +31,7 @@ package struct DashboardReport: Codable, Sendable, Equatable {
     }
 }
 
-/// The answer to `GET /dashboard/access`: what is open to whoever asks here.
+/// The answer to `GET /dashboard/access`: what the client may do.
 package struct DashboardAccess: Codable, Sendable, Equatable {
     package enum Need: String, Codable, Sendable {
         case open

@@ -3,11 +3,11 @@ package import RelayCore
 import SDLProtocol
 package import SDLTraffic
 
-/// Takes pictures, sound and files out of the traffic. A value that is shown what passed and tells what to
-/// write; somebody else has files.
+/// Extracts pictures, sound and files from the traffic. A value: it is fed with the traffic and returns
+/// what to write. The caller owns the files.
 ///
-/// It wants to see both: the decoded messages, and the frames of audio and video, in their order. Memory
-/// does not grow with what passes (`MediaLimits`).
+/// It needs both the decoded messages and the frames of audio and video, in order. Its memory is bounded
+/// (`MediaLimits`).
 package struct MediaCollector: Sendable {
     private let kinds: Set<MediaKind>
     private let isWanted: @Sendable (_ appName: String?) -> Bool
@@ -309,7 +309,7 @@ package struct MediaCollector: Sendable {
 
     // MARK: - Both
 
-    /// Whether the binary part of a message is taken; that it is masked is told once.
+    /// Whether the binary part of a message is taken; that it is masked is reported once.
     private mutating func takes(_ kind: MediaKind, _ entry: TrafficEntry, _ owner: Owner) -> Bool {
         guard kinds.contains(kind), isWanted(entry.appName) else { return false }
         guard isBulkMasked else { return true }

@@ -1,7 +1,7 @@
 import NIOCore
 import RelayCore
 
-/// What is being told, in order, with numbers for what begins.
+/// The events to be returned, in order; each new item gets a number.
 struct MediaOutput: Sendable {
     var events: [MediaEvent] = []
     private var last: UInt64 = 0
@@ -12,7 +12,7 @@ struct MediaOutput: Sendable {
     }
 }
 
-/// A file that begins with its first byte: without any there is none.
+/// A file that is created with its first byte; without data there is no file.
 struct OpenMedia: Sendable {
     var item: MediaItem
     private(set) var id: MediaID?

@@ -36,7 +36,7 @@ struct StreamTap: Sendable {
     }
 
     /// - Parameters:
-    ///   - frame: One that is no control frame.
+    ///   - frame: One that is not a control frame.
     ///   - omitted: Bytes of its payload that were not recorded.
     mutating func receive(
         _ frame: Frame, omitted: Int, at time: WallTime, _ output: inout MediaOutput

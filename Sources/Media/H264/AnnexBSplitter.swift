@@ -14,7 +14,7 @@ package struct AnnexBSplitter: Sendable {
     private var buffer = ByteBuffer()
     /// No start code begins before this offset in `buffer`.
     private var searched = 0
-    /// Of the start code that `buffer` stands behind; nil while there was none.
+    /// Of the start code that `buffer` follows; nil while there was none.
     private var startCodeBytes: Int?
 
     package init(maximumUnitBytes: Int = MediaLimits.maximumUnitBytes) {

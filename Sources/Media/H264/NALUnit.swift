@@ -47,7 +47,7 @@ package struct NALUnit: Hashable, Sendable {
         }
     }
 
-    /// Whether a new picture begins with it, when slices stand before it (7.4.1.2.3).
+    /// Whether a new picture begins with it, when slices come before it (7.4.1.2.3).
     package var beginsPicture: Bool {
         switch type {
         case 6...9, 14...18: true

@@ -1,6 +1,6 @@
 package import NIOCore
 
-/// A coded picture with all that stands before it: an access unit (ITU-T H.264, 7.4.1.2).
+/// A coded picture with all that comes before it: an access unit (ITU-T H.264, 7.4.1.2).
 package struct Picture: Hashable, Sendable {
     package private(set) var units: [NALUnit] = []
     package private(set) var hasSlice = false

@@ -1,9 +1,9 @@
 package import NIOCore
 
-/// Makes pictures of what an app sends on its video service, from the first one on that a decoder can
-/// begin with: an IDR with its parameter sets in front.
+/// Assembles pictures from an app's video service, starting at the first one that a decoder can begin with:
+/// an IDR preceded by its parameter sets.
 ///
-/// Whatever is missing, the stream goes on with the next picture of that kind.
+/// After a gap, the stream continues with the next picture of that kind.
 package struct VideoStream: Sendable {
     /// Pictures that can be shown.
     package private(set) var pictures = 0
@@ -198,7 +198,7 @@ package struct VideoStream: Sendable {
         passed.append(picture)
     }
 
-    /// What the picture has itself stands behind them and counts.
+    /// What the picture has itself comes after them and counts.
     private func withSets(_ picture: Picture) -> Picture {
         var whole = picture
         let known = sets.units.filter { !picture.units.contains($0) }

@@ -42,7 +42,7 @@ enum VideoTransport: Hashable, Sendable {
             // Types that have no fixed meaning (RFC 3551, section 6), as H.264 has none.
             second & 0x7F >= 96
         else { return nil }
-        // Where nothing stands before it, the unit can be looked at: what modes 0 and 1 have.
+        // Where nothing comes before it, the unit can be looked at: what modes 0 and 1 have.
         guard first & 0b11_1111 == 0,
             let header = bytes.getInteger(at: start + 14, as: UInt8.self)
         else { return length }

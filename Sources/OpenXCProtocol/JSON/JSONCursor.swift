@@ -49,7 +49,7 @@ enum JSONCursor {
         throw .incomplete
     }
 
-    /// The value at `at`, which then stands behind it.
+    /// The value at `at`, which then points past it.
     @inline(__always)
     static func value(_ text: Span<UInt8>, _ at: inout Int) throws(JSONStop) -> JSONToken {
         guard at < text.count else { throw .incomplete }

@@ -12,7 +12,7 @@ struct JSONMembers {
     /// Of the whole object, brackets included.
     private(set) var range = 0..<0
 
-    /// Reads the object whose bracket stands at `at`, which then stands behind it.
+    /// Reads the object whose bracket stands at `at`, which then points past it.
     init(_ text: Span<UInt8>, _ at: inout Int) throws(JSONStop) {
         let start = at
         guard at < text.count else { throw .incomplete }

@@ -7,7 +7,7 @@ struct JSONReading {
     /// Whether some text in it was no Unicode.
     private(set) var repaired = false
 
-    /// - Parameter at: of the bracket; stands behind the object afterwards.
+    /// - Parameter at: of the bracket; points past the object afterwards.
     init(_ text: Span<UInt8>, _ at: inout Int) throws(JSONStop) {
         members = try JSONMembers(text, &at)
     }

@@ -1,4 +1,4 @@
-/// Why bytes are no message. One word for each kind, so that they can be counted.
+/// Why bytes are not a message. One word for each kind, so that they can be counted.
 package enum MessageProblem: String, Error, Hashable, Sendable, CaseIterable {
     /// No JSON, or no object.
     case notJSON

@@ -1,4 +1,4 @@
-/// How a stream of messages is written: the form, and what stands between them.
+/// How a stream of messages is written: the format, and the separator.
 package enum MessageFraming: String, Hashable, Sendable, CaseIterable {
     /// JSON, each object followed by a NUL: what clients expect on a link.
     case json

@@ -1,12 +1,13 @@
 package import NIOCore
 package import OpenXCProtocol
 
-/// Who gets which message of a shared vehicle interface, and what of its clients' words reaches it.
+/// Decides which client gets which message of a shared vehicle interface, and which messages of its clients
+/// reach it.
 ///
 /// A vehicle interface knows no clients: it has one payload format, one list of recurring requests and
-/// one state of each bus, and its answers carry no number. So the router keeps what belongs to whom:
-/// answers go to who asked, in the order of asking; what several clients want at once is asked for once
-/// and taken back when the last of them has left.
+/// one state of each bus, and its answers carry no number. So the router keeps track:
+/// answers go to the client that asked, in the order of asking; a request that several clients share is made
+/// once, and withdrawn when the last of them has left.
 ///
 /// Values only, generic over what a client is; `OpenXCLanguage` carries out what it says.
 package struct VehicleRouter<Client: Hashable & Comparable & Sendable>: Sendable {

@@ -78,7 +78,7 @@ package struct IdentifierRange: Hashable, Sendable, CustomStringConvertible {
         self.description = description
     }
 
-    /// Nil for a text that is none; `expected` says what one looks like.
+    /// Nil if the text is not valid; `expected` says what one looks like.
     package init?(_ text: String) {
         let ends = text.split(separator: "-", omittingEmptySubsequences: false).map(Self.number)
         guard (1...2).contains(ends.count), let first = ends[0], let last = ends[ends.count - 1],

@@ -62,7 +62,7 @@ struct AppAdmission {
 /// A token bucket for each address that connects.
 struct ConnectionRate {
     /// Connections of this many seconds may come at once: a bench of 300 apps that reconnects, and
-    /// again, is no flood.
+    /// again, is not a flood.
     static let burstSeconds = 20
     /// Addresses remembered. More are not told apart from newcomers; a bench has some dozen.
     static let maximumAddresses = 1024

@@ -10,7 +10,7 @@ package enum AppLeaving: Hashable, Sendable {
     case vanished
     /// The same in the middle of a message, e.g. "PutFile".
     case vanishedInside(message: String, bytes: UInt64, of: UInt64)
-    /// The same in the middle of a unit, after so many bytes of it.
+    /// The same in the middle of a unit, after this many bytes of it.
     case vanishedInsideUnit(bytes: Int)
 }
 

@@ -8,7 +8,7 @@ package enum CloseReason: Hashable, Sendable {
     case connectionError(String)
     /// Its end of the connection was reset.
     case reset
-    /// Bytes that are no frame: where, why, what they look like.
+    /// Bytes that are not a frame: where, why, what they look like.
     case garbage(GarbageFromApp)
     /// Did not read while so many bytes waited.
     case tooSlow(queuedBytes: Int)

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Decides whether the link has to wait for apps that do not take what it brings, and which of them
+/// Decides whether the link has to wait for apps that read too slowly, and which of them
 /// is closed; carried out by `BackPressure`.
 ///
 /// One link carries the frames of all apps in one order, so whoever waits for a slow app makes the

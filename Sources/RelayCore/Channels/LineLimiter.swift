@@ -1,7 +1,6 @@
 package import NIOCore
 
-/// Keeps what strangers cause from filling the log: lets some lines of a kind through and counts
-/// the others.
+/// Keeps strangers from filling the log: lets some lines of a kind through and counts the others.
 package struct LineLimiter: Sendable {
     /// Enough to see who it is, too few to fill a disk.
     static let linesPerWindow = 5

@@ -1,7 +1,7 @@
 import NIOCore
 
-/// Units on their way to a channel. Those that lie one behind the other in what was read leave as one
-/// write: for a small one a write costs more than all the rest of its way.
+/// Units on their way to a channel. Units that are adjacent in the buffer they were read from leave as one
+/// write, because for a small unit the write costs more than everything else.
 struct WriteRun {
     private var bytes: ByteBuffer?
 

@@ -82,7 +82,7 @@ package final class LinkConnection: ChannelDuplexHandler {
         closeReason = closeReason ?? reason
     }
 
-    /// Through the channel, because whoever watches for closes may stand behind this handler.
+    /// Through the channel, because whoever watches for closes may come after this handler.
     package func close(_ reason: String) {
         closeReason = closeReason ?? reason
         context?.channel.close(promise: nil)

@@ -119,7 +119,7 @@ final class SDLApp: AppReader {
         connection.isPaused ? nil : decoder.unfinished
     }
 
-    /// What it sent last that is no whole frame.
+    /// What it sent last that is not a whole frame.
     func showUnfinished() {
         language.noFrame(decoder.undecoded, at: decoder.offset, of: id)
     }

@@ -236,7 +236,7 @@ final class SDLLanguage: AccessoryLanguage {
                 offset: offset, time: hub.time))
     }
 
-    /// Bytes from the head unit that are no frames.
+    /// Bytes from the head unit that are not frames.
     func garbage(_ report: GarbageReport) {
         hub.link.recognised = WrongProtocol(firstBytes: report.excerpt) ?? hub.link.recognised
         reporter.garbage(report, recognised: hub.link.recognised, at: hub.time)
@@ -269,7 +269,7 @@ final class SDLLanguage: AccessoryLanguage {
 
     func tookAll(_ app: AppConnection) { backPressure.drained(app, at: hub.loop.now) }
 
-    /// Bytes from an app that are no frame: that app alone is closed.
+    /// Bytes from an app that are not a frame: that app alone is closed.
     func garbage(_ error: FrameError, at offset: UInt64, bytes: ByteBuffer, from app: SDLApp) {
         let reason = reporter.garbage(error, at: offset, bytes: bytes, from: app, at: hub.time)
         hub.close(app.connection, reason)

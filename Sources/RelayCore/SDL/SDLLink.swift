@@ -1,7 +1,7 @@
 import NIOCore
 import SDLProtocol
 
-/// Cuts what the head unit sends into frames, and finds the next frame behind what is none. One per
+/// Cuts what the head unit sends into frames, and finds the next frame after bytes that are not one. One per
 /// opened link.
 final class SDLLink: LinkReader {
     let connection: LinkConnection

@@ -60,7 +60,7 @@ final class SDLReporter {
     /// Pacing starts and stops ten times a second; once is enough for people.
     private static let pacedNoticeInterval: TimeAmount = .seconds(10)
 
-    /// Bytes from an app that are no frame.
+    /// Bytes from an app that are not a frame.
     ///
     /// - Returns: Why the connection is to be closed.
     func garbage(
@@ -82,7 +82,7 @@ final class SDLReporter {
 
     // MARK: - The link
 
-    /// Bytes from the head unit that are no frames.
+    /// Bytes from the head unit that are not frames.
     ///
     /// - Parameter recognised: What the head unit has been found to speak, now or before.
     func garbage(_ report: GarbageReport, recognised: WrongProtocol?, at time: WallTime) {

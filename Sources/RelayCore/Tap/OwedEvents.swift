@@ -1,9 +1,9 @@
 import NIOCore
 
-/// Who is connected, whose sessions are over, whether there is a link and what somebody noted, as far as it
-/// has not been told because the queue was full. Used by `TapQueue`.
+/// Events that could not be delivered because the queue was full: connections, ended sessions, the state of
+/// the link, and marks. Used by `TapQueue`.
 ///
-/// Of who is there it keeps one event per connected app, one per app that is known, one per number of a
+/// It keeps at most one event per connected app, one per app that is known, one per number of a
 /// session that such an app has had, and two of the link. An app that came and went meanwhile leaves nothing.
 struct OwedEvents {
     /// A number may be given to another app, and that session end, before anything is told.

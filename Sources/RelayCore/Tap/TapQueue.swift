@@ -236,7 +236,7 @@ extension TapQueue.State {
         return waiter.take()
     }
 
-    /// - Returns: Who waits: what is missed is told at once, because nothing may come behind it for long.
+    /// - Returns: Who waits: what is missed is reported at once, because nothing may come behind it for long.
     fileprivate mutating func miss(
         _ frames: Int, bytes: Int
     ) -> CheckedContinuation<Void, Never>? {

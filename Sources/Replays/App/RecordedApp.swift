@@ -2,7 +2,7 @@ package import NIOCore
 import RelayCore
 package import SDLProtocol
 
-/// The app of a recording, which asks a live head unit what it asked then.
+/// The app of a recording, which sends its recorded requests to a live head unit.
 ///
 /// It sends in the recorded order and waits where the recorded app had waited: for each answer, and for
 /// the first of each kind of notification, OnHMIStatus by its level. Between these, the app's own pauses
@@ -72,7 +72,7 @@ package struct RecordedApp: Sendable {
     /// What is read ahead.
     private static let maximumSteps = 4096
     private static let maximumBytes = 64 << 20
-    /// Divergences that are told in words.
+    /// Divergences that are reported in words.
     package static let maximumDivergences = 1000
 
     private struct Lane {
@@ -468,7 +468,7 @@ package struct RecordedApp: Sendable {
                 outcome = .failed("the head unit did not answer StartService")
             }
         default:
-            // It is told once.
+            // It is reported once.
             if let rpc = message.rpc { lanes[number]?.heard.insert(Self.notice(rpc)) }
             if case .control(let type) = message.kind {
                 lanes[number]?.heard.insert(Notice(control: type))

@@ -1,4 +1,4 @@
-// What a live app asks: frames become questions.
+// Turns the frames of a live app into requests.
 
 import NIOCore
 import SDLProtocol

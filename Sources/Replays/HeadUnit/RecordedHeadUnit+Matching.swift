@@ -1,4 +1,4 @@
-// What was asked then for what is asked now, and when the answer is due.
+// Finds the recorded request that matches a live one, and when its answer is due.
 
 import NIOCore
 import SDLProtocol

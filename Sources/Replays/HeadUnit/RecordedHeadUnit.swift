@@ -58,7 +58,7 @@ package struct RecordedHeadUnit: Sendable {
     var output = Output()
     private var toldDivergences = 0
 
-    /// Divergences that are told in words; more of them tell nothing new.
+    /// Divergences that are reported in words; more of them tell nothing new.
     package static let maximumDivergences = 1000
     /// Apps that can wait for a session.
     static let maximumStarts = 255

@@ -1,8 +1,8 @@
 import NIOCore
 import SDLProtocol
 
-/// A recorded session as far as it has been read and is not said yet: what the app asked, and what the
-/// head unit said because of it.
+/// The part of a recorded session that has been read but not replayed yet: the app's requests, and what the
+/// head unit sent in response.
 struct RecordedLane {
     /// Something the app asked. What the head unit said until the app asked the next thing comes so long
     /// after this one, unless it answers another.

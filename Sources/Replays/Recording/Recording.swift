@@ -30,7 +30,7 @@ package final class Recording: Sendable {
         state = Mutex(State(file: try TraceFile(path), script: RecordingScript(part)))
     }
 
-    /// - Throws: `TraceFileError` where the file is damaged, or is no trace.
+    /// - Throws: `TraceFileError` where the file is damaged, or is not a trace.
     package func next() throws(TraceFileError) -> Batch {
         try state.withLock { (state) throws(TraceFileError) -> Batch in
             var batch = Batch()

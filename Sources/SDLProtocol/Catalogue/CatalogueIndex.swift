@@ -187,7 +187,7 @@ extension CatalogueIndex {
             }
             members.append(member)
         }
-        // Earlier definitions stand behind all members of their group.
+        // Earlier definitions come after all members of their group.
         for (offset, parameter) in parameters.enumerated() where !parameter.earlier.isEmpty {
             members[first + offset].firstEarlier = Int32(members.count)
             members[first + offset].earlierCount = Int32(parameter.earlier.count)

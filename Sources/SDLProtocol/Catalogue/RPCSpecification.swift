@@ -3,7 +3,7 @@
 
 import DidYouMean
 
-/// Why a file is no RPC specification.
+/// Why a file is not an RPC specification.
 package struct RPCSpecificationError: Error, Hashable, Sendable, CustomStringConvertible {
     /// From 1.
     package var line: Int
@@ -283,8 +283,8 @@ private struct SpecificationReader {
                 guard let number = numbers[item.functionID] else {
                     throw RPCSpecificationError(
                         line: item.line,
-                        reason: "functionID \(item.functionID) of \(item.name) is no element of "
-                            + "the enumeration FunctionID, or has no value there")
+                        reason: "functionID \(item.functionID) of \(item.name) is not an element "
+                            + "of the enumeration FunctionID, or has no value there")
                 }
                 guard functions.insert(FunctionKey(number: number, type: item.type)).inserted else {
                     throw RPCSpecificationError(
@@ -332,7 +332,7 @@ private struct SpecificationReader {
                 for name in now.usedElements where !names.contains(name) {
                     throw RPCSpecificationError(
                         line: now.line,
-                        reason: "parameter \(parameter.name) uses \(name), which is no element "
+                        reason: "parameter \(parameter.name) uses \(name), which is not an element "
                             + "of \(now.typeName)")
                 }
                 parameter.values = now.usedElements

@@ -97,7 +97,7 @@ struct XMLReader {
             skipSpace()
             let value = try value(of: key)
             guard attributes.updateValue(value, forKey: key) == nil else {
-                throw error("attribute \(key) stands twice in <\(name)>")
+                throw error("attribute \(key) appears twice in <\(name)>")
             }
             guard attributes.count <= Self.maximumAttributes else {
                 throw error("<\(name)> has more than \(Self.maximumAttributes) attributes")

@@ -110,7 +110,7 @@ enum JSONScanner {
         guard at == text.count else { throw unexpected(text, at) }
     }
 
-    /// The value at `index`, which then stands behind it. Depth costs no stack.
+    /// The value at `index`, which then points past it. Depth costs no stack.
     static func value(
         _ bytes: Span<UInt8>, _ index: inout Int, depth outer: Int = 0
     ) throws(JSONError) -> JSONToken {

@@ -67,7 +67,7 @@ extension AdviceRules {
         else { return }
         advise(
             .streamNotAllowed, entry, cause: service.name,
-            "the app goes on sending \(service.name) although the head unit says \(state)")
+            "the app keeps sending \(service.name) although the head unit says \(state)")
     }
 
     /// The state that forbids a stream, and since when it does.

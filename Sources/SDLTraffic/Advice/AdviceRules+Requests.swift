@@ -225,7 +225,7 @@ extension AdviceRules {
         let consequence =
             request.functionID == .listFiles
             ? "; app libraries wait for it before the app is ready"
-            : request.functionID == .registerAppInterface ? "; the app cannot go on" : ""
+            : request.functionID == .registerAppInterface ? "; the app cannot continue" : ""
         advise(
             .requestUnanswered, entry, cause: request.functionID.description,
             "the head unit has not answered \(name) for \(Self.seconds(waited))\(consequence)",

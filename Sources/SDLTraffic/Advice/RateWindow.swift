@@ -21,7 +21,7 @@ struct RateWindow: Sendable {
         let slot = time.nanoseconds / (length / Int64(Self.slotCount))
         let steps = slot &- current
         if steps < 0 || steps >= Int64(Self.slotCount) {
-            // Long ago, or a clock set back: begin anew.
+            // Long ago, or a clock set back: start again.
             for index in slots.indices { slots[index] = 0 }
             sum = 0
         } else if steps > 0 {

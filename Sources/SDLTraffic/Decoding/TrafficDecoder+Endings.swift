@@ -1,5 +1,5 @@
-// Step 3 of `TrafficDecoder`, and what time and the end of a session, a service or the link make of
-// what is unfinished: streams are summed up, half messages given up, late answers told.
+// Step 3 of `TrafficDecoder`, and what happens to unfinished items when time passes or a session, a service
+// or the link ends: streams are summed up, half messages given up, late answers reported.
 
 import RelayCore
 import SDLAdvice

@@ -18,7 +18,7 @@ package struct HeadUnitFacts: Hashable, Sendable {
     package var protocolVersion: String?
     /// It told an app that it is switched off, and has answered nothing since.
     package var saidOff: SaidOff?
-    /// When it sent last what is no SDL frame.
+    /// When it sent last something that is not an SDL frame.
     package var garbageAt: WallTime?
 
     /// OnAppInterfaceUnregistered with a reason that is about the head unit itself.

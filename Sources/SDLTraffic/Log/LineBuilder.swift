@@ -18,7 +18,7 @@ struct LineBuilder: Sendable {
         bytes.removeAll(keepingCapacity: true)
     }
 
-    /// Takes back what came after so many bytes.
+    /// Takes back what came after this many bytes.
     mutating func cut(to count: Int) {
         bytes.removeSubrange(count...)
     }

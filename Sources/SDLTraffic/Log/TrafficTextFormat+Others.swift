@@ -1,4 +1,4 @@
-// The lines for people of everything that is no RPC: control frames, streams, what cannot be read,
+// The lines for people of everything that is not an RPC: control frames, streams, what cannot be read,
 // what was not passed on, events. Called by `TrafficTextFormat.append`, which begins and ends them.
 
 import NIOCore

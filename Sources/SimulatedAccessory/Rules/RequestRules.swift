@@ -109,7 +109,7 @@ enum RequestRules {
     private static func checkMediaClock(
         _ request: Request, of kind: AppKind
     ) throws(Refusal) {
-        guard kind.isMedia else { throw Refusal(.rejected, "the app is no media application") }
+        guard kind.isMedia else { throw Refusal(.rejected, "the app is not a media application") }
         let mode = request["updateMode"]?.string
         guard mode == "COUNTUP" || mode == "COUNTDOWN" else { return }
         guard let start = request["startTime"]?.seconds else {

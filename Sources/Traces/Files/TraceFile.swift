@@ -42,9 +42,9 @@ package struct TraceFile: ~Copyable {
         if descriptor > STDIN_FILENO { close(descriptor) }
     }
 
-    /// The next entry; nil at the end. A packet that its writer had not finished is no error.
+    /// The next entry; nil at the end. A packet that its writer had not finished is not an error.
     ///
-    /// - Throws: `TraceFileError` when the file cannot be read or is no trace.
+    /// - Throws: `TraceFileError` when the file cannot be read or is not a trace.
     package mutating func next() throws(TraceFileError) -> TraceEntry? {
         while true {
             do throws(TraceError) {

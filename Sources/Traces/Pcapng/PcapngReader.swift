@@ -61,7 +61,7 @@ package struct PcapngReader {
         return block
     }
 
-    /// Tells at the first bytes what is no pcapng, instead of waiting for a block of four GiB.
+    /// Recognises at the first bytes what is not pcapng, instead of waiting for a block of four GiB.
     private func checkBeginning() throws(PcapngError) {
         let magic: [UInt8] = [0x0A, 0x0D, 0x0D, 0x0A]
         let found = buffer.readableBytesView.prefix(4)

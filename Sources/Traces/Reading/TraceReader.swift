@@ -43,7 +43,7 @@ package struct TraceReader {
         while let block = try nextBlock() {
             switch block {
             case .section(let section):
-                // A file that was put together of several begins anew.
+                // A file that was put together of several starts again.
                 interfaces = []
                 application = section.application
             case .interface(let interface): add(interface)

@@ -1,4 +1,4 @@
-/// Why a pcapng file is no trace, or a packet in it cannot be read.
+/// Why a pcapng file is not a trace, or a packet in it cannot be read.
 package enum TraceError: Error, Hashable, Sendable {
     case pcapng(PcapngError)
     /// A file of no bytes.

@@ -132,7 +132,7 @@ extension TraceRecord {
 
     /// Reads a record. One of an unknown kind is `other`.
     ///
-    /// - Throws: `TraceError` when it is no JSON object with a record, or lacks what a known one has.
+    /// - Throws: `TraceError` when it is not a JSON object with a record, or lacks what a known one has.
     package init(json: ByteBuffer) throws(TraceError) {
         guard json.readableBytes <= Self.maximumBytes else {
             throw .recordTooLarge(json.readableBytes)

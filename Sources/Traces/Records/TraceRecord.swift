@@ -12,9 +12,9 @@ package enum TraceRecord: Hashable, Sendable {
     /// What relayd saw that no frame shows.
     case notice(code: String, text: String, app: AppID?)
     case advice(code: String, text: String, app: AppID?)
-    /// What somebody wanted to find again.
+    /// A note that a user added.
     case mark(text: String)
-    /// So much passed and is not in the trace, between what stands before and behind it.
+    /// This much passed without being recorded at this place.
     case gap(frames: Int, bytes: Int)
     case end(TraceEnd)
     /// A record of another version, by its name, and as it stands in the file.

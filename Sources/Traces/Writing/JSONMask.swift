@@ -3,7 +3,7 @@ import SDLProtocol
 
 /// Walks one RPC message piece by piece, and overwrites the values of chosen parameters where they lie.
 ///
-/// Not a parser: what is no JSON is walked all the same, and the worst that comes of it is that too
+/// Not a parser: what is not JSON is walked all the same, and the worst that comes of it is that too
 /// much or too little is overwritten in a message that no head unit understands.
 struct JSONMask {
     private let names: Set<[UInt8]>

@@ -221,7 +221,7 @@ private struct TextScan {
 
     // MARK: Pieces
 
-    /// Whether a word could begin here; an escape of JSON such as \n is no part of one.
+    /// Whether a word could begin here; an escape of JSON such as \n is not part of one.
     private func isBoundary(_ index: Int) -> Bool {
         guard index > 0, Self.isWord(bytes[index - 1]) else { return true }
         return index > 1 && bytes[index - 2] == UInt8(ascii: "\\")

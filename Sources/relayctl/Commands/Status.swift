@@ -5,7 +5,7 @@ import ControlAPI
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Show where the chain from head unit to app stands.",
+        abstract: "Show the state of the head unit, the link and the apps.",
         discussion: """
             Shows a line for each part, from the head unit to the apps, then a row per app. When something is \
             broken, the reason and the remedy are below its line. "From app" and "To app" count \

@@ -35,7 +35,7 @@ struct TopCommand: AsyncParsableCommand {
               relayctl top 'app:radio !OnVehicleData'
               ssh -t bench relayctl top
 
-            \(ExitStatus.codes(ok: "somebody pressed q, or the terminal is gone"))
+            \(ExitStatus.codes(ok: "you pressed q, or the terminal was closed"))
             """)
 
     @Argument(

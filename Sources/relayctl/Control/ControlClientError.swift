@@ -166,7 +166,7 @@ extension ControlClientError.Problem {
     var text: String {
         switch self {
         case .absent: "does not exist"
-        case .abandoned: "nobody answers (left behind by a relayd that was killed)"
+        case .abandoned: "nothing answers (left behind by a relayd that was killed)"
         case .notSocket: "is not a socket; expected relayd's, such as /run/relayd/relayd.sock"
         case .notPermitted: "permission denied"
         case .other(let problem): problem

@@ -215,7 +215,7 @@ struct Diagnosis: Codable, Sendable, Equatable {
                 "port",
                 "apps can connect to \(places), but not from the network of "
                     + "\(filtered.joined(separator: ", ")): \(unit.name) lets none but this machine and "
-                    + "the networks of its IPAddressAllow= in, and tells nobody",
+                    + "the networks of its IPAddressAllow= in, and reports nothing",
                 "if apps are to come from there: sudo systemctl edit \(unit.name), add "
                     + "[\(unit.section)] and IPAddressAllow=NETWORK (such as that of \(network)), "
                     + "then restart it")

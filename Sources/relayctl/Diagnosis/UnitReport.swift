@@ -69,7 +69,7 @@ struct UnitReport: Sendable, Equatable {
     var remedy: String {
         properties["ActiveState"] == "failed"
             ? "put that right, then: sudo systemctl reset-failed \(name); sudo systemctl start \(name)"
-            : "put that right; systemd starts it again by itself for some time"
+            : "fix that; systemd keeps restarting it for a while"
     }
 
     /// Which addresses get through; nil when all do.

@@ -30,7 +30,7 @@ enum Completions {
         .custom { _, _, _ in literal(saved) }
     }
 
-    /// A term of a filter: a key, then what may stand behind it.
+    /// A term of a filter: a key, then what may come after it.
     static var filter: CompletionKind {
         .custom { words, index, prefix async in
             if let key = splitKey(words, index) { return literal(await values(key, words)) }
@@ -54,8 +54,8 @@ enum Completions {
         }
     }
 
-    /// The key when the shell takes what stands behind a ":" for a word of its own, as bash does; it
-    /// keeps what stands before.
+    /// The key when the shell takes what follows a ":" for a word of its own, as bash does; it
+    /// keeps what comes before.
     static func splitKey(_ words: [String], _ index: Int) -> String? {
         for sign in [index, index - 1] where words.indices.contains(sign) && sign > 0 {
             if [":", "="].contains(words[sign]) { return words[sign - 1].lowercased() }
@@ -156,7 +156,7 @@ enum Completions {
         }
     }
 
-    /// What stands behind --socket on the line that is being written, without its quotes.
+    /// What follows --socket on the line that is being written, without its quotes.
     private static func socket(_ words: [String]) -> String? {
         guard let place = words.lastIndex(of: "--socket"), words.indices.contains(place + 1) else {
             return nil

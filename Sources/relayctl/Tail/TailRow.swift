@@ -13,7 +13,7 @@ struct TailRow: Sendable {
 
     func line(_ message: TailMessage) -> String { line(message, mark: " ") }
 
-    /// - Parameter mark: What stands behind the number, one column wide.
+    /// - Parameter mark: What follows the number, one column wide.
     func line(_ message: TailMessage, mark: String) -> String {
         var line = Line(style: style)
         let number = message.number == 0 ? "" : "\(message.number)"

@@ -381,8 +381,9 @@ extension LimitHit {
         case "apps.allow": "an app was turned away: its address is not in the list"
         case "apps.connections_per_second":
             "connections were turned away: too many of one address in a second"
-        case "apps.silent_timeout": "a connection was closed that said nothing for so many seconds"
-        case "apps.queue_limit": "an app read too slowly: so many bytes waited for it"
+        case "apps.silent_timeout":
+            "a connection that stayed silent for this many seconds was closed"
+        case "apps.queue_limit": "an app read too slowly: this many bytes waited for it"
         case "apps.stall_grace": "the head unit was held back for an app that read too slowly"
         case "apps.frames_per_second": "an app sent more frames a second and was slowed down"
         case "apps.message_limit": "a message was refused: it was larger than allowed"

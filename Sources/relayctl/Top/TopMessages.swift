@@ -38,7 +38,7 @@ struct TopMessages: Sendable {
 
     mutating func missed(_ count: Int) {
         let verb = count == 1 ? "was" : "were"
-        note("\(Units.count(count, "message")) \(verb) missed: relayd keeps only so many")
+        note("\(Units.count(count, "message")) \(verb) missed: relayd keeps a limited number")
     }
 
     /// relayd was restarted.

@@ -17,7 +17,7 @@ struct NewFile: ~Copyable {
         let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
         let name = path.dropFirst(folder.count)
         guard !name.isEmpty, name != "-" else {
-            throw TraceFailure("\"\(path)\" is no name for a file: -o takes the path of a new one")
+            throw TraceFailure("\"\(path)\" is not a file name: -o takes the path of a new file")
         }
         guard !Self.isThere(path) else { throw Self.taken(path) }
         let unnamed = open(folder.isEmpty ? "." : folder, Self.unnamed, 0o600)

@@ -107,7 +107,7 @@ struct TraceMerge {
     private func differ(_ what: String, _ one: Int, _ other: Int) -> TraceFailure {
         TraceFailure(
             "\(inputs[one].path) and \(inputs[other].path) are of two relayds: each has \(what) at "
-                + "the same time, and in one trace nobody could tell them apart")
+                + "the same time, and in one trace they could not be told apart")
     }
 }
 

@@ -335,7 +335,7 @@ package struct ConfigSchema {
             (
                 "record.save_on",
                 "\(trigger.rawValue) would save nothing, because record.last is 0; "
-                    + "set record.last to what is to be kept in memory, such as 64 MiB"
+                    + "set record.last to the amount of memory to use, such as 64 MiB"
             )
         ]
     }

@@ -4,7 +4,7 @@ internal import Glibc
 /// `Daemon` asks.
 ///
 /// The kernel sends it when a terminal hangs up, and people send it to have a configuration read again.
-/// A terminal that has hung up is no terminal any more (isatty(3) fails with EIO), so what counts is
+/// A terminal that has hung up is not a terminal any more (isatty(3) fails with EIO), so what counts is
 /// whether one that was there at the start still is.
 package struct HangUp: Sendable {
     package enum Verdict: Sendable, Equatable {

@@ -124,7 +124,7 @@ extension RecordingFolder {
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             close(descriptor)
-            throw APIError(.notFound, "\"\(shown)\" is no regular file; only those are read")
+            throw APIError(.notFound, "\"\(shown)\" is not a regular file, and only those are read")
         }
         return OpenRecording(
             name, status, descriptor: descriptor, isGrowing: current == path + "/" + name)

@@ -205,7 +205,7 @@ package final class RecordingLibrary: Sendable {
         return (nil, trace.unfinishedBytes)
     }
 
-    /// A file that is no trace is nobody's fault but the file's.
+    /// A file that is not a trace is nobody's fault but the file's.
     private static func naming<Result>(
         _ file: OpenRecording, _ body: () async throws -> Result
     ) async throws -> Result {

@@ -87,7 +87,7 @@ final class AccessoryMonitor: Sendable {
         case .waiting(let problem, _, let attempts):
             let reason = AccessoryReason(
                 code: problem.code.rawValue, message: problem.message,
-                remedy: problem.remedy ?? "relayd tries again by itself")
+                remedy: problem.remedy ?? "relayd retries automatically")
             return (.waiting, since, reason, attempts)
         }
     }

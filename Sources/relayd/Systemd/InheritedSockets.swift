@@ -89,12 +89,12 @@ package enum InheritedSocketError: Error, Equatable, CustomStringConvertible {
             """
         case .notTCP:
             """
-            the socket "\(InheritedSockets.appsName)" from systemd is no listening TCP socket; \
+            the socket "\(InheritedSockets.appsName)" from systemd is not a listening TCP socket; \
             expected ListenStream=ADDRESS:PORT and Accept=no in its .socket unit
             """
         case .notUnix:
             """
-            the socket "\(InheritedSockets.controlName)" from systemd is no listening Unix socket; \
+            the socket "\(InheritedSockets.controlName)" from systemd is not a listening Unix socket; \
             expected ListenStream=/PATH and Accept=no in its .socket unit
             """
         case .twoControlSockets:

@@ -65,12 +65,12 @@ struct USBSelectorTests {
             ),
             (
                 "usb:opnxc",
-                "\"opnxc\" in \"usb:opnxc\" is no USB device; expected VID:PID, four hexadecimal "
+                "\"opnxc\" in \"usb:opnxc\" is not a USB device; expected VID:PID, four hexadecimal "
                     + "digits each, as in \"usb:1bc4:0001\", or usb:openxc or usb:aoa"
             ),
             (
                 "usb:1bc4:00011",
-                "\"1bc4:00011\" in \"usb:1bc4:00011\" is no USB device; expected VID:PID, four "
+                "\"1bc4:00011\" in \"usb:1bc4:00011\" is not a USB device; expected VID:PID, four "
                     + "hexadecimal digits each, as in \"usb:1bc4:0001\", or usb:openxc or usb:aoa"
             ),
             (
@@ -116,7 +116,7 @@ struct USBSelectorTests {
             ),
             (
                 "usb:1:1?model=Core",
-                "model= in \"usb:1:1?model=Core\" is told to a phone that is switched to "
+                "model= in \"usb:1:1?model=Core\" is only for a phone that is switched to "
                     + "accessory mode; add aoa=switch, or leave it out"
             ),
             (

@@ -47,7 +47,7 @@ struct ExitCodeTests {
         Row(
             arguments: ["devices", "/dev/relayd-none"], code: 1,
             words: "/dev/relayd-none does not exist"),
-        Row(arguments: ["devices", "tcp:127.0.0.1:1"], code: 64, words: "is no device"),
+        Row(arguments: ["devices", "tcp:127.0.0.1:1"], code: 64, words: "is not a device"),
         Row(arguments: ["log"], code: 1, words: "journalctl cannot be run"),
         Row(arguments: ["log", "app:radio"], code: 1, words: "journalctl cannot be run"),
         Row(arguments: ["log", "param.a=1"], code: 64, words: "the journal has none"),

@@ -34,7 +34,7 @@ struct SocketActivationTests {
                 try await app.send(.startService())
                 #expect(try await app.next().controlType == .startServiceACK)
                 let line = try await process.errors.first(containing: "sockets are systemd's")
-                #expect(line.contains("listen in the configuration (127.0.0.1:1) does not count"))
+                #expect(line.contains("listen in the configuration (127.0.0.1:1) is ignored"))
                 let answer = try await ControlRequest.get(Routes.status, at: control)
                 let status = try APICoding.decode(StatusSnapshot.self, from: answer.body)
                 #expect(status.server.inherited == true)

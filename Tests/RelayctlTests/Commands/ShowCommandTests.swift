@@ -149,7 +149,7 @@ import Testing
     @Test("when there is no last one, it ends with 1 and says so") func noLast() async throws {
         var feed = TrafficFeed()
         let none = try await run("last", ring: feed.ring)
-        #expect(none.code == 1 && none.error == "relayctl: there is no message so far\n")
+        #expect(none.code == 1 && none.error == "relayctl: there are no messages yet\n")
         feed.request(.show, 1)
         let good = try await run("last", "--failed", ring: feed.ring)
         #expect(good.code == 1 && good.error == "relayctl: nothing that is kept went wrong\n")

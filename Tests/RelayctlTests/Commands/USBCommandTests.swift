@@ -184,6 +184,6 @@ import Testing
         let recorder = Recorder()
         let code = await RelayCtl.execute(["usb", "opnxc"], output: recorder.output())
         #expect(code == 64)
-        #expect(recorder.text(.error).contains("\"opnxc\" in \"usb:opnxc\" is no USB device"))
+        #expect(recorder.text(.error).contains("\"opnxc\" in \"usb:opnxc\" is not a USB device"))
     }
 }

@@ -138,7 +138,7 @@ import Testing
         #expect(rename(server.path, copy) == 0)
         try await server.stop()
         let error = await #expect(throws: ControlClientError.self) { _ = try await status(copy) }
-        #expect(error?.description.contains("nobody answers (left behind") == true)
+        #expect(error?.description.contains("nothing answers (left behind") == true)
         unlink(copy)
         #expect(copy.hasSuffix("/c.sock.old") && rmdir(String(copy.dropLast(11))) == 0)
     }

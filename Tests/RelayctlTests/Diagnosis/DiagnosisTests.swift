@@ -76,7 +76,7 @@ import Testing
         ])
         #expect(
             Diagnosis(unreachable: places).checks[0].text == """
-                relayd is not running; looked at /a b/x.sock: does not exist; /y.sock: nobody answers \
+                relayd is not running; looked at /a b/x.sock: does not exist; /y.sock: nothing answers \
                 (left behind by a relayd that was killed)
                 """)
 

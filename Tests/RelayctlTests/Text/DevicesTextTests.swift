@@ -117,8 +117,9 @@ import Testing
     @Test(
         "what is no device, or has a wrong option, is a usage error",
         arguments: [
-            ("tcp:head-unit:12345", "is no device"), ("serial:/dev/ttyUSB0?baud=fast", "baud=fast"),
-            ("serial:ttyUSB0", "expected an absolute path"), ("opnxc", "is no USB device"),
+            ("tcp:head-unit:12345", "is not a device"),
+            ("serial:/dev/ttyUSB0?baud=fast", "baud=fast"),
+            ("serial:ttyUSB0", "expected an absolute path"), ("opnxc", "is not a USB device"),
         ])
     func wrong(address: String, words: String) async {
         let recorder = Recorder()

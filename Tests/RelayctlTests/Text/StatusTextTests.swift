@@ -184,7 +184,7 @@ import Testing
                              0.0.0.0:2776: address already in use
                 Apps         2 connected, 2 registered
                 Log          incomplete  2 reads never seen  3 lines not written
-                Limit        10:31:07   an app read too slowly: so many bytes waited for it
+                Limit        10:31:07   an app read too slowly: this many bytes waited for it
                                         (apps.queue_limit is 1048576, hit 1 time)
 
                    #  App           Peer             Session  HMI         From app   To app

@@ -190,7 +190,7 @@ import Testing
         #expect(model.isNarrowed && model.filterText == "rpc:show ok")
         #expect(model.query.path("/").contains("rpc%3A") && model.messages.rows.isEmpty)
         #expect(
-            TopSamples.text(model, 80, 24).contains("nothing has passed the filter so far"))
+            TopSamples.text(model, 80, 24).contains("no message has matched the filter yet"))
 
         model.take(.message(try TopSamples.message(6, "Alert"), stream: 0))
         #expect(model.messages.rows.isEmpty)

@@ -62,12 +62,12 @@ struct ConfigProblemTests {
         Case(
             "unknown key given twice", "abc: 1\nabc: 2\n",
             "f:1:1: abc: unknown key; known here: accessory, listen, rpc_spec, "
-                + "rpc_validation, apps, sessions, limits, log, record, control, dashboard, "
-                + "openxc",
+                + "rpc_validation, apps, sessions, limits, log, record, media, control, "
+                + "dashboard, openxc",
             "f:2:1: abc: given twice, first at f:1:1; remove one",
             "f:2:1: abc: unknown key; known here: accessory, listen, rpc_spec, "
-                + "rpc_validation, apps, sessions, limits, log, record, control, dashboard, "
-                + "openxc"),
+                + "rpc_validation, apps, sessions, limits, log, record, media, control, "
+                + "dashboard, openxc"),
         Case(
             "key that is a list", "[a, b]: 1\n",
             "f:1:1: found a list; expected a key, which is a single word"),
@@ -96,7 +96,7 @@ struct ConfigProblemTests {
         Case(
             "value is a list of one", "apps:\n  maximum: [3]\n",
             "f:2:12: apps.maximum: found a list; expected a whole number from 1 to 10000; remove "
-                + "the brackets or the dash: this is no list"),
+                + "the brackets or the dash: this is not a list"),
         Case(
             "list is text", "apps:\n  allow: 10.0.0.0/8\n",
             "f:2:10: apps.allow: found \"10.0.0.0/8\"; expected a list of networks such as "

@@ -186,8 +186,8 @@ struct SaveScheduleTests {
         config.record.saveOn = [.linkLost]
         #expect(
             ConfigSchema.contradictions(in: config).map(\.text) == [
-                "link_lost would save nothing, because record.last is 0; set record.last to what is to "
-                    + "be kept in memory, such as 64 MiB"
+                "link_lost would save nothing, because record.last is 0; set record.last to the amount "
+                    + "of memory to use, such as 64 MiB"
             ])
         config.record.last = 1 << 20
         #expect(

@@ -68,7 +68,7 @@ import Testing
             ),
             (
                 #"<function name="B" functionID="BID" messagetype="request"/>"#, 3,
-                "functionID BID of B is no element of the enumeration FunctionID, or has no value there"
+                "functionID BID of B is not an element of the enumeration FunctionID, or has no value there"
             ),
             (
                 #"<function name="B" functionID="AID" messagetype="request"/>"#, 4,
@@ -82,7 +82,7 @@ import Testing
                 "<struct name=\"S\">\n", 6,
                 "</interface> where </struct> was expected, for <struct> of line 3"
             ),
-            ("<struct name='S' name='T'/>", 3, "attribute name stands twice in <struct>"),
+            ("<struct name='S' name='T'/>", 3, "attribute name appears twice in <struct>"),
             ("<struct name=S/>", 3, "the value of attribute name is not in quotes"),
             ("<struct name='a<b'/>", 3, "a < in the value of attribute name"),
             (

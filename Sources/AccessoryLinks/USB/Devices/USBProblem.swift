@@ -1,7 +1,7 @@
 import CLibUSB
 import Glibc
 
-/// Why a USB device is no link, in words that name the device, its node, and what to do.
+/// Why a USB device cannot be used as a link, in words that name the device, its node, and what to do.
 enum USBProblem {
     /// libusb itself could not be started, or has no memory.
     static func library(_ code: CInt) -> LinkProblem {
@@ -102,7 +102,7 @@ enum USBProblem {
     }
 }
 
-// MARK: - Who keeps us out
+// MARK: - Permissions
 
 extension USBProblem {
     private static func permissionDenied(_ device: USBDeviceDescription) -> LinkProblem {

@@ -112,7 +112,7 @@ extension USBSelector {
             let product = hexadecimal(parts[1])
         else {
             throw AddressError(
-                "\"\(address.path)\" in \"\(address)\" is no USB device; expected VID:PID, four "
+                "\"\(address.path)\" in \"\(address)\" is not a USB device; expected VID:PID, four "
                     + "hexadecimal digits each, as in \"usb:1bc4:0001\", or usb:openxc or usb:aoa")
         }
         return .identifier(vendor: vendor, product: product)
@@ -199,7 +199,7 @@ extension USBSelector {
             guard let text = address[option: option] else { continue }
             guard switchesToAccessory else {
                 throw AddressError(
-                    "\(option)= in \"\(address)\" is told to a phone that is switched to accessory "
+                    "\(option)= in \"\(address)\" is only for a phone that is switched to accessory "
                         + "mode; add aoa=switch, or leave it out")
             }
             guard text.utf8.count < AndroidAccessory.maximumStringBytes, !text.isEmpty else {

@@ -172,7 +172,7 @@ package struct HalfMessages {
 
     // MARK: - On a link that does not take all at once
 
-    /// The head unit counts from the moment it gets a frame: what is on its way is no older than now.
+    /// The head unit counts from the moment it gets a frame: what is on its way is not older than now.
     ///
     /// - Parameter bytes: Bytes that have left for the head unit, of all that were ever written.
     mutating func polled(left bytes: UInt64, at now: NIODeadline) {

@@ -95,7 +95,7 @@ struct DeviceFindings {
                 self = .tty(address: text, node: node ?? "")
             } else if let other = ["sim:", "tcp:"].first(where: { lowercase.hasPrefix($0) }) {
                 throw AddressError(
-                    "\"\(text)\" is no device: \(other) needs none; expected usb:…, serial:… or rfcomm:…"
+                    "\"\(text)\" is not a device: \(other) needs none; expected usb:…, serial:… or rfcomm:…"
                 )
             } else {
                 self = .usb(try USBSelector(typed: text))

@@ -105,7 +105,7 @@ struct TraceAnonymiseCommand: ParsableCommand {
 
 /// Addresses of networks in texts for people.
 enum TraceAddresses {
-    /// IPv4 and IPv6 addresses, with what stands behind as their port, become "masked".
+    /// IPv4 and IPv6 addresses, with what follows as their port, become "masked".
     static func masked(_ text: String) -> String {
         text.split(separator: " ", omittingEmptySubsequences: false).map { word in
             isAddress(word) ? "masked" : String(word)

@@ -6,8 +6,7 @@ import SDLTraffic
 struct TraceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "trace",
-        abstract:
-            "Inspect, cut, merge, anonymise, compare and export recordings, or extract media from them.",
+        abstract: "Inspect, cut, merge, anonymise, compare, export or extract recordings.",
         discussion: """
             A trace is a recording made by relayd. It is a pcapng file, so Wireshark opens it, \
             too. relayd does not have to run, and '-' in place of a file is standard input. A \

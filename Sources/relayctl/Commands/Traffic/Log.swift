@@ -196,7 +196,7 @@ struct LogCommand: AsyncParsableCommand {
         return ExitCode.failure
     }
 
-    /// Whether the relayd that answers is no service of systemd's. One that is not there, or may not be
+    /// Whether the relayd that answers is not a service of systemd's. One that is not there, or may not be
     /// asked, may have written to the journal earlier.
     private func runsByHand() async -> Bool {
         guard var client = try? SocketOptions.parse([]).client() else { return false }

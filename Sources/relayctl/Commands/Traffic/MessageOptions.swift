@@ -62,7 +62,7 @@ struct ChoiceOptions: ParsableArguments {
         if failed { filters.append(FilterExpression(.term(.priority(.warning, isExact: false)))) }
         if let milliseconds = try latency(), let number = FilterNumber("\(milliseconds)") {
             let answer = try FilterArgument.filter("kind", "response", of: "--slower-than")
-            // By itself, so that it is no alternative to the kinds of --type.
+            // By itself, so that it is not an alternative to the kinds of --type.
             filters.append(
                 FilterExpression(
                     .all([

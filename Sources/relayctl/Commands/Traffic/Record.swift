@@ -53,7 +53,7 @@ struct RecordCommand: AsyncParsableCommand {
             }
             if stdout, isatty(STDOUT_FILENO) == 1 {
                 throw ValidationError(
-                    "a trace is no text for a terminal; expected a file or a program behind it, "
+                    "a trace is binary and cannot be shown on a terminal; expected a file or a pipe, "
                         + "such as 'relayctl record --stdout >session.pcapng'")
             }
         }
@@ -195,7 +195,7 @@ struct RecordCommand: AsyncParsableCommand {
     }
 }
 
-/// Bytes that are no text, to standard output.
+/// Bytes that are not text, to standard output.
 private enum RawOutput {
     /// Until relayd or the reader ends, or ^C.
     static func copy(_ path: String, of client: ControlClient) async throws {

@@ -25,7 +25,7 @@ struct ReplayCommand: AsyncParsableCommand {
             \(ExitStatus.codes(
                 ok: "all was sent; with --check: the answers were the recorded ones",
                 failed: "it could not connect, did not end, or the answers differ",
-                refused: "the file cannot be read, is no trace, or has no such app"))
+                refused: "the file cannot be read, is not a trace, or has no such app"))
             """)
 
     @Argument(

@@ -93,7 +93,7 @@ struct ShowCommand: AsyncParsableCommand {
         }
         guard let message = list.elements.last.flatMap(list.object), let n = message.integer("n")
         else {
-            let reason = failed ? "nothing that is kept went wrong" : "there is no message so far"
+            let reason = failed ? "nothing that is kept went wrong" : "there are no messages yet"
             Output.current.write("relayctl: \(reason)\n", to: .error)
             throw ExitCode(ExitStatus.notConnected.rawValue)
         }

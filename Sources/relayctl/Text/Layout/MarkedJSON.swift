@@ -59,7 +59,7 @@ struct MarkedJSON {
         self.style = style
     }
 
-    /// The lines of `object`. What is wrong stands behind the value it is about; when the value
+    /// The lines of `object`. What is wrong comes after the value it is about; when the value
     /// is missing, at the end of the object that misses it.
     static func lines(
         _ object: JSONObject, problems: [MessageProblem] = [], style: Style = .plain

@@ -52,8 +52,8 @@ extension TopView {
             style(
                 .dim,
                 model.isNarrowed
-                    ? "  nothing has passed the filter so far; Esc shows all"
-                    : "  no message so far")
+                    ? "  no message has matched the filter yet; Esc shows all"
+                    : "  no messages yet")
         ]
     }
 

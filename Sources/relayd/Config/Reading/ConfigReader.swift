@@ -48,7 +48,7 @@ package struct ConfigReader<Value> {
                 return refuse(
                     expected, "text that begins with ! needs quotes: \(ConfigValue.shown(name))")
             case .list(let values) where values.count == 1:
-                return refuse(expected, "remove the brackets or the dash: this is no list")
+                return refuse(expected, "remove the brackets or the dash: this is not a list")
             case .list, .mapping, .nothing:
                 return refuse(expected, nil)
             }

@@ -121,7 +121,7 @@ package struct RequestGate: Sendable {
         if route.access == .open { return }
         if route.access == .secret, !tellsToken || head.isFromBrowser {
             throw Self.forbidden(
-                "the token is told to programs on the Unix socket only: relayctl dashboard")
+                "only programs on the Unix socket get the token: relayctl dashboard")
         }
         let need = route.access == .read ? reads : writes
         guard !applies(need, to: head) || token.isBrought(by: head.authorization) else {

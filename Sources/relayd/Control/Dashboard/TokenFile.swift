@@ -41,7 +41,7 @@ package struct TokenFile: Sendable {
         if let token = try read() { return token }
         try makeDirectory()
         try make(DashboardToken())
-        guard let token = try read() else { throw failure("it is gone again") }
+        guard let token = try read() else { throw failure("it was removed again") }
         return token
     }
 

@@ -19,7 +19,7 @@ struct ControlRequest {
     }
 
     /// What `AccessControl` decides by: several hosts are shown as several, and HTTP/1.1 without any (RFC
-    /// 9112, 3.2) as one that is no name.
+    /// 9112, 3.2) as one that is not a name.
     var authority: String? {
         let isOld = head.version == .http1_0 || head.version == .http0_9
         return header("Host") ?? (isOld ? nil : AccessControl.noHost)
@@ -66,7 +66,7 @@ final class RequestParts {
 
     /// The head of the next request, past what was not read of the one before; nil when there is none.
     ///
-    /// - Throws: `HTTPParserError` when what comes is no HTTP.
+    /// - Throws: `HTTPParserError` when what comes is not HTTP.
     func head() async throws -> HTTPRequestHead? {
         while isInRequest { _ = try await body() }
         guard case .head(let head)? = try await next() else { return nil }
@@ -76,7 +76,7 @@ final class RequestParts {
 
     /// The next piece of the body; nil at its end.
     ///
-    /// - Throws: `HTTPParserError` when the client leaves in the middle of it, or it is no HTTP.
+    /// - Throws: `HTTPParserError` when the client leaves in the middle of it, or it is not HTTP.
     func body() async throws -> ByteBuffer? {
         guard isInRequest else { return nil }
         if case .body(let bytes)? = try await next() { return bytes }

@@ -40,7 +40,7 @@ struct WriteHandlers: Sendable {
         let reason = try await Self.reason(request)
         let app = try AppLookup(status: try await status()).find(wanted)
         guard try await actions.disconnect(AppID(rawValue: UInt64(app.id)), reason) else {
-            throw APIError(.notFound, "app #\(app.id) has left by itself")
+            throw APIError(.notFound, "app #\(app.id) has already left")
         }
         let name = app.appName.map { " (\($0))" } ?? ""
         return try .json(ActionReport(summary: "app #\(app.id)\(name) disconnected"))

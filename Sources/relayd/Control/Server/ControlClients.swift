@@ -47,7 +47,7 @@ struct ControlClients: Sendable {
         let bytes = PlaceHandler(place)
         let pipeline = channel.pipeline.syncOperations
         try pipeline.addHandler(bytes)
-        // One request at a time is taken, and what is no HTTP answered, by `converse`.
+        // One request at a time is taken, and what is not HTTP answered, by `converse`.
         try pipeline.configureHTTPServerPipeline(
             withPipeliningAssistance: false, withErrorHandling: false,
             withEncoderConfiguration: .init(), withDecoderLimitConfiguration: limits)
@@ -119,7 +119,7 @@ struct ControlClients: Sendable {
                     do {
                         try await answer(RequestParts(inbound), outbound, on: channel, from: peer)
                     } catch let error as HTTPParserError {
-                        logger.debug("what a client of the control API sent is no HTTP")
+                        logger.debug("a client of the control API sent something that is not HTTP")
                         try await ResponseWriter(outbound).write(Self.refusal(error))
                     }
                     outbound.finish()

@@ -5,7 +5,7 @@ package struct Conversation: Sendable, Equatable {
     private var unanswered = 0
     /// A request has begun to come and is not whole.
     private var isRequestComing = false
-    /// What came is no HTTP, so that nobody knows for sure where it ends.
+    /// What came is not HTTP, so that nobody knows for sure where it ends.
     private var isBroken = false
     /// It seems to be over.
     private var isAtEmptyLine = false

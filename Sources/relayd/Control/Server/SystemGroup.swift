@@ -5,7 +5,7 @@ import Glibc
 package enum SystemGroup {
     /// A group's number; by name, else by number, as chown(1) reads it.
     ///
-    /// - Returns: nil when there is no group of that name, and it is no number.
+    /// - Returns: nil when there is no group of that name, and it is not a number.
     package static func number(of name: String) -> UInt32? {
         var entry = group()
         var found: UnsafeMutablePointer<group>?

@@ -20,7 +20,7 @@ enum StreamFraming: Sendable {
         }
     }
 
-    /// What stands before an object. An ID names the run of relayd as well, because a browser that
+    /// What comes before an object. An ID names the run of relayd as well, because a browser that
     /// reconnects sends nothing else.
     func prefix(_ instance: String, _ number: some BinaryInteger) -> String {
         switch self {

@@ -50,7 +50,7 @@ final class FlightControl: Sendable {
 
     // MARK: On and off
 
-    /// Starts it, ends it, or has it begin anew with another size; else leaves it alone.
+    /// Starts it, ends it, or has it start again with another size; else leaves it alone.
     func apply(_ policy: RecordingPolicy) async {
         let (earlier, streams) = state.withLock { ($0.flight, $0.streams) }
         guard policy.lastBytes != earlier?.maximumBytes ?? 0 || policy.streams != streams else {
@@ -145,8 +145,8 @@ final class FlightControl: Sendable {
         guard let flight = state.withLock({ $0.flight }) else {
             throw APIError(
                 .conflict,
-                "the flight recorder is off: set record.last in relayd.yaml to what is to be kept in "
-                    + "memory, such as 64 MiB, then: relayctl reload")
+                "the flight recorder is off: set record.last in relayd.yaml to the amount of memory to "
+                    + "use, such as 64 MiB, then: relayctl reload")
         }
         guard let path = policy.folder else {
             throw APIError(

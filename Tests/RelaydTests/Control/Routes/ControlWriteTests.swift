@@ -62,7 +62,7 @@ private final class Deeds: Sendable {
             #expect(deeds.all.isEmpty)
             let left = try await test.send("POST", "/v1/apps/1/disconnect")
             #expect(left.status == 404)
-            #expect(try error(left.body).message.contains("left by itself"))
+            #expect(try error(left.body).message.contains("has already left"))
         }
     }
 

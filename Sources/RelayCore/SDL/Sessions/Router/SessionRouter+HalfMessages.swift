@@ -14,7 +14,7 @@ extension SessionRouter {
         }
         for half in halves.unfinished(of: session) {
             guard !half.isEncrypted else {
-                // A plain last frame is no part of a message of TLS records; nobody has shown what
+                // A plain last frame is not part of a message of TLS records; nobody has shown what
                 // ends one. The head unit forgets it by itself.
                 farewells[session]?.mustHold = true
                 farewells[session]?.unregisters = true

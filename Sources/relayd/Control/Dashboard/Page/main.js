@@ -69,7 +69,7 @@ function streamChanged(state, { error, until }) {
     store.anotherInstance({ n: 0, kind: 'restart', at: Date.now(), line: '', priority: 'info' });
     known.reports.clear();
     forgetCards();
-    toast('relayd was started again; the page goes on by itself');
+    toast('relayd was restarted; the page has reconnected');
   } else if (error instanceof Refused) {
     refused(error);
   } else {
@@ -261,7 +261,7 @@ function draw() {
 function lostWords() {
   const wait = Math.max(0, Math.ceil((known.until - Date.now()) / 1000));
   const next = wait > 0 ? `next try in ${wait} s` : 'trying …';
-  return `relayd is not answering for ${span(Date.now() - known.lost)}; ${next}. The page goes on by itself.`;
+  return `relayd has not answered for ${span(Date.now() - known.lost)}; ${next}. The page reconnects by itself.`;
 }
 
 function setVerdict(state, words) {
