@@ -118,6 +118,13 @@ let package = Package(
         .target(
             name: "OpenXCRelay", dependencies: ["OpenXCProtocol", "RelayCore", nioCore, logging],
             swiftSettings: settings),
+        // What passed between a vehicle interface and its clients: latest values, entries for streams, words.
+        .target(
+            name: "OpenXCTraffic",
+            dependencies: [
+                "OpenXCRelay", "OpenXCProtocol", "RelayCore", "SDLTraffic", "SDLProtocol", nioCore,
+            ],
+            swiftSettings: settings + [small]),
         // What each code of advice means and what to do about it: pages for people. By itself, because
         // `relayctl explain` shows them without relayd, and so without the hub.
         .target(name: "SDLAdvice", swiftSettings: settings + [small]),
@@ -156,7 +163,8 @@ let package = Package(
             dependencies: [
                 "RelayCore", "SDLTraffic", "SDLAdvice", "AccessoryLinks", "ControlAPI", "Traces",
                 "DecodedTraces", "Media",
-                "SDLProtocol", "OpenXCProtocol", "OpenXCRelay", "MessageFilters", "DidYouMean",
+                "SDLProtocol", "OpenXCProtocol", "OpenXCRelay", "OpenXCTraffic", "MessageFilters",
+                "DidYouMean",
                 "CShims", "CSystemd", "CLibYAML",
                 nioCore, nioPosix, nioHTTP1, logging, lifecycle, unixSignals, arguments,
             ],
@@ -210,8 +218,9 @@ let package = Package(
             name: "FuzzTargets",
             dependencies: [
                 "relayd", "relayctl", "RelayCore", "SDLTraffic", "AccessoryLinks", "ControlAPI",
-                "Media", "Replays", "Traces", "SDLProtocol", "OpenXCProtocol", "OpenXCTraces",
-                "MessageFilters", "SampleApp", "SimulatedAccessory", "SimulatedVehicle",
+                "Media", "Replays", "Traces", "SDLProtocol", "OpenXCProtocol", "OpenXCRelay",
+                "OpenXCTraces", "OpenXCTraffic", "MessageFilters", "SampleApp",
+                "SimulatedAccessory", "SimulatedVehicle",
                 "RelayTesting", nioCore, nioPosix,
                 nioEmbedded, logging,
             ],
@@ -246,6 +255,13 @@ let package = Package(
         .testTarget(
             name: "OpenXCTracesTests",
             dependencies: ["OpenXCTraces", "OpenXCProtocol", "CZlib", "RelayTesting", nioCore],
+            swiftSettings: settings),
+        .testTarget(
+            name: "OpenXCTrafficTests",
+            dependencies: [
+                "OpenXCTraffic", "OpenXCRelay", "OpenXCProtocol", "RelayCore", "RelayTesting",
+                nioCore,
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "SimulatedAccessoryTests",
@@ -305,7 +321,8 @@ let package = Package(
         .testTarget(
             name: "RelaydTests",
             dependencies: [
-                "relayd", "ControlAPI", "AccessoryLinks", "OpenXCRelay", "RelayCore", "SDLTraffic",
+                "relayd", "ControlAPI", "AccessoryLinks", "OpenXCProtocol", "OpenXCRelay",
+                "OpenXCTraffic", "RelayCore", "SDLTraffic",
                 "Traces", "DecodedTraces",
                 "RelayTesting", "SDLProtocol", nioCore, nioPosix, nioHTTP1, nioEmbedded, logging,
                 lifecycle,

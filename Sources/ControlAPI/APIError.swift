@@ -35,10 +35,15 @@ package struct APIError: Codable, Sendable, Equatable, Error {
         package static let badRequest = Code(rawValue: "bad_request")
         /// 404: relayd is configured to keep no messages.
         package static let ringOff = Code(rawValue: "ring_off")
-        /// 403: this client may look, but not change anything; or a web site is behind the request.
+        /// 403: this client may look, but not change anything; or a web site is behind the request; or
+        /// `openxc.writes` does not allow this write to the vehicle.
         package static let forbidden = Code(rawValue: "forbidden")
         /// 409: not at the moment; the message says what is in the way.
         package static let conflict = Code(rawValue: "conflict")
+        /// 409: the accessory is a head unit, and this is about vehicle interfaces.
+        package static let wrongAccessory = Code(rawValue: "wrong_accessory")
+        /// 504: the vehicle interface has not answered in time.
+        package static let noAnswer = Code(rawValue: "no_answer")
         /// 413: the body is larger than any request needs.
         package static let tooLarge = Code(rawValue: "too_large")
         /// 429: this client has as many connections or streams as one may have.

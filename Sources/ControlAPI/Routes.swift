@@ -74,6 +74,11 @@ package enum Routes {
     package static let recordingInfo = "/v1/recordings/:name/info"
     package static let recordingStats = "/v1/recordings/:name/stats"
     package static let recordingMessages = "/v1/recordings/:name/messages"
+    package static let vehicle = "/v1/vehicle"
+    package static let vehicleStream = "/v1/vehicle/stream"
+    package static let vehicleCommand = "/v1/vehicle/command"
+    package static let vehicleDiagnostic = "/v1/vehicle/diagnostic"
+    package static let vehicleWrite = "/v1/vehicle/write"
     package static let dashboard = "/v1/dashboard"
     package static let openAPI = "/v1/openapi.json"
     /// The page for browsers. Browsers get it at `index` as well.
@@ -171,6 +176,24 @@ package enum Routes {
         Route(
             path: recordingMessages, access: .kept,
             summary: "the messages of a recording; filters and cursor in the query"),
+        Route(
+            path: vehicle,
+            summary: "a vehicle interface: latest values, CAN, diagnostics and clients"),
+        Route(
+            path: vehicleStream,
+            summary: "what passes between it and its clients, one JSON object per line"),
+        Route(
+            method: "POST", path: vehicleStream, access: .write,
+            summary: "the same; while it is open, buses are passed through and requests repeated"),
+        Route(
+            method: "POST", path: vehicleCommand, access: .write,
+            summary: "gives the vehicle interface a command, and answers with its answer"),
+        Route(
+            method: "POST", path: vehicleDiagnostic, access: .write,
+            summary: "asks modules of the vehicle once, and answers with what they say"),
+        Route(
+            method: "POST", path: vehicleWrite, access: .write,
+            summary: "writes a signal or a CAN frame to the vehicle, if openxc.writes allows it"),
         Route(
             path: dashboard, access: .secret,
             summary: "where the dashboard is, and its token; on the Unix socket only"),

@@ -5,7 +5,7 @@ import RelayCore
 /// The messages of one read of the link, written once in each form that some client wants. All of a form
 /// lies in one piece of memory, so that what goes to a client leaves with one write.
 struct MessageBatch {
-    private var messages:
+    private(set) var messages:
         [(message: VehicleMessage, destination: VehicleRouter<AppID>.Destination)] =
             []
     private var isForAll = true

@@ -1,5 +1,5 @@
 package import NIOCore
-import OpenXCProtocol
+package import OpenXCProtocol
 package import RelayCore
 
 /// A vehicle interface shared by its clients: what `VehicleRouter` decides, carried out in the hub.
@@ -17,6 +17,8 @@ package final class OpenXCLanguage: AccessoryLanguage {
     private var reader: OpenXCLink?
     private var identity = VehicleIdentity()
     private let words: OpenXCReporter
+    private let tap: VehicleTapWriter
+    private var guests = VehicleGuests()
     package private(set) var unflushedLinkBytes = 0
     /// Not read until the link has taken what waits for it.
     private var paused: Set<AppID> = []
@@ -25,22 +27,31 @@ package final class OpenXCLanguage: AccessoryLanguage {
     /// of 383 bytes one by one.
     static let linkQueueBytes = 16 << 10
 
-    package init(_ hub: Switchboard, configuration: OpenXCConfiguration) {
+    /// - Parameter tap: Gets what is said and done; nobody looks without one.
+    package init(
+        _ hub: Switchboard, configuration: OpenXCConfiguration, tap: VehicleTap? = nil
+    ) {
         self.hub = hub
         self.configuration = configuration
+        self.tap = VehicleTapWriter(hub, tap)
         words = OpenXCReporter(hub)
     }
 
     // MARK: - Vehicle interface → clients
 
     /// What one read of the link has brought.
-    fileprivate func receiveFromVehicle(_ messages: [VehicleMessage]) {
+    ///
+    /// - Parameter bytes: Of the read.
+    fileprivate func receiveFromVehicle(_ messages: [VehicleMessage], bytes: Int) {
         var batch = MessageBatch()
         for message in messages {
             hub.link.counters.framesIn &+= 1
             if case .response(let response) = message.content { identity.heard(response) }
-            batch.add(message, for: router.receiveFromVehicle(message))
+            let destination = router.receiveFromVehicle(message)
+            guests.hear(message, for: destination)
+            batch.add(message, for: destination)
         }
+        tap.record(.heard(batch.messages), bytes: bytes)
         if identity.knows { (hub.link.make, hub.link.model) = ("OpenXC", identity.description) }
         for client in clients.values { client.offer(&batch, hub, at: hub.now) }
         askAgain()
@@ -56,17 +67,30 @@ package final class OpenXCLanguage: AccessoryLanguage {
 
     fileprivate func receive(_ message: VehicleMessage, from client: OpenXCClient) {
         client.connection.counters.framesIn &+= 1
-        carryOut(router.receive(message, from: client.connection.id, at: hub.now))
+        let id = client.connection.id
+        carryOut(router.receive(message, from: id, at: hub.now), for: id)
     }
 
-    private func carryOut(_ actions: [VehicleRouter<AppID>.Action]) {
+    /// - Parameter wanting: Who wants it; nil for relayd itself.
+    private func carryOut(
+        _ actions: [VehicleRouter<AppID>.Action], for wanting: AppID? = nil
+    ) {
         for action in actions {
             switch action {
-            case .toVehicle(let message): write(message)
+            case .toVehicle(let message):
+                write(message)
+                tap.record(.sent(message, by: wanting))
             case .toClient(let id, let message):
                 clients[id]?.offer(message, hub)
+                if case .response(let response) = message.content {
+                    guests.tell(id, .response(response))
+                }
+                tap.record(.answered(message, id))
             case .setFormat(let id, let format): clients[id]?.speak(format)
-            case .note(let note): words.say(note, clients[note.client]?.connection)
+            case .note(let note):
+                words.say(note, clients[note.client]?.connection)
+                guests.tell(note.client, .note(note))
+                tap.record(.noted(note))
             }
         }
     }
@@ -104,6 +128,7 @@ package final class OpenXCLanguage: AccessoryLanguage {
 
     package func linkOpened(_ link: LinkConnection) -> any LinkReader {
         self.link = link
+        tap.record(.linkOpened(address: hub.accessoryAddress))
         identity = VehicleIdentity()
         let reader = OpenXCLink(self)
         self.reader = reader
@@ -115,8 +140,10 @@ package final class OpenXCLanguage: AccessoryLanguage {
     package func linkClosed(because reason: String) {
         link = nil
         reader = nil
+        tap.record(.linkClosed(reason: reason))
         unflushedLinkBytes = 0
         router.linkClosed()
+        guests.tellAll(.linkClosed(reason: reason))
         goOn()
     }
 
@@ -163,6 +190,35 @@ package final class OpenXCLanguage: AccessoryLanguage {
     /// What only this client wanted is taken back when its connection ends.
     package func leave(_ app: AppConnection) {}
 
+    // MARK: - Requests of the control API
+
+    /// Lets a request take part until `dismiss`. It may write what a client at `address` may.
+    ///
+    /// - Parameter hearsDiagnostics: Whether what modules of the vehicle answer is among its events.
+    package func admit(from address: PeerAddress, hearsDiagnostics: Bool) -> VehicleGuest {
+        let guest = guests.admit(hearsDiagnostics: hearsDiagnostics)
+        router.connected(guest.id, may: configuration.permissions(of: address))
+        return guest
+    }
+
+    package func say(_ message: VehicleMessage, as guest: VehicleGuest) {
+        hub.beginRead()
+        let isFull = unflushedLinkBytes + (link?.bytesInChannel ?? 0) > Self.linkQueueBytes
+        carryOut(
+            isFull
+                ? [.note(.tooManyCommands(guest.id, message))]
+                : router.receive(message, from: guest.id, at: hub.now), for: guest.id)
+        hub.endRead()
+    }
+
+    /// The request is over: what only it wanted is taken back.
+    package func dismiss(_ guest: VehicleGuest) {
+        hub.beginRead()
+        guests.dismiss(guest.id)
+        carryOut(router.disconnected(guest.id, at: hub.now))
+        hub.endRead()
+    }
+
     // MARK: - Time
 
     package func flushLink() {
@@ -190,9 +246,21 @@ package final class OpenXCLanguage: AccessoryLanguage {
         if app.lastProblem == nil { app.lastProblem = client.problem }
     }
 
+    /// The same for who wants to know about vehicle and clients, not about bytes.
+    package func snapshot() -> VehicleSnapshot {
+        VehicleSnapshot(
+            isConnected: link != nil, address: hub.accessoryAddress, identity: identity,
+            format: reader?.format, counts: reader?.counts ?? .init(),
+            recurring: router.recurringOwners, switches: router.switchOwners,
+            clients: clients.values.sorted { $0.connection.id < $1.connection.id }
+                .map { $0.snapshot(router.permissions(of: $0.connection.id)) })
+    }
+
     /// A vehicle interface goes on with what it was asked for until its power is cut.
     package func leaveAll() {
-        for id in clients.keys.sorted() { carryOut(router.disconnected(id, at: hub.now)) }
+        for id in clients.keys.sorted() + guests.ids {
+            carryOut(router.disconnected(id, at: hub.now))
+        }
     }
 
     package var isAllSaid: Bool { true }
@@ -211,13 +279,14 @@ private final class OpenXCLink: LinkReader {
 
     /// Nil until it has said something.
     var format: PayloadFormat? { messages.format }
+    var counts: VehicleMessageReader.Counts { messages.counts }
 
     func received(_ bytes: ByteBuffer) {
         messages.append(bytes.readableBytesView)
         while let message = messages.next() { batch.append(message) }
         language.stumbled(messages.counts)
         guard !batch.isEmpty else { return }
-        language.receiveFromVehicle(batch)
+        language.receiveFromVehicle(batch, bytes: bytes.readableBytes)
         batch.removeAll(keepingCapacity: true)
     }
 
@@ -253,6 +322,16 @@ final class OpenXCClient: AppReader {
         if lost > 0 { return "reads too slowly: \(lost) messages lost" }
         let failures = messages.counts.failures
         return failures > 0 ? "\(failures) of its messages could not be read" : nil
+    }
+
+    func snapshot(_ permissions: WritePermissions) -> VehicleSnapshot.Client {
+        VehicleSnapshot.Client(
+            id: connection.id, peer: connection.peer, connectedAt: connection.connectedAt,
+            framing: framing, subscription: filter.subscription,
+            queuedBytes: connection.queuedBytes + queuedBytes, maximumQueueBytes: maximumQueueBytes,
+            lost: lost, refused: connection.refusals, counts: messages.counts,
+            counters: connection.counters, problem: connection.lastProblem ?? problem,
+            permissions: permissions)
     }
 
     // MARK: What it says

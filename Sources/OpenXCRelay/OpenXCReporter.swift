@@ -11,25 +11,28 @@ struct OpenXCReporter {
         self.hub = hub
     }
 
+    /// - Parameter client: nil when it is a request of the control API, or has left.
     func say(_ note: Note<AppID>, _ client: AppConnection?) {
+        let who = whose(note.client, client)
         switch note {
         case .written(_, let message):
-            hub.logger.notice("written to the vehicle: \(message.json)", metadata: whose(client))
+            hub.logger.notice("written to the vehicle: \(message.json)", metadata: who)
         case .writeRefused(_, let message):
             inVain(
-                client,
+                client, who,
                 "a write to the vehicle is refused: \(message.json); openxc.writes allows it",
                 .warning)
         case .nobodyThere(_, let message):
-            inVain(client, "no vehicle interface is connected for \(message.json)", .info)
+            inVain(client, who, "no vehicle interface is connected for \(message.json)", .info)
         case .tooManyCommands(_, let message):
             inVain(
-                client, "too many commands wait for an answer; left out: \(message.json)", .warning)
+                client, who, "too many commands wait for an answer; left out: \(message.json)",
+                .warning)
         case .notForVehicle(_, let message):
-            inVain(client, "nothing that a vehicle interface takes: \(message.json)", .info)
+            inVain(client, who, "nothing that a vehicle interface takes: \(message.json)", .info)
         case .unanswered(_, let command):
             hub.logger.info(
-                "the vehicle interface has not answered \(command.word)", metadata: whose(client))
+                "the vehicle interface has not answered \(command.word)", metadata: who)
         }
     }
 
@@ -37,21 +40,27 @@ struct OpenXCReporter {
         hub.logger.info("protobuf has no words for \(message.json)")
     }
 
-    private func inVain(_ client: AppConnection?, _ text: String, _ level: Logger.Level) {
-        guard let client else { return }
-        client.refusals &+= 1
-        client.lastProblem = text
-        guard HubReporter.isWorthALine(client.refusals) else { return }
-        hub.logger.log(level: level, "\(text)", metadata: whose(client))
+    private func inVain(
+        _ client: AppConnection?, _ who: Logger.Metadata, _ text: String, _ level: Logger.Level
+    ) {
+        if let client {
+            client.refusals &+= 1
+            client.lastProblem = text
+            guard HubReporter.isWorthALine(client.refusals) else { return }
+        } else if who.isEmpty {
+            return
+        }
+        hub.logger.log(level: level, "\(text)", metadata: who)
     }
 
-    private func whose(_ client: AppConnection?) -> Logger.Metadata {
-        client.map { ["app": "\($0.id)", "peer": "\($0.peer)"] } ?? [:]
+    private func whose(_ id: AppID, _ client: AppConnection?) -> Logger.Metadata {
+        if id.isVehicleGuest { return ["by": "the control API"] }
+        return client.map { ["app": "\($0.id)", "peer": "\($0.peer)"] } ?? [:]
     }
 }
 
 extension Note {
-    var client: Client {
+    package var client: Client {
         switch self {
         case .written(let client, _), .writeRefused(let client, _), .nobodyThere(let client, _),
             .tooManyCommands(let client, _), .notForVehicle(let client, _),

@@ -1,12 +1,15 @@
 import OpenXCProtocol
 
 /// What the vehicle interface says of itself, for status.
-struct VehicleIdentity {
+package struct VehicleIdentity: Sendable {
     /// Asked when the link opens. What is not answered stays unknown.
     static let questions: [Command] = [.platform, .version]
 
-    private var platform: String?
-    private var version: String?
+    package private(set) var platform: String?
+    package private(set) var version: String?
+    /// Known once somebody has asked.
+    package private(set) var deviceID: String?
+    package private(set) var vin: String?
     private var hasAskedAgain = false
 
     mutating func heard(_ response: CommandResponse) {
@@ -14,6 +17,8 @@ struct VehicleIdentity {
         switch response.command {
         case .platform: platform = Self.short(response.message)
         case .version: version = Self.short(response.message)
+        case .deviceID: deviceID = Self.short(response.message)
+        case .vin: vin = Self.short(response.message)
         default: break
         }
     }

@@ -76,6 +76,19 @@ package final class Relay: Sendable {
         }.get()
     }
 
+    /// Calls `body` on the loop with what the accessory speaks, for questions that only one language has an
+    /// answer to.
+    package func withLanguage<Value: Sendable>(
+        _ body: @escaping @Sendable (any AccessoryLanguage) throws -> Value
+    ) async throws -> Value {
+        try await loop.submit { try body(self.switchboard.value.language) }.get()
+    }
+
+    /// The same for what has no answer; does not wait.
+    package func onLanguage(_ body: @escaping @Sendable (any AccessoryLanguage) -> Void) {
+        loop.execute { body(self.switchboard.value.language) }
+    }
+
     /// Has `observer` told, on the loop, when a limit is hit for the first time and then at every
     /// power of two.
     package func onLimit(

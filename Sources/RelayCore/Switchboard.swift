@@ -23,7 +23,7 @@ package final class Switchboard {
     private let makeLanguage: (Switchboard) -> any AccessoryLanguage
     private(set) lazy var language = makeLanguage(self)
 
-    private(set) var accessoryAddress: String
+    package private(set) var accessoryAddress: String
     private var connection: LinkConnection?
     package var link = LinkRecord()
     private(set) var apps: [AppID: AppConnection] = [:]

@@ -16,7 +16,7 @@ struct RelayCtl: AsyncParsableCommand {
             name: "State",
             subcommands: [
                 StatusCommand.self, TopCommand.self, AppsCommand.self, AppCommand.self,
-                StatsCommand.self,
+                StatsCommand.self, VehicleCommand.self,
                 ConfigCommand.self, DashboardCommand.self, APICommand.self,
                 VersionCommand.self,
             ]),

@@ -4,6 +4,7 @@ import Glibc
 import Logging
 import NIOCore
 import OpenXCRelay
+import OpenXCTraffic
 import RelayCore
 import SDLProtocol
 import SDLTraffic
@@ -57,10 +58,14 @@ struct Daemon {
         let inherited = try InheritedSockets.fromSystemd()
         let address = try AccessoryAddress(config.accessory).judged()
 
+        // Of a vehicle interface and its clients; nothing is put in with a head unit.
+        let vehicleTap =
+            address.language == .openxc
+            ? VehicleTap(maximumBytes: config.hub.tapQueueBytes) : nil
         let relay = try await Relay.start(
             on: loop, configuration: config.relay,
             accessoryAddress: config.accessory, logger: Logger(label: "relay"),
-            language: config.language(of: address))
+            language: config.language(of: address, vehicleTap))
         let facts = SessionFacts()
         let transport = try TransportCatalog.transport(for: address)
         let accessory = AccessoryMonitor(
@@ -68,6 +73,10 @@ struct Daemon {
         let adviceLog = AdviceLog(Logger(label: "advice"))
         let ring = MessageRing(maximumBytes: config.limits.ring)
         let events = EventRing(instance: ring.instance)
+        let vehicle = vehicleTap.map {
+            VehicleHandlers.Source(
+                relay: relay, tap: $0, traffic: VehicleTraffic(instance: ring.instance))
+        }
         let statistics = TrafficStatistics()
         let recorder = Recorder(
             RecordingPolicy(config.record, state: TokenFile.directory(in: environment)),
@@ -190,6 +199,7 @@ struct Daemon {
             actions: actions(
                 relay: relay, link: link, server: server, reloader: reloader, events: events),
             log: log, records: RecordHandlers(recorder),
+            vehicle: VehicleHandlers(vehicle) { accessory.address },
             dashboard: Dashboard(
                 config.dashboard, at: dashboardPlace,
                 isChosen: config.dashboard.isChosen(effective.origins["dashboard.address"]),
@@ -225,7 +235,7 @@ struct Daemon {
                     service: RelayService(
                         relay: relay, server: server, link: link, observer: observer,
                         observers: LoopExecutor(observersLoop), logger: logger,
-                        recorder: recorder, media: media)),
+                        recorder: recorder, media: media, vehicle: vehicle)),
                 .init(service: reloader, successTerminationBehavior: .ignore),
                 .init(service: statusLine, successTerminationBehavior: .ignore),
                 .init(service: systemd, successTerminationBehavior: .ignore),
@@ -432,12 +442,12 @@ extension Config {
 
     /// What the hub speaks.
     fileprivate func language(
-        of address: AccessoryAddress
+        of address: AccessoryAddress, _ tap: VehicleTap?
     ) -> @Sendable (Switchboard) -> any AccessoryLanguage {
         let settings = openxc.relay
         return switch address.language {
         case .sdl: Relay.sdl
-        case .openxc: { OpenXCLanguage($0, configuration: settings) }
+        case .openxc: { OpenXCLanguage($0, configuration: settings, tap: tap) }
         }
     }
 

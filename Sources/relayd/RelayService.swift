@@ -19,6 +19,8 @@ struct RelayService: Service {
     /// Nil in tests.
     var recorder: Recorder?
     var media: MediaTaps?
+    /// Nil with a head unit.
+    var vehicle: VehicleHandlers.Source?
 
     func run() async throws {
         await withTaskGroup(of: Void.self) { group in
@@ -29,11 +31,19 @@ struct RelayService: Service {
                 await observe()
                 end.yield(true)
             }
+            if let vehicle {
+                group.addTask {
+                    await withTaskExecutorPreference(observers) {
+                        await vehicle.traffic.run(on: vehicle.tap)
+                    }
+                }
+            }
             // Throws only when cancelled, which asks for the same.
             try? await gracefulShutdown()
             await server.stop()
             // Sessions end politely, then the tap; the observers see all of it that they can in time.
             await relay.shutDown()
+            vehicle?.tap.finish()
             await wait(for: observed, end)
             await recorder?.finish()
             await media?.finish()

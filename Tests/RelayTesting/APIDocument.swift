@@ -124,6 +124,7 @@ package struct APIDocument: Sendable {
             (json as? String)?.wholeMatch(of: #/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/#) != nil
         case "object": json is [String: Any]
         case "{text: number}": json is [String: Int]
+        case "scalar": json is String || json is NSNumber
         case "value": json is String || json is NSNumber || json is [String]
         default: nil
         }
@@ -145,6 +146,7 @@ package struct APIDocument: Sendable {
         case "time": return "2026-11-21T10:31:07.042Z"
         case "object": return [String: Any]()
         case "{text: number}": return ["x": 1]
+        case "scalar": return "x"
         case "value": return ["x"]
         case _ where type.hasPrefix("["): return [sample(of: String(type.dropFirst().dropLast()))]
         default: break

@@ -1,5 +1,11 @@
 /// Bytes as JSON writes them: pairs of hexadecimal digits, behind `0x` or not.
-enum HexText {
+package enum HexText {
+    /// Nil for what is something else, or more than `maximum` bytes.
+    package static func bytes(_ text: String, maximum: Int) -> [UInt8]? {
+        let digits = Array(text.utf8)
+        return try? bytes(digits.span, maximum: maximum)
+    }
+
     static func value(of digit: UInt8) -> UInt8? {
         switch digit {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")

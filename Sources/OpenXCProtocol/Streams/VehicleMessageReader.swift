@@ -35,6 +35,8 @@ package struct VehicleMessageReader: Sendable {
 
         package var messages: UInt64 { json &+ protobuf }
         package var failures: UInt64 { problems.values.reduce(0, &+) }
+
+        package init() {}
     }
 
     package private(set) var counts = Counts()

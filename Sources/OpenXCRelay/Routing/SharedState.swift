@@ -1,7 +1,7 @@
 import OpenXCProtocol
 
 /// A switch of the vehicle interface that several clients may want on.
-enum SwitchKey: Hashable, Sendable {
+package enum SwitchKey: Hashable, Sendable {
     case passthrough(bus: Int32)
     case acceptanceFilterBypass(bus: Int32)
 
@@ -43,6 +43,8 @@ struct SharedSwitches<Client: Hashable & Sendable>: Sendable {
         guard let client else { return }
         _ = disown(key, client)
     }
+
+    func owners(of key: SwitchKey) -> Set<Client> { owners[key] ?? [] }
 
     private mutating func drop(_ key: SwitchKey) {
         owners[key] = nil
@@ -140,6 +142,10 @@ struct RecurringRequests<Client: Hashable & Sendable>: Sendable {
     }
 
     var all: [DiagnosticRequest] { order.compactMap { shared[$0]?.request } }
+
+    func owners(of request: DiagnosticRequest) -> Set<Client> {
+        shared[DiagnosticKey(request)]?.owners ?? []
+    }
 
     private mutating func drop(_ key: DiagnosticKey) {
         shared[key] = nil

@@ -25,7 +25,7 @@ package struct SubscriptionFilter: Sendable {
     /// signals and some hundred identifiers.
     static let maximumSignals = 4096
 
-    private let subscription: Subscription
+    let subscription: Subscription
     private let names: Set<String>
     private let interval: TimeAmount
     private var seen: [Signal: Latest] = [:]

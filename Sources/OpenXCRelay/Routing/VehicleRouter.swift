@@ -252,6 +252,15 @@ package struct VehicleRouter<Client: Hashable & Comparable & Sendable>: Sendable
 
     /// Clients and requests at the moment, for status.
     package var recurringRequests: [DiagnosticRequest] { recurring.all }
+    package var recurringOwners: [(request: DiagnosticRequest, owners: [Client])] {
+        recurring.all.map { ($0, recurring.owners(of: $0).sorted()) }
+    }
+    package var switchOwners: [(key: SwitchKey, owners: [Client])] {
+        switches.owned.map { ($0, switches.owners(of: $0).sorted()) }
+    }
+    package func permissions(of client: Client) -> WritePermissions {
+        permissions[client] ?? .none
+    }
 }
 
 /// What happened that somebody may want to read.

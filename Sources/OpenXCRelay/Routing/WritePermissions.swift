@@ -94,5 +94,5 @@ package struct IdentifierRange: Hashable, Sendable, CustomStringConvertible {
         return digits.utf8.allSatisfy { $0 != 0x2B } ? UInt32(digits, radix: 16) : nil
     }
 
-    func contains(_ id: UInt32) -> Bool { range.contains(id) }
+    package func contains(_ id: UInt32) -> Bool { range.contains(id) }
 }

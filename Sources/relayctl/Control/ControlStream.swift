@@ -19,8 +19,16 @@ extension ControlClient {
     func lines(
         of path: String, _ body: ([ByteBuffer]) throws -> Bool
     ) async throws -> AnswerEnd {
+        try await lines(of: ControlQuestion(path: path), body)
+    }
+
+    /// The same for a question that may change something as long as its answer lasts.
+    @discardableResult
+    func lines(
+        of question: ControlQuestion, _ body: ([ByteBuffer]) throws -> Bool
+    ) async throws -> AnswerEnd {
         var splitter = LineSplitter()
-        return try await bytes(of: path) { bytes, socketPath in
+        return try await bytes(of: question) { bytes, socketPath in
             guard splitter.append(bytes) else {
                 throw ControlClientError.notRelayd(
                     socketPath, "it sent a line of more than \(LineSplitter.maximumBytes) bytes")
@@ -41,12 +49,18 @@ extension ControlClient {
     func bytes(
         of path: String, _ body: (ByteBuffer, String) throws -> Bool
     ) async throws -> AnswerEnd {
+        try await bytes(of: ControlQuestion(path: path), body)
+    }
+
+    private func bytes(
+        of question: ControlQuestion, _ body: (ByteBuffer, String) throws -> Bool
+    ) async throws -> AnswerEnd {
         var findings: [ControlClientError.Finding] = []
         for socket in sockets {
             let channel: NIOAsyncChannel<HTTPClientResponsePart, HTTPClientRequestPart>
             do {
                 try socket.checkDirectoryIsOurs()
-                channel = try await connect(socket.path, asking: path)
+                channel = try await connect(socket.path, asking: question)
             } catch let error as ControlClientError {
                 throw error
             } catch ChannelError.ioOnClosedChannel {
@@ -57,7 +71,7 @@ extension ControlClient {
                 continue
             }
             return try await channel.executeThenClose { inbound, _ in
-                try await read(inbound, from: socket.path, path, body)
+                try await read(inbound, from: socket.path, question.path, body)
             }
         }
         throw ControlClientError.notRunning(findings)
@@ -66,9 +80,9 @@ extension ControlClient {
     /// Connects and asks. The question is written by the event loop, which also keeps the time: a
     /// machine that is too busy to run this program's tasks must not use relayd's time up.
     private func connect(
-        _ socketPath: String, asking path: String
+        _ socketPath: String, asking question: ControlQuestion
     ) async throws -> NIOAsyncChannel<HTTPClientResponsePart, HTTPClientRequestPart> {
-        let timeout = timeout
+        let timeout = timeout + TimeAmount(AnswerTime.extra(for: question.path))
         let loop = eventLoopGroup.next()
         return try await ControlConnection.open(socketPath, on: loop, within: timeout) { pipeline in
             try pipeline.addHTTPClientHandlers()
@@ -80,18 +94,26 @@ extension ControlClient {
                 wrappingChannelSynchronously: channel)
             // In one go: relayd answers the head, and may have closed before an end of its own.
             // What cannot be written shows in the answer, that there is none.
-            channel.write(HTTPClientRequestPart.head(Self.head(path)), promise: nil)
+            channel.write(HTTPClientRequestPart.head(Self.head(question)), promise: nil)
+            if !question.body.isEmpty {
+                let body = ByteBuffer(bytes: question.body)
+                channel.write(HTTPClientRequestPart.body(.byteBuffer(body)), promise: nil)
+            }
             channel.writeAndFlush(HTTPClientRequestPart.end(nil), promise: nil)
             return wrapped
         }
         .get()
     }
 
-    private static func head(_ path: String) -> HTTPRequestHead {
-        var head = HTTPRequestHead(version: .http1_1, method: .GET, uri: path)
+    private static func head(_ question: ControlQuestion) -> HTTPRequestHead {
+        var head = HTTPRequestHead(
+            version: .http1_1, method: HTTPMethod(rawValue: question.method), uri: question.path)
         head.headers = [
             "Host": "relayd", "User-Agent": "relayctl/\(Version.current)", "Connection": "close",
         ]
+        if !question.body.isEmpty {
+            head.headers.add(name: "Content-Length", value: "\(question.body.count)")
+        }
         return head
     }
 

@@ -26,6 +26,20 @@ enum Completions {
         }
     }
 
+    /// Signals that a vehicle interface has sent.
+    static var signals: CompletionKind {
+        .custom { words, _, _ async in
+            await ControlClient.$defaultTimeout.withValue(patience) {
+                guard let sockets = try? ControlSocket.forTool(given: socket(words)),
+                    let known = try? await ControlClient(sockets: sockets)
+                        .ask(VehicleReport.self, Routes.vehicle).value
+                else { return [] }
+                let names = Set(known.measurements.map(\.name)).filter { SafeText.clean($0) == $0 }
+                return literal(names.sorted())
+            }
+        }
+    }
+
     static var savedFilters: CompletionKind {
         .custom { _, _, _ in literal(saved) }
     }

@@ -56,6 +56,13 @@ struct APIDocumentTests {
             _ = try await relayd.relayctl("record", "stop")
             for route in document.routes {
                 let example = try #require(route.example)
+                if route.title.contains("/v1/vehicle") {
+                    // Said by a head unit in the same way everywhere.
+                    let answer = try await run(example, relayd)
+                    #expect(answer.status == 409, "\(example): \(answer.body)")
+                    #expect(try differences(answer, "APIError", document, seen: &seen) == [])
+                    continue
+                }
                 if route.title.hasPrefix("PUT /v1/server") {
                     // Else there is nothing to switch on.
                     _ = try await relayd.relayctl("server", "off")
@@ -69,6 +76,7 @@ struct APIDocumentTests {
             try await others(relayd, document, seen: &seen)
             await app.close()
         }
+        try await vehicle(document, seen: &seen)
         try await absentHeadUnit(document, seen: &seen)
         let unused = Set(document.types.map(\.title)).subtracting(seen)
         #expect(unused.subtracting(Self.notAnswered) == [], "no answer had one of these")
@@ -139,6 +147,41 @@ struct APIDocumentTests {
         let devices = try await relayd.relayctl("devices", "--json")
         let list = try JSONSerialization.jsonObject(with: Data(devices.output.utf8))
         #expect(document.differences(list, "DeviceList", seen: &seen) == [])
+    }
+
+    /// The examples that are about a vehicle interface: one that has said something of each kind, with a
+    /// client that has asked for something of each kind.
+    private func vehicle(_ document: APIDocument, seen: inout Set<String>) async throws {
+        var found: Set<String> = []
+        let config = "openxc:\n  listen: 127.0.0.1:0\n  writes: [\"127.0.0.1 can:1:0x7e0\"]\n"
+        let dialogues: [String: [VehicleBench.Exchange]] = [
+            "POST /v1/vehicle/stream": [
+                .diagnostic("add", pid: 13, frequency: 1),
+                .diagnostic("cancel", pid: 13, frequency: 1),
+            ],
+            "POST /v1/vehicle/command": [.command("version", "8.2.1 (fake)")],
+            "POST /v1/vehicle/diagnostic": [
+                .diagnostic(
+                    "add", pid: 12,
+                    #"{"bus":1,"id":2016,"mode":1,"success":true,"pid":12,"value":772}"#)
+            ],
+            "POST /v1/vehicle/write": [.init(#"{"bus":1,"id":2016,"data":"0x02010d"}"#)],
+        ]
+        try await VehicleBench.run(config) { bench in
+            try await bench.isBusy()
+            for route in document.routes where route.title.contains("/v1/vehicle") {
+                let example = try #require(route.example)
+                let dialogue = dialogues[route.title] ?? []
+                let answer = try await bench.during(dialogue) {
+                    try await run(example, bench.relayd)
+                }
+                #expect(answer.status == 200, "\(example): \(answer.body)")
+                let differences = try differences(
+                    answer, try #require(route.answers), document, seen: &found)
+                #expect(differences == [], "\(example)")
+            }
+        }
+        seen.formUnion(found)
     }
 
     private func absentHeadUnit(_ document: APIDocument, seen: inout Set<String>) async throws {

@@ -19,6 +19,8 @@ struct CommandWalkTests {
         var alone: Int32 = 2
         /// It has a screen and no JSON, and says so: these tests have no terminal. TopTests has one.
         var isScreen = false
+        /// It is about vehicle interfaces, and says so: these tests have a head unit.
+        var isOfVehicles = false
     }
 
     static func walks(port: Int, directory: TemporaryDirectory) -> [Walk] {
@@ -27,7 +29,8 @@ struct CommandWalkTests {
         return [
             Walk(name: "status"), Walk(name: "top", alone: 64, isScreen: true), Walk(name: "apps"),
             Walk(name: "app", arguments: ["1"]),
-            Walk(name: "stats"), Walk(name: "config"), Walk(name: "dashboard"), Walk(name: "api"),
+            Walk(name: "stats"), Walk(name: "vi", isOfVehicles: true), Walk(name: "config"),
+            Walk(name: "dashboard"), Walk(name: "api"),
             Walk(name: "version", alone: 0),
             Walk(name: "tail", arguments: ["--once"]), Walk(name: "show", arguments: ["1"]),
             Walk(name: "log", arguments: ["--unit", "relayd"], alone: 0),
@@ -167,6 +170,11 @@ struct CommandWalkTests {
                         #expect(done.ending == .exited(64) && done.output.isEmpty)
                         let words = form.isEmpty ? "needs a terminal" : "relayctl stats --json"
                         #expect(done.errors.contains(words), "\(walk.name): \(done.errors)")
+                        continue
+                    }
+                    guard !walk.isOfVehicles else {
+                        #expect(done.ending == .exited(3) && done.output.isEmpty)
+                        #expect(done.errors.contains("is an SDL head unit"), "\(done.errors)")
                         continue
                     }
                     #expect(

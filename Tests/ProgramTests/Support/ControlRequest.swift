@@ -11,10 +11,23 @@ enum ControlRequest {
         let statusLine: String
         let headers: [String]
         let body: [UInt8]
+
+        var text: String { String(decoding: body, as: UTF8.self) }
     }
 
     static func get(_ path: String, at socket: String) async throws -> Answer {
-        let request = "GET \(path) HTTP/1.1\r\nHost: relayd\r\nConnection: close\r\n\r\n"
+        try await answer(
+            to: "GET \(path) HTTP/1.1\r\nHost: relayd\r\nConnection: close\r\n\r\n", at: socket)
+    }
+
+    static func post(_ path: String, _ body: String, at socket: String) async throws -> Answer {
+        try await answer(
+            to: "POST \(path) HTTP/1.1\r\nHost: relayd\r\nConnection: close\r\n"
+                + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)",
+            at: socket)
+    }
+
+    private static func answer(to request: String, at socket: String) async throws -> Answer {
         let text = try await send(request, at: socket)
         let end = try #require(text.firstRange(of: Array("\r\n\r\n".utf8)))
         let head = String(decoding: text[..<end.lowerBound], as: UTF8.self)

@@ -15,6 +15,7 @@ struct ControlHandlers: Sendable {
     let writes: WriteHandlers
     let devices: DeviceHandlers
     let records: RecordHandlers
+    let vehicle: VehicleHandlers
     let dashboard: Dashboard
 
     /// Connects every entry of `Routes.all` to its function.
@@ -36,6 +37,7 @@ struct ControlHandlers: Sendable {
         writes.addRoutes(to: &routes)
         devices.addRoutes(to: &routes)
         records.addRoutes(to: &routes)
+        vehicle.addRoutes(to: &routes)
         dashboard.addRoutes(to: &routes)
         DashboardPage.addRoutes(to: &routes)
     }

@@ -76,10 +76,11 @@ extension APIError {
     var httpStatus: HTTPResponseStatus {
         switch error.code {
         case .notFound, .ringOff: .notFound
-        case .ambiguous, .conflict: .conflict
+        case .ambiguous, .conflict, .wrongAccessory: .conflict
         case .badRequest: .badRequest
         case .forbidden: .forbidden
         case .tooLarge: .payloadTooLarge
+        case .noAnswer: .gatewayTimeout
         case .tooMany: .tooManyRequests
         case .tokenNeeded: .unauthorized
         case .methodNotAllowed: .methodNotAllowed

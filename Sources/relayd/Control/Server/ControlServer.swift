@@ -40,6 +40,7 @@ package struct ControlServer: Service {
     ///   - log: what clients may change of the log.
     ///   - devices: what is plugged in.
     ///   - records: recordings.
+    ///   - vehicle: an OpenXC vehicle interface.
     ///   - dashboard: where browsers may ask as well; nowhere, when not given.
     ///   - overflow: counts how often there was no room for a client.
     ///   - limits: connections and streams of the Unix socket and of the dashboard's port.
@@ -55,6 +56,7 @@ package struct ControlServer: Service {
         events: EventHandlers = EventHandlers(ring: EventRing(instance: "0")),
         reports: ReportHandlers? = nil, actions: ControlActions = .none, log: LogControl = .none,
         devices: DeviceHandlers = DeviceHandlers(), records: RecordHandlers = .none,
+        vehicle: VehicleHandlers = .none,
         dashboard: @autoclosure () -> Dashboard? = nil,
         overflow: ControlOverflow = ControlOverflow(),
         limits: (socket: ControlShares.Limits, port: ControlShares.Limits) =
@@ -83,7 +85,7 @@ package struct ControlServer: Service {
             messages: messages ?? MessageHandlers(ring: MessageRing(maximumBytes: 0)),
             events: events, reports: reports ?? ReportHandlers(status: status),
             writes: WriteHandlers(status: status, actions: actions, log: log), devices: devices,
-            records: records,
+            records: records, vehicle: vehicle,
             dashboard: self.dashboard)
         self.responder = ControlResponder(handlers)
     }

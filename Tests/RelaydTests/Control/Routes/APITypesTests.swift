@@ -5,6 +5,7 @@ import AccessoryLinks
 import ControlAPI
 import Foundation
 import Logging
+import OpenXCProtocol
 import RelayCore
 import RelayTesting
 import SDLProtocol
@@ -76,6 +77,16 @@ struct APITypesTests {
         Kind(nil, StatusSnapshot.self), Kind(nil, SubMenuReport.self),
         Kind(nil, SubscriptionsReport.self), Kind("USBDevice", USBSurvey.Document.Device.self),
         Kind("USBSurvey", USBSurvey.Document.self), Kind(nil, VehicleDatumReport.self),
+        Kind(nil, VehicleReport.self), Kind(nil, VehicleInterface.self),
+        Kind(nil, VehicleMeasurement.self), Kind(nil, VehicleCANMessage.self),
+        Kind(nil, VehicleDiagnostic.self), Kind(nil, VehicleRequest.self),
+        Kind(nil, VehicleSwitch.self), Kind(nil, VehicleClient.self),
+        Kind(nil, VehicleSubscription.self), Kind(nil, VehicleLimit.self),
+        Kind(nil, VehicleMessageReport.self),
+        Kind(nil, VehicleCommandRequest.self), Kind(nil, VehicleCommandReport.self),
+        Kind(nil, VehicleDiagnosticRequest.self), Kind(nil, VehicleDiagnosticReport.self),
+        Kind(nil, VehicleStreamBody.self), Kind(nil, VehicleRepeatedRequest.self),
+        Kind(nil, VehicleWriteRequest.self),
     ]
 
     /// Written by hand into the buffer, and compared with answers by `APIDocumentTests`.
@@ -135,6 +146,10 @@ struct APITypesTests {
             ("MessageKind", MessageFilter.allKinds),
             ("Priority", TrafficPriority.allCases.map(\.name)),
             ("Service", ServiceType.allCases.map(\.name)),
+            ("VehicleFormat", MessageFraming.allCases.map(\.rawValue)),
+            ("VehicleLimitName", VehicleLimitName.all.map(\.rawValue)),
+            ("VehicleMessageKind", VehicleMessageKind.all.map(\.rawValue)),
+            ("VehicleParty", VehicleParty.every.map(\.rawValue)),
             ("StreamsRecorded", TraceStreams.allCases.map(\.rawValue)),
             ("WhenBehind", RecordingPolicy.WhenBehind.allCases.map(\.rawValue)),
             ("ValidationRule", ValidationRule.allCases.map(\.rawValue)),
@@ -150,5 +165,7 @@ struct APITypesTests {
         let stream = try #require(document["GET /v1/messages/stream"]).query
         #expect(Set(list + stream) == Set(MessageQueryKey.allCases.map(\.rawValue)))
         #expect(stream == ["last", "follow"])
+        let vehicle = try #require(document["GET /v1/vehicle/stream"]).query
+        #expect(Set(vehicle) == Set(VehicleQueryKey.allCases.map(\.rawValue)))
     }
 }

@@ -46,6 +46,8 @@ struct OpenAPITests {
         let all = Set(MessageQueryKey.allCases.map(\.rawValue))
         #expect(try keys("/v1/messages") == all.subtracting(["last", "follow"]))
         #expect(try keys("/v1/messages/stream") == all.subtracting(["limit"]))
+        #expect(
+            try keys("/v1/vehicle/stream") == Set(VehicleQueryKey.allCases.map(\.rawValue)))
         #expect(try keys("/v1/events") == ["after", "instance", "limit"])
         #expect(try keys("/v1/events/stream") == ["after", "instance", "last", "follow"])
     }

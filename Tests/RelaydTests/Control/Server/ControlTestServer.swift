@@ -46,6 +46,7 @@ struct ControlTestServer {
         eventHandlers: EventHandlers? = nil,
         reports: ReportHandlers? = nil, dashboard: Dashboard? = nil,
         devices: DeviceHandlers = DeviceHandlers(), records: RecordHandlers = .none,
+        vehicle: VehicleHandlers = .none,
         overflow: ControlOverflow = ControlOverflow(),
         limits: (socket: ControlShares.Limits, port: ControlShares.Limits) =
             (.init(Config.Control()), .init(Config.Dashboard())),
@@ -59,7 +60,8 @@ struct ControlTestServer {
             configuration: .init(socketPath: path, mode: mode, group: group), status: status,
             messages: messages, events: eventHandlers ?? EventHandlers(ring: events),
             reports: reports,
-            actions: actions, log: log, devices: devices, records: records, dashboard: dashboard,
+            actions: actions, log: log, devices: devices, records: records,
+            vehicle: vehicle, dashboard: dashboard,
             overflow: overflow,
             limits: limits, identify: identify, endPatience: endPatience, eventLoopGroup: loops,
             logger: logger)
@@ -74,7 +76,8 @@ struct ControlTestServer {
         log: LogControl = .none, events: EventRing = EventRing(instance: "e"),
         eventHandlers: EventHandlers? = nil,
         reports: ReportHandlers? = nil, dashboard: Dashboard? = nil,
-        devices: DeviceHandlers = DeviceHandlers(), overflow: ControlOverflow = ControlOverflow(),
+        devices: DeviceHandlers = DeviceHandlers(), vehicle: VehicleHandlers = .none,
+        overflow: ControlOverflow = ControlOverflow(),
         asIf peer: ControlPeer? = nil,
         on loops: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
         logger: Logger = Self.quiet,
@@ -89,7 +92,7 @@ struct ControlTestServer {
         let server = try test.make(
             messages: messages, actions: actions, log: log, events: events,
             eventHandlers: eventHandlers, reports: reports, dashboard: dashboard, devices: devices,
-            overflow: overflow, identify: identify, on: loops,
+            vehicle: vehicle, overflow: overflow, identify: identify, on: loops,
             logger: logger,
             status: {
                 if let error { throw error }

@@ -1,0 +1,152 @@
+// What leaves the way of a message: made by `OpenXCLanguage` on the hub's loop, taken by one reader
+// elsewhere. The sibling of `FrameTap`, which carries SDL frames.
+
+package import NIOCore
+package import OpenXCProtocol
+package import RelayCore
+import Synchronization
+
+/// Something that was said on the link or by a client, or that happened to them.
+package struct VehicleItem: Sendable {
+    package enum Content: Sendable {
+        /// What one read of the link has brought, each message with who gets it.
+        case heard([(message: VehicleMessage, destination: VehicleRouter<AppID>.Destination)])
+        /// Went to the vehicle interface; for nil relayd itself wanted it.
+        case sent(VehicleMessage, by: AppID?)
+        /// relayd's own answer to a client.
+        case answered(VehicleMessage, AppID)
+        case noted(Note<AppID>)
+        /// - Parameter address: As configured.
+        case linkOpened(address: String)
+        case linkClosed(reason: String)
+        /// The reader was too slow: so many messages passed unseen.
+        case missed(messages: Int)
+    }
+
+    package var content: Content
+    /// When the read that brought it was made.
+    package var time: WallTime
+    /// The same by a clock that nobody can set.
+    package var steady: NIODeadline
+
+    package init(_ content: Content, at time: WallTime, steady: NIODeadline) {
+        self.content = content
+        self.time = time
+        self.steady = steady
+    }
+
+    fileprivate var messages: Int {
+        switch content {
+        case .heard(let messages): messages.count
+        case .sent, .answered, .noted: 1
+        case .linkOpened, .linkClosed, .missed: 0
+        }
+    }
+}
+
+/// A bounded queue between the hub and whoever looks at the messages. The hub never waits: what does
+/// not fit passes unseen and is counted, and the reader is told. Nothing is decoded or copied for it:
+/// the messages are the ones that the hub has made for the clients.
+package final class VehicleTap: Sendable {
+    fileprivate struct State {
+        var items: [VehicleItem] = []
+        var bytes = 0
+        /// Given to the reader, which still works on them.
+        var takenBytes = 0
+        var missed = 0
+        var totalMissed: UInt64 = 0
+        var isFinished = false
+        var isDue = false
+        var waiter: CheckedContinuation<Void, Never>?
+    }
+
+    private let state = Mutex(State())
+    /// Bytes that the queue may hold (`limits.tap_queue`).
+    package let maximumBytes: Int
+    /// What a message occupies besides its text.
+    static let overheadBytes = 256
+    /// Nobody reads a log any faster; waking a reader costs more than a message.
+    static let delay = TimeAmount.milliseconds(10)
+
+    package init(maximumBytes: Int) {
+        self.maximumBytes = maximumBytes
+    }
+
+    /// Messages that went past the reader unseen since the tap was made.
+    package var missedMessages: UInt64 { state.withLock(\.totalMissed) }
+
+    /// - Parameter bytes: Of the messages on the wire.
+    /// - Returns: Whether `handOver` is to be called in a moment: it is the first item since the last.
+    func record(_ item: VehicleItem, bytes: Int) -> Bool {
+        state.withLock { state in
+            guard !state.isFinished else { return false }
+            let messages = item.messages
+            let occupied = bytes + max(1, messages) * Self.overheadBytes
+            if messages > 0, state.bytes + state.takenBytes + occupied > maximumBytes {
+                state.missed += messages
+                state.totalMissed &+= UInt64(messages)
+            } else {
+                state.tellMissed(at: item)
+                state.items.append(item)
+                state.bytes += occupied
+            }
+            defer { state.isDue = true }
+            return !state.isDue
+        }
+    }
+
+    /// Wakes the reader.
+    package func handOver() {
+        let waiter = state.withLock { state in
+            state.isDue = false
+            return state.items.isEmpty && state.missed == 0 ? nil : state.waiter.take()
+        }
+        waiter?.resume()
+    }
+
+    /// No more will come; what is queued can still be taken.
+    package func finish() {
+        let waiter = state.withLock { state in
+            state.isFinished = true
+            return state.waiter.take()
+        }
+        waiter?.resume()
+    }
+
+    /// Everything queued, waiting for something if there is nothing; nil at the end.
+    package func next() async -> [VehicleItem]? {
+        while true {
+            let (items, isFinished) = state.withLock { state in
+                state.takenBytes = state.bytes
+                state.bytes = 0
+                if state.items.isEmpty, state.missed > 0 {
+                    state.tellMissed(
+                        at: VehicleItem(.missed(messages: 0), at: .now(), steady: .now()))
+                }
+                defer { state.items = [] }
+                return (state.items, state.isFinished)
+            }
+            if !items.isEmpty { return items }
+            if isFinished { return nil }
+            await withCheckedContinuation { continuation in
+                let mayWait = state.withLock { state in
+                    guard !state.isFinished, state.isDue || state.items.isEmpty else {
+                        return false
+                    }
+                    state.waiter = continuation
+                    return true
+                }
+                if !mayWait { continuation.resume() }
+            }
+        }
+    }
+}
+
+extension VehicleTap.State {
+    fileprivate mutating func tellMissed(at item: VehicleItem) {
+        guard missed > 0 else { return }
+        items.append(
+            VehicleItem(.missed(messages: missed), at: item.time, steady: item.steady))
+        missed = 0
+    }
+}

@@ -1,0 +1,23 @@
+import NIOCore
+import OpenXCProtocol
+import RelayCore
+
+/// Puts what happens on the hub's loop into the tap, and has the reader woken soon. Costs an append
+/// under a lock; nothing when there is no tap.
+struct VehicleTapWriter {
+    private unowned let hub: Switchboard
+    private let tap: VehicleTap?
+
+    init(_ hub: Switchboard, _ tap: VehicleTap?) {
+        self.hub = hub
+        self.tap = tap
+    }
+
+    /// - Parameter bytes: Of the messages on the wire, as far as they have any.
+    func record(_ content: @autoclosure () -> VehicleItem.Content, bytes: Int = 0) {
+        guard let tap else { return }
+        let item = VehicleItem(content(), at: hub.time, steady: hub.now)
+        guard tap.record(item, bytes: bytes) else { return }
+        hub.loop.assumeIsolated().scheduleTask(in: VehicleTap.delay) { tap.handOver() }
+    }
+}

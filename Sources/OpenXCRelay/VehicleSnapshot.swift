@@ -1,0 +1,52 @@
+package import OpenXCProtocol
+package import RelayCore
+
+/// What a shared vehicle interface and its clients look like at one moment; made on the hub's loop, read
+/// by the control API.
+package struct VehicleSnapshot: Sendable {
+    package struct Client: Sendable {
+        package var id: AppID
+        package var peer: String
+        package var connectedAt: WallTime
+        package var framing: MessageFraming
+        package var subscription: Subscription
+        /// Bytes that wait for it, and that may at most.
+        package var queuedBytes: Int
+        package var maximumQueueBytes: Int
+        /// Messages it has missed because it did not read.
+        package var lost: UInt64
+        /// What it said in vain.
+        package var refused: UInt64
+        package var counts: VehicleMessageReader.Counts
+        package var counters: TrafficCounters
+        package var problem: String?
+        package var permissions: WritePermissions
+    }
+
+    package var isConnected: Bool
+    /// As configured.
+    package var address: String
+    package var identity: VehicleIdentity
+    /// Nil until it has said something.
+    package var format: PayloadFormat?
+    /// Of this link.
+    package var counts: VehicleMessageReader.Counts
+    package var recurring: [(request: DiagnosticRequest, owners: [AppID])]
+    package var switches: [(key: SwitchKey, owners: [AppID])]
+    /// In the order of their arrival.
+    package var clients: [Client]
+}
+
+extension Relay {
+    /// Nil when the accessory is no vehicle interface.
+    package func vehicle() async throws -> VehicleSnapshot? {
+        try await withVehicle { $0.snapshot() }
+    }
+
+    /// Calls `body` on the hub's loop; nil when the accessory is no vehicle interface.
+    package func withVehicle<Value: Sendable>(
+        _ body: @escaping @Sendable (OpenXCLanguage) -> Value
+    ) async throws -> Value? {
+        try await withLanguage { ($0 as? OpenXCLanguage).map(body) }
+    }
+}

@@ -1,0 +1,84 @@
+import ControlAPI
+import NIOCore
+import NIOPosix
+import OpenXCRelay
+import OpenXCTraffic
+import RelayCore
+
+/// Answers what is asked about a vehicle interface; says so where the accessory is none.
+package struct VehicleHandlers: Sendable {
+    /// A vehicle interface that is shared, and what is known of it.
+    struct Source: Sendable {
+        let relay: Relay
+        let tap: VehicleTap
+        let traffic: VehicleTraffic
+    }
+
+    /// Nil when the accessory is a head unit.
+    let source: Source?
+    /// The accessory's address.
+    let address: @Sendable () -> String
+    private let pause: StreamPause
+
+    init(
+        _ source: Source?, address: @escaping @Sendable () -> String,
+        heartbeat: TimeAmount = .seconds(15),
+        timers: any EventLoop = MultiThreadedEventLoopGroup.singleton.next()
+    ) {
+        self.source = source
+        self.address = address
+        pause = StreamPause(heartbeat: heartbeat, timers: timers)
+    }
+
+    /// For a server without a relay behind it.
+    package static let none = VehicleHandlers(nil) { "" }
+
+    func addRoutes(to routes: inout RouteHandlers) {
+        routes.get(Routes.vehicle) { _, _ in try ControlResponse.json(try await report()) }
+        routes.get(Routes.vehicleStream) { request, context in try stream(request, context) }
+        addRequests(to: &routes)
+    }
+
+    /// - Parameters:
+    ///   - start: Where it begins if the query does not say.
+    ///   - owner: Owns what is on as long as the stream is open.
+    func stream(
+        _ request: ControlRequest, _ context: RouteContext, from start: UInt64? = nil,
+        keeping owner: VehicleConversation? = nil
+    ) throws -> ControlResponse {
+        let source = try theSource()
+        var wanted = try VehicleStreamRequest(request)
+        if wanted.after == nil, wanted.last == nil { wanted.after = start }
+        let place = try context.streamPlace(request)
+        let framing = StreamFraming(request)
+        let stream = VehicleStream(
+            traffic: source.traffic, request: wanted, framing: framing, pause: pause)
+        return ControlResponse(
+            .ok, .ofMoment(framing.contentType),
+            body: .pieces { writer in
+                defer { withExtendedLifetime((place, owner)) {} }
+                try await stream.run(writer)
+            })
+    }
+
+    private func report() async throws -> VehicleReport {
+        let source = try theSource()
+        guard let snapshot = try await source.relay.vehicle() else { throw wrongAccessory }
+        return VehicleReport(
+            snapshot, source.traffic.facts, at: .now(),
+            tap: (source.tap.maximumBytes, source.tap.missedMessages))
+    }
+
+    func theSource() throws(APIError) -> Source {
+        guard let source else { throw wrongAccessory }
+        return source
+    }
+
+    var wrongAccessory: APIError {
+        APIError(
+            .wrongAccessory,
+            "the accessory \(address()) is an SDL head unit, and this is only known of an OpenXC vehicle "
+                + "interface; expected an address such as openxc+tcp:HOST:PORT, openxc+serial:DEVICE "
+                + "or openxc+usb:openxc (accessory in the configuration)")
+    }
+}

@@ -1,0 +1,86 @@
+import ControlAPI
+import NIOCore
+import OpenXCTraffic
+import SDLTraffic
+import ServiceLifecycle
+
+/// The answer to `Routes.vehicleStream`: what was, then what comes, until the client leaves or relayd
+/// stops. At most a piece is kept for a client that does not read.
+struct VehicleStream: Sendable {
+    let traffic: VehicleTraffic
+    let request: VehicleStreamRequest
+    let framing: StreamFraming
+    let pause: StreamPause
+
+    /// Entries written at once.
+    private static let entriesPerLook = 64
+
+    func run(_ writer: ResponseWriter) async throws {
+        let range = traffic.range
+        let accepts = request.filter.accepts
+        var piece = ByteBuffer()
+        try note(
+            MessageStreamNote(
+                instance: traffic.instance, first: range.map { Int(clamping: $0.lowerBound) },
+                latest: range.map { Int(clamping: $0.upperBound) }), to: &piece)
+        // At once, so that the client knows that it is served.
+        try await write(&piece, to: writer)
+        var cursor = begin()
+        let waiter = Waiter()
+        var lastWrite = pause.now
+        while true {
+            // What is kept when the stop comes is still written.
+            let isStopping = Task.isShuttingDownGracefully || !request.follows
+            let reading = traffic.entries(
+                after: cursor, limit: Self.entriesPerLook, matching: accepts)
+            cursor = reading.next
+            if reading.missed > 0 {
+                try note(
+                    MessageStreamNote(
+                        missed: Int(clamping: reading.missed), next: Int(clamping: cursor)),
+                    to: &piece)
+            }
+            for entry in reading.entries {
+                piece.writeString(framing.prefix(traffic.instance, entry.number))
+                piece.writeBytes(try APICoding.encodeLine(VehicleMessageReport(entry)))
+                piece.writeString(framing.suffix)
+            }
+            let isDue = pause.now - lastWrite >= pause.heartbeat
+            if piece.readableBytes == 0, reading.isAtEnd, isDue {
+                try note(MessageStreamNote(next: Int(clamping: cursor)), to: &piece)
+            }
+            if piece.readableBytes > 0 {
+                try await write(&piece, to: writer)
+                lastWrite = pause.now
+            }
+            guard reading.isAtEnd else {
+                await Task.yield()
+                continue
+            }
+            if isStopping { return }
+            try await pause.wait(waiter, since: lastWrite) { [cursor] in
+                await traffic.wait(waiter, after: cursor)
+            }
+        }
+    }
+
+    /// The cursor to begin after; one of another run of relayd counts for nothing in this one.
+    private func begin() -> UInt64 {
+        if let after = request.after {
+            return request.instance.map { $0 == traffic.instance } ?? true ? after : 0
+        }
+        guard let last = request.last else { return traffic.latest }
+        return traffic.cursor(before: last, matching: request.filter.accepts)
+    }
+
+    private func write(_ piece: inout ByteBuffer, to writer: ResponseWriter) async throws {
+        let full = piece
+        piece = ByteBuffer()
+        try await writer.write(full)
+    }
+
+    private func note(_ note: MessageStreamNote, to piece: inout ByteBuffer) throws {
+        let json = String(decoding: try APICoding.encodeLine(note), as: UTF8.self)
+        piece.writeString(framing.note(json, traffic.instance, next: note.next))
+    }
+}
