@@ -32,10 +32,7 @@ package struct AccessoryAddress: Hashable, Sendable {
 
         /// What these are says what they speak.
         static func implied(_ scheme: String, _ path: String) -> Language {
-            let isOpenXC =
-                path.lowercased() == "openxc"
-                && [SimTransport.scheme, USBTransport.scheme].contains(scheme)
-            return isOpenXC ? .openxc : .sdl
+            scheme == SimTransport.scheme && path.lowercased() == "openxc" ? .openxc : .sdl
         }
     }
 

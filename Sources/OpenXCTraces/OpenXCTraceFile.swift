@@ -115,7 +115,6 @@ private struct Source: ~Copyable {
 
     private let descriptor: CInt
     private var inflater: Inflater?
-    private var first: [UInt8]
     private var isAtStart = true
 
     static let pieceBytes = 64 << 10
@@ -124,7 +123,6 @@ private struct Source: ~Copyable {
     init(_ path: String) throws(OpenXCTraceFile.OpenError) {
         // A pipe in its place must not stop anybody.
         descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        first = []
         guard descriptor >= 0 else { throw OpenXCTraceFile.OpenError(code: errno) }
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {

@@ -29,7 +29,8 @@ package struct FuzzTarget: Sendable {
 
     package static let all: [FuzzTarget] = [
         traffic, hub, headUnit, sampleApp, bson, json, specification, configuration, control, gate,
-        query, filter, usb, openXC, openXCJSON, openXCProtobuf, addresses, quantities, shownText,
+        query, filter, usb, openXC, openXCJSON, openXCProtobuf, openXCTraffic, addresses,
+        quantities, shownText,
         media, replay,
     ]
 

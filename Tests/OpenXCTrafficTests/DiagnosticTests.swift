@@ -97,7 +97,7 @@ struct VehicleTextTests {
             (#"{"name":"fuel_level","value":13966.579102}"#, "fuel_level 13966.579102%"),
             (#"{"name":"fuel_level","value":"empty"}"#, "fuel_level empty"),
             (#"{"name":"door_status","value":"driver","event":true}"#, "door_status driver true"),
-            (#"{"name":"a\u001b[31m","value":"\u202e"}"#, #"a\u001b[31m \u202e"#),
+            (#"{"name":"a\u001b[31m","value":"\u202e"}"#, "a[31m "),
             (
                 #"{"bus":2,"id":305419896,"data":"0x0aff","frame_format":"extended"}"#,
                 "CAN bus 2 0x12345678 [2] 0a ff extended"

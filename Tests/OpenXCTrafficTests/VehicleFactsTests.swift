@@ -132,6 +132,28 @@ struct VehicleFactsTests {
     }
 }
 
+@Suite("What is known of a vehicle over links")
+struct VehicleTrafficTests {
+    @Test("values stay when the link closes, and begin anew with the next one") func links()
+        async throws
+    {
+        func item(_ content: VehicleItem.Content) -> VehicleItem {
+            VehicleItem(content, at: .now(), steady: .now())
+        }
+        let speed = VehicleMessage(.measurement(Measurement("vehicle_speed", .number(1))))
+        let traffic = VehicleTraffic(instance: "v")
+        await traffic.take([
+            item(.linkOpened(address: "openxc+tcp:h:1")), item(.heard([(speed, .all)])),
+            item(.linkClosed(reason: "unplugged")),
+        ])
+        #expect(traffic.facts.allSignals.count == 1)
+        await traffic.take([item(.linkOpened(address: "openxc+tcp:h:1"))])
+        #expect(traffic.facts.allSignals.isEmpty)
+        // What passed is still to be read.
+        #expect(traffic.latest == 4)
+    }
+}
+
 @Suite("Rates and histories")
 struct MessageRateTests {
     @Test("the first second shows what has come, then whole seconds count") func begin() {

@@ -268,7 +268,7 @@ extension TrafficTextFormat {
             append(frames: frames, to: &line)
             line.append(", ")
             line.append(size: bytes)
-            line.append("; they were forwarded, but the log could not keep up")
+            line.append("; they were forwarded, but not decoded")
             line.endColour()
         }
     }

@@ -1,6 +1,9 @@
 // Fuzz targets: what a vehicle interface and its clients send, in both forms.
 
+import NIOCore
 import OpenXCProtocol
+import OpenXCTraffic
+import RelayCore
 
 extension FuzzTarget {
     static let openXCJSON = FuzzTarget(
@@ -57,6 +60,51 @@ extension FuzzTarget {
                 var twice: [UInt8] = []
                 try again.appendProtobuf(to: &twice)
                 try ensure(twice == written, "\(message.json) becomes \(again.json)")
+            }
+        })
+}
+
+extension FuzzTarget {
+    static let openXCTraffic = FuzzTarget(
+        name: "openxc-traffic",
+        about: "what is kept of a vehicle interface's messages, and how they are told",
+        promise:
+            "what is kept is bounded, and no line has a control character or grows with what peers send",
+        words: { OpenXCWords.keys },
+        run: { bytes in
+            var facts = VehicleFacts()
+            var asked = DiagnosticConversation(DiagnosticRequest(id: 0x7DF, mode: 1, pid: 12))
+            var second: UInt64 = 0
+            try OpenXCWorld.read(bytes, .nextBeginning) { message in
+                // Time goes on, and now and then back.
+                second = second &* 31 &+ 7
+                let time = NIODeadline.uptimeNanoseconds(second % 100 * 1_000_000_000)
+                facts.heard(
+                    message,
+                    at: VehicleTime(WallTime(nanoseconds: 0), steady: time))
+                if case .diagnostic(let response) = message.content { asked.heard(response) }
+                let text = VehicleText.words(message)
+                try ensure(
+                    text.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F },
+                    "a control character in \(text)")
+                try ensure(text.utf8.count <= 16 << 10, "a line of \(text.utf8.count) bytes")
+                for signal in facts.allSignals {
+                    try ensure(
+                        signal.history.values.count <= ValueHistory.seconds
+                            && signal.arrival.rate(at: time) >= 0,
+                        "\(signal)")
+                }
+            }
+            try ensure(
+                facts.allSignals.count <= VehicleFacts.maximumSignals
+                    && facts.allCAN.count <= VehicleFacts.maximumCAN
+                    && facts.allDiagnostics.count <= VehicleFacts.maximumDiagnostics
+                    && asked.answers.count <= DiagnosticConversation.maximumAnswers,
+                "more is kept than may be")
+            for known in facts.allDiagnostics {
+                try ensure(
+                    known.response.payload?.count ?? 0 <= SegmentJoiner.maximumBytes,
+                    "an answer of \(known.response.payload?.count ?? 0) bytes")
             }
         })
 }

@@ -44,7 +44,8 @@ final class ControlWorld {
             messages: messages, events: EventHandlers(ring: Self.events, timers: loop),
             reports: ReportHandlers(status: { Self.status }),
             writes: WriteHandlers(status: { Self.status }, actions: .none, log: .none),
-            devices: DeviceHandlers { DeviceList() }, records: .none, dashboard: Self.dashboard)
+            devices: DeviceHandlers { DeviceList() }, records: .none, vehicle: .none,
+            dashboard: Self.dashboard)
         let endpoint = ControlEndpoint(
             kind: isPort ? .port : .unixSocket(Self.policy), gate: Self.gates[number & 3],
             // One of each, so that one that is not given back is missed.

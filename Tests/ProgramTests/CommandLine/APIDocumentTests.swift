@@ -37,7 +37,9 @@ struct APIDocumentTests {
 
     /// Types that no example can show: bodies, and what is not plugged in everywhere.
     private static let notAnswered: Set<String> = [
-        "ReasonRequest", "RecordRequest", "MarkRequest", "ServerRequest", "USBDevice",
+        "ReasonRequest", "RecordRequest", "MarkRequest", "ServerRequest", "VehicleCommandRequest",
+        "VehicleDiagnosticRequest", "VehicleRepeatedRequest", "VehicleStreamBody",
+        "VehicleWriteRequest", "USBDevice",
         "SerialDevice", "USBUse", "Fate", "DiskStall", "MediaStatus", "TraceNoteReport",
         "TraceStream",
     ]

@@ -12,6 +12,10 @@ import Testing
     /// Blocks that are not run: a word of theirs, and why.
     private static let notRun: [(page: String, with: String, reason: String)] = [
         ("Sources/ControlAPI/API.md", "curl", "APIDocumentTests runs each of them"),
+        (
+            "Documentation/openxc.md", "relayctl vi latest",
+            "needs a vehicle interface; VehicleCommandTests has one"
+        ),
         ("Documentation/openxc.md", "socat", "needs a vehicle interface, and does not end"),
         (
             "Documentation/openxc.md", "openxc-dump",

@@ -46,7 +46,7 @@ struct OpenXCTests {
     @Test("one that refuses to say is open all the same", arguments: ["none", "mute"])
     func silent(firmware: String) async throws {
         let before = ["openxc \(firmware)", "plug 1-1 openxc -"]
-        try await USBBench.run("usb:1bc4:0001", before: before) { bench in
+        try await USBBench.run("usb:openxc", before: before) { bench in
             // Before any time-out.
             let (headUnit, app) = try await bench.connect()
             try await headUnit.checkBothWays(app, session: 1)
@@ -62,7 +62,7 @@ struct OpenXCTests {
 
     @Test("its messages are counted, not taken for SDL, and what it is stands in the status")
     func messages() async throws {
-        try await USBBench.run("usb:1bc4:0001", before: ["plug 1-1 openxc -"]) { bench in
+        try await USBBench.run("usb:openxc", before: ["plug 1-1 openxc -"]) { bench in
             let headUnit = try await bench.accessory.nextLink()
             let message = #"{"name":"vehicle_speed","value":42.5}"# + "\0"
             let bytes = ByteBuffer(string: String(repeating: message, count: 50))

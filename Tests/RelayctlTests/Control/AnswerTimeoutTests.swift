@@ -22,7 +22,11 @@ struct AnswerTimeoutTests {
             #expect(AnswerTime.extra(for: path) >= AnswerTime.hostLookup)
         }
         let slow = Routes.all.filter { AnswerTime.extra(for: $0.path) != .zero }.map(\.path)
-        #expect(Set(slow) == [Routes.reload, Routes.server])
+        let vehicle = [Routes.vehicleCommand, Routes.vehicleDiagnostic, Routes.vehicleStream]
+        for path in vehicle {
+            #expect(AnswerTime.extra(for: path + "?bus=1") == AnswerTime.vehicle)
+        }
+        #expect(Set(slow) == Set([Routes.reload, Routes.server] + vehicle))
         #expect(HostLookup.patience <= TimeAmount(AnswerTime.hostLookup))
     }
 

@@ -90,6 +90,13 @@ struct ConfigTests {
               queue: 2 MiB
               last: 64 MiB
               save_on: [app_crash, "advice:message_gap"]
+            media:
+              save: [video, file]
+              directory: /srv/media
+              limit: 2 GiB
+              files: 50
+              queue: 4 MiB
+              video_port: 2778
             control:
               socket: /run/bench/relayd.sock
               mode: 0600
@@ -169,6 +176,12 @@ struct ConfigTests {
         expected.record.queue = 2_097_152
         expected.record.last = 67_108_864
         expected.record.saveOn = [.appCrash, .advice(.messageGap)]
+        expected.media.save = [.video, .file]
+        expected.media.directory = "/srv/media"
+        expected.media.limit = 2_147_483_648
+        expected.media.files = 50
+        expected.media.queue = 4_194_304
+        expected.media.videoPort = 2778
         expected.control.socket = .path("/run/bench/relayd.sock")
         expected.control.mode = 0o600
         expected.control.group = "bench"

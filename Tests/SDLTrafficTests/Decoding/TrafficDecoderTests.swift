@@ -366,7 +366,7 @@ import Testing
         #expect(
             talk.lastLine
                 == "10:31:07.000  relayd            ·  relay     not shown: 12 frames, 2.9 KiB; "
-                + "they were forwarded, but the log could not keep up")
+                + "they were forwarded, but not decoded")
     }
 
     @Test("a clock set back neither crashes nor makes latencies negative")

@@ -151,7 +151,11 @@ struct VehicleWriteCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
     @OptionGroup var socket: SocketOptions
 
-    func validate() throws { _ = try wanted() }
+    func validate() throws {
+        // Nothing at all is told when it runs.
+        guard signal != nil || id != nil || data != nil else { return }
+        _ = try wanted()
+    }
 
     private func wanted() throws -> VehicleWriteRequest {
         switch (signal, id, data) {

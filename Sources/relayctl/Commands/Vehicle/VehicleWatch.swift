@@ -40,7 +40,7 @@ struct VehicleWatchCommand: AsyncParsableCommand {
         let client = try socket.client()
         let screen = Output.current
         let isInPlace = screen.isScreen && !output.json
-        var watch = VehicleWatch(names: Set(names), output: output)
+        var watch = VehicleWatch(names: Set(names), style: screen.style(output.color))
         // A mistake is told at once; what goes wrong later is waited for.
         var answer = try await client.ask(VehicleReport.self, Routes.vehicle)
         screen.follow()
@@ -71,12 +71,12 @@ struct VehicleWatchCommand: AsyncParsableCommand {
 /// What of two looks at a vehicle is shown. A value.
 struct VehicleWatch {
     let names: Set<String>
-    let output: OutputOptions
+    let style: Style
     private var counts: [String: Int] = [:]
 
-    init(names: Set<String>, output: OutputOptions) {
+    init(names: Set<String>, style: Style) {
         self.names = names
-        self.output = output
+        self.style = style
     }
 
     private func chosen(_ report: VehicleReport) -> [VehicleMeasurement] {
@@ -90,7 +90,7 @@ struct VehicleWatch {
         var shown = report
         shown.measurements = chosen(report)
         let text = VehicleTables(
-            width: size.columns, style: Output.current.style(output.color), now: now
+            width: size.columns, style: style, now: now
         ).watch(shown)
         var lines = text.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
         let rows = max(2, size.rows - 1)

@@ -86,7 +86,13 @@ import Testing
                     Routes.path(
                         route.path, route.path == Routes.pageFile ? "main.js" : "1", "Show")
                     + (route.path.hasSuffix("/stream") ? "?follow=0" : "")
-                let status = route.path.hasPrefix(Routes.recording) ? "404" : "200"
+                let status =
+                    if route.path.hasPrefix(Routes.recording) {
+                        "404"
+                    } else {
+                        // Its accessory is a head unit.
+                        route.path.hasPrefix(Routes.vehicle) ? "409" : "200"
+                    }
                 #expect(try await test.get(path).hasPrefix("HTTP/1.1 \(status)"))
                 let head = try await test.get(path, method: "HEAD")
                 #expect(head.hasPrefix("HTTP/1.1 \(status)") && body(head).isEmpty)

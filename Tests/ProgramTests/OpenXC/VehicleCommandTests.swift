@@ -1,0 +1,154 @@
+// relayctl vi as it is built, with a relayd that shares a vehicle interface.
+
+import ControlAPI
+import Foundation
+import NIOCore
+import RelayTesting
+import Testing
+
+@Suite("relayctl vi", .serialized)
+struct VehicleCommandTests {
+    @Test("latest values, frames, answers and clients are shown, as text and as JSON")
+    func shows() async throws {
+        try await VehicleBench.run { bench in
+            try await bench.isBusy()
+            for (arguments, words) in [
+                ([], "vehicle_speed"), (["latest"], "OpenXC FORDBOARD 8.2.1 (fake), connected"),
+                (["latest", "vehicle_speed"], "42.5 km/h"), (["latest", "door_status"], "driver"),
+                (["can"], "0x12345678"), (["can", "--id", "0x4d2"], "0x12345678"),
+                (["can", "--bus", "2"], "no such CAN frame has come"),
+                (["diag"], "engine speed"), (["clients"], "for client #1"),
+            ] {
+                let text = try await bench.relayctl(["vi"] + arguments)
+                #expect(text.ending == .exited(0), "\(arguments): \(text.errors)")
+                #expect(text.output.contains(words), "\(arguments): \(text.output)")
+                let json = try await bench.relayctl(["vi"] + arguments + ["--json"])
+                #expect(json.ending == .exited(0), "\(arguments): \(json.errors)")
+                let object = try JSONSerialization.jsonObject(with: Data(json.output.utf8))
+                #expect((object as? [String: Any])?["schema"] as? Int == 1, "\(arguments)")
+            }
+            let unknown = try await bench.relayctl(["vi", "latest", "vehicle_sped"])
+            #expect(unknown.ending == .exited(1))
+            #expect(unknown.errors.contains("did you mean \"vehicle_speed\"?"))
+        }
+    }
+
+    @Test("what the vehicle interface is, is asked of it")
+    func identity() async throws {
+        try await VehicleBench.run { bench in
+            for (word, name, answer) in [
+                ("version", "version", "8.2.1 (fake)"), ("device-id", "device_id", "001122334455"),
+                ("platform", "platform", "FORDBOARD"), ("vin", "get_vin", "1FTFW1ET1DFC10312"),
+            ] {
+                let done = try await bench.during(.command(name, answer)) {
+                    try await bench.relayctl(["vi", word])
+                }
+                #expect(done.output == answer)
+                #expect(done.ending == .exited(0))
+            }
+            let late = try await bench.during(
+                .init(
+                    #"{"command":"get_vin"}"#,
+                    #"{"command_response":"get_vin","message":"timed out","status":false}"#)
+            ) { try await bench.relayctl(["vi", "vin"]) }
+            #expect(late.output == "refused: timed out")
+            #expect(late.ending == .exited(1))
+            let silent = try await bench.during(.init(#"{"command":"device_id"}"#)) {
+                try await bench.relayctl(["vi", "device-id"])
+            }
+            #expect(silent.ending == .exited(3))
+            #expect(silent.errors.contains("has not answered device_id in time"))
+        }
+    }
+
+    @Test("a module is asked once, and again and again until the command is killed")
+    func diagnostics() async throws {
+        try await VehicleBench.run { bench in
+            let answer = #"{"bus":1,"id":2016,"mode":1,"success":true,"pid":12,"value":772}"#
+            let arguments = ["vi", "diag", "0x7e0", "1", "0x0c", "--bus", "1"]
+            let once = try await bench.during(.diagnostic("add", pid: 12, answer)) {
+                try await bench.relayctl(arguments)
+            }
+            #expect(once.output.contains("(engine speed)  772 rpm"))
+            let nobody = try await bench.during(.diagnostic("add", pid: 12)) {
+                try await bench.relayctl(arguments + ["--wait", "0.01"])
+            }
+            #expect(nobody.output.hasPrefix("no module has answered"))
+            #expect(nobody.ending == .exited(1))
+            let repeated = try await Program.relayctl.start(
+                arguments + ["--frequency", "2"], environment: bench.environment)
+            let added = VehicleBench.Exchange.diagnostic("add", pid: 12, frequency: 2, answer)
+            try await bench.hears(added.heard)
+            try await bench.says(added.said)
+            try await repeated.output.first(containing: "772 rpm")
+            repeated.signal(SIGKILL)
+            try await bench.hears(
+                VehicleBench.Exchange.diagnostic("cancel", pid: 12, frequency: 2).heard)
+            _ = try await repeated.ended()
+        }
+    }
+
+    @Test("a bus is passed through as long as somebody looks at it")
+    func can() async throws {
+        try await VehicleBench.run { bench in
+            let watching = try await Program.relayctl.start(
+                ["vi", "can", "--bus", "1", "--passthrough", "--json"],
+                environment: bench.environment)
+            try await bench.hears(#"{"command":"passthrough","bus":1,"enabled":true}"#)
+            try await bench.says(
+                #"{"command_response":"passthrough","message":"","status":true}"#,
+                #"{"bus":2,"id":7,"data":"0x02"}"#, #"{"bus":1,"id":7,"data":"0x01"}"#)
+            let line = try await watching.output.first(containing: #""kind":"can""#)
+            #expect(line.contains(#""data":"0x01""#))
+            watching.signal(SIGTERM)
+            try await bench.hears(#"{"command":"passthrough","bus":1,"enabled":false}"#)
+            _ = try await watching.ended()
+        }
+    }
+
+    @Test("a write is asked about, allowed, and logged")
+    func write() async throws {
+        let config = "openxc:\n  listen: 127.0.0.1:0\n  writes: [\"127.0.0.1 name:horn\"]\n"
+        try await VehicleBench.run(config) { bench in
+            let unsure = try await bench.relayctl(["vi", "write", "horn=true"])
+            #expect(unsure.ending == .exited(64))
+            #expect(unsure.errors.contains("give --yes if it is meant"))
+            let refused = try await bench.relayctl(
+                ["vi", "write", "--id", "0x7e0", "--data", "0201", "--yes"])
+            #expect(refused.ending == .exited(3))
+            #expect(refused.errors.contains("may not be written to the vehicle"))
+            let written = try await bench.relayctl(["vi", "write", "horn=true", "--yes"])
+            #expect(written.ending == .exited(0), "\(written.errors)")
+            #expect(written.output.hasPrefix("horn true was sent to the vehicle interface"))
+            try await bench.hears(#"{"name":"horn","value":true}"#)
+            try await bench.relayd.process.errors.first(
+                containing: #"written to the vehicle: {"name":"horn","value":true}"#)
+        }
+    }
+
+    @Test("a watch that nobody looks at writes what comes, line by line")
+    func watch() async throws {
+        try await VehicleBench.run { bench in
+            let watching = try await Program.relayctl.start(
+                ["vi", "watch", "--interval", "0.1"], environment: bench.environment)
+            try await bench.says(#"{"name":"vehicle_speed","value":42.5}"#)
+            try await watching.output.first(containing: "vehicle_speed  42.5 km/h")
+            // Silent, and then there again.
+            try await bench.says(#"{"name":"vehicle_speed","value":43}"#)
+            try await watching.output.first(containing: "vehicle_speed  43 km/h")
+            watching.signal(SIGTERM)
+            _ = try await watching.ended()
+        }
+    }
+}
+
+extension VehicleBench {
+    var environment: [String: String] {
+        Program.environment([ControlSocket.environmentVariable: relayd.controlSocket])
+    }
+
+    func relayctl(_ arguments: [String]) async throws -> ChildProcess.Finished {
+        try await Program.relayctl.run(
+            arguments, environment: [ControlSocket.environmentVariable: relayd.controlSocket])
+    }
+}
