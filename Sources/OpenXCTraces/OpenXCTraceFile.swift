@@ -179,7 +179,9 @@ private struct Source: ~Copyable {
                 return
             }
         }
-        guard code == 0 else { throw Failure(words: "it cannot be read: \(String(cString: strerror(code)))") }
+        guard code == 0 else {
+            throw Failure(words: "it cannot be read: \(String(cString: strerror(code)))")
+        }
         return piece
     }
 }

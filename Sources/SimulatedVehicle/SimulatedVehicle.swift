@@ -150,7 +150,9 @@ package struct SimulatedVehicle: Sendable {
     ) {
         switch message.content {
         case .command(let command):
-            if case .diagnosticRequest = command, let text, !CommandNames.isReadable(text) { return }
+            if case .diagnosticRequest = command, let text, !CommandNames.isReadable(text) {
+                return
+            }
             carryOut(command, now, &output)
         case .measurement, .can:
             if writes.count == Self.maximumWrites { writes.removeFirst() }

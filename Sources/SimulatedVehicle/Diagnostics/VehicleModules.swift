@@ -30,7 +30,8 @@ struct VehicleModules: Sendable {
 
     /// Who feels addressed by an identifier.
     static func addressed(by id: UInt32) -> [Module] {
-        id == DiagnosticRequest.everybody ? Module.allCases : Module(rawValue: id).map { [$0] } ?? []
+        if id == DiagnosticRequest.everybody { return Module.allCases }
+        return Module(rawValue: id).map { [$0] } ?? []
     }
 
     /// - Returns: Nil when the module keeps silent.

@@ -25,8 +25,9 @@ enum CANFrames {
             word(($0.steering + 800) * 10) + [$0.train.isBraking ? 1 : 0, 0, 0, 0, 0, 0]
         },
         Frame(bus: 1, id: 0x230, period: 10, isAccepted: true) {
-            [UInt8($0.train.gear + 1), $0.cabin.lever == .drive ? 3 : 0] + word(
-                $0.train.torque + 500)
+            [UInt8($0.train.gear + 1), $0.cabin.lever == .drive ? 3 : 0]
+                + word(
+                    $0.train.torque + 500)
         },
         Frame(bus: 1, id: 0x4B0, period: 10, isAccepted: false) {
             let wheel = word($0.kilometresPerHour * 100)
