@@ -390,7 +390,7 @@ class DashboardTests(unittest.TestCase):
         self.expect_clean(page, f"127.0.0.1:{relayd.port}")
         relayd.stop(signal.SIGKILL)
         first.close()
-        page.until("the page says that relayd is gone", "!document.querySelector('#lost').hidden && /not answering/.test(document.querySelector('#lost').textContent)")
+        page.until("the page says that relayd is gone", "!document.querySelector('#lost').hidden && /has not answered/.test(document.querySelector('#lost').textContent)")
         page.until("so does the picture", "/not answering/.test(document.querySelector('#chain').textContent)")
         relayd.start()
         page.until("it goes on by itself", "document.querySelector('#lost').hidden && document.querySelector('#verdict').dataset.state === 'ok'")
