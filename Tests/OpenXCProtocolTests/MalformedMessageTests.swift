@@ -66,6 +66,8 @@ struct MalformedMessageTests {
             ("0b 0802 1a07 0a01ff 1202 0803", .notProtobuf),
             // A value that holds nothing.
             ("09 0802 1a05 0a0161 1200", .missing),
+            // A signal and a CAN message in one: the last part counts, and is not what the type says.
+            ("0f 0802 1a07 0a0161 1202 0803 1202 0801", .missing),
             // A later time than any clock has.
             ("16 0802 1a07 0a0161 1202 0803 38ffffffffffffffffff01", .outOfRange),
         ])

@@ -20,17 +20,15 @@ extension VehicleMessage {
 
     /// The type says which part counts.
     private static func content(_ wire: WireVehicleMessage) throws(MessageProblem) -> Content {
-        switch wire.type {
-        case .can where wire.hasCanMessage: .can(try CANMessage(wire.canMessage))
-        case .simple where wire.hasSimpleMessage:
-            .measurement(try Measurement(wire.simpleMessage))
-        case .diagnostic where wire.hasDiagnosticResponse:
-            .diagnostic(try DiagnosticResponse(wire.diagnosticResponse))
-        case .controlCommand where wire.hasControlCommand:
-            .command(try Command(wire.controlCommand))
-        case .commandResponse where wire.hasCommandResponse:
-            .response(try CommandResponse(wire.commandResponse))
-        case .unused, .UNRECOGNIZED: throw .wrongKind
+        switch (wire.type, wire.part) {
+        case (.can, .canMessage(let message)): .can(try CANMessage(message))
+        case (.simple, .simpleMessage(let message)): .measurement(try Measurement(message))
+        case (.diagnostic, .diagnosticResponse(let response)):
+            .diagnostic(try DiagnosticResponse(response))
+        case (.controlCommand, .controlCommand(let command)): .command(try Command(command))
+        case (.commandResponse, .commandResponse(let response)):
+            .response(try CommandResponse(response))
+        case (.unused, _), (.UNRECOGNIZED, _): throw .wrongKind
         default: throw .missing
         }
     }

@@ -11,6 +11,10 @@
 // The messages of an OpenXC vehicle interface in their binary form, as firmware 8.2 sends and reads
 // them (openxc-message-format 0.8). Written for relayd from the published field numbers and types.
 //
+// A message has one part, so the parts are a oneof: on the wire that is the same. It also keeps the Swift
+// types plain values; with all parts side by side, the generator would box them in a class that the
+// compiler cannot check.
+//
 // openxc.pb.swift is made of this file by generate-protobuf, which stands beside it.
 
 #if canImport(FoundationEssentials)
@@ -30,68 +34,70 @@ fileprivate nonisolated struct _GeneratedWithProtocGenSwiftVersion: SwiftProtobu
   typealias Version = _2
 }
 
-nonisolated struct WireVehicleMessage: @unchecked Sendable {
+nonisolated struct WireVehicleMessage: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  var type: WireVehicleMessage.TypeEnum {
-    get {_storage._type}
-    set {_uniqueStorage()._type = newValue}
-  }
+  var type: WireVehicleMessage.TypeEnum = .unused
+
+  /// The one that type says; of several, the last.
+  var part: WireVehicleMessage.OneOf_Part? = nil
 
   var canMessage: WireCanMessage {
-    get {_storage._canMessage ?? WireCanMessage()}
-    set {_uniqueStorage()._canMessage = newValue}
+    get {
+      if case .canMessage(let v)? = part {return v}
+      return WireCanMessage()
+    }
+    set {part = .canMessage(newValue)}
   }
-  /// Returns true if `canMessage` has been explicitly set.
-  var hasCanMessage: Bool {_storage._canMessage != nil}
-  /// Clears the value of `canMessage`. Subsequent reads from it will return its default value.
-  mutating func clearCanMessage() {_uniqueStorage()._canMessage = nil}
 
   var simpleMessage: WireSimpleMessage {
-    get {_storage._simpleMessage ?? WireSimpleMessage()}
-    set {_uniqueStorage()._simpleMessage = newValue}
+    get {
+      if case .simpleMessage(let v)? = part {return v}
+      return WireSimpleMessage()
+    }
+    set {part = .simpleMessage(newValue)}
   }
-  /// Returns true if `simpleMessage` has been explicitly set.
-  var hasSimpleMessage: Bool {_storage._simpleMessage != nil}
-  /// Clears the value of `simpleMessage`. Subsequent reads from it will return its default value.
-  mutating func clearSimpleMessage() {_uniqueStorage()._simpleMessage = nil}
 
   var diagnosticResponse: WireDiagnosticResponse {
-    get {_storage._diagnosticResponse ?? WireDiagnosticResponse()}
-    set {_uniqueStorage()._diagnosticResponse = newValue}
+    get {
+      if case .diagnosticResponse(let v)? = part {return v}
+      return WireDiagnosticResponse()
+    }
+    set {part = .diagnosticResponse(newValue)}
   }
-  /// Returns true if `diagnosticResponse` has been explicitly set.
-  var hasDiagnosticResponse: Bool {_storage._diagnosticResponse != nil}
-  /// Clears the value of `diagnosticResponse`. Subsequent reads from it will return its default value.
-  mutating func clearDiagnosticResponse() {_uniqueStorage()._diagnosticResponse = nil}
 
   var controlCommand: WireControlCommand {
-    get {_storage._controlCommand ?? WireControlCommand()}
-    set {_uniqueStorage()._controlCommand = newValue}
+    get {
+      if case .controlCommand(let v)? = part {return v}
+      return WireControlCommand()
+    }
+    set {part = .controlCommand(newValue)}
   }
-  /// Returns true if `controlCommand` has been explicitly set.
-  var hasControlCommand: Bool {_storage._controlCommand != nil}
-  /// Clears the value of `controlCommand`. Subsequent reads from it will return its default value.
-  mutating func clearControlCommand() {_uniqueStorage()._controlCommand = nil}
 
   var commandResponse: WireCommandResponse {
-    get {_storage._commandResponse ?? WireCommandResponse()}
-    set {_uniqueStorage()._commandResponse = newValue}
+    get {
+      if case .commandResponse(let v)? = part {return v}
+      return WireCommandResponse()
+    }
+    set {part = .commandResponse(newValue)}
   }
-  /// Returns true if `commandResponse` has been explicitly set.
-  var hasCommandResponse: Bool {_storage._commandResponse != nil}
-  /// Clears the value of `commandResponse`. Subsequent reads from it will return its default value.
-  mutating func clearCommandResponse() {_uniqueStorage()._commandResponse = nil}
 
   /// Milliseconds.
-  var timestamp: UInt64 {
-    get {_storage._timestamp}
-    set {_uniqueStorage()._timestamp = newValue}
-  }
+  var timestamp: UInt64 = 0
 
   var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  /// The one that type says; of several, the last.
+  nonisolated enum OneOf_Part: Equatable, Sendable {
+    case canMessage(WireCanMessage)
+    case simpleMessage(WireSimpleMessage)
+    case diagnosticResponse(WireDiagnosticResponse)
+    case controlCommand(WireControlCommand)
+    case commandResponse(WireCommandResponse)
+
+  }
 
   nonisolated enum TypeEnum: SwiftProtobuf.Enum, Swift.CaseIterable {
     typealias RawValue = Int
@@ -144,8 +150,6 @@ nonisolated struct WireVehicleMessage: @unchecked Sendable {
   }
 
   init() {}
-
-  fileprivate var _storage = _StorageClass.defaultInstance
 }
 
 nonisolated struct WireCanMessage: Sendable {
@@ -753,80 +757,83 @@ nonisolated struct WireRTCConfigurationCommand: Sendable {
   init() {}
 }
 
-nonisolated struct WireControlCommand: @unchecked Sendable {
+nonisolated struct WireControlCommand: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  var type: WireControlCommand.TypeEnum {
-    get {_storage._type}
-    set {_uniqueStorage()._type = newValue}
-  }
+  var type: WireControlCommand.TypeEnum = .unused
+
+  var part: WireControlCommand.OneOf_Part? = nil
 
   var diagnosticRequest: WireDiagnosticControlCommand {
-    get {_storage._diagnosticRequest ?? WireDiagnosticControlCommand()}
-    set {_uniqueStorage()._diagnosticRequest = newValue}
+    get {
+      if case .diagnosticRequest(let v)? = part {return v}
+      return WireDiagnosticControlCommand()
+    }
+    set {part = .diagnosticRequest(newValue)}
   }
-  /// Returns true if `diagnosticRequest` has been explicitly set.
-  var hasDiagnosticRequest: Bool {_storage._diagnosticRequest != nil}
-  /// Clears the value of `diagnosticRequest`. Subsequent reads from it will return its default value.
-  mutating func clearDiagnosticRequest() {_uniqueStorage()._diagnosticRequest = nil}
 
   var passthroughModeRequest: WirePassthroughModeControlCommand {
-    get {_storage._passthroughModeRequest ?? WirePassthroughModeControlCommand()}
-    set {_uniqueStorage()._passthroughModeRequest = newValue}
+    get {
+      if case .passthroughModeRequest(let v)? = part {return v}
+      return WirePassthroughModeControlCommand()
+    }
+    set {part = .passthroughModeRequest(newValue)}
   }
-  /// Returns true if `passthroughModeRequest` has been explicitly set.
-  var hasPassthroughModeRequest: Bool {_storage._passthroughModeRequest != nil}
-  /// Clears the value of `passthroughModeRequest`. Subsequent reads from it will return its default value.
-  mutating func clearPassthroughModeRequest() {_uniqueStorage()._passthroughModeRequest = nil}
 
   var acceptanceFilterBypassCommand: WireAcceptanceFilterBypassCommand {
-    get {_storage._acceptanceFilterBypassCommand ?? WireAcceptanceFilterBypassCommand()}
-    set {_uniqueStorage()._acceptanceFilterBypassCommand = newValue}
+    get {
+      if case .acceptanceFilterBypassCommand(let v)? = part {return v}
+      return WireAcceptanceFilterBypassCommand()
+    }
+    set {part = .acceptanceFilterBypassCommand(newValue)}
   }
-  /// Returns true if `acceptanceFilterBypassCommand` has been explicitly set.
-  var hasAcceptanceFilterBypassCommand: Bool {_storage._acceptanceFilterBypassCommand != nil}
-  /// Clears the value of `acceptanceFilterBypassCommand`. Subsequent reads from it will return its default value.
-  mutating func clearAcceptanceFilterBypassCommand() {_uniqueStorage()._acceptanceFilterBypassCommand = nil}
 
   var payloadFormatCommand: WirePayloadFormatCommand {
-    get {_storage._payloadFormatCommand ?? WirePayloadFormatCommand()}
-    set {_uniqueStorage()._payloadFormatCommand = newValue}
+    get {
+      if case .payloadFormatCommand(let v)? = part {return v}
+      return WirePayloadFormatCommand()
+    }
+    set {part = .payloadFormatCommand(newValue)}
   }
-  /// Returns true if `payloadFormatCommand` has been explicitly set.
-  var hasPayloadFormatCommand: Bool {_storage._payloadFormatCommand != nil}
-  /// Clears the value of `payloadFormatCommand`. Subsequent reads from it will return its default value.
-  mutating func clearPayloadFormatCommand() {_uniqueStorage()._payloadFormatCommand = nil}
 
   var predefinedObd2RequestsCommand: WirePredefinedObd2RequestsCommand {
-    get {_storage._predefinedObd2RequestsCommand ?? WirePredefinedObd2RequestsCommand()}
-    set {_uniqueStorage()._predefinedObd2RequestsCommand = newValue}
+    get {
+      if case .predefinedObd2RequestsCommand(let v)? = part {return v}
+      return WirePredefinedObd2RequestsCommand()
+    }
+    set {part = .predefinedObd2RequestsCommand(newValue)}
   }
-  /// Returns true if `predefinedObd2RequestsCommand` has been explicitly set.
-  var hasPredefinedObd2RequestsCommand: Bool {_storage._predefinedObd2RequestsCommand != nil}
-  /// Clears the value of `predefinedObd2RequestsCommand`. Subsequent reads from it will return its default value.
-  mutating func clearPredefinedObd2RequestsCommand() {_uniqueStorage()._predefinedObd2RequestsCommand = nil}
 
   var modemConfigurationCommand: WireModemConfigurationCommand {
-    get {_storage._modemConfigurationCommand ?? WireModemConfigurationCommand()}
-    set {_uniqueStorage()._modemConfigurationCommand = newValue}
+    get {
+      if case .modemConfigurationCommand(let v)? = part {return v}
+      return WireModemConfigurationCommand()
+    }
+    set {part = .modemConfigurationCommand(newValue)}
   }
-  /// Returns true if `modemConfigurationCommand` has been explicitly set.
-  var hasModemConfigurationCommand: Bool {_storage._modemConfigurationCommand != nil}
-  /// Clears the value of `modemConfigurationCommand`. Subsequent reads from it will return its default value.
-  mutating func clearModemConfigurationCommand() {_uniqueStorage()._modemConfigurationCommand = nil}
 
   var rtcConfigurationCommand: WireRTCConfigurationCommand {
-    get {_storage._rtcConfigurationCommand ?? WireRTCConfigurationCommand()}
-    set {_uniqueStorage()._rtcConfigurationCommand = newValue}
+    get {
+      if case .rtcConfigurationCommand(let v)? = part {return v}
+      return WireRTCConfigurationCommand()
+    }
+    set {part = .rtcConfigurationCommand(newValue)}
   }
-  /// Returns true if `rtcConfigurationCommand` has been explicitly set.
-  var hasRtcConfigurationCommand: Bool {_storage._rtcConfigurationCommand != nil}
-  /// Clears the value of `rtcConfigurationCommand`. Subsequent reads from it will return its default value.
-  mutating func clearRtcConfigurationCommand() {_uniqueStorage()._rtcConfigurationCommand = nil}
 
   var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  nonisolated enum OneOf_Part: Equatable, Sendable {
+    case diagnosticRequest(WireDiagnosticControlCommand)
+    case passthroughModeRequest(WirePassthroughModeControlCommand)
+    case acceptanceFilterBypassCommand(WireAcceptanceFilterBypassCommand)
+    case payloadFormatCommand(WirePayloadFormatCommand)
+    case predefinedObd2RequestsCommand(WirePredefinedObd2RequestsCommand)
+    case modemConfigurationCommand(WireModemConfigurationCommand)
+    case rtcConfigurationCommand(WireRTCConfigurationCommand)
+
+  }
 
   nonisolated enum TypeEnum: SwiftProtobuf.Enum, Swift.CaseIterable {
     typealias RawValue = Int
@@ -907,8 +914,6 @@ nonisolated struct WireControlCommand: @unchecked Sendable {
   }
 
   init() {}
-
-  fileprivate var _storage = _StorageClass.defaultInstance
 }
 
 nonisolated struct WireCommandResponse: Sendable {
@@ -935,109 +940,125 @@ nonisolated extension WireVehicleMessage: SwiftProtobuf.Message, SwiftProtobuf._
   static let protoMessageName: String = _protobuf_package + ".VehicleMessage"
   static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}type\0\u{3}can_message\0\u{3}simple_message\0\u{3}diagnostic_response\0\u{3}control_command\0\u{3}command_response\0\u{1}timestamp\0")
 
-  fileprivate class _StorageClass {
-    var _type: WireVehicleMessage.TypeEnum = .unused
-    var _canMessage: WireCanMessage? = nil
-    var _simpleMessage: WireSimpleMessage? = nil
-    var _diagnosticResponse: WireDiagnosticResponse? = nil
-    var _controlCommand: WireControlCommand? = nil
-    var _commandResponse: WireCommandResponse? = nil
-    var _timestamp: UInt64 = 0
-
-      // This property is used as the initial default value for new instances of the type.
-      // The type itself is protecting the reference to its storage via CoW semantics.
-      // This will force a copy to be made of this reference when the first mutation occurs;
-      // hence, it is safe to mark this as `nonisolated(unsafe)`.
-      static nonisolated(unsafe) let defaultInstance = _StorageClass()
-
-    private init() {}
-
-    init(copying source: _StorageClass) {
-      _type = source._type
-      _canMessage = source._canMessage
-      _simpleMessage = source._simpleMessage
-      _diagnosticResponse = source._diagnosticResponse
-      _controlCommand = source._controlCommand
-      _commandResponse = source._commandResponse
-      _timestamp = source._timestamp
-    }
-  }
-
-  fileprivate mutating func _uniqueStorage() -> _StorageClass {
-    if !isKnownUniquelyReferenced(&_storage) {
-      _storage = _StorageClass(copying: _storage)
-    }
-    return _storage
-  }
-
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
-    _ = _uniqueStorage()
-    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
-      while let fieldNumber = try decoder.nextFieldNumber() {
-        // The use of inline closures is to circumvent an issue where the compiler
-        // allocates stack space for every case branch when no optimizations are
-        // enabled. https://github.com/apple/swift-protobuf/issues/1034
-        switch fieldNumber {
-        case 1: try { try decoder.decodeSingularEnumField(value: &_storage._type) }()
-        case 2: try { try decoder.decodeSingularMessageField(value: &_storage._canMessage) }()
-        case 3: try { try decoder.decodeSingularMessageField(value: &_storage._simpleMessage) }()
-        case 4: try { try decoder.decodeSingularMessageField(value: &_storage._diagnosticResponse) }()
-        case 5: try { try decoder.decodeSingularMessageField(value: &_storage._controlCommand) }()
-        case 6: try { try decoder.decodeSingularMessageField(value: &_storage._commandResponse) }()
-        case 7: try { try decoder.decodeSingularUInt64Field(value: &_storage._timestamp) }()
-        default: break
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularEnumField(value: &self.type) }()
+      case 2: try {
+        var v: WireCanMessage?
+        var hadOneofValue = false
+        if let current = self.part {
+          hadOneofValue = true
+          if case .canMessage(let m) = current {v = m}
         }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.part = .canMessage(v)
+        }
+      }()
+      case 3: try {
+        var v: WireSimpleMessage?
+        var hadOneofValue = false
+        if let current = self.part {
+          hadOneofValue = true
+          if case .simpleMessage(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.part = .simpleMessage(v)
+        }
+      }()
+      case 4: try {
+        var v: WireDiagnosticResponse?
+        var hadOneofValue = false
+        if let current = self.part {
+          hadOneofValue = true
+          if case .diagnosticResponse(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.part = .diagnosticResponse(v)
+        }
+      }()
+      case 5: try {
+        var v: WireControlCommand?
+        var hadOneofValue = false
+        if let current = self.part {
+          hadOneofValue = true
+          if case .controlCommand(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.part = .controlCommand(v)
+        }
+      }()
+      case 6: try {
+        var v: WireCommandResponse?
+        var hadOneofValue = false
+        if let current = self.part {
+          hadOneofValue = true
+          if case .commandResponse(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.part = .commandResponse(v)
+        }
+      }()
+      case 7: try { try decoder.decodeSingularUInt64Field(value: &self.timestamp) }()
+      default: break
       }
     }
   }
 
   func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
-    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
-      // The use of inline closures is to circumvent an issue where the compiler
-      // allocates stack space for every if/case branch local when no optimizations
-      // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
-      // https://github.com/apple/swift-protobuf/issues/1182
-      if _storage._type != .unused {
-        try visitor.visitSingularEnumField(value: _storage._type, fieldNumber: 1)
-      }
-      try { if let v = _storage._canMessage {
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
-      } }()
-      try { if let v = _storage._simpleMessage {
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 3)
-      } }()
-      try { if let v = _storage._diagnosticResponse {
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 4)
-      } }()
-      try { if let v = _storage._controlCommand {
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 5)
-      } }()
-      try { if let v = _storage._commandResponse {
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 6)
-      } }()
-      if _storage._timestamp != 0 {
-        try visitor.visitSingularUInt64Field(value: _storage._timestamp, fieldNumber: 7)
-      }
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if self.type != .unused {
+      try visitor.visitSingularEnumField(value: self.type, fieldNumber: 1)
+    }
+    switch self.part {
+    case .canMessage?: try {
+      guard case .canMessage(let v)? = self.part else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
+    }()
+    case .simpleMessage?: try {
+      guard case .simpleMessage(let v)? = self.part else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 3)
+    }()
+    case .diagnosticResponse?: try {
+      guard case .diagnosticResponse(let v)? = self.part else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 4)
+    }()
+    case .controlCommand?: try {
+      guard case .controlCommand(let v)? = self.part else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 5)
+    }()
+    case .commandResponse?: try {
+      guard case .commandResponse(let v)? = self.part else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 6)
+    }()
+    case nil: break
+    }
+    if self.timestamp != 0 {
+      try visitor.visitSingularUInt64Field(value: self.timestamp, fieldNumber: 7)
     }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   static func ==(lhs: WireVehicleMessage, rhs: WireVehicleMessage) -> Bool {
-    if lhs._storage !== rhs._storage {
-      let storagesAreEqual: Bool = withExtendedLifetime((lhs._storage, rhs._storage)) { (_args: (_StorageClass, _StorageClass)) in
-        let _storage = _args.0
-        let rhs_storage = _args.1
-        if _storage._type != rhs_storage._type {return false}
-        if _storage._canMessage != rhs_storage._canMessage {return false}
-        if _storage._simpleMessage != rhs_storage._simpleMessage {return false}
-        if _storage._diagnosticResponse != rhs_storage._diagnosticResponse {return false}
-        if _storage._controlCommand != rhs_storage._controlCommand {return false}
-        if _storage._commandResponse != rhs_storage._commandResponse {return false}
-        if _storage._timestamp != rhs_storage._timestamp {return false}
-        return true
-      }
-      if !storagesAreEqual {return false}
-    }
+    if lhs.type != rhs.type {return false}
+    if lhs.part != rhs.part {return false}
+    if lhs.timestamp != rhs.timestamp {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -1749,116 +1770,154 @@ nonisolated extension WireControlCommand: SwiftProtobuf.Message, SwiftProtobuf._
   static let protoMessageName: String = _protobuf_package + ".ControlCommand"
   static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}type\0\u{3}diagnostic_request\0\u{3}passthrough_mode_request\0\u{3}acceptance_filter_bypass_command\0\u{3}payload_format_command\0\u{3}predefined_obd2_requests_command\0\u{3}modem_configuration_command\0\u{3}rtc_configuration_command\0")
 
-  fileprivate class _StorageClass {
-    var _type: WireControlCommand.TypeEnum = .unused
-    var _diagnosticRequest: WireDiagnosticControlCommand? = nil
-    var _passthroughModeRequest: WirePassthroughModeControlCommand? = nil
-    var _acceptanceFilterBypassCommand: WireAcceptanceFilterBypassCommand? = nil
-    var _payloadFormatCommand: WirePayloadFormatCommand? = nil
-    var _predefinedObd2RequestsCommand: WirePredefinedObd2RequestsCommand? = nil
-    var _modemConfigurationCommand: WireModemConfigurationCommand? = nil
-    var _rtcConfigurationCommand: WireRTCConfigurationCommand? = nil
-
-      // This property is used as the initial default value for new instances of the type.
-      // The type itself is protecting the reference to its storage via CoW semantics.
-      // This will force a copy to be made of this reference when the first mutation occurs;
-      // hence, it is safe to mark this as `nonisolated(unsafe)`.
-      static nonisolated(unsafe) let defaultInstance = _StorageClass()
-
-    private init() {}
-
-    init(copying source: _StorageClass) {
-      _type = source._type
-      _diagnosticRequest = source._diagnosticRequest
-      _passthroughModeRequest = source._passthroughModeRequest
-      _acceptanceFilterBypassCommand = source._acceptanceFilterBypassCommand
-      _payloadFormatCommand = source._payloadFormatCommand
-      _predefinedObd2RequestsCommand = source._predefinedObd2RequestsCommand
-      _modemConfigurationCommand = source._modemConfigurationCommand
-      _rtcConfigurationCommand = source._rtcConfigurationCommand
-    }
-  }
-
-  fileprivate mutating func _uniqueStorage() -> _StorageClass {
-    if !isKnownUniquelyReferenced(&_storage) {
-      _storage = _StorageClass(copying: _storage)
-    }
-    return _storage
-  }
-
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
-    _ = _uniqueStorage()
-    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
-      while let fieldNumber = try decoder.nextFieldNumber() {
-        // The use of inline closures is to circumvent an issue where the compiler
-        // allocates stack space for every case branch when no optimizations are
-        // enabled. https://github.com/apple/swift-protobuf/issues/1034
-        switch fieldNumber {
-        case 1: try { try decoder.decodeSingularEnumField(value: &_storage._type) }()
-        case 2: try { try decoder.decodeSingularMessageField(value: &_storage._diagnosticRequest) }()
-        case 3: try { try decoder.decodeSingularMessageField(value: &_storage._passthroughModeRequest) }()
-        case 4: try { try decoder.decodeSingularMessageField(value: &_storage._acceptanceFilterBypassCommand) }()
-        case 5: try { try decoder.decodeSingularMessageField(value: &_storage._payloadFormatCommand) }()
-        case 6: try { try decoder.decodeSingularMessageField(value: &_storage._predefinedObd2RequestsCommand) }()
-        case 7: try { try decoder.decodeSingularMessageField(value: &_storage._modemConfigurationCommand) }()
-        case 8: try { try decoder.decodeSingularMessageField(value: &_storage._rtcConfigurationCommand) }()
-        default: break
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularEnumField(value: &self.type) }()
+      case 2: try {
+        var v: WireDiagnosticControlCommand?
+        var hadOneofValue = false
+        if let current = self.part {
+          hadOneofValue = true
+          if case .diagnosticRequest(let m) = current {v = m}
         }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.part = .diagnosticRequest(v)
+        }
+      }()
+      case 3: try {
+        var v: WirePassthroughModeControlCommand?
+        var hadOneofValue = false
+        if let current = self.part {
+          hadOneofValue = true
+          if case .passthroughModeRequest(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.part = .passthroughModeRequest(v)
+        }
+      }()
+      case 4: try {
+        var v: WireAcceptanceFilterBypassCommand?
+        var hadOneofValue = false
+        if let current = self.part {
+          hadOneofValue = true
+          if case .acceptanceFilterBypassCommand(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.part = .acceptanceFilterBypassCommand(v)
+        }
+      }()
+      case 5: try {
+        var v: WirePayloadFormatCommand?
+        var hadOneofValue = false
+        if let current = self.part {
+          hadOneofValue = true
+          if case .payloadFormatCommand(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.part = .payloadFormatCommand(v)
+        }
+      }()
+      case 6: try {
+        var v: WirePredefinedObd2RequestsCommand?
+        var hadOneofValue = false
+        if let current = self.part {
+          hadOneofValue = true
+          if case .predefinedObd2RequestsCommand(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.part = .predefinedObd2RequestsCommand(v)
+        }
+      }()
+      case 7: try {
+        var v: WireModemConfigurationCommand?
+        var hadOneofValue = false
+        if let current = self.part {
+          hadOneofValue = true
+          if case .modemConfigurationCommand(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.part = .modemConfigurationCommand(v)
+        }
+      }()
+      case 8: try {
+        var v: WireRTCConfigurationCommand?
+        var hadOneofValue = false
+        if let current = self.part {
+          hadOneofValue = true
+          if case .rtcConfigurationCommand(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.part = .rtcConfigurationCommand(v)
+        }
+      }()
+      default: break
       }
     }
   }
 
   func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
-    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
-      // The use of inline closures is to circumvent an issue where the compiler
-      // allocates stack space for every if/case branch local when no optimizations
-      // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
-      // https://github.com/apple/swift-protobuf/issues/1182
-      if _storage._type != .unused {
-        try visitor.visitSingularEnumField(value: _storage._type, fieldNumber: 1)
-      }
-      try { if let v = _storage._diagnosticRequest {
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
-      } }()
-      try { if let v = _storage._passthroughModeRequest {
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 3)
-      } }()
-      try { if let v = _storage._acceptanceFilterBypassCommand {
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 4)
-      } }()
-      try { if let v = _storage._payloadFormatCommand {
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 5)
-      } }()
-      try { if let v = _storage._predefinedObd2RequestsCommand {
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 6)
-      } }()
-      try { if let v = _storage._modemConfigurationCommand {
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 7)
-      } }()
-      try { if let v = _storage._rtcConfigurationCommand {
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 8)
-      } }()
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if self.type != .unused {
+      try visitor.visitSingularEnumField(value: self.type, fieldNumber: 1)
+    }
+    switch self.part {
+    case .diagnosticRequest?: try {
+      guard case .diagnosticRequest(let v)? = self.part else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
+    }()
+    case .passthroughModeRequest?: try {
+      guard case .passthroughModeRequest(let v)? = self.part else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 3)
+    }()
+    case .acceptanceFilterBypassCommand?: try {
+      guard case .acceptanceFilterBypassCommand(let v)? = self.part else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 4)
+    }()
+    case .payloadFormatCommand?: try {
+      guard case .payloadFormatCommand(let v)? = self.part else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 5)
+    }()
+    case .predefinedObd2RequestsCommand?: try {
+      guard case .predefinedObd2RequestsCommand(let v)? = self.part else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 6)
+    }()
+    case .modemConfigurationCommand?: try {
+      guard case .modemConfigurationCommand(let v)? = self.part else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 7)
+    }()
+    case .rtcConfigurationCommand?: try {
+      guard case .rtcConfigurationCommand(let v)? = self.part else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 8)
+    }()
+    case nil: break
     }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   static func ==(lhs: WireControlCommand, rhs: WireControlCommand) -> Bool {
-    if lhs._storage !== rhs._storage {
-      let storagesAreEqual: Bool = withExtendedLifetime((lhs._storage, rhs._storage)) { (_args: (_StorageClass, _StorageClass)) in
-        let _storage = _args.0
-        let rhs_storage = _args.1
-        if _storage._type != rhs_storage._type {return false}
-        if _storage._diagnosticRequest != rhs_storage._diagnosticRequest {return false}
-        if _storage._passthroughModeRequest != rhs_storage._passthroughModeRequest {return false}
-        if _storage._acceptanceFilterBypassCommand != rhs_storage._acceptanceFilterBypassCommand {return false}
-        if _storage._payloadFormatCommand != rhs_storage._payloadFormatCommand {return false}
-        if _storage._predefinedObd2RequestsCommand != rhs_storage._predefinedObd2RequestsCommand {return false}
-        if _storage._modemConfigurationCommand != rhs_storage._modemConfigurationCommand {return false}
-        if _storage._rtcConfigurationCommand != rhs_storage._rtcConfigurationCommand {return false}
-        return true
-      }
-      if !storagesAreEqual {return false}
-    }
+    if lhs.type != rhs.type {return false}
+    if lhs.part != rhs.part {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
