@@ -44,7 +44,6 @@ package struct RecordedApp: Sendable {
 
     package let options: Options
     package private(set) var outcome: Outcome?
-    package private(set) var counts = Counts()
     /// When `advance` has to be called next; nil while there is nothing to wait for.
     package private(set) var nextDeadline: NIODeadline?
     /// As it registered; until then what stands for it.
@@ -56,10 +55,9 @@ package struct RecordedApp: Sendable {
     private var heldBytes = 0
     private var hasEnded = false
     private var isConnected = false
-    private var lanes: [Int: Lane] = [:]
-    /// Sessions asked for and not answered.
-    private var asked: [Int] = []
-    private var assembler = MessageAssembler()
+    private var conversation = AppConversation()
+    /// Answers that are the same as recorded.
+    private var same = 0
     /// The step of the recording that pauses are counted from, and when it was done.
     private var anchor: (recorded: Int64, live: NIODeadline)?
     /// Since when the next step has been waited for.
@@ -75,34 +73,8 @@ package struct RecordedApp: Sendable {
     /// Divergences that are reported in words.
     package static let maximumDivergences = 1000
 
-    private struct Lane {
-        var grant: SessionGrant?
-        var sentMessages: UInt32 = 0
-        /// Requests by correlation ID, and control frames, that wait for an answer.
-        var pending: [Pending: Live?] = [:]
-        /// Kinds of what the head unit has told.
-        var heard: Set<Notice> = []
-        /// Requests of the head unit that are not answered.
-        var requests: [FunctionID: [Int32]] = [:]
-        var isRefused = false
-        /// Goodbye was said: the head unit may give its number to another session.
-        var isEnding = false
-    }
-
-    private enum Pending: Hashable {
-        case control(RecordedQuestion)
-        case response(Int32)
-    }
-
-    private enum Live: Sendable {
-        case control(Frame)
-        case response(RPCMessage)
-    }
-
-    private struct Notice: Hashable {
-        var function: FunctionID?
-        var control: ControlFrameType?
-        var level: String?
+    package var counts: Counts {
+        Counts(requests: conversation.requests, answers: conversation.answers, same: same)
     }
 
     package init(_ options: Options = Options()) { self.options = options }
@@ -132,7 +104,7 @@ package struct RecordedApp: Sendable {
 
     /// Takes a frame of the head unit.
     package mutating func receive(_ frame: Frame, at now: NIODeadline) -> Output {
-        perform(at: now) { $0.receive(frame) }
+        perform(at: now) { $0.output.frames += $0.conversation.receive(frame, at: now) }
     }
 
     /// Goes on when the time has come.
@@ -232,202 +204,38 @@ package struct RecordedApp: Sendable {
         }
     }
 
-    // MARK: Out
-
     private mutating func send(_ message: RecordedMessage, _ number: Int) {
-        if message.question == .control(.startService, .rpc), lanes[number] == nil {
-            lanes[number] = Lane()
-            lanes[number]?.pending[.control(.control(.startService, .rpc))] = .some(nil)
-            asked.append(number)
-            output.frames += message.frames(session: 0, messageID: 0)
-            return
-        }
-        guard let grant = lanes[number]?.grant else { return }
-        var message = message
-        switch message.kind {
-        case .control(.heartbeatACK): return
-        case .control(.endService):
-            if message.service == .rpc { lanes[number]?.isEnding = true }
-            expect(message, number)
-            output.frames.append(
-                .endService(
-                    message.service, version: grant.version, sessionID: grant.sessionID,
-                    hashID: grant.hashID, messageID: takeMessageID(number)))
-            return
-        case .rpc(.response, let function, _):
-            guard let request = lanes[number]?.requests[function]?.first else { return }
-            lanes[number]?.requests[function]?.removeFirst()
-            message = message.correlated(request)
-        case .rpc(.request, _, _):
-            counts.requests += 1
-            expect(message, number)
-        case .other:
-            guard message.isEncrypted else { break }
+        switch conversation.send(message, number) {
+        case .frames(let frames): output.frames += frames
+        case .encrypted:
             if !toldOfEncryption {
                 tell(.encrypted, "encrypted messages of the recording cannot be sent again")
             }
             toldOfEncryption = true
-            return
-        default: expect(message, number)
         }
-        if message.version > 1, grant.version > 1 { message.version = grant.version }
-        message.pieceBytes = min(message.pieceBytes, Self.maximumPayloadBytes(grant))
-        output.frames += message.frames(
-            session: grant.sessionID, messageID: takeMessageID(number))
-    }
-
-    private mutating func expect(_ message: RecordedMessage, _ number: Int) {
-        switch message.kind {
-        case .rpc(.request, _, let correlationID?):
-            lanes[number]?.pending[.response(correlationID)] = .some(nil)
-        default:
-            if let question = message.question {
-                lanes[number]?.pending[.control(question)] = .some(nil)
-            }
-        }
-    }
-
-    private mutating func takeMessageID(_ number: Int) -> UInt32 {
-        let next = (lanes[number]?.sentMessages ?? 0) &+ 1
-        lanes[number]?.sentMessages = next
-        return next
-    }
-
-    /// Largest payload of a frame, by the strictest reading of the MTU (SDL protocol spec, "MTU").
-    private static func maximumPayloadBytes(_ grant: SessionGrant) -> Int {
-        switch grant.version {
-        case 1, 2: 1011
-        case 3, 4: 131_011
-        default: grant.mtu.map { max(1, Int(clamping: min($0, 131_072)) - 13) } ?? 131_011
-        }
-    }
-
-    // MARK: In
-
-    private mutating func receive(_ frame: Frame) {
-        guard frame.type == .control else { return receiveMessage(frame) }
-        guard let type = frame.controlType else { return }
-        if frame.service == .rpc, let number = asked.first {
-            if type == .startServiceACK, !isRunning(frame.sessionID) {
-                asked.removeFirst()
-                lanes[number]?.grant = SessionGrant(frame)
-            } else if type == .startServiceNAK {
-                asked.removeFirst()
-                lanes[number]?.isRefused = true
-                answered(.control(.control(.startService, .rpc)), .control(frame), number)
-                return
-            }
-        }
-        if type == .heartbeat {
-            output.frames.append(
-                Frame(
-                    version: frame.version, type: .control, service: .control,
-                    info: ControlFrameType.heartbeatACK.rawValue, sessionID: frame.sessionID,
-                    messageID: frame.messageID ?? 0))
-            return
-        }
-        guard let number = lane(of: frame.sessionID) else { return }
-        let message = RecordedMessage(frame, kind: .control(type))
-        if let question = message.answered {
-            answered(.control(question), .control(frame), number)
-        } else {
-            lanes[number]?.heard.insert(Notice(control: type))
-        }
-    }
-
-    private func isRunning(_ session: UInt8) -> Bool {
-        lanes.values.contains { $0.grant?.sessionID == session && !$0.isEnding }
-    }
-
-    private func lane(of session: UInt8) -> Int? {
-        lanes.filter { $0.value.grant?.sessionID == session }.map(\.key).max()
-    }
-
-    private mutating func receiveMessage(_ frame: Frame) {
-        guard let number = lane(of: frame.sessionID),
-            case .message(let message, _) = assembler.receive(
-                frame, at: Int64(clamping: now.uptimeNanoseconds)),
-            !message.isEncrypted, let rpc = try? RPCMessage(message)
-        else { return }
-        switch rpc.type {
-        case .response:
-            answered(.response(rpc.correlationID ?? 0), .response(rpc), number)
-        case .notification: lanes[number]?.heard.insert(Self.notice(rpc))
-        case .request:
-            lanes[number]?.heard.insert(Notice(function: rpc.functionID))
-            let waiting = lanes[number]?.requests[rpc.functionID]?.count ?? 0
-            if waiting < Self.maximumRequests {
-                lanes[number]?.requests[rpc.functionID, default: []].append(
-                    rpc.correlationID ?? 0)
-            }
-        }
-    }
-
-    /// Requests of a head unit that an app has not answered.
-    private static let maximumRequests = 256
-
-    private static func notice(_ rpc: RPCMessage) -> Notice {
-        Notice(
-            function: rpc.functionID,
-            level: rpc.functionID == .onHMIStatus ? rpc.parameters.string("hmiLevel") : nil)
-    }
-
-    private mutating func answered(_ pending: Pending, _ live: Live, _ number: Int) {
-        guard case .some(nil) = lanes[number]?.pending[pending] else { return }
-        lanes[number]?.pending[pending] = .some(live)
-        counts.answers += 1
     }
 
     // MARK: Waiting and comparing
 
     /// Whether what the head unit said then has come now; an answer is then compared.
     private mutating func hasCome(_ message: RecordedMessage, _ number: Int) -> Bool {
-        guard let lane = lanes[number], lane.grant != nil || !asked.isEmpty || lane.isRefused else {
-            return true
-        }
-        switch message.kind {
-        case .control(.heartbeat), .control(.heartbeatACK), .control(.serviceDataACK),
-            .control(.transportEventUpdate), .stream, .other:
-            return true
-        case .rpc(.response, _, let correlationID):
-            return take(.response(correlationID ?? 0), message, number)
-        case .rpc(.notification, _, _), .rpc(.request, _, _):
-            guard let rpc = message.rpc, !lane.isRefused else { return true }
-            return lane.heard.contains(Self.notice(rpc))
-        case .control(let type):
-            guard let question = message.answered else {
-                return lane.isRefused || lane.heard.contains(Notice(control: type))
-            }
-            return take(.control(question), message, number)
-        }
-    }
-
-    private mutating func take(
-        _ pending: Pending, _ message: RecordedMessage, _ number: Int
-    ) -> Bool {
-        // Not asked now, because its session was refused, or answered already.
-        guard let state = lanes[number]?.pending[pending] else { return true }
-        guard let live = state else { return false }
-        lanes[number]?.pending[pending] = nil
-        compare(message, live, number)
-        return true
-    }
-
-    private mutating func compare(_ message: RecordedMessage, _ live: Live, _ number: Int) {
-        switch live {
-        case .control(let frame): compare(message, frame, number)
-        case .response(let rpc):
-            guard options.compares, let recorded = message.rpc else { return }
+        switch conversation.arrival(of: message, number) {
+        case .come: break
+        case .missing: return false
+        case .answered(.control(let frame)): compare(message, frame)
+        case .answered(.response(let rpc)):
+            guard options.compares, let recorded = message.rpc else { break }
             let lines = AnswerComparison.differences(recorded: recorded, live: rpc)
             if lines.isEmpty {
-                counts.same += 1
+                same += 1
             } else {
                 tell(.otherAnswer, "another answer to \(recorded.functionName)", lines: lines)
             }
         }
+        return true
     }
 
-    private mutating func compare(_ message: RecordedMessage, _ frame: Frame, _ number: Int) {
+    private mutating func compare(_ message: RecordedMessage, _ frame: Frame) {
         guard case .control(let type) = message.kind, let found = frame.controlType else { return }
         if found == .startServiceNAK, type == .startServiceACK, message.service == .rpc {
             let reason =
@@ -448,7 +256,7 @@ package struct RecordedApp: Sendable {
                 .otherAnswer, "another protocol version in \(type.name)",
                 lines: ["- \(then)", "+ \(now)"])
         } else {
-            counts.same += 1
+            same += 1
         }
     }
 
@@ -456,23 +264,17 @@ package struct RecordedApp: Sendable {
         _ message: RecordedMessage, _ number: Int, _ patience: TimeAmount
     ) {
         let seconds = patience.nanoseconds / 1_000_000_000
+        conversation.giveUp(message, number)
         switch message.kind {
-        case .rpc(.response, let function, let correlationID):
-            lanes[number]?.pending[.response(correlationID ?? 0)] = nil
+        case .rpc(.response, let function, _):
             tell(.noAnswer, "no answer to \(function) within \(seconds) s")
         case .control where message.answered != nil:
             let question = message.answered ?? .control(.startService, .rpc)
-            lanes[number]?.pending[.control(question)] = nil
             tell(.noAnswer, "no answer to \(question) within \(seconds) s")
             if question == .control(.startService, .rpc) {
                 outcome = .failed("the head unit did not answer StartService")
             }
         default:
-            // It is reported once.
-            if let rpc = message.rpc { lanes[number]?.heard.insert(Self.notice(rpc)) }
-            if case .control(let type) = message.kind {
-                lanes[number]?.heard.insert(Notice(control: type))
-            }
             tell(.notTold, "\(message.words) did not come within \(seconds) s")
         }
     }
