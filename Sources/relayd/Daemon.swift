@@ -1,12 +1,10 @@
 import AccessoryLinks
 import ControlAPI
-import Glibc
 import Logging
 import NIOCore
 import OpenXCRelay
 import OpenXCTraffic
 import RelayCore
-import SDLProtocol
 import SDLTraffic
 import ServiceLifecycle
 import UnixSignals
@@ -54,7 +52,7 @@ struct Daemon {
         observersLoop.execute { ThreadScheduling.lowPriority(as: "observers") }
         let logger = Logger(label: "relayd")
         OpenFiles.raiseLimit()
-        Self.warnOfShortage(config, logger)
+        OpenFiles.warnOfShortage(apps: config.hub.maximumApps, logger)
         let inherited = try InheritedSockets.fromSystemd()
         let address = try AccessoryAddress(config.accessory).judged()
 
@@ -130,53 +128,17 @@ struct Daemon {
                 statusLine.refresh()
             })
         let log = try logControl()
-        let spoken = address.language
         let reloader = Reloader(
             running: effective, load: load, systemd: systemd, logger: logger,
             status: { try? await reporter.snapshot().summary },
             refused: { reporter.refused($0) },
-            apply: { plan in
-                // First what may fail: then nothing has changed yet.
-                let address = try AccessoryAddress(plan.config.accessory).judged()
-                guard address.language == spoken else {
-                    throw AddressError(
-                        "\(address) speaks another language than the previous address; restart relayd"
-                    )
-                }
-                let next =
-                    plan.applied.contains("accessory")
-                    ? try TransportCatalog.transport(for: address) : nil
-                if plan.applied.contains("listen") {
-                    try await server.change(to: plan.config.places(for: address))
-                }
-                try await log.change(plan)
-                try await relay.reconfigure(
-                    plan.config.relay, accessoryAddress: plan.config.accessory)
-                await recorder.apply(
-                    RecordingPolicy(
-                        plan.config.record, state: TokenFile.directory(in: environment)),
-                    isAlways: plan.config.record.always)
-                await media.apply(
-                    MediaPolicy(plan.config.media, state: TokenFile.directory(in: environment)))
-                reporter.reconfigure(plan.effective)
-                if plan.applied.contains("apps.maximum") {
-                    Self.warnOfShortage(plan.config, logger)
-                }
-                if server.isInherited, plan.applied.contains("listen") {
-                    logger.notice("listen is ignored: systemd holds the sockets for apps")
-                }
-                if let next {
-                    accessory.moved(
-                        toKind: address.scheme, address: plan.config.accessory,
-                        details: next.details)
-                    outputs.mark(accessory: plan.config.accessory)
-                    link.replace(
-                        with: makeSupervisor(address, next),
-                        because: "the configuration names another head unit: "
-                            + plan.config.accessory)
-                }
-                events.add(.control, "configuration reloaded: \(plan.summary())")
-            })
+            apply: ReloadTargets(
+                language: address.language, server: server, link: link, relay: relay, log: log,
+                recorder: recorder, media: media, reporter: reporter, accessory: accessory,
+                outputs: outputs, events: events, logger: logger,
+                stateDirectory: TokenFile.directory(in: environment),
+                makeSupervisor: makeSupervisor
+            ).apply)
 
         let dashboardPlace = await Dashboard.place(
             of: config.dashboard, on: LoopExecutor.shared.loop)
@@ -240,7 +202,7 @@ struct Daemon {
                 .init(service: statusLine, successTerminationBehavior: .ignore),
                 .init(service: systemd, successTerminationBehavior: .ignore),
             ], logger: Self.quiet)
-        try await Self.run(
+        try await ServiceRun.run(
             ServiceGroup(configuration: group), until: signals, hangUp: hangUp,
             stopTime: stopTime,
             reload: { reloader.request() },
@@ -251,74 +213,6 @@ struct Daemon {
                 StopSignals.end(by: signal.rawValue)
             }, logger: logger)
         logger.info("stopped")
-    }
-
-    /// Runs the services until one of them fails or a signal stops them.
-    ///
-    /// - Parameters:
-    ///   - stopTime: how long they may take to stop; asked when they are told to.
-    ///   - lastLines: writes the last lines of the log.
-    ///   - endAtOnce: writes them and ends the process.
-    private static func run(
-        _ services: ServiceGroup, until signals: UnixSignalsSequence, hangUp: HangUp,
-        stopTime: StopTime, reload: @escaping @Sendable () -> Void,
-        lastLines: @escaping @Sendable () async -> Void,
-        endAtOnce: @escaping @Sendable (UnixSignal) async -> Void, logger: Logger
-    ) async throws {
-        let (stops, stop) = AsyncStream.makeStream(of: Void.self)
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await services.run() }
-            group.addTask {
-                var asked = StopSignals()
-                for await signal in signals {
-                    let isHangUp = signal == .sighup
-                    if isHangUp, hangUp.verdict() == .reload {
-                        reload()
-                        continue
-                    }
-                    switch asked.verdict(isHangUp: isHangUp, at: .now) {
-                    case .stop:
-                        await services.triggerGracefulShutdown()
-                        stop.yield()
-                    case .endAtOnce:
-                        logger.warning(
-                            "a second \(signal): relayd stops at once, and sessions may stay open on the head unit"
-                        )
-                        await endAtOnce(signal)
-                    case .ignore: break
-                    }
-                }
-            }
-            group.addTask {
-                for await _ in stops { break }
-                guard !Task.isCancelled else { return }
-                let time = stopTime.untilCutShort
-                // Not `Task.sleep`: it would start the system's thread pool (see `LoopExecutor`).
-                let timer = LoopExecutor.shared.loop.scheduleTask(in: TimeAmount(time)) {}
-                try await withTaskCancellationHandler {
-                    try await timer.futureResult.get()
-                    logger.error(
-                        "the stop takes longer than \(Quantity.text(time)): it is cut short")
-                    Self.endAnyway(after: lastLines)
-                } onCancel: {
-                    timer.cancel()
-                }
-            }
-            // Whichever ends first; the services, unless their stop hangs.
-            defer { group.cancelAll() }
-            try await group.next()
-        }
-    }
-
-    /// Ends the process in a moment, even if a service does not end when it is cancelled: a call that
-    /// hangs in a driver cannot be. What relayd has said by then is written first.
-    private static func endAnyway(after lastLines: @escaping @Sendable () async -> Void) {
-        let grace = LoopExecutor.shared.loop.scheduleTask(in: TimeAmount(StopTime.grace)) {}
-        Task(executorPreference: LoopExecutor.shared) {
-            await lastLines()
-            try? await grace.futureResult.get()
-            _exit(EXIT_FAILURE)
-        }
     }
 
     /// What people may have done through the control socket.
@@ -345,12 +239,6 @@ struct Daemon {
                 return done
             },
             reload: { try await reloader.reload() })
-    }
-
-    private static func warnOfShortage(_ config: Config, _ logger: Logger) {
-        if let shortage = OpenFiles.shortage(apps: config.hub.maximumApps) {
-            logger.warning("\(shortage)")
-        }
     }
 
     private func logControl() throws -> LogControl {
@@ -424,43 +312,4 @@ struct Daemon {
 
     /// The service group's own messages are about its insides.
     private static let quiet = Logger(label: "lifecycle") { _ in SwiftLogNoOpLogHandler() }
-}
-
-extension Config.Control {
-    fileprivate var socketPath: String? {
-        if case .path(let path) = socket { path } else { nil }
-    }
-}
-
-extension Config {
-    /// The hub's share, as far as this machine lets it have it.
-    fileprivate var relay: RelayConfiguration {
-        var relay = hub
-        relay.maximumSurplus = OpenFiles.surplus(of: hub.maximumSurplus, apps: hub.maximumApps)
-        return relay
-    }
-
-    /// What the hub speaks.
-    fileprivate func language(
-        of address: AccessoryAddress, _ tap: VehicleTap?
-    ) -> @Sendable (Switchboard) -> any AccessoryLanguage {
-        let settings = openxc.relay
-        return switch address.language {
-        case .sdl: Relay.sdl
-        case .openxc: { OpenXCLanguage($0, configuration: settings, tap: tap) }
-        }
-    }
-
-    /// Where apps or clients connect.
-    fileprivate func places(for address: AccessoryAddress) -> [ListenAddress] {
-        address.language == .openxc ? openxc.listen : listen
-    }
-
-    fileprivate var messageLimits: MessageAssembler.Limits {
-        var messageLimits = MessageAssembler.Limits()
-        messageLimits.maximumMessageBytes = limits.maximumMessage
-        messageLimits.maximumKeptBytes = max(
-            messageLimits.maximumKeptBytes, limits.maximumMessage)
-        return messageLimits
-    }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import Logging
 
 /// How many descriptors relayd may have, each app being one: the limit of open files,
 /// RLIMIT_NOFILE. Called by `Daemon` at start.
@@ -26,6 +27,10 @@ enum OpenFiles {
             only \(limit) files may be open, and \(apps) apps (apps.maximum) need \(needed): \
             raise LimitNOFILE= in the systemd unit, or ulimit -n
             """
+    }
+
+    static func warnOfShortage(apps: Int, _ logger: Logger) {
+        if let shortage = shortage(apps: apps) { logger.warning("\(shortage)") }
     }
 
     /// How many connections may wait for a refusal in words, beside the apps.

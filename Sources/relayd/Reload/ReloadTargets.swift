@@ -1,0 +1,62 @@
+import AccessoryLinks
+import ControlAPI
+import Logging
+import RelayCore
+
+/// The parts of relayd that a reload changes while they run. What may fail comes first, so that a reload
+/// that is refused has changed nothing.
+struct ReloadTargets: Sendable {
+    /// What the accessory speaks, for as long as relayd runs.
+    let language: AccessoryAddress.Language
+    let server: AppServer
+    let link: SupervisorRunner
+    let relay: Relay
+    let log: LogControl
+    let recorder: Recorder
+    let media: MediaTaps
+    let reporter: StatusReporter
+    let accessory: AccessoryMonitor
+    let outputs: LogOutputs
+    let events: EventRing
+    let logger: Logger
+    /// Where recordings and media files go when the configuration does not say.
+    let stateDirectory: String?
+    let makeSupervisor: @Sendable (AccessoryAddress, any AccessoryTransport) -> LinkSupervisor
+
+    /// - Throws: What keeps the new configuration from being used, written for people.
+    func apply(_ plan: ReloadPlan) async throws {
+        let config = plan.config
+        let address = try AccessoryAddress(config.accessory).judged()
+        guard address.language == language else {
+            throw AddressError(
+                "\(address) speaks another language than the previous address; restart relayd")
+        }
+        let next =
+            plan.applied.contains("accessory")
+            ? try TransportCatalog.transport(for: address) : nil
+        if plan.applied.contains("listen") {
+            try await server.change(to: config.places(for: address))
+        }
+        try await log.change(plan)
+        try await relay.reconfigure(config.relay, accessoryAddress: config.accessory)
+        await recorder.apply(
+            RecordingPolicy(config.record, state: stateDirectory), isAlways: config.record.always)
+        await media.apply(MediaPolicy(config.media, state: stateDirectory))
+        reporter.reconfigure(plan.effective)
+        if plan.applied.contains("apps.maximum") {
+            OpenFiles.warnOfShortage(apps: config.hub.maximumApps, logger)
+        }
+        if server.isInherited, plan.applied.contains("listen") {
+            logger.notice("listen is ignored: systemd holds the sockets for apps")
+        }
+        if let next {
+            accessory.moved(
+                toKind: address.scheme, address: config.accessory, details: next.details)
+            outputs.mark(accessory: config.accessory)
+            link.replace(
+                with: makeSupervisor(address, next),
+                because: "the configuration names another head unit: \(config.accessory)")
+        }
+        events.add(.control, "configuration reloaded: \(plan.summary())")
+    }
+}
