@@ -171,4 +171,20 @@ extension ByteBuffer {
             ])
         #expect(stream.oversized == 2 && stream.picturesLost == 3)
     }
+
+    @Test("a unit that is kept does not keep what it was a slice of")
+    func compact() {
+        var stream = VideoStream(VideoFormat())
+        // Each in a large message of which it is all that counts.
+        let spare = [UInt8](repeating: 0, count: 100_000)
+        var pictures: [Picture] = []
+        for unit in [Units.sequence, Units.picture, Units.key(), Units.more(), Units.other()] {
+            pictures += stream.receive(
+                ByteBuffer(bytes: [0, 0, 0, 1] + unit + spare), beginsMessage: true)
+        }
+        pictures += stream.receive(
+            ByteBuffer(bytes: Units.annexB([Units.delimiter])), beginsMessage: true)
+        #expect(pictures.first?.units.count == 4)
+        for unit in pictures.first?.units ?? [] { #expect(unit.bytes.storageCapacity < 1000) }
+    }
 }
