@@ -23,6 +23,7 @@ func withDeadline<Result: Sendable>(
     try await withThrowingTaskGroup(of: Result.self) { group in
         group.addTask { try await operation() }
         group.addTask {
+            // The end of a test that hangs; one that passes has cancelled it.
             try await Task.sleep(for: patience)
             throw DeadlinePassed(description: "still waiting for \(what)")
         }

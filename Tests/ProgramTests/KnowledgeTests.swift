@@ -109,12 +109,9 @@ struct KnowledgeTests {
                     #expect(text.output.contains(words), "\(words)\n---\n\(text.output)")
                 }
                 // A stream's rate is known when its second is over.
-                let deadline = NIODeadline.now() + FramePeer.patience
-                var report = try await report(relayd)
-                while report.services.last?.bytes != 5000, NIODeadline.now() < deadline {
-                    try await Task.sleep(for: .milliseconds(20))
-                    report = try await self.report(relayd)
-                }
+                let report = try await relayd.until(
+                    "the stream's second is over", ask: { try await self.report(relayd) }
+                ) { $0.services.last?.bytes == 5000 }
                 #expect(report.services.map(\.service) == ["rpc", "video"])
                 #expect(report.services.last?.bytes == 5000 && report.services.last?.frames == 1)
                 #expect(report.hmi.map(\.level) == ["FULL", "NONE"])

@@ -313,10 +313,8 @@ struct ControlCommandTests {
                 for client in crowd { close(client) }
                 crowd = []
                 // The kernel's queue is full of those that left until relayd has taken them.
-                let deadline = NIODeadline.now() + FramePeer.patience
-                while (try? await relayd.status()) == nil, NIODeadline.now() < deadline {
-                    try await Task.sleep(for: .milliseconds(5))
-                }
+                try await relayd.until(
+                    "it answers again", ask: { try? await relayd.status() }, { $0 != nil })
                 #expect(try await relayd.status().apps.count == 1)
             }
         }

@@ -222,8 +222,11 @@ struct TopTests {
                 let top = try await tmux.foreground()
                 try await tmux.press("C-z")
                 try await tmux.until("Stopped")
-                try await tmux.type("clear; echo was there; \(whileStopped)kill %1")
-                try await tmux.until("it has ended") { _ in access("/proc/\(top)", F_OK) != 0 }
+                // The sum keeps the command line itself from being taken for what it writes.
+                try await tmux.type(
+                    "clear; echo was there; \(whileStopped)kill %1; wait %1; echo gone $((1 + 1))")
+                try await tmux.until("gone 2")
+                #expect(access("/proc/\(top)", F_OK) != 0)
                 try await tmux.type("true")
                 try await Self.expectShell(tmux, code: 0)
             }

@@ -96,6 +96,7 @@ struct CrowdTests {
         _ = try await relayd.status()
         try await app.send(.heartbeat(session: session))
         #expect(try await app.next().controlType == .heartbeatACK)
+        // It is a second that is measured, and none that anything is waited for.
         try await Task.sleep(until: end, clock: .continuous)
         return try await relayd.processorSeconds() - before
     }

@@ -116,9 +116,10 @@ struct Relayd {
         try await until("\(count) messages have been decoded", ask: ask) { $0.contains(" 200 ") }
     }
 
-    /// Tests wait this way only for what leaves no trace on a wire and no line in a log.
+    /// Asks again and again: only for what leaves no trace on a wire, no line in a log and no change in a
+    /// file. Of such things there is no event to wait for.
     @discardableResult
-    private func until<Answer>(
+    func until<Answer>(
         _ what: String, ask: () async throws -> Answer, _ isSo: (Answer) -> Bool
     ) async throws -> Answer {
         let deadline = NIODeadline.now() + FramePeer.patience

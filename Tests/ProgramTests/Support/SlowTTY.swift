@@ -95,12 +95,11 @@ struct SlowTTY: Sendable {
 
     /// Waits until the driver has done this.
     func until(_ what: String) async throws {
-        let deadline = NIODeadline.now() + FramePeer.patience
-        while !done.contains(what) {
-            guard NIODeadline.now() < deadline else {
-                throw NotBuilt(description: "the driver never said \"\(what)\": \(done)")
-            }
-            try await Task.sleep(for: .milliseconds(5))
+        let found = try await DirectoryWatch.until(directory.path) {
+            done.contains(what) ? what : nil
+        }
+        guard found != nil else {
+            throw NotBuilt(description: "the driver never said \"\(what)\": \(done)")
         }
     }
 }

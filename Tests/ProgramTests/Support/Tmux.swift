@@ -1,5 +1,6 @@
 // A terminal with a person at it, made of tmux: what is on the screen, and keys.
 
+import Foundation
 import Glibc
 import NIOCore
 import RelayTesting
@@ -19,11 +20,15 @@ struct Tmux {
         environment: [String: String] = [:], _ body: (Tmux) async throws -> Void
     ) async throws {
         let tmux = Tmux(directory: directory)
+        try FileManager.default.createDirectory(
+            atPath: tmux.outputFolder, withIntermediateDirectories: false)
         let variables = environment.flatMap { ["-e", "\($0.key)=\($0.value)"] }
         _ = try await tmux.ask(
             ["new-session", "-d", "-x", "\(columns)", "-y", "\(rows)"] + variables
                 + ["bash --noprofile --norc -i"])
         do {
+            // What programs write also goes into a file, whose growth says that the screen is another.
+            try await tmux.ask(["pipe-pane", "-O", "exec cat >>'\(tmux.outputFolder)/output'"])
             try await tmux.type("PS1='> '; clear")
             try await tmux.until("the shell is there") { $0.first == ">" }
             try await body(tmux)
@@ -97,20 +102,18 @@ struct Tmux {
         return try #require(children.split(separator: " ").last.flatMap { pid_t($0) })
     }
 
-    /// Looks until the screen is as described.
+    private var outputFolder: String { directory.file("screen") }
+
+    /// Looks, and looks again whenever a program has written something, until the screen is as described. What
+    /// changes without a word of a program is not noticed.
     @discardableResult
     func until(_ what: String, _ isSo: ([String]) -> Bool) async throws -> [String] {
-        let deadline = NIODeadline.now() + FramePeer.patience
-        var latest = try await screen()
-        while !isSo(latest) {
-            guard NIODeadline.now() < deadline else {
-                throw Failure(description: "never so: \(what)")
-            }
-            // Leaves the processor to the programs.
-            try await Task.sleep(for: .milliseconds(20))
-            latest = try await screen()
+        let found = try await DirectoryWatch.until(outputFolder) {
+            let latest = try await screen()
+            return isSo(latest) ? latest : nil
         }
-        return latest
+        guard let found else { throw Failure(description: "never so: \(what)") }
+        return found
     }
 
     @discardableResult
