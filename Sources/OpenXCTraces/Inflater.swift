@@ -15,6 +15,8 @@ struct Inflater: ~Copyable {
     private var head = 0
     private var isBetweenMembers = false
     private var hasBegun = false
+    /// Found behind what was unpacked last.
+    private var isDamaged = false
 
     /// 32 KiB of window, in a gzip wrapper.
     private static let windowBits: Int32 = 15 + 16
@@ -46,8 +48,11 @@ struct Inflater: ~Copyable {
     /// Unpacks what there is.
     ///
     /// - Parameter most: bytes at once.
-    /// - Returns: Empty when more input is needed, or when what is left is no member.
+    /// - Returns: Empty when more input is needed, at the end of a member that is empty, or when what is left
+    ///   is no member.
+    /// - Throws: `damaged` behind what could be unpacked.
     mutating func inflate(atMost most: Int) throws(Problem) -> [UInt8] {
+        if isDamaged { throw .damaged }
         if isBetweenMembers {
             // Zeros fill up the block of a tape, and whatever else stands there is no member either.
             guard head < input.count, input[head] == 0x1F else {
@@ -81,6 +86,7 @@ struct Inflater: ~Copyable {
         // No progress: the input has been used up.
         case Z_BUF_ERROR where !output.isEmpty || head == input.count: break
         case Z_MEM_ERROR: throw .noMemory
+        case Z_DATA_ERROR where !output.isEmpty: isDamaged = true
         default: throw .damaged
         }
         return output
@@ -88,6 +94,7 @@ struct Inflater: ~Copyable {
 
     /// - Throws: `truncated` when the file ends inside of a member.
     func finish() throws(Problem) {
+        if isDamaged { throw .damaged }
         if hasBegun, !isBetweenMembers { throw .truncated }
     }
 }

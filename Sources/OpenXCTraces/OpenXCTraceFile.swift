@@ -51,10 +51,10 @@ package final class OpenXCTraceFile: Sendable {
                 }
                 do throws(Source.Failure) {
                     let piece = try state.source.next()
-                    bytes += piece.count
-                    state.barrenBytes += piece.count
-                    state.lines.append(piece)
-                    if piece.isEmpty {
+                    bytes += piece.cost
+                    state.barrenBytes += piece.cost
+                    state.lines.append(piece.bytes)
+                    if piece.isLast {
                         state.hasEnded = true
                         if let line = state.lines.finish() { batch.lines.append(line) }
                     } else if state.barrenBytes > Self.maximumBarrenBytes {
@@ -82,14 +82,16 @@ package final class OpenXCTraceFile: Sendable {
         guard var source = try? Source(path) else { return false }
         var reader = TraceLineReader()
         var total = 0
+        var hasBegun = false
         while total < sampleBytes {
             // What can be read of a damaged file is replayed; so it tells, too.
             guard let piece = try? source.next() else { return false }
-            if total == 0, piece.starts(with: pcapng) { return false }
-            total += piece.count
-            reader.append(piece)
+            if !hasBegun, piece.bytes.starts(with: pcapng) { return false }
+            hasBegun = hasBegun || !piece.bytes.isEmpty
+            total += piece.cost
+            reader.append(piece.bytes)
             while let line = reader.next() { if isSign(line) { return true } }
-            if piece.isEmpty { return reader.finish().map(isSign) ?? false }
+            if piece.isLast { return reader.finish().map(isSign) ?? false }
         }
         return false
     }
@@ -113,6 +115,21 @@ private struct Source: ~Copyable {
         var words: String
     }
 
+    /// What was read at once.
+    struct Piece {
+        var bytes: [UInt8] = []
+        /// Bytes it came from or has become, whichever are more: a compressed file may have very many that
+        /// become nothing.
+        var cost = 0
+        /// The file has ended.
+        var isLast = false
+
+        init(_ bytes: [UInt8] = [], cost: Int = 0) {
+            self.bytes = bytes
+            self.cost = max(cost, bytes.count)
+        }
+    }
+
     private let descriptor: CInt
     private var inflater: Inflater?
     private var isAtStart = true
@@ -132,40 +149,53 @@ private struct Source: ~Copyable {
 
     deinit { if descriptor >= 0 { close(descriptor) } }
 
-    /// - Returns: Empty at the end of the file.
-    mutating func next() throws(Failure) -> [UInt8] {
+    /// Reads the file at most once; what comes of it may be nothing, although more follows.
+    mutating func next() throws(Failure) -> Piece {
         if isAtStart {
             isAtStart = false
             let piece = try read()
-            guard piece.starts(with: Self.gzip) else { return piece }
+            guard piece.starts(with: Self.gzip) else { return plain(piece) }
             do throws(Inflater.Problem) {
                 inflater = try Inflater()
             } catch {
                 throw Failure(error)
             }
             inflater?.append(piece)
+            return Piece(cost: piece.count)
         }
-        guard inflater != nil else { return try read() }
-        while true {
-            if inflater?.wantsInput == true {
-                let piece = try read()
-                guard !piece.isEmpty else {
-                    do throws(Inflater.Problem) {
-                        try inflater?.finish()
-                    } catch {
-                        throw Failure(error)
-                    }
-                    return []
-                }
-                inflater?.append(piece)
-            }
-            do throws(Inflater.Problem) {
+        guard inflater != nil else { return plain(try read()) }
+        var cost = 0
+        if inflater?.wantsInput == true {
+            let piece = try read()
+            guard !piece.isEmpty else { return try end() }
+            inflater?.append(piece)
+            cost = piece.count
+        }
+        do throws(Inflater.Problem) {
+            // Of many members that are empty, all that came at once.
+            while inflater?.wantsInput == false {
                 let piece = try inflater?.inflate(atMost: Self.pieceBytes) ?? []
-                if !piece.isEmpty { return piece }
-            } catch {
-                throw Failure(error)
+                if !piece.isEmpty { return Piece(piece, cost: cost) }
             }
+        } catch {
+            throw Failure(error)
         }
+        return Piece(cost: cost)
+    }
+
+    private func plain(_ bytes: [UInt8]) -> Piece {
+        var piece = Piece(bytes)
+        piece.isLast = bytes.isEmpty
+        return piece
+    }
+
+    private func end() throws(Failure) -> Piece {
+        do throws(Inflater.Problem) {
+            try inflater?.finish()
+        } catch {
+            throw Failure(error)
+        }
+        return plain([])
     }
 
     private func read() throws(Failure) -> [UInt8] {

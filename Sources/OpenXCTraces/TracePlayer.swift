@@ -111,6 +111,7 @@ package struct TracePlayer: Sendable {
                 self.due = nil
                 clock = due
                 messages += 1
+                // Whole milliseconds, as firmware has them on a link; clients read an integer.
                 message.timestamp = time.map { ($0 * 1000).rounded() }
                 output.messages.append(message)
             }

@@ -129,6 +129,45 @@ import Testing
         }
     }
 
+    @Test("what can be unpacked of a file that is damaged soon is read, and it is a trace")
+    func damagedSoon() async throws {
+        try await TemporaryDirectory.run { directory in
+            let path = directory.file("drive.json.gz")
+            // Lines that do not repeat, so that the damage is far behind the first of them.
+            let lines = (0..<400).map { #"{"name":"speed","value":\#($0 * 7919 % 977)}"# + "\n" }
+            var bytes = try Self.gzip(lines.joined())
+            bytes[bytes.count - 200] ^= 0xFF
+            bytes[bytes.count - 199] ^= 0xFF
+            try Data(bytes).write(to: URL(fileURLWithPath: path))
+            #expect(OpenXCTraceFile.isTrace(path))
+            let read = try Self.messages(path)
+            #expect(read.count > 100 && read.problem == "the compressed file is damaged")
+        }
+    }
+
+    @Test("a file of which nothing is left when it is unpacked does not hold its reader")
+    func nothingInside() async throws {
+        try await TemporaryDirectory.run { directory in
+            let empty = try Self.gzip("")
+            let path = directory.file("empty.gz")
+            let members = Array(repeatElement(empty, count: 200_000).joined())
+            try Data(members).write(to: URL(fileURLWithPath: path))
+            let file = try OpenXCTraceFile(path)
+            var batches = 1
+            while !file.next().isLast { batches += 1 }
+            #expect(batches >= members.count / OpenXCTraceFile.batchBytes)
+            #expect(!OpenXCTraceFile.isTrace(path))
+
+            // A hole of the file system behind a member: much to read, nothing to unpack.
+            let hole = directory.file("hole.gz")
+            try Data(try Self.gzip("\(Self.speed)}\n")).write(to: URL(fileURLWithPath: hole))
+            #expect(truncate(hole, 1 << 40) == 0)
+            let messages = try Self.messages(hole)
+            #expect(messages.count == 1)
+            #expect(messages.problem == "64 MiB without a message: no trace from there on")
+        }
+    }
+
     @Test("what is no trace is not taken for one")
     func others() async throws {
         try await TemporaryDirectory.run { directory in
@@ -142,6 +181,10 @@ import Testing
             #expect(!OpenXCTraceFile.isTrace(directory.file("absent")))
             let d = try directory.write("\(Self.speed)}\n", to: "d")
             #expect(OpenXCTraceFile.isTrace(d))
+            // A recording of a vehicle interface has its messages in it, also when it is compressed.
+            let e = directory.file("e")
+            try Data(try Self.gzip("\n\r\r\n\n\(Self.speed)}\n")).write(to: URL(fileURLWithPath: e))
+            #expect(!OpenXCTraceFile.isTrace(e))
         }
         for name in ["driving-excerpt.json", "generated-all-types.json", "python-tests-trace.json"]
         {

@@ -1,3 +1,4 @@
+import Glibc
 import Logging
 import NIOCore
 import NIOPosix
@@ -75,7 +76,7 @@ final class TracePlayerHandler: ChannelInboundHandler {
                 self.player.feed(batch.lines, isLast: batch.isLast)
                 if let problem = batch.problem { self.say("the trace ends here: \(problem)") }
             case .failure(let error):
-                self.say("the trace cannot be read again: \(error)")
+                self.say("the trace cannot be read again: \(Self.words(error))")
                 self.player.feed([], isLast: true)
                 return
             }
@@ -117,6 +118,12 @@ final class TracePlayerHandler: ChannelInboundHandler {
     }
 
     // MARK: Words
+
+    private static func words(_ error: any Error) -> String {
+        guard let error = error as? OpenXCTraceFile.OpenError else { return "\(error)" }
+        return "\(String(cString: strerror(error.code))); put it back where it was, then: "
+            + "relayctl reopen"
+    }
 
     private func tell(_ note: TracePlayer.Note) {
         guard isFirstRound else { return }
