@@ -20,7 +20,8 @@ package struct SimulatedVehicle: Sendable {
     private var passthrough: Set<Int32> = []
     private var bypassed: Set<Int32> = []
     private var asksPredefined = false
-    private var hasSeenVIN = false
+    /// When the vehicle tells its VIN, or told it; nil before it was asked.
+    private var vinTold: NIODeadline?
     /// What is said later.
     private var pending: [(due: NIODeadline, message: VehicleMessage)] = []
     /// Writes to the vehicle, the latest last. Nobody is told of them.
@@ -218,11 +219,10 @@ package struct SimulatedVehicle: Sendable {
                     CommandResponse(.vin, message: "VIN request timed out", status: false)),
                 at: now + TimeAmount(configuration.habits.vinDelay))
         }
-        guard !hasSeenVIN else { return respond(.vin, true, vin, &output) }
-        later(
-            .response(CommandResponse(.vin, message: vin, status: true)),
-            at: now + TimeAmount(configuration.habits.vinDelay))
-        hasSeenVIN = true
+        let told = vinTold ?? now + TimeAmount(configuration.habits.vinDelay)
+        vinTold = told
+        guard told > now else { return respond(.vin, true, vin, &output) }
+        later(.response(CommandResponse(.vin, message: vin, status: true)), at: told)
     }
 
     // MARK: - Diagnostics
@@ -241,6 +241,7 @@ package struct SimulatedVehicle: Sendable {
     /// Puts a request to the vehicle.
     private mutating func answer(_ request: DiagnosticRequest, at now: NIODeadline) {
         var due = now + Self.answerDelay
+        var ended: NIODeadline?
         for module in VehicleModules.addressed(by: request.id) {
             guard let answer = modules.answer(request, of: module, in: drive) else { continue }
             var time = due
@@ -248,10 +249,12 @@ package struct SimulatedVehicle: Sendable {
                 inSegments: configuration.habits.sendsSegments)
             {
                 later(content, at: time)
+                ended = time
                 time = time + Self.segmentDelay
             }
             due = due + Self.moduleDelay
             if !request.mayHaveSeveralAnswers { break }
         }
+        if let ended, !request.mayHaveSeveralAnswers { diagnostics.end(request, at: ended) }
     }
 }

@@ -121,6 +121,18 @@ private struct Bench {
         #expect(bench.ask(#"{"command":"get_vin"}"#) == response("get_vin", "1FADP5BU0DL123456"))
     }
 
+    @Test("whoever asks for the VIN while the vehicle is being asked waits for the same answer")
+    func vinTwice() throws {
+        var bench = try Bench(["vin": "1FADP5BU0DL123456"])
+        let answer =
+            #"{"command_response":"get_vin","message":"1FADP5BU0DL123456","status":true}"#
+        #expect(bench.ask(#"{"command":"get_vin"}"#, wait: .milliseconds(300)) == [])
+        #expect(bench.ask(#"{"command":"get_vin"}"#, wait: .milliseconds(99)) == [])
+        bench.pass(.milliseconds(1))
+        #expect(bench.answers() == [answer, answer])
+        #expect(bench.ask(#"{"command":"get_vin"}"#) == [answer])
+    }
+
     @Test("a vehicle that tells no VIN lets the request time out")
     func noVIN() throws {
         var bench = try Bench(["vin": "off", "vin-delay": "2000ms"])
@@ -193,6 +205,46 @@ private struct Bench {
         #expect(
             bench.ask(request("add", #","frequency":11"#)).first?.contains(#""status":false"#)
                 == true)
+    }
+
+    @Test("a request that is answered makes room for the next, and one without an answer later")
+    func roomForRequests() throws {
+        func request(_ id: Int) -> String {
+            #"{"command":"diagnostic_request","action":"add","#
+                + #""request":{"bus":1,"id":\#(id),"mode":1,"pid":12}}"#
+        }
+        func isTaken(_ answers: [String]) -> Bool {
+            answers.first?.contains(#""status":true"#) == true
+        }
+        var bench = try Bench()
+        for _ in 1...20 { #expect(isTaken(bench.ask(request(2016)))) }
+        #expect(!isTaken(bench.ask(request(2016))))
+        bench.pass(.milliseconds(20))
+        for _ in 1...20 { #expect(isTaken(bench.ask(request(2016)))) }
+
+        // Nobody has this address.
+        var silent = try Bench()
+        for _ in 1...20 { #expect(isTaken(silent.ask(request(0x123)))) }
+        silent.pass(.milliseconds(99))
+        #expect(!isTaken(silent.ask(request(0x123))))
+        silent.pass(.milliseconds(1))
+        #expect(isTaken(silent.ask(request(0x123))))
+    }
+
+    @Test(
+        "only the command itself is found by its beginning, and only a member called so is not read"
+    )
+    func names() throws {
+        var bench = try Bench()
+        #expect(
+            bench.ask(#"{"note":"version2","command" : "version2"}"#).first?
+                .contains(#""command_response":"version""#) == true)
+        func request(_ more: String) -> String {
+            #"{"command":"diagnostic_request","action":"add","#
+                + #""request":{"bus":1,"mode":1,"pid":12,\#(more)}}"#
+        }
+        #expect(bench.ask(request(#""id":2016,"name":"message_id""#)).count == 1)
+        #expect(bench.ask(request(#""message_id" : 2016"#)) == [])
     }
 
     @Test("CAN messages come only while passthrough is on")

@@ -8,7 +8,7 @@ enum CommandNames {
     static func byPrefix(_ name: String, _ object: JSONFragment) -> Command? {
         let words = CommandName.known.map(\.word)
         guard let word = words.first(where: { name.hasPrefix($0) }),
-            let found = object.text.firstRange(of: "\"\(name)\"")
+            let found = value("command", "\"\(name)\"", in: object.text)
         else { return nil }
         let text = Array(object.text.replacingCharacters(in: found, with: "\"\(word)\"").utf8)
         guard let message = try? VehicleMessage(json: text.span),
@@ -19,7 +19,29 @@ enum CommandNames {
 
     /// Firmware reads `request` with an `id` in it, and not what the format's text says instead.
     static func isReadable(_ text: [UInt8]) -> Bool {
-        !String(decoding: text, as: UTF8.self).contains("\"message_id\"")
+        let text = String(decoding: text, as: UTF8.self)
+        return keyEnds("message_id", in: text).isEmpty || !keyEnds("id", in: text).isEmpty
+    }
+
+    /// Where a member has this value, as it is written.
+    private static func value(
+        _ key: String, _ value: String, in text: String
+    ) -> Range<String.Index>? {
+        for end in keyEnds(key, in: text) where text[end...].hasPrefix(value) {
+            return end..<text.index(end, offsetBy: value.count)
+        }
+        return nil
+    }
+
+    /// Where the values of members of this name begin. What stands in a text is no name of a member: behind
+    /// it comes no colon, and quotation marks in it have a backslash before them.
+    private static func keyEnds(_ key: String, in text: String) -> [String.Index] {
+        text.ranges(of: "\"\(key)\"").compactMap { range in
+            guard text[..<range.lowerBound].last != "\\" else { return nil }
+            let rest = text[range.upperBound...].drop(while: \.isWhitespace)
+            guard rest.first == ":" else { return nil }
+            return rest.dropFirst().drop(while: \.isWhitespace).startIndex
+        }
     }
 }
 

@@ -62,6 +62,15 @@ struct DiagnosticQueue: Sendable {
             bus: max(1, request.bus), id: request.id, mode: request.mode, pid: request.pid)
     }
 
+    /// A request that was sent ends with its answer, and does not wait until the vehicle's time is up. Of
+    /// several that are the same, one that still waits.
+    mutating func end(_ request: DiagnosticRequest, at time: NIODeadline) {
+        let waiting = entries.firstIndex {
+            $0.request == request && $0.open.map { $0 > time } ?? false
+        }
+        if let waiting { entries[waiting].open = time }
+    }
+
     /// The requests to be put to the vehicle now.
     mutating func due(at now: NIODeadline) -> [DiagnosticRequest] {
         entries.removeAll { entry in
