@@ -106,7 +106,7 @@ extension SampleApp {
         ].compactMap { $0 }
         say("vehicle data: " + (parts.isEmpty ? "nothing known" : parts.joined(separator: ", ")))
         guard step == .vehicleData else { return }
-        nextDeadline = now + TimeAmount(configuration.patience)
+        nextDeadline = now + TimeAmount(configuration.vehicleDataPatience)
         if receivedVehicleData >= Self.vehicleDataCount { goOn() }
     }
 

@@ -24,6 +24,7 @@ extension SampleApp {
                 #"{"mainField1":"Hello from relayd","mainField2":"sample app"}"#)
         case .subscribe: request(.subscribeVehicleData, Self.vehicleDataItems)
         case .vehicleData:
+            nextDeadline = now + TimeAmount(configuration.vehicleDataPatience)
             if !isSubscribed { begin(.alert) }
         case .alert:
             nextDeadline = nextDeadline.map { $0 + .milliseconds(Self.alertDuration) }
@@ -61,6 +62,12 @@ extension SampleApp {
 
     mutating func activated() {
         say("HMI level FULL: the app is on the screen")
+        goOn()
+    }
+
+    mutating func goOnWithoutData() {
+        let time = configuration.vehicleDataPatience.components.seconds
+        say("no vehicle data for \(time) s: nothing changes; going on")
         goOn()
     }
 
