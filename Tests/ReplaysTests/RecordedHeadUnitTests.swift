@@ -151,6 +151,68 @@ struct RecordedHeadUnitTests {
         #expect(app.unit.divergences.count == 2 && app.unit.unit.sessionIDs.isEmpty)
     }
 
+    /// The user puts the app on the screen after it has asked for the list of files.
+    private static func activatedLate() throws -> Speaker {
+        var recorder = Recorder()
+        recorder.connected(1)
+        func add(_ frame: Frame, _ direction: Direction, _ milliseconds: Int64) {
+            recorder.add(frame, direction, app: 1, at: .start + .milliseconds(milliseconds))
+        }
+        func rpc(_ type: RPCType, _ function: FunctionID, _ json: String, _ at: Int64) {
+            let direction = type == .request ? Direction.fromApp : .fromAccessory
+            add(
+                .rpc(
+                    version: 5, sessionID: 1, messageID: 2, type: type,
+                    functionID: function.rawValue, correlationID: Int32(function.rawValue),
+                    json: json), direction, at)
+        }
+        let done = #"{"success":true,"resultCode":"SUCCESS"}"#
+        add(Frame(version: 1, type: .control, service: .rpc, info: 1, sessionID: 0), .fromApp, 0)
+        add(
+            Frame(version: 5, type: .control, service: .rpc, info: 2, sessionID: 1),
+            .fromAccessory, 1)
+        rpc(.request, .registerAppInterface, registration("Map"), 2)
+        rpc(.response, .registerAppInterface, done, 3)
+        rpc(.notification, .onHMIStatus, #"{"hmiLevel":"NONE"}"#, 4)
+        rpc(.request, .listFiles, "{}", 5)
+        rpc(.response, .listFiles, done, 6)
+        rpc(.notification, .onHMIStatus, #"{"hmiLevel":"FULL"}"#, 400)
+        return Speaker(ReplayingHeadUnit(try steps(recorder.items), maximum()))
+    }
+
+    @Test("an app that waits for the screen before it asks what was asked then gets there")
+    func activation() throws {
+        var app = try Self.activatedLate()
+        _ = app.start()
+        _ = app.ask(.registerAppInterface, Self.registration("Map"), correlation: 1)
+        #expect(app.wait(.milliseconds(1999)).isEmpty)
+        let status = try #require(app.wait(.milliseconds(1)).first?.rpc)
+        #expect(status.parameters.string("hmiLevel") == "FULL")
+        // Once only, also when it asks in the end.
+        let answers = app.ask(.listFiles, correlation: 2).compactMap(\.rpc)
+        #expect(answers.map(\.functionID) == [.listFiles])
+        #expect(app.wait(.seconds(60)).isEmpty && app.unit.nextTime == nil)
+        #expect(app.unit.divergences.isEmpty)
+
+        // One that asks as the recorded one did is put there when that one was.
+        var same = try Self.activatedLate()
+        _ = same.start()
+        _ = same.ask(.registerAppInterface, Self.registration("Map"), correlation: 1)
+        let functions = same.ask(.listFiles, correlation: 2).compactMap(\.rpc?.functionID)
+        #expect(functions == [.listFiles, .onHMIStatus])
+        #expect(same.unit.nextTime == nil)
+    }
+
+    @Test("an app may unregister where the recording ended sooner")
+    func unregisters() throws {
+        var app = try Self.speaker(Self.maximum())
+        _ = app.start()
+        _ = app.ask(.registerAppInterface, Self.registration("Map"), correlation: 1)
+        let answer = try #require(app.ask(.unregisterAppInterface, correlation: 2).first?.rpc)
+        #expect(answer.parameters.string("resultCode") == "SUCCESS" && answer.correlationID == 2)
+        #expect(app.unit.divergences.isEmpty)
+    }
+
     @Test("what the app leaves out is told when it leaves")
     func leftOut() throws {
         var app = try Self.speaker(Self.maximum())
@@ -335,6 +397,22 @@ struct RecordedHeadUnitTests {
         live += unit.pass(to: now + .hours(1)).compactMap(Self.answer)
         #expect(live.sorted() == then.sorted())
         #expect(unit.divergences.isEmpty, "\(unit.divergences)")
+    }
+
+    @Test(
+        "the sample app talks to the head unit of a recorded app, and goes on where that one stopped",
+        arguments: [
+            ("js-full-1", nil), ("js-killed-1", nil), ("java-zero-message-id-1", nil),
+            // It was switched off.
+            ("js-core-stops-1", "the head unit ended the session"),
+        ] as [(String, String?)])
+    func sampleApp(name: String, reason: String?) throws {
+        var unit = ReplayingHeadUnit(try steps(try Capture.items(name)), Self.maximum())
+        let app = name.hasPrefix("java") ? "Java Relay Test" : "Relay Test"
+        let talk = try Conversation.run(&unit, name: app)
+        #expect(
+            talk.outcome == (reason.map { .failed($0) } ?? .finished), "\(talk.lines)")
+        #expect(unit.divergences.allSatisfy { $0.kind != .otherApp })
     }
 
     private static func answer(_ frame: Frame) -> String? {

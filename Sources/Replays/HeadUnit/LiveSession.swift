@@ -28,6 +28,10 @@ struct LiveSession {
     /// Messages that are to be sent at their time.
     var dueCount = 0
     var toldOfEncryption = false
+    /// It was told an HMI level other than NONE.
+    var isOnScreen = false
+    /// When it said or heard something last.
+    var stirred: NIODeadline
     private var sentMessages: UInt32 = 0
 
     /// Of what the app sends only the beginning is read: who it is. Files are counted.
@@ -41,7 +45,8 @@ struct LiveSession {
     /// Questions that may wait for the file to be read.
     static let maximumAsked = 1024
 
-    init(key: Int, id: UInt8, lane: Int, version: UInt8) {
+    init(key: Int, id: UInt8, lane: Int, version: UInt8, at now: NIODeadline) {
+        stirred = now
         self.key = key
         self.id = id
         self.lane = lane

@@ -5,6 +5,7 @@ import SDLProtocol
 
 extension RecordedHeadUnit {
     mutating func receive(_ frame: Frame) {
+        if let key = keys[frame.sessionID] { sessions[key]?.stirred = now }
         if frame.type == .control {
             receiveControl(frame)
         } else if let key = keys[frame.sessionID], !frame.service.isStream {
@@ -126,9 +127,14 @@ extension RecordedHeadUnit {
                 messageID: messageID))
     }
 
-    private mutating func answerUnknown(
-        _ function: FunctionID, _ asked: LiveSession.Asked, _ session: LiveSession
-    ) {
+    /// The parameters of an answer that the recording does not have.
+    private mutating func refusal(
+        of function: FunctionID, _ asked: LiveSession.Asked, _ session: LiveSession
+    ) -> String {
+        // Also of a recording that ended sooner, an app may leave when it likes.
+        if function == .unregisterAppInterface {
+            return #"{"success":true,"resultCode":"SUCCESS"}"#
+        }
         let lane = lanes[session.lane]
         let isKnown = lane?.questions.contains(.request(function)) == true
         let words =
@@ -137,9 +143,14 @@ extension RecordedHeadUnit {
             : "\(asked.functionName) is not in the recording"
         let result = isKnown ? "GENERIC_ERROR" : "UNSUPPORTED_REQUEST"
         tell(.notRecorded, lane?.name ?? "", "\(words); it was answered with \(result)")
-        let json =
-            #"{"success":false,"resultCode":"\#(result)","info":"#
+        return #"{"success":false,"resultCode":"\#(result)","info":"#
             + PrintableText.jsonString("relayd replays a recording: \(words)") + "}"
+    }
+
+    private mutating func answerUnknown(
+        _ function: FunctionID, _ asked: LiveSession.Asked, _ session: LiveSession
+    ) {
+        let json = refusal(of: function, asked, session)
         let messageID = sessions[session.key]?.takeMessageID() ?? 0
         if session.version == 1 {
             // v1 names functions, and the name is the app's own.

@@ -124,6 +124,7 @@ extension RecordedHeadUnit {
             sessions[next.session]?.dueCount -= 1
             sessions[next.session]?.version = next.message.version
             output.frames += next.message.frames(session: id, messageID: messageID)
+            sessions[next.session]?.stirred = now
             sent(next.message, next.session)
         }
         for session in sessions.values where session.isEnding && session.dueCount == 0 {
@@ -133,6 +134,9 @@ extension RecordedHeadUnit {
     }
 
     private mutating func sent(_ message: RecordedMessage, _ key: Int) {
+        if sessions[key]?.isOnScreen == false, message.isActivation {
+            sessions[key]?.isOnScreen = true
+        }
         guard sessions[key]?.isEnding == true, message.service == .rpc else { return }
         switch message.kind {
         case .control(.endServiceACK): close(key)

@@ -54,6 +54,8 @@ package struct RecordedHeadUnit: Sendable {
     package internal(set) var wantsRestart = false
     /// Nothing fitted even though it was read again.
     var hasRestarted = false
+    /// When an app that waits is put on the screen.
+    var nextActivation: NIODeadline?
     var now = NIODeadline.uptimeNanoseconds(0)
     var output = Output()
     private var toldDivergences = 0
@@ -178,7 +180,9 @@ package struct RecordedHeadUnit: Sendable {
     }
 
     /// When `advance` has to be called next; nil while nothing is due.
-    package var nextDeadline: NIODeadline? { due.first?.at }
+    package var nextDeadline: NIODeadline? {
+        [due.first?.at, nextActivation].compactMap { $0 }.min()
+    }
 
     package var sessionIDs: [UInt8] { keys.keys.sorted() }
 
@@ -188,7 +192,9 @@ package struct RecordedHeadUnit: Sendable {
         self.now = now
         event(&self)
         decide()
+        activateWaiting()
         sendDue()
+        scheduleActivation()
         defer { output = Output() }
         return output
     }
@@ -202,7 +208,8 @@ package struct RecordedHeadUnit: Sendable {
         guard let id = (1...UInt8.max).first(where: { keys[$0] == nil }) else { return nil }
         let key = nextKey
         nextKey += 1
-        sessions[key] = LiveSession(key: key, id: id, lane: lane, version: version)
+        sessions[key] = LiveSession(
+            key: key, id: id, lane: lane, version: version, at: now)
         keys[id] = key
         return key
     }
