@@ -27,9 +27,14 @@ struct NewFile: ~Copyable {
         }
         let suffix = String(UInt32.random(in: .min ... .max), radix: 36)
         let temporary = folder + ".\(name.prefix(100)).\(suffix)"
+        Draft.begin(temporary)
         let descriptor = open(
             temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw Self.unwritable(path, errno) }
+        guard descriptor >= 0 else {
+            let code = errno
+            Draft.end()
+            throw Self.unwritable(path, code)
+        }
         (self.path, self.temporary, self.descriptor) = (path, temporary, descriptor)
     }
 
@@ -39,6 +44,7 @@ struct NewFile: ~Copyable {
     deinit {
         close(descriptor)
         if let temporary, !isKept { unlink(temporary) }
+        if temporary != nil { Draft.end() }
     }
 
     func write(_ bytes: ByteBuffer) throws(TraceFailure) {

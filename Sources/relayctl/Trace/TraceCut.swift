@@ -1,4 +1,5 @@
 import DecodedTraces
+import Glibc
 import MessageFilters
 import RelayCore
 import SDLProtocol
@@ -38,6 +39,7 @@ struct TraceCut {
 
     /// - Throws: `TraceFileError`, `TraceFailure`.
     mutating func write(to path: String) throws -> TraceEnd {
+        for path in paths { try Self.check(path) }
         try survey()
         guard let header else {
             throw TraceFailure("\(paths[0]) does not begin as a trace does")
@@ -71,6 +73,18 @@ struct TraceCut {
     }
 
     private func beginning(_ header: TraceHeader) -> WallTime { max(traceStart, start) }
+
+    /// A pipe would be empty the second time, or would wait for ever.
+    private static func check(_ path: String) throws(TraceFailure) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return }
+        let kind = status.st_mode & S_IFMT
+        guard kind != S_IFIFO, kind != S_IFCHR, kind != S_IFSOCK else {
+            throw TraceFailure(
+                "\(path) is not a file, and a trace is cut in two readings: write it to a file first"
+            )
+        }
+    }
 
     // MARK: First reading
 

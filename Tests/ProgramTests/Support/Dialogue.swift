@@ -53,15 +53,21 @@ extension HeadUnit {
 
     /// A Show and its response: the way is clear both ways.
     func checkBothWays(_ app: FramePeer, session: UInt8, _ number: UInt32 = 100) async throws {
-        let correlation = Int32(number)
         try await exchange(
-            .rpc(
-                session: session, message: number, .request, .show, correlation: correlation,
-                json: #"{"mainField1":"round \#(number)"}"#),
-            .rpc(
-                session: session, message: number, .response, .show, correlation: correlation,
-                json: #"{"success":true,"resultCode":"SUCCESS"}"#),
-            with: app)
+            Self.request(number, session), Self.response(number, session), with: app)
+    }
+
+    /// What the app asks then, and what it is answered.
+    static func request(_ number: UInt32, _ session: UInt8) -> Frame {
+        .rpc(
+            session: session, message: number, .request, .show, correlation: Int32(number),
+            json: #"{"mainField1":"round \#(number)"}"#)
+    }
+
+    static func response(_ number: UInt32, _ session: UInt8) -> Frame {
+        .rpc(
+            session: session, message: number, .response, .show, correlation: Int32(number),
+            json: #"{"success":true,"resultCode":"SUCCESS"}"#)
     }
 
     /// Hears the goodbye that relayd says for an app: EndService with its hash, and before that

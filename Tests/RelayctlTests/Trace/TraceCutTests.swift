@@ -177,6 +177,24 @@ struct TwoApps {
                 + Self.show1 + ["#1 left"])
     }
 
+    @Test("a pipe is refused before anybody waits for it") func pipe() async throws {
+        try await TemporaryDirectory.run { directory in
+            let pipe = directory.file("pipe")
+            #expect(mkfifo(pipe, 0o600) == 0)
+            for path in [pipe, "/dev/zero"] {
+                let recorder = Recorder()
+                let code = await RelayCtl.execute(
+                    ["trace", "cut", path, "-o", directory.file("new")],
+                    output: recorder.output())
+                #expect(code == 3)
+                #expect(
+                    recorder.text(.error)
+                        == "relayctl: \(path) is not a file, and a trace is cut in two "
+                        + "readings: write it to a file first\n")
+            }
+        }
+    }
+
     @Test("by app: all of it, whether named by name, ID or number") func app() async throws {
         let items = TwoApps.usual().items
         for name in ["Radio", "radio1", "#1"] {
