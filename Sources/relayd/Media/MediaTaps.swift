@@ -89,7 +89,9 @@ package final class MediaTaps: Sendable {
                     delay: .milliseconds(20), streamDelay: .milliseconds(20), overflow: .miss))
         } catch {
             port?.close()
-            return logger.error("no media are taken: \(error)")
+            let words = "no media are taken: \(error)"
+            state.withLock { $0.problem = words }
+            return logger.error("\(words)")
         }
         let progress = Progress(MediaProgress())
         let loop = loop()
