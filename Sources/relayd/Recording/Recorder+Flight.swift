@@ -42,7 +42,7 @@ extension Recorder {
                 first.rawValue, because: words, triggers, policy, header(startedAt: .now),
                 on: loop())
         } catch {
-            logger.error("\(words), and no file of it: \(error)")
+            logger.error("\(words), and no file of it: \(Self.words(error))")
         }
     }
 }

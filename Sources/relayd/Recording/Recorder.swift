@@ -107,7 +107,7 @@ package final class Recorder: Sendable {
         let folder = RecordingFolder(path)
         let now = Timestamp.now
         let recording = Recording(
-            RecordingFolder.name(started: "\(now)", label: label), policy, in: folder,
+            folder.freeName(started: "\(now)", label: label), policy, in: folder,
             header(startedAt: now), startedAt: now)
         try claim(recording)
         do {
@@ -145,8 +145,13 @@ package final class Recorder: Sendable {
             _ = try await start(nil)
             state.withLock { $0.isAutomatic = $0.recording != nil }
         } catch {
-            logger.error("record.always: \(error)")
+            logger.error("record.always: \(Self.words(error))")
         }
+    }
+
+    /// For the log, where nobody wants to see how an error is made.
+    static func words(_ error: any Error) -> String {
+        (error as? APIError)?.error.message ?? "\(error)"
     }
 
     private func claim(_ recording: Recording) throws(APIError) {

@@ -65,12 +65,19 @@ final class Recording: Sendable {
         return name + (isRing && number > 1 ? "-\(padded)" : "") + RecordingFolder.suffix
     }
 
-    /// Opens the first file. Before anything is taken from the tap, so that whoever asked is told what is
-    /// wrong.
+    /// Opens the first file and writes its beginning. Before anything is taken from the tap, so that whoever
+    /// asked is told what is wrong, also of a disk that is full.
     ///
     /// - Returns: What `run` is to be given; nobody closes it otherwise.
     func open() throws(RecordingFailure) -> RecordingFolder.NewFile {
-        try folder.create(Self.file(name, 1, policy))
+        var file = try folder.create(Self.file(name, 1, policy))
+        var encoder = TraceEncoder(header, operatingSystem: SystemName.current)
+        var buffer = ByteBuffer()
+        encoder.begin(started: "\(startedAt)", at: .now(), into: &buffer)
+        try file.begin(with: buffer)
+        let count = file.bytes
+        state.withLock { $0.bytes = count }
+        return file
     }
 
     /// The recording, to be run into the file that was opened for it.
@@ -122,6 +129,8 @@ final class Recording: Sendable {
 
         private mutating func begin() throws(RecordingFailure) {
             encoder.begin(started: "\(Timestamp.now)", at: .now(), into: &buffer)
+            // The first file has its beginning, from `open`.
+            if number == 1, file.bytes > 0 { buffer.clear() }
             try write()
         }
 

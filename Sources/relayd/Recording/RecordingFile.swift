@@ -21,6 +21,7 @@ struct RecordingFile: ~Copyable {
     /// Takes the file over, and closes it in the end.
     init(_ file: RecordingFolder.NewFile) {
         self.init(path: file.path, descriptor: file.descriptor)
+        bytes = file.bytes
     }
 
     deinit { close(descriptor) }
@@ -34,10 +35,19 @@ struct RecordingFile: ~Copyable {
         return fstat(descriptor, &status) == 0 && status.st_nlink == 0
     }
 
+    /// Whether it is a file, and what its path leads to.
+    private var isAtItsPath: Bool {
+        var (own, found) = (stat(), stat())
+        return fstat(descriptor, &own) == 0 && lstat(path, &found) == 0
+            && own.st_mode & S_IFMT == S_IFREG
+            && (own.st_dev, own.st_ino) == (found.st_dev, found.st_ino)
+    }
+
     /// Appends whole blocks.
     ///
     /// - Parameter watch: Is told of each write, which may take as long as it likes.
-    /// - Throws: `RecordingFailure` when they do not fit; then the file is as before.
+    /// - Throws: `RecordingFailure` when they do not fit; then the file is as before, and gone if nothing was
+    ///   in it.
     mutating func append(
         _ blocks: ByteBuffer, watchedBy watch: DiskWatch? = nil
     ) throws(RecordingFailure) {
@@ -62,6 +72,8 @@ struct RecordingFile: ~Copyable {
         guard code == 0 else {
             ftruncate(descriptor, off_t(bytes))
             lseek(descriptor, off_t(bytes), SEEK_SET)
+            // Without its beginning it would be no trace.
+            if bytes == 0, isAtItsPath { unlink(path) }
             throw RecordingFailure("\(path) cannot be written", code)
         }
         bytes += written

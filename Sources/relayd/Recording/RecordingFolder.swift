@@ -1,4 +1,5 @@
 import Glibc
+import NIOCore
 
 /// Where recordings are, and what they are called. Nothing that is there is ever written over.
 package struct RecordingFolder: Sendable {
@@ -45,10 +46,27 @@ package struct RecordingFolder: Sendable {
         return NewFile(path: file, descriptor: descriptor)
     }
 
-    /// A file that is open and empty. It may go to another task, which `RecordingFile` may not.
+    /// A file that is open. It may go to another task, which `RecordingFile` may not.
     struct NewFile: Sendable {
         var path: String
         var descriptor: Int32
+        /// Whole blocks that are in it.
+        var bytes = 0
+
+        /// - Throws: `RecordingFailure`; then there is no such file.
+        mutating func begin(with blocks: ByteBuffer) throws(RecordingFailure) {
+            do throws(RecordingFailure) {
+                // It closes its descriptor, and this one is still needed.
+                let own = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+                guard own >= 0 else { throw RecordingFailure("\(path) cannot be written", errno) }
+                var file = RecordingFile(path: path, descriptor: own)
+                try file.append(blocks)
+                bytes = file.bytes
+            } catch {
+                close(descriptor)
+                throw error
+            }
+        }
     }
 
     /// What a recording is called that begins now: by its time and by what somebody called it. Sorted by
@@ -63,6 +81,21 @@ package struct RecordingFolder: Sendable {
         let label = label.map(sanitised) ?? ""
         return "relayd-\(time)" + (label.isEmpty ? "" : "-\(label)")
     }
+
+    /// A name that no file here has: another relayd may write into the same folder, and a clock may step
+    /// back.
+    func freeName(started: String, label: String?) -> String {
+        let name = Self.name(started: started, label: label)
+        var status = stat()
+        for number in 1...Self.maximumNumber {
+            let numbered = number == 1 ? name : "\(name)-\(number)"
+            if lstat("\(path)/\(numbered)\(Self.suffix)", &status) != 0 { return numbered }
+        }
+        return name
+    }
+
+    /// Names that are tried: of one millisecond.
+    private static let maximumNumber = 100
 
     /// Letters, digits, "-", "_" and "." of what somebody wrote; what is between them becomes one "-".
     static func sanitised(_ label: String) -> String {

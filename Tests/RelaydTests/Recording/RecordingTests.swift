@@ -114,6 +114,23 @@ struct RecordingTests {
         }
     }
 
+    @Test("two that begin in the same millisecond get two names")
+    func sameMoment() async throws {
+        try await TemporaryDirectory.run { directory in
+            let folder = RecordingFolder(directory.path)
+            let time = "2026-11-21T10:31:07.042Z"
+            for suffix in ["", "-2", "-3"] {
+                let name = folder.freeName(started: time, label: "bug")
+                #expect(name == "relayd-20261121-103107042-bug" + suffix)
+                close(try folder.create(name + ".pcapng").descriptor)
+            }
+            // A link that leads nowhere is a name that is taken.
+            let link = directory.file("relayd-20261121-103107042-bug-4.pcapng")
+            #expect(symlink(directory.file("nowhere"), link) == 0)
+            #expect(folder.freeName(started: time, label: "bug").hasSuffix("-bug-5"))
+        }
+    }
+
     @Test("a full disk ends it behind the last whole packet, and says so")
     func fullDisk() async throws {
         let device = open("/dev/full", O_WRONLY)

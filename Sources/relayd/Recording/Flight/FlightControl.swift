@@ -197,7 +197,7 @@ final class FlightControl: Sendable {
     ) async throws(RecordingFailure) -> RecordReport.Saved {
         try folder.make()
         let now = Timestamp.now
-        let name = RecordingFolder.name(started: "\(now)", label: label)
+        let name = folder.freeName(started: "\(now)", label: label)
         let file = try folder.create(name + RecordingFolder.suffix)
         var writing = FlightFile(file, header)
         let began = Timestamp(contents.began)
