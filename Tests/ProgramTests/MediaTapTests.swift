@@ -182,6 +182,9 @@ struct MediaTapTests {
                         try await Self.stream(Self.sets + picture, headUnit, app)
                     }
                     try await headUnit.checkBothWays(app, session: 1)
+                    // Nor does a stop wait for it.
+                    relayd.process.signal(SIGTERM)
+                    #expect(try await relayd.process.ended() == .exited(0))
                     stalled.signal(SIGKILL)
                     _ = try await stalled.ended()
                 }

@@ -35,7 +35,7 @@ struct ProgramRecordingTests {
         return (frames, file.count - at)
     }
 
-    private static func file(in output: String) throws -> String {
+    static func file(in output: String) throws -> String {
         try String(#require(output.firstMatch(of: #/(/\S+\.pcapng)/#)?.1))
     }
 
@@ -127,7 +127,21 @@ struct ProgramRecordingTests {
         }
     }
 
-    @Test("killed at any moment, it leaves a file that is readable up to a whole frame")
+    /// Asks until so many frames are written: from then on they are in the file, whatever happens to relayd.
+    private static func untilWritten(_ count: Int, _ relayd: Relayd) async throws -> String {
+        try await relayd.until(
+            "\(count) frames are written",
+            ask: {
+                let answer = try await ControlRequest.get(Routes.record, at: relayd.controlSocket)
+                let report = try APICoding.decode(RecordReport.self, from: answer.body)
+                return try #require(report.recording)
+            }, { $0.frames >= count }
+        ).file
+    }
+
+    @Test(
+        "killed at any moment, it leaves all that it said is written, and of the rest whole frames only"
+    )
     func killed() async throws {
         var random = SeededGenerator(seed: 1)
         let rounds = ProcessInfo.processInfo.environment["RELAY_TESTS"] == "full" ? 50 : 5
@@ -142,21 +156,27 @@ struct ProgramRecordingTests {
                     let headUnit = try await accessory.nextLink()
                     let app = try await relayd.connectApp()
                     try await headUnit.start(1, for: app)
+                    var sent: [Frame] = [.startService(), .startServiceACK(session: 1)]
                     for number in 1...count {
                         try await headUnit.checkBothWays(app, session: 1, number)
+                        sent += [FramePeer.request(number, 1), FramePeer.response(number, 1)]
                     }
-                    let report = try await relayd.relayctl("record", "status", "--json")
-                    let path = try Self.file(in: report.output.replacing("\\/", with: "/"))
+                    let path = try await Self.untilWritten(sent.count, relayd)
+                    let written = sent.count
                     // In the middle of something: nobody waits for these.
                     let more = UInt32.random(in: 1...300, using: &random)
                     for number in 1...more {
-                        try await app.send(
-                            .data(session: 1, message: number, bytes: 5000, filledWith: 7))
+                        let frame = Frame.data(
+                            session: 1, message: number, bytes: 5000, filledWith: 7)
+                        sent.append(frame)
+                        try await app.send(frame)
                     }
                     relayd.process.signal(9)
                     _ = try await relayd.process.ended()
                     let (frames, _) = try Self.frames(path)
-                    #expect(frames.count <= 2 + 2 * Int(count) + Int(more))
+                    #expect(written...sent.count ~= frames.count, "\(frames.count)")
+                    let expected = sent.map { Data($0.wire.readableBytesView) }
+                    #expect(frames == Array(expected.prefix(frames.count)))
                     let shown = try await Program.relayctl.run(
                         ["trace", "info", path], environment: [:])
                     #expect(shown.ending == .exited(0), "\(shown.errors)")

@@ -1,0 +1,111 @@
+// Recordings of the built relayd that cannot begin, and those that begin after a reload.
+
+import ControlAPI
+import Foundation
+import RelayTesting
+import SDLProtocol
+import Testing
+
+@Suite("The built relayd begins to record", .serialized)
+struct RecordingStartTests {
+    @Test("a disk that takes nothing at all leaves no empty file, and the traffic goes on")
+    func fullFromTheStart() async throws {
+        try await FakeAccessory.run { accessory in
+            try await Relayd.run(accessory: "tcp:127.0.0.1:\(accessory.port)") { relayd in
+                let headUnit = try await accessory.nextLink()
+                let limited = try await ChildProcess.run(
+                    "prlimit", ["--pid", "\(relayd.process.pid)", "--fsize=0"],
+                    environment: Program.environment([:]))
+                #expect(limited.ending == .exited(0), "\(limited.errors)")
+                let started = try await relayd.relayctl("record", "start")
+                #expect(started.ending != .exited(0), "\(started.output)")
+                #expect(started.errors.contains("nothing is recorded: /"), "\(started.errors)")
+                #expect(started.errors.contains("cannot be written: File too large; set record."))
+                let path = try ProgramRecordingTests.file(in: started.errors)
+                let app = try await relayd.connectApp()
+                try await headUnit.start(1, for: app)
+                try await headUnit.checkBothWays(app, session: 1)
+                #expect(!FileManager.default.fileExists(atPath: path))
+            }
+        }
+    }
+
+    @Test("a folder that cannot be made is told in words, and relayd runs without the recording")
+    func noFolder() async throws {
+        try await TemporaryDirectory.run { directory in
+            let path = try directory.write("mine", to: "file")
+            try await Relayd.run(
+                accessory: "sim:", config: "record: { always: true, directory: \(path) }\n"
+            ) { relayd in
+                let line = try await relayd.process.errors.first(containing: "record.always")
+                #expect(
+                    line.contains("record.always: nothing is recorded: \(path)/relayd-"), "\(line)")
+                #expect(line.hasSuffix(".pcapng cannot be made: Not a directory"), "\(line)")
+                try await relayd.until("open") { $0.accessory.state == .open }
+            }
+        }
+    }
+
+    @Test("a reload changes how the next recording is made, and not the one that runs")
+    func reload() async throws {
+        func config(_ folder: String, _ more: String) -> String {
+            Relayd.quickGoodbyes + "record:\n  directory: \(folder)\n  last: 16 MiB\n" + more
+        }
+        try await TemporaryDirectory.run { folders in
+            let (first, second) = (folders.file("first"), folders.file("second"))
+            try await FakeAccessory.run { accessory in
+                try await Relayd.run(
+                    accessory: "tcp:127.0.0.1:\(accessory.port)", config: config(first, "")
+                ) { relayd in
+                    let headUnit = try await accessory.nextLink()
+                    let app = try await relayd.connectApp()
+                    try await headUnit.start(1, for: app)
+                    func record() async throws -> String {
+                        let started = try await relayd.relayctl("record", "start")
+                        return try ProgramRecordingTests.file(in: started.output)
+                    }
+                    let running = try await record()
+                    #expect(running.hasPrefix(first + "/"))
+                    _ = try relayd.directory.write(
+                        config(
+                            second,
+                            """
+                              mask: [mainField1]
+                              streams: headers
+                              when_behind: miss
+                              queue: 2 MiB
+                              file_size: 1 MiB
+                              file_time: 1h
+                              save_on: [app_crash]
+
+                            """), to: "relayd.yaml")
+                    let done = try await relayd.relayctl("reload", "--json")
+                    #expect(done.ending == .exited(0), "\(done.errors)")
+                    for key in [
+                        "directory", "mask", "streams", "when_behind", "queue", "file_size",
+                        "file_time", "save_on",
+                    ] { #expect(done.output.contains("record.\(key)"), "\(key)") }
+                    #expect(!done.output.contains("restart_needed\" : [\"record"), "\(done.output)")
+                    try await headUnit.checkBothWays(app, session: 1, 1)
+                    _ = try await relayd.relayctl("record", "stop")
+
+                    let next = try await record()
+                    #expect(next.hasPrefix(second + "/"))
+                    try await headUnit.checkBothWays(app, session: 1, 2)
+                    let status = try await ControlRequest.get(
+                        Routes.record, at: relayd.controlSocket)
+                    let report = try APICoding.decode(RecordReport.self, from: status.body)
+                    #expect(report.directory == second && report.masked == ["mainField1"])
+                    #expect(report.streams == "headers" && report.whenBehind == "miss")
+                    _ = try await relayd.relayctl("record", "stop")
+                    func bytes(_ path: String) throws -> Data {
+                        try Data(contentsOf: URL(filePath: path))
+                    }
+                    #expect(try bytes(running).range(of: Data("round 1".utf8)) != nil)
+                    #expect(try bytes(next).range(of: Data("round 2".utf8)) == nil)
+                    #expect(try bytes(next).range(of: Data("xxxxxxx".utf8)) != nil)
+                }
+            }
+        }
+    }
+}
