@@ -185,7 +185,8 @@ struct FlightRecorderTests {
         let without = try await residentBytes(keeping: "0")
         let with = try await residentBytes(keeping: "24 MiB")
         let difference = with - without
-        #expect(difference < 24 << 20, "\(without) and \(with)")
+        // One megabyte for what two runs of the same program differ in.
+        #expect(difference < 25 << 20, "\(without) and \(with)")
         #expect(difference > 12 << 20, "\(without) and \(with)")
     }
 

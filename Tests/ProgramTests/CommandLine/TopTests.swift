@@ -225,7 +225,8 @@ struct TopTests {
                 // The sum keeps the command line itself from being taken for what it writes; without -f, wait
                 // is content with a job that has stopped.
                 try await tmux.type(
-                    "clear; echo was there; \(whileStopped)kill %1; wait -f %1; echo gone $((1 + 1))")
+                    "clear; echo was there; \(whileStopped)kill %1; wait -f %1; echo gone $((1 + 1))"
+                )
                 try await tmux.until("gone 2")
                 #expect(access("/proc/\(top)", F_OK) != 0)
                 try await tmux.type("true")
