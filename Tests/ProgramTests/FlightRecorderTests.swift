@@ -185,8 +185,7 @@ struct FlightRecorderTests {
         let without = try await residentBytes(keeping: "0")
         let with = try await residentBytes(keeping: "24 MiB")
         let difference = with - without
-        // One megabyte for what two runs of the same program differ in.
-        #expect(difference < 25 << 20, "\(without) and \(with)")
+        #expect(difference < 24 << 20, "\(without) and \(with)")
         #expect(difference > 12 << 20, "\(without) and \(with)")
     }
 
