@@ -41,6 +41,7 @@ enum BenchmarkCatalog {
             USBReplugBenchmark.self,
             DecoderBenchmark.self,
             OpenXCBenchmark.self,
+            VehicleCrowdBenchmark.self,
             RouterBenchmark.self,
             SchedulerBenchmark.self,
             HubBenchmark.self,
