@@ -29,7 +29,7 @@ package struct FuzzTarget: Sendable {
 
     package static let all: [FuzzTarget] = [
         traffic, hub, headUnit, sampleApp, bson, json, specification, configuration, control, gate,
-        query, filter, usb, openXC, openXCJSON, openXCProtobuf, openXCTraffic, addresses,
+        query, filter, usb, openXC, openXCJSON, openXCProtobuf, openXCRelay, openXCTraffic, addresses,
         quantities, shownText,
         media, replay,
     ]
