@@ -23,6 +23,7 @@ struct MessageBatch {
     ) {
         messages.append((message, destination))
         if destination != .all { isForAll = false }
+        if case .response = message.content { isForAll = false }
     }
 
     var indices: Range<Int> { messages.indices }
@@ -58,5 +59,18 @@ struct MessageBatch {
             isComplete: ranges.allSatisfy { $0 != nil })
         forms[framing] = form
         return form
+    }
+}
+
+extension VehicleMessage {
+    /// openxc-python stops reading at protobuf responses to these commands, and has not asked for them.
+    private static let unknownToPython: Set<CommandName> = [
+        .modemConfiguration, .rtcConfiguration, .sdMountStatus, .vin,
+    ]
+
+    /// Whether a client can be sent this in that form without having asked for it.
+    func isFit(for framing: MessageFraming) -> Bool {
+        guard framing == .protobuf, case .response(let response) = content else { return true }
+        return !Self.unknownToPython.contains(response.command)
     }
 }

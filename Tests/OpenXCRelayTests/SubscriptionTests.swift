@@ -58,6 +58,20 @@ struct SubscriptionTests {
                 == true)
     }
 
+    @Test("to signals alone is to no CAN messages, and the other way round")
+    func oneKind() {
+        var signals = filter { $0.names = ["vehicle_speed"] }
+        #expect(signals.passes(Self.speed(1), at: start) == true)
+        #expect(signals.passes(Self.can(1, 1), at: start) == false)
+        var frames = filter { $0.buses = [1] }
+        #expect(frames.passes(Self.speed(1), at: start) == false)
+        #expect(frames.passes(Self.can(1, 1), at: start) == true)
+        // The client may have asked for it.
+        let answer = VehicleMessage(
+            .diagnostic(DiagnosticResponse(bus: 1, id: 0x7E8, mode: 1, success: true)))
+        #expect(signals.passes(answer, at: start) == true)
+    }
+
     @Test("to changes tells doors apart, and times do not count")
     func onChange() {
         var filter = filter { $0.onChange = true }

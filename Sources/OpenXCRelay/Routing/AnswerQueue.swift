@@ -6,7 +6,7 @@ enum Purpose<Client: Hashable & Sendable>: Sendable {
     case plain
     /// The client that did not own the switch before; nil when it did.
     case switchOn(SwitchKey, Client?)
-    case add(DiagnosticKey)
+    case add(AddedRequest)
 }
 
 /// Who waits for which answer. Answers carry the name of their command and nothing else, so those of one
@@ -17,10 +17,13 @@ struct AnswerQueue<Client: Hashable & Sendable>: Sendable {
         var client: Client?
         var purpose: Purpose<Client>
         var deadline: NIODeadline
+        /// Greater than that of whatever was asked before.
+        var number: UInt64
     }
 
     private var queues: [CommandName: [Waiting]] = [:]
     private var counts: [Client: Int] = [:]
+    private var lastNumber: UInt64 = 0
 
     func count(of client: Client) -> Int { counts[client] ?? 0 }
 
@@ -29,8 +32,20 @@ struct AnswerQueue<Client: Hashable & Sendable>: Sendable {
         until deadline: NIODeadline
     ) {
         queues[name, default: []].append(
-            Waiting(client: client, purpose: purpose, deadline: deadline))
+            Waiting(client: client, purpose: purpose, deadline: deadline, number: nextNumber()))
         if let client { counts[client, default: 0] += 1 }
+    }
+
+    /// The place in the order of asking of something that is not asked of the vehicle interface.
+    mutating func nextNumber() -> UInt64 {
+        lastNumber &+= 1
+        return lastNumber
+    }
+
+    /// The place of what this client has waited for the longest.
+    func oldest(of client: Client) -> UInt64? {
+        guard count(of: client) > 0 else { return nil }
+        return queues.values.lazy.flatMap { $0 }.filter { $0.client == client }.map(\.number).min()
     }
 
     /// Who asked first; nil when nobody did.

@@ -60,28 +60,50 @@ struct DiagnosticKey: Hashable, Sendable {
     var pid: UInt32
 
     init(_ request: DiagnosticRequest) {
-        (bus, id, mode, pid) = (request.bus, request.id, request.mode, request.pid)
+        (id, mode, pid) = (request.id, request.mode, request.pid)
+        // Firmware takes a bus that is not said for the first one.
+        bus = request.bus == 0 ? 1 : request.bus
     }
+}
+
+/// A recurring request on its way to the vehicle interface.
+struct AddedRequest: Hashable, Sendable {
+    var key: DiagnosticKey
+    /// Tells it from others of the same key, before and after.
+    var number: UInt64
+    /// What it took the place of.
+    var before: DiagnosticRequest?
 }
 
 /// Who wants which diagnostic request repeated. One that several clients want is asked for once, at the
 /// pace of the fastest.
-struct RecurringRequests<Client: Hashable & Sendable>: Sendable {
+struct RecurringRequests<Client: Hashable & Comparable & Sendable>: Sendable {
     private struct Shared: Sendable {
         /// As the vehicle interface has it.
         var request: DiagnosticRequest
         var owners: Set<Client>
+        /// Of what was last sent to the vehicle interface.
+        var number: UInt64
+        /// Who has wanted that faster than before; nil when nobody has.
+        var faster: Client?
+        /// The vehicle interface has not answered yet.
+        var isUnanswered = true
+        /// Owners that are answered when it does.
+        var waiting: [Client] = []
     }
 
     private var shared: [DiagnosticKey: Shared] = [:]
     private var order: [DiagnosticKey] = []
+    private var lastNumber: UInt64 = 0
 
     enum Owning {
-        case new
+        case new(AddedRequest)
         /// The vehicle interface has it already, as fast.
         case shared
+        /// The same, and what it says to it is not known yet.
+        case waits
         /// It has a slower one, which has to go first.
-        case faster(than: DiagnosticRequest)
+        case faster(than: DiagnosticRequest, AddedRequest)
         /// It has another one by the same key, the client has it already, or there are too many.
         case refused
     }
@@ -101,23 +123,33 @@ struct RecurringRequests<Client: Hashable & Sendable>: Sendable {
         let key = DiagnosticKey(request)
         guard var known = shared[key] else {
             guard shared.count < maximum else { return .refused }
-            shared[key] = Shared(request: request, owners: [client])
+            let number = nextNumber()
+            shared[key] = Shared(request: request, owners: [client], number: number)
             order.append(key)
-            return .new
+            return .new(AddedRequest(key: key, number: number))
         }
         var same = known.request
-        same.frequency = request.frequency
+        (same.frequency, same.bus) = (request.frequency, request.bus)
         guard same == request, known.owners.insert(client).inserted else { return .refused }
         let before = known.request
-        let isFaster = request.frequency > before.frequency
-        if isFaster { known.request = request }
+        guard request.frequency > before.frequency else {
+            if known.isUnanswered { known.waiting.append(client) }
+            shared[key] = known
+            return known.isUnanswered ? .waits : .shared
+        }
+        known.request = request
+        known.number = nextNumber()
+        known.faster = client
+        known.isUnanswered = true
         shared[key] = known
-        return isFaster ? .faster(than: before) : .shared
+        return .faster(
+            than: before, AddedRequest(key: key, number: known.number, before: before))
     }
 
     mutating func disown(_ key: DiagnosticKey, _ client: Client) -> Disowning {
         guard var known = shared[key] else { return .unknown }
         guard known.owners.remove(client) != nil else { return .foreign }
+        known.waiting.removeAll { $0 == client }
         guard known.owners.isEmpty else {
             shared[key] = known
             return .othersLeft
@@ -136,15 +168,56 @@ struct RecurringRequests<Client: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// The vehicle interface does not repeat it. Whoever shared it gets nothing any more, either.
-    mutating func refused(_ key: DiagnosticKey) {
-        drop(key)
+    /// All of them, to be sent once more.
+    mutating func again() -> [(DiagnosticRequest, AddedRequest)] {
+        order.compactMap { key in
+            guard var known = shared[key] else { return nil }
+            known.number = nextNumber()
+            (known.isUnanswered, known.faster) = (true, nil)
+            shared[key] = known
+            return (known.request, AddedRequest(key: key, number: known.number))
+        }
+    }
+
+    /// What the vehicle interface has said to one of them.
+    ///
+    /// - Returns: Who else is told the same, and what is to be asked for in its place.
+    mutating func answered(
+        _ added: AddedRequest, _ isTaken: Bool
+    ) -> (others: [Client], again: (DiagnosticRequest, AddedRequest)?) {
+        // Something else has taken its place meanwhile.
+        guard var known = shared[added.key], known.number == added.number else { return ([], nil) }
+        let waiting = known.waiting
+        known.waiting = []
+        guard !isTaken else {
+            (known.isUnanswered, known.faster) = (false, nil)
+            shared[added.key] = known
+            return (waiting, nil)
+        }
+        if let faster = known.faster { known.owners.remove(faster) }
+        guard let before = added.before, known.faster != nil,
+            known.owners.contains(where: { !waiting.contains($0) })
+        else {
+            // The vehicle interface does not repeat it. Whoever shared it gets nothing any more, either.
+            drop(added.key)
+            return (waiting, nil)
+        }
+        // It had taken the slower one, which its owners still want.
+        known.owners.subtract(waiting)
+        (known.request, known.faster, known.number) = (before, nil, nextNumber())
+        shared[added.key] = known
+        return (waiting, (before, AddedRequest(key: added.key, number: known.number)))
     }
 
     var all: [DiagnosticRequest] { order.compactMap { shared[$0]?.request } }
 
     func owners(of request: DiagnosticRequest) -> Set<Client> {
         shared[DiagnosticKey(request)]?.owners ?? []
+    }
+
+    private mutating func nextNumber() -> UInt64 {
+        lastNumber &+= 1
+        return lastNumber
     }
 
     private mutating func drop(_ key: DiagnosticKey) {

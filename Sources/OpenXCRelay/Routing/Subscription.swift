@@ -3,11 +3,12 @@ package import OpenXCProtocol
 
 /// Which of a vehicle's messages a client wants. Answers to its own commands it gets in any case.
 package struct Subscription: Hashable, Sendable {
-    /// Signals; empty for all.
+    /// Signals; empty for all, or for none where buses or identifiers are selected.
     package var names: [String] = []
-    /// CAN and diagnostic messages of these buses; empty for all.
+    /// CAN and diagnostic messages of these buses; empty for all, or for none of CAN where only signals
+    /// are selected.
     package var buses: [Int] = []
-    /// CAN and diagnostic messages with these identifiers; empty for all.
+    /// The same with these identifiers.
     package var ids: [IdentifierRange] = []
     /// Only what differs from the message of the same signal before.
     package var onChange = false
@@ -27,6 +28,8 @@ package struct SubscriptionFilter: Sendable {
 
     let subscription: Subscription
     private let names: Set<String>
+    private let wantsMeasurements: Bool
+    private let wantsCAN: Bool
     private let interval: TimeAmount
     private var seen: [Signal: Latest] = [:]
 
@@ -46,6 +49,9 @@ package struct SubscriptionFilter: Sendable {
     package init(_ subscription: Subscription) {
         self.subscription = subscription
         names = Set(subscription.names)
+        let selectsCAN = !subscription.buses.isEmpty || !subscription.ids.isEmpty
+        wantsMeasurements = !names.isEmpty || !selectsCAN
+        wantsCAN = selectsCAN || names.isEmpty
         interval =
             subscription.maximumRate > 0
             ? .nanoseconds(1_000_000_000 / Int64(subscription.maximumRate)) : .zero
@@ -63,12 +69,14 @@ package struct SubscriptionFilter: Sendable {
         let signal: Signal
         switch message.content {
         case .measurement(let measurement):
-            guard names.isEmpty || names.contains(measurement.name) else { return false }
+            guard wantsMeasurements, names.isEmpty || names.contains(measurement.name) else {
+                return false
+            }
             signal =
                 measurement.event == nil
                 ? .name(measurement.name) : .event(measurement.name, measurement.value)
         case .can(let can):
-            guard wants(can.bus, can.id) else { return false }
+            guard wantsCAN, wants(can.bus, can.id) else { return false }
             signal = .can(bus: can.bus, id: can.id)
         case .diagnostic(let response): return wants(response.bus, response.id)
         default: return true

@@ -37,12 +37,25 @@ package struct VehicleRouter<Client: Hashable & Comparable & Sendable>: Sendable
     package static var maximumPending: Int { 32 }
     /// What firmware keeps at once.
     package static var maximumRecurring: Int { 20 }
+    /// Firmware refuses more often, in Hz.
+    package static var maximumFrequency: Double { 10 }
+    /// How long an answer of relayd's own is kept back behind answers of the vehicle interface to what the
+    /// client has asked before. Clients that count answers need the order; none waits less than 300 ms.
+    package static var patience: TimeAmount { .milliseconds(200) }
 
     private var permissions: [Client: WritePermissions] = [:]
     private var isUp = false
     private var waiting = AnswerQueue<Client>()
     private var switches = SharedSwitches<Client>()
     private var recurring = RecurringRequests<Client>()
+    /// Answers of relayd's own, in the order of asking.
+    private var held: [Client: [Held]] = [:]
+
+    private struct Held: Sendable {
+        var number: UInt64
+        var deadline: NIODeadline
+        var actions: [Action]
+    }
 
     package init() {}
 
@@ -52,9 +65,15 @@ package struct VehicleRouter<Client: Hashable & Comparable & Sendable>: Sendable
         self.permissions[client] = permissions
     }
 
+    /// What a client may write from here on.
+    package mutating func permit(_ client: Client, _ permissions: WritePermissions) {
+        if self.permissions[client] != nil { self.permissions[client] = permissions }
+    }
+
     /// Takes back what only this client wanted.
     package mutating func disconnected(_ client: Client, at now: NIODeadline) -> [Action] {
         permissions[client] = nil
+        held[client] = nil
         waiting.forget(client)
         var actions: [Action] = []
         for key in switches.leave(client) where isUp {
@@ -69,45 +88,78 @@ package struct VehicleRouter<Client: Hashable & Comparable & Sendable>: Sendable
     /// A vehicle interface that comes back knows nothing of what it was asked before.
     package mutating func linkOpened(at now: NIODeadline) -> [Action] {
         isUp = true
+        // Of whatever was asked in a form that it did not understand, nothing comes.
+        waiting = AnswerQueue()
         var actions: [Action] = []
         for key in switches.owned {
             ask(key.command(isOn: true), for: nil, .switchOn(key, nil), now, &actions)
         }
-        for request in recurring.all {
-            ask(
-                .diagnosticRequest(.add, request), for: nil, .add(DiagnosticKey(request)), now,
-                &actions)
+        for (request, added) in recurring.again() {
+            ask(.diagnosticRequest(.add, request), for: nil, .add(added), now, &actions)
         }
-        return actions
+        return actions + release(at: now)
     }
 
-    package mutating func linkClosed() {
+    /// - Returns: Answers that waited behind some that do not come any more.
+    package mutating func linkClosed(at now: NIODeadline) -> [Action] {
         isUp = false
         waiting = AnswerQueue()
+        return release(at: now)
     }
 
     // MARK: - Vehicle interface → clients
 
-    package mutating func receiveFromVehicle(_ message: VehicleMessage) -> Destination {
+    /// What a message of the vehicle interface means.
+    package struct Delivery: Hashable, Sendable {
+        /// To be done before anybody gets it.
+        package var before: [Action] = []
+        package var destination: Destination
+        /// To be done afterwards.
+        package var after: [Action] = []
+    }
+
+    package mutating func receiveFromVehicle(
+        _ message: VehicleMessage, at now: NIODeadline
+    ) -> Delivery {
         switch message.content {
-        case .measurement, .can, .diagnostic: return .all
-        case .response(let response):
-            guard let asked = waiting.take(response.command) else { return .all }
-            settle(asked.purpose, response)
-            guard let client = asked.client, permissions[client] != nil else { return .nobody }
-            return .client(client)
+        case .measurement, .can, .diagnostic: return Delivery(destination: .all)
+        case .response(let response): return receiveFromVehicle(response, now)
         // Clients know no such objects, and some stop reading at one.
-        case .command, .header, .unknown: return .nobody
+        case .command, .header, .unknown: return Delivery(destination: .nobody)
         }
     }
 
+    private mutating func receiveFromVehicle(
+        _ response: CommandResponse, _ now: NIODeadline
+    ) -> Delivery {
+        guard let asked = waiting.take(response.command) else { return Delivery(destination: .all) }
+        var delivery = Delivery(destination: .nobody)
+        if let client = asked.client, permissions[client] != nil {
+            delivery.destination = .client(client)
+            // What the client has asked before, and what is still without an answer, gets none.
+            delivery.before = release(to: client, before: asked.number, at: now)
+        }
+        settle(asked.purpose, response, now, &delivery.after)
+        delivery.after += release(at: now)
+        return delivery
+    }
+
     /// What was asked for did not come about: then nobody owns it.
-    private mutating func settle(_ purpose: Purpose<Client>, _ response: CommandResponse) {
-        guard !response.status else { return }
+    private mutating func settle(
+        _ purpose: Purpose<Client>, _ response: CommandResponse, _ now: NIODeadline,
+        _ actions: inout [Action]
+    ) {
         switch purpose {
         case .plain: break
-        case .switchOn(let key, let client): switches.refused(key, client)
-        case .add(let key): recurring.refused(key)
+        case .switchOn(let key, let client):
+            if !response.status { switches.refused(key, client) }
+        case .add(let added):
+            let (others, again) = recurring.answered(added, response.status)
+            for client in others where permissions[client] != nil {
+                answer(client, .diagnosticRequest, response.status, now, &actions)
+            }
+            guard let (request, added) = again else { return }
+            ask(.diagnosticRequest(.add, request), for: nil, .add(added), now, &actions)
         }
     }
 
@@ -122,6 +174,8 @@ package struct VehicleRouter<Client: Hashable & Comparable & Sendable>: Sendable
             let isAllowed = permissions[client]?.allow(message.content) ?? false
             if !isAllowed {
                 actions.append(.note(.writeRefused(client, message)))
+            } else if let hazard = message.hazard {
+                actions.append(.note(.unsafe(client, message, hazard)))
             } else if isUp {
                 actions.append(.note(.written(client, message)))
                 actions.append(.toVehicle(message))
@@ -141,8 +195,12 @@ package struct VehicleRouter<Client: Hashable & Comparable & Sendable>: Sendable
     ) {
         if case .payloadFormat(let format) = command {
             // In the old form, as a vehicle interface does it.
-            answer(client, .payloadFormat, true, &actions)
-            actions.append(.setFormat(client, format))
+            let response = CommandResponse(.payloadFormat, status: true)
+            say(
+                [
+                    .toClient(client, VehicleMessage(.response(response))),
+                    .setFormat(client, format),
+                ], to: client, now, &actions)
             return
         }
         guard isUp else {
@@ -150,7 +208,11 @@ package struct VehicleRouter<Client: Hashable & Comparable & Sendable>: Sendable
             actions.append(.note(.nobodyThere(client, message)))
             return
         }
-        guard waiting.count(of: client) < Self.maximumPending else {
+        if let hazard = message.hazard {
+            actions.append(.note(.unsafe(client, message, hazard)))
+            return
+        }
+        guard waiting.count(of: client) + (held[client]?.count ?? 0) < Self.maximumPending else {
             actions.append(.note(.tooManyCommands(client, message)))
             return
         }
@@ -180,7 +242,7 @@ package struct VehicleRouter<Client: Hashable & Comparable & Sendable>: Sendable
             ask(key.command(isOn: false), for: client, .plain, now, &actions)
         } else {
             // Others want it on.
-            answer(client, key.command(isOn: false).name, true, &actions)
+            answer(client, key.command(isOn: false).name, true, now, &actions)
         }
     }
 
@@ -188,16 +250,20 @@ package struct VehicleRouter<Client: Hashable & Comparable & Sendable>: Sendable
         _ request: DiagnosticRequest, _ client: Client, _ now: NIODeadline,
         _ actions: inout [Action]
     ) {
-        let key = DiagnosticKey(request)
+        // What firmware refuses must not take the place of what it has.
+        guard request.frequency <= Self.maximumFrequency else {
+            return answer(client, .diagnosticRequest, false, now, &actions)
+        }
         switch recurring.own(request, client, maximum: Self.maximumRecurring) {
-        case .new:
-            ask(.diagnosticRequest(.add, request), for: client, .add(key), now, &actions)
-        case .faster(let before):
+        case .new(let added):
+            ask(.diagnosticRequest(.add, request), for: client, .add(added), now, &actions)
+        case .faster(let before, let added):
             // A vehicle interface refuses a second one beside the first.
             ask(.diagnosticRequest(.cancel, before), for: nil, .plain, now, &actions)
-            ask(.diagnosticRequest(.add, request), for: client, .add(key), now, &actions)
-        case .shared: answer(client, .diagnosticRequest, true, &actions)
-        case .refused: answer(client, .diagnosticRequest, false, &actions)
+            ask(.diagnosticRequest(.add, request), for: client, .add(added), now, &actions)
+        case .waits: break
+        case .shared: answer(client, .diagnosticRequest, true, now, &actions)
+        case .refused: answer(client, .diagnosticRequest, false, now, &actions)
         }
     }
 
@@ -208,8 +274,8 @@ package struct VehicleRouter<Client: Hashable & Comparable & Sendable>: Sendable
         switch recurring.disown(DiagnosticKey(request), client) {
         case .lastOne, .unknown:
             ask(.diagnosticRequest(.cancel, request), for: client, .plain, now, &actions)
-        case .othersLeft: answer(client, .diagnosticRequest, true, &actions)
-        case .foreign: answer(client, .diagnosticRequest, false, &actions)
+        case .othersLeft: answer(client, .diagnosticRequest, true, now, &actions)
+        case .foreign: answer(client, .diagnosticRequest, false, now, &actions)
         }
     }
 
@@ -222,11 +288,46 @@ package struct VehicleRouter<Client: Hashable & Comparable & Sendable>: Sendable
         actions.append(.toVehicle(VehicleMessage(.command(command))))
     }
 
-    private func answer(
-        _ client: Client, _ command: CommandName, _ status: Bool, _ actions: inout [Action]
+    // MARK: - Answers of relayd's own
+
+    private mutating func answer(
+        _ client: Client, _ command: CommandName, _ status: Bool, _ now: NIODeadline,
+        _ actions: inout [Action]
     ) {
-        actions.append(
-            .toClient(client, VehicleMessage(.response(CommandResponse(command, status: status)))))
+        let response = VehicleMessage(.response(CommandResponse(command, status: status)))
+        say([.toClient(client, response)], to: client, now, &actions)
+    }
+
+    /// Once the client has the answers to what it has asked before: a vehicle interface answers in the order
+    /// of asking.
+    private mutating func say(
+        _ words: [Action], to client: Client, _ now: NIODeadline, _ actions: inout [Action]
+    ) {
+        guard waiting.count(of: client) > 0 || held[client] != nil else {
+            actions += words
+            return
+        }
+        held[client, default: []].append(
+            Held(number: waiting.nextNumber(), deadline: now + Self.patience, actions: words))
+    }
+
+    /// What nothing keeps back any more, for all clients.
+    private mutating func release(at now: NIODeadline) -> [Action] {
+        guard !held.isEmpty else { return [] }
+        return held.keys.sorted().flatMap { client in
+            release(to: client, before: waiting.oldest(of: client) ?? .max, at: now)
+        }
+    }
+
+    private mutating func release(
+        to client: Client, before number: UInt64, at now: NIODeadline
+    ) -> [Action] {
+        guard var answers = held[client] else { return [] }
+        let count = answers.prefix { $0.number < number || $0.deadline <= now }.count
+        let released = answers.prefix(count).flatMap(\.actions)
+        answers.removeFirst(count)
+        held[client] = answers.isEmpty ? nil : answers
+        return released
     }
 
     // MARK: - Questions of relayd's own
@@ -241,13 +342,18 @@ package struct VehicleRouter<Client: Hashable & Comparable & Sendable>: Sendable
 
     // MARK: - Time
 
-    package var nextDeadline: NIODeadline? { waiting.nextDeadline }
+    package var nextDeadline: NIODeadline? {
+        let answers = held.values.lazy.compactMap { $0.first?.deadline }.min()
+        guard let next = waiting.nextDeadline else { return answers }
+        return answers.map { min($0, next) } ?? next
+    }
 
     /// Answers that have not come belong to nobody any more.
     package mutating func advance(to now: NIODeadline) -> [Action] {
-        waiting.expire(at: now).compactMap { name, client in
-            client.map { .note(.unanswered($0, name)) }
+        let expired = waiting.expire(at: now).compactMap { name, client in
+            client.map { Action.note(.unanswered($0, name)) }
         }
+        return expired + release(at: now)
     }
 
     /// Clients and requests at the moment, for status.
@@ -277,4 +383,6 @@ package enum Note<Client: Hashable & Sendable>: Hashable, Sendable {
     case notForVehicle(Client, VehicleMessage)
     /// The vehicle interface has not answered in time.
     case unanswered(Client, CommandName)
+    /// A vehicle interface would come to harm, or other clients.
+    case unsafe(Client, VehicleMessage, Hazard)
 }

@@ -1,0 +1,28 @@
+import OpenXCProtocol
+
+/// Which form a vehicle interface wants to hear. It is the one it speaks, but for strays: emulator builds of
+/// firmware 8.1 and 8.2 write long diagnostic answers as JSON also when protobuf is in force.
+struct FormInForce {
+    /// Nil until it has said something.
+    private(set) var format: PayloadFormat?
+    /// Messages in a row in the other form.
+    private var strays = 0
+
+    private static let maximumStrays = 3
+
+    mutating func heard(_ message: VehicleMessage, in spoken: PayloadFormat?) {
+        guard let spoken else { return }
+        guard spoken != format else {
+            strays = 0
+            return
+        }
+        switch message.content {
+        // Always in the form in force.
+        case .response: strays = Self.maximumStrays
+        case .diagnostic(let response) where response.isSegment && format != nil: return
+        default: strays += 1
+        }
+        guard format == nil || strays >= Self.maximumStrays else { return }
+        (format, strays) = (spoken, 0)
+    }
+}
