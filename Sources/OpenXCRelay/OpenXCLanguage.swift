@@ -10,7 +10,8 @@ package import RelayCore
 /// hub's loop.
 package final class OpenXCLanguage: AccessoryLanguage {
     private unowned let hub: Switchboard
-    private let configuration: OpenXCConfiguration
+    private let settings: OpenXCSettings
+    private var configuration: OpenXCConfiguration
     private var router = VehicleRouter<AppID>()
     private var clients: [AppID: OpenXCClient] = [:]
     private var link: LinkConnection?
@@ -28,11 +29,10 @@ package final class OpenXCLanguage: AccessoryLanguage {
     static let linkQueueBytes = 16 << 10
 
     /// - Parameter tap: Gets what is said and done; nobody looks without one.
-    package init(
-        _ hub: Switchboard, configuration: OpenXCConfiguration, tap: VehicleTap? = nil
-    ) {
+    package init(_ hub: Switchboard, settings: OpenXCSettings, tap: VehicleTap? = nil) {
         self.hub = hub
-        self.configuration = configuration
+        self.settings = settings
+        configuration = settings.configuration
         self.tap = VehicleTapWriter(hub, tap)
         words = OpenXCReporter(hub)
     }
@@ -44,22 +44,40 @@ package final class OpenXCLanguage: AccessoryLanguage {
     /// - Parameter bytes: Of the read.
     fileprivate func receiveFromVehicle(_ messages: [VehicleMessage], bytes: Int) {
         var batch = MessageBatch()
+        var heard: [VehicleItem.Heard] = []
         for message in messages {
             hub.link.counters.framesIn &+= 1
             if case .response(let response) = message.content { identity.heard(response) }
-            let destination = router.receiveFromVehicle(message)
-            guests.hear(message, for: destination)
-            batch.add(message, for: destination)
+            let delivery = router.receiveFromVehicle(message, at: hub.now)
+            if !delivery.before.isEmpty {
+                deliver(&batch)
+                carryOut(delivery.before)
+            }
+            guests.hear(message, for: delivery.destination)
+            batch.add(message, for: delivery.destination)
+            if tap.isWanted { heard.append((message, delivery.destination)) }
+            if !delivery.after.isEmpty {
+                deliver(&batch)
+                carryOut(delivery.after)
+            }
         }
-        tap.record(.heard(batch.messages), bytes: bytes)
+        tap.record(.heard(heard), bytes: bytes)
         if identity.knows { (hub.link.make, hub.link.model) = ("OpenXC", identity.description) }
-        for client in clients.values { client.offer(&batch, hub, at: hub.now) }
+        deliver(&batch)
         askAgain()
     }
 
-    /// A vehicle interface that speaks protobuf did not understand the first question.
+    /// To the clients; it is empty afterwards.
+    private func deliver(_ batch: inout MessageBatch) {
+        guard !batch.indices.isEmpty else { return }
+        for client in clients.values { client.offer(&batch, hub, at: hub.now) }
+        batch = MessageBatch()
+    }
+
+    /// A vehicle interface that speaks protobuf did not understand what was said to it first.
     private func askAgain() {
         guard identity.isWorthAsking(in: reader?.format) else { return }
+        carryOut(router.linkOpened(at: hub.now))
         for command in VehicleIdentity.questions { carryOut(router.ask(command, at: hub.now)) }
     }
 
@@ -142,7 +160,7 @@ package final class OpenXCLanguage: AccessoryLanguage {
         reader = nil
         tap.record(.linkClosed(reason: reason))
         unflushedLinkBytes = 0
-        router.linkClosed()
+        carryOut(router.linkClosed(at: hub.now))
         guests.tellAll(.linkClosed(reason: reason))
         goOn()
     }
@@ -166,8 +184,7 @@ package final class OpenXCLanguage: AccessoryLanguage {
     package func connected(_ app: AppConnection) -> any AppReader {
         let client = OpenXCClient(app, self, configuration)
         clients[app.id] = client
-        let address = PeerName.address(of: app.peer)
-        router.connected(app.id, may: configuration.permissions(of: address))
+        router.connected(app.id, may: configuration.permissions(of: ClientPlace(app)))
         return client
     }
 
@@ -196,8 +213,8 @@ package final class OpenXCLanguage: AccessoryLanguage {
     ///
     /// - Parameter hearsDiagnostics: Whether what modules of the vehicle answer is among its events.
     package func admit(from address: PeerAddress, hearsDiagnostics: Bool) -> VehicleGuest {
-        let guest = guests.admit(hearsDiagnostics: hearsDiagnostics)
-        router.connected(guest.id, may: configuration.permissions(of: address))
+        let guest = guests.admit(from: address, hearsDiagnostics: hearsDiagnostics)
+        router.connected(guest.id, may: configuration.permissions(of: .network(address)))
         return guest
     }
 
@@ -233,7 +250,18 @@ package final class OpenXCLanguage: AccessoryLanguage {
 
     // MARK: - Status, reload and stop
 
-    package func reconfigure(_ configuration: RelayConfiguration) {}
+    /// Permissions count at once. What a client hears, and its queue, it got when it connected.
+    package func reconfigure(_ configuration: RelayConfiguration) {
+        self.configuration = settings.configuration
+        for client in clients.values {
+            router.permit(
+                client.connection.id,
+                self.configuration.permissions(of: ClientPlace(client.connection)))
+        }
+        for (id, address) in guests.addresses {
+            router.permit(id, self.configuration.permissions(of: .network(address)))
+        }
+    }
 
     package func describe(_ link: inout RelaySnapshot.Link) {
         link.queuedBytes = unflushedLinkBytes + (self.link?.bytesInChannel ?? 0)
@@ -273,17 +301,21 @@ package final class OpenXCLanguage: AccessoryLanguage {
 private final class OpenXCLink: LinkReader {
     private unowned let language: OpenXCLanguage
     private var messages = VehicleMessageReader(recovery: .nextBeginning)
+    private var form = FormInForce()
     private var batch: [VehicleMessage] = []
 
     init(_ language: OpenXCLanguage) { self.language = language }
 
     /// Nil until it has said something.
-    var format: PayloadFormat? { messages.format }
+    var format: PayloadFormat? { form.format }
     var counts: VehicleMessageReader.Counts { messages.counts }
 
     func received(_ bytes: ByteBuffer) {
         messages.append(bytes.readableBytesView)
-        while let message = messages.next() { batch.append(message) }
+        while let message = messages.next() {
+            form.heard(message, in: messages.format)
+            batch.append(message)
+        }
         language.stumbled(messages.counts)
         guard !batch.isEmpty else { return }
         language.receiveFromVehicle(batch, bytes: bytes.readableBytes)
@@ -312,8 +344,9 @@ final class OpenXCClient: AppReader {
     init(_ connection: AppConnection, _ language: OpenXCLanguage, _ settings: OpenXCConfiguration) {
         self.connection = connection
         self.language = language
-        framing = settings.framing
-        filter = SubscriptionFilter(settings.subscription)
+        let choice = settings.choice(at: connection.entrance)
+        framing = choice.framing
+        filter = SubscriptionFilter(choice.subscription)
         maximumQueueBytes = settings.queueBytes
     }
 
@@ -367,7 +400,9 @@ final class OpenXCClient: AppReader {
         for index in batch.indices {
             switch batch.destination(index) {
             case .all:
-                guard filter.passes(batch.message(index), at: now) else { continue }
+                guard batch.message(index).isFit(for: framing),
+                    filter.passes(batch.message(index), at: now)
+                else { continue }
             case .client(connection.id): break
             case .client, .nobody: continue
             }

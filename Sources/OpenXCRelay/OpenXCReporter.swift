@@ -30,6 +30,8 @@ struct OpenXCReporter {
                 .warning)
         case .notForVehicle(_, let message):
             inVain(client, who, "nothing that a vehicle interface takes: \(message.json)", .info)
+        case .unsafe(_, let message, let hazard):
+            inVain(client, who, "not passed on: \(hazard.description): \(message.json)", .warning)
         case .unanswered(_, let command):
             hub.logger.info(
                 "the vehicle interface has not answered \(command.word)", metadata: who)
@@ -64,7 +66,7 @@ extension Note {
         switch self {
         case .written(let client, _), .writeRefused(let client, _), .nobodyThere(let client, _),
             .tooManyCommands(let client, _), .notForVehicle(let client, _),
-            .unanswered(let client, _):
+            .unanswered(let client, _), .unsafe(let client, _, _):
             client
         }
     }

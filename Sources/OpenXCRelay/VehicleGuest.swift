@@ -23,14 +23,16 @@ package struct VehicleGuest: Sendable {
     package let id: AppID
     /// In the order in which they came. At most `maximumEvents` wait; what comes then is lost.
     package let events: AsyncStream<Event>
+    fileprivate let address: PeerAddress
     fileprivate let hearsDiagnostics: Bool
     fileprivate let inbox: AsyncStream<Event>.Continuation
 
     /// A request asks a few things, and hears what all modules of a vehicle have to say to them.
     static let maximumEvents = 1024
 
-    fileprivate init(_ id: AppID, hearsDiagnostics: Bool) {
+    fileprivate init(_ id: AppID, from address: PeerAddress, hearsDiagnostics: Bool) {
         self.id = id
+        self.address = address
         self.hearsDiagnostics = hearsDiagnostics
         (events, inbox) = AsyncStream.makeStream(
             bufferingPolicy: .bufferingOldest(Self.maximumEvents))
@@ -48,9 +50,12 @@ struct VehicleGuests {
     /// In the order of their arrival.
     var ids: [AppID] { guests.keys.sorted() }
 
-    mutating func admit(hearsDiagnostics: Bool) -> VehicleGuest {
+    /// Where each comes from.
+    var addresses: [AppID: PeerAddress] { guests.mapValues(\.address) }
+
+    mutating func admit(from address: PeerAddress, hearsDiagnostics: Bool) -> VehicleGuest {
         let id = AppID(rawValue: AppID.firstVehicleGuest &+ count)
-        let guest = VehicleGuest(id, hearsDiagnostics: hearsDiagnostics)
+        let guest = VehicleGuest(id, from: address, hearsDiagnostics: hearsDiagnostics)
         count &+= 1
         guests[guest.id] = guest
         return guest

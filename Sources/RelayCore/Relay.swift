@@ -56,9 +56,15 @@ package final class Relay: Sendable {
     }
 
     /// Makes an accepted connection an app. The channel must be on `loop`.
-    package func configureApp(_ channel: any Channel) -> EventLoopFuture<Void> {
+    ///
+    /// - Parameters:
+    ///   - entrance: where it came in, as the configuration names it.
+    ///   - name: what to call it; nil for its address.
+    package func configureApp(
+        _ channel: any Channel, at entrance: String = "", as name: String? = nil
+    ) -> EventLoopFuture<Void> {
         channel.eventLoop.makeCompletedFuture {
-            try switchboard.value.gate.accept(channel)
+            try switchboard.value.gate.accept(channel, at: entrance, as: name)
         }
     }
 

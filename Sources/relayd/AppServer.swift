@@ -1,17 +1,20 @@
+import AccessoryLinks
 import ControlAPI
 import NIOCore
 import RelayCore
 
 /// Where apps connect, as the status shows it.
 enum ServerCondition: Sendable {
-    /// - Parameter isInherited: The sockets are systemd's.
-    case listening([ListenAddress], isInherited: Bool)
+    /// - Parameters:
+    ///   - terminals: Paths of pseudo-terminals that clients may open.
+    ///   - isInherited: The sockets are systemd's.
+    case listening([ListenAddress], terminals: [String] = [], isInherited: Bool)
     case off
     /// It was to listen and could not.
     case failed(String)
 
     var isInherited: Bool {
-        if case .listening(_, let isInherited) = self { isInherited } else { false }
+        if case .listening(_, _, let isInherited) = self { isInherited } else { false }
     }
 }
 
@@ -48,6 +51,8 @@ actor AppServer {
     private let resolve: Resolve
     /// Descriptors of systemd's sockets; with them nothing else is opened.
     private let descriptors: [CInt]
+    /// Nil where apps have no use for any.
+    private let terminals: TerminalServer?
     private var inherited: AppListener?
     private var places: [Place]
     /// Switched off: what changes is remembered until it is switched on.
@@ -60,13 +65,14 @@ actor AppServer {
     ///   - report: Gets every change, in order.
     init(
         _ addresses: [ListenAddress], descriptors: [CInt] = [], relay: Relay,
-        resolve: @escaping Resolve = HostLookup.resolve,
+        terminals: TerminalServer? = nil, resolve: @escaping Resolve = HostLookup.resolve,
         report: @escaping @Sendable (ServerCondition) -> Void
     ) {
         self.relay = relay
         self.resolve = resolve
         self.report = report
         self.descriptors = descriptors
+        self.terminals = terminals
         places = addresses.map { Place($0, among: addresses) }
     }
 
@@ -86,8 +92,14 @@ actor AppServer {
         } else {
             try await move(to: places)
         }
-        report(.listening(addresses, isInherited: isInherited))
+        try await terminals?.start()
+        await reportListening()
         return addresses
+    }
+
+    private func reportListening() async {
+        let paths = await terminals?.paths ?? []
+        report(.listening(addresses, terminals: paths, isInherited: isInherited))
     }
 
     /// For good: relayd stops.
@@ -95,6 +107,7 @@ actor AppServer {
         isStopped = true
         await inherited?.close()
         await closePlaces()
+        await terminals?.stop()
     }
 
     /// One change at a time.
@@ -106,7 +119,10 @@ actor AppServer {
         defer { isChanging = false }
         let value = try await body()
         // It may have been stopped meanwhile.
-        if isStopped { await closePlaces() }
+        if isStopped {
+            await closePlaces()
+            await terminals?.stop()
+        }
         return value
     }
 
@@ -138,11 +154,12 @@ extension AppServer {
         isOff = false
         do {
             try await move(to: places)
+            try await terminals?.start()
         } catch {
             report(.failed("\(error)"))
             throw APIError(.conflict, "\(error)")
         }
-        report(.listening(addresses, isInherited: false))
+        await reportListening()
         return "the server is on: apps can connect to "
             + addresses.map(\.description).joined(separator: ", ")
     }
@@ -159,6 +176,7 @@ extension AppServer {
         isOff = true
         let wasOpen = places.contains { $0.listener != nil }
         await closePlaces()
+        await terminals?.stop()
         let count = wasOpen ? try await relay.disconnectAll(because: .serverOff) : 0
         report(.off)
         return "the server is off; \(count) app\(count == 1 ? "" : "s") disconnected"
@@ -173,19 +191,34 @@ extension AppServer {
     /// sockets stay as they are.
     ///
     /// - Throws: `ListenError` for the first address that cannot be opened.
-    func change(to wanted: [ListenAddress]) async throws {
-        guard !isInherited else { return }
+    func change(
+        to wanted: [ListenAddress], terminals wantedTerminals: [TerminalPlace] = []
+    ) async throws {
         try await changing {
+            guard !isInherited else {
+                try await terminals?.change(to: wantedTerminals)
+                await reportListening()
+                return
+            }
             let next = wanted.map { address in
                 let place = Place(address, among: wanted)
                 return places.first { $0.isSame(as: place) } ?? place
             }
             guard !isOff else {
                 places = next
+                await terminals?.remember(wantedTerminals)
                 return
             }
+            // First what can be taken back without anybody noticing.
+            let before = places
             try await move(to: next)
-            report(.listening(addresses, isInherited: false))
+            do {
+                try await terminals?.change(to: wantedTerminals)
+            } catch {
+                try await move(to: before)
+                throw error
+            }
+            await reportListening()
         }
     }
 
@@ -237,7 +270,8 @@ extension AppServer {
         _ place: Place, at address: SocketAddress? = nil, beside others: [ListenAddress]
     ) async throws -> Place {
         let listener = try await AppListener.open(
-            [place.actual], at: address.map { [$0] }, beside: others, for: relay)
+            [place.actual], at: address.map { [$0] }, beside: others,
+            entrance: place.asked.description, for: relay)
         var place = place
         place.listener = listener
         place.actual = listener.addresses.first ?? place.actual

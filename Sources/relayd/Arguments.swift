@@ -28,6 +28,13 @@ package struct Arguments: ParsableArguments {
     package var listen: [String] = []
 
     @Option(
+        help: ArgumentHelp(
+            "Provide a serial port at this path for clients of an OpenXC vehicle interface.",
+            valueName: "path"),
+        completion: .file())
+    package var pty: String?
+
+    @Option(
         help: ArgumentHelp("Unix socket on which relayctl talks to relayd.", valueName: "path"),
         completion: .file())
     package var controlSocket: String?

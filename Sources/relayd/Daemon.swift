@@ -55,6 +55,7 @@ struct Daemon {
         OpenFiles.warnOfShortage(apps: config.hub.maximumApps, logger)
         let inherited = try InheritedSockets.fromSystemd()
         let address = try AccessoryAddress(config.accessory).judged()
+        let openxc = OpenXCSettings(config.openxc.relay)
 
         // Of a vehicle interface and its clients; nothing is put in with a head unit.
         let vehicleTap =
@@ -63,7 +64,7 @@ struct Daemon {
         let relay = try await Relay.start(
             on: loop, configuration: config.relay,
             accessoryAddress: config.accessory, logger: Logger(label: "relay"),
-            language: config.language(of: address, vehicleTap))
+            language: config.language(of: address, openxc, vehicleTap))
         let facts = SessionFacts()
         let transport = try TransportCatalog.transport(for: address)
         let accessory = AccessoryMonitor(
@@ -123,6 +124,9 @@ struct Daemon {
         let link = SupervisorRunner(makeSupervisor(address, transport))
         let server = AppServer(
             config.places(for: address), descriptors: inherited.apps, relay: relay,
+            terminals: try config.terminals(for: address).map {
+                TerminalServer($0, relay: relay, logger: Logger(label: "openxc"))
+            },
             report: { condition in
                 reporter.changed(to: condition)
                 statusLine.refresh()
@@ -134,8 +138,8 @@ struct Daemon {
             refused: { reporter.refused($0) },
             apply: ReloadTargets(
                 language: address.language, server: server, link: link, relay: relay, log: log,
-                recorder: recorder, media: media, reporter: reporter, accessory: accessory,
-                outputs: outputs, events: events, logger: logger,
+                openxc: openxc, recorder: recorder, media: media, reporter: reporter,
+                accessory: accessory, outputs: outputs, events: events, logger: logger,
                 stateDirectory: TokenFile.directory(in: environment),
                 makeSupervisor: makeSupervisor
             ).apply)

@@ -55,7 +55,7 @@ package struct Relayd: AsyncParsableCommand {
     /// Whether it will not get better by trying again: the unit does not restart relayd then.
     private static func isMatterOfConfiguration(_ error: any Error) -> Bool {
         switch error {
-        case is ConfigErrors, is InheritedSocketError: return true
+        case is ConfigErrors, is InheritedSocketError, is UnknownGroup: return true
         case let error as ControlListenerError:
             switch error {
             case .unknownGroup, .groupNotPermitted, .notASocket: return true

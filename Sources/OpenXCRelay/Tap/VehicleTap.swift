@@ -8,9 +8,13 @@ import Synchronization
 
 /// Something that was said on the link or by a client, or that happened to them.
 package struct VehicleItem: Sendable {
+    package typealias Heard = (
+        message: VehicleMessage, destination: VehicleRouter<AppID>.Destination
+    )
+
     package enum Content: Sendable {
         /// What one read of the link has brought, each message with who gets it.
-        case heard([(message: VehicleMessage, destination: VehicleRouter<AppID>.Destination)])
+        case heard([Heard])
         /// Went to the vehicle interface; for nil relayd itself wanted it.
         case sent(VehicleMessage, by: AppID?)
         /// relayd's own answer to a client.

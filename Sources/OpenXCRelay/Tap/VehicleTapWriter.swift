@@ -13,6 +13,9 @@ struct VehicleTapWriter {
         self.tap = tap
     }
 
+    /// Whether there is any use in collecting something for it.
+    var isWanted: Bool { tap != nil }
+
     /// - Parameter bytes: Of the messages on the wire, as far as they have any.
     func record(_ content: @autoclosure () -> VehicleItem.Content, bytes: Int = 0) {
         guard let tap else { return }

@@ -12,6 +12,8 @@ package final class AppConnection: ChannelInboundHandler {
 
     package let id: AppID
     package let peer: String
+    /// Where it came in, as the configuration names it; empty for a socket of systemd's.
+    package let entrance: String
     package let connectedAt: WallTime
     package var counters = TrafficCounters()
     package private(set) var closeReason: CloseReason?
@@ -53,9 +55,12 @@ package final class AppConnection: ChannelInboundHandler {
         package static let tap = Self(rawValue: 4)
     }
 
-    init(id: AppID, peer: String, connectedAt: WallTime, hub: Switchboard) {
+    init(
+        id: AppID, peer: String, entrance: String = "", connectedAt: WallTime, hub: Switchboard
+    ) {
         self.id = id
         self.peer = peer
+        self.entrance = entrance
         self.connectedAt = connectedAt
         self.hub = hub
         lingering = LingeringClose(patience: hub.configuration.lingerPatience)

@@ -40,14 +40,20 @@ final class AppGate {
     // MARK: - A new connection
 
     /// Sets up its pipeline.
-    func accept(_ channel: any Channel) throws {
+    ///
+    /// - Parameters:
+    ///   - entrance: where it came in, as the configuration names it.
+    ///   - name: what to call it; nil for its address.
+    func accept(
+        _ channel: any Channel, at entrance: String = "", as name: String? = nil
+    ) throws {
         let now = hub.loop.now
         let peer = channel.remoteAddress.flatMap(PeerAddress.init)
         let decision = admission.decide(about: peer, apps: admitted, surplus: surplus, at: now)
         guard !isClosed else { return channel.close(promise: nil) }
         switch decision {
         case .admit:
-            try admit(channel)
+            try admit(channel, at: entrance, as: name ?? Self.peerName(channel))
         case .surplus:
             tell(refused: channel, at: now, .maximumApps, tooManyApps)
             try refuse(channel)
@@ -58,10 +64,10 @@ final class AppGate {
         }
     }
 
-    private func admit(_ channel: any Channel) throws {
+    private func admit(_ channel: any Channel, at entrance: String, as name: String) throws {
         lastID += 1
         let app = AppConnection(
-            id: AppID(rawValue: lastID), peer: Self.peerName(channel), connectedAt: .now(),
+            id: AppID(rawValue: lastID), peer: name, entrance: entrance, connectedAt: .now(),
             hub: hub)
         try channel.pipeline.syncOperations.addHandler(app)
         admitted += 1

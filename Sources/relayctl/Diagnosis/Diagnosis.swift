@@ -206,7 +206,7 @@ struct Diagnosis: Codable, Sendable, Equatable {
         let port = server.endpoints.first.flatMap { $0.split(separator: ":").last } ?? "2776"
         let places = server.endpoints.joined(separator: ", ")
         let isLocal = server.endpoints.allSatisfy {
-            $0.hasPrefix("127.") || $0.hasPrefix("[::1]")
+            $0.hasPrefix("127.") || $0.hasPrefix("[::1]") || $0.hasPrefix("/")
         }
         let filtered = server.endpoints.filter { unit?.filter?.keepsOut(endpoint: $0) == true }
         if let unit, !filtered.isEmpty {

@@ -23,18 +23,44 @@ extension Config {
 
     /// What the hub speaks.
     func language(
-        of address: AccessoryAddress, _ tap: VehicleTap?
+        of address: AccessoryAddress, _ settings: OpenXCSettings, _ tap: VehicleTap?
     ) -> @Sendable (Switchboard) -> any AccessoryLanguage {
-        let settings = openxc.relay
-        return switch address.language {
+        switch address.language {
         case .sdl: Relay.sdl
-        case .openxc: { OpenXCLanguage($0, configuration: settings, tap: tap) }
+        case .openxc: { OpenXCLanguage($0, settings: settings, tap: tap) }
         }
     }
 
+    /// Options that say where apps or clients connect.
+    static let placeOptions: Set<String> = [
+        "listen", "openxc.listen", "openxc.pty", "openxc.pty_group", "openxc.endpoints",
+    ]
+
     /// Where apps or clients connect.
     func places(for address: AccessoryAddress) -> [ListenAddress] {
-        address.language == .openxc ? openxc.listen : listen
+        guard address.language == .openxc else { return listen }
+        let more = openxc.relay.endpoints.compactMap { endpoint -> ListenAddress? in
+            if case .address(let address) = endpoint.place { address } else { nil }
+        }
+        return openxc.listen + more
+    }
+
+    /// Which pseudo-terminals clients may open; nil where there are no such clients.
+    ///
+    /// - Throws: `UnknownGroup`.
+    func terminals(for address: AccessoryAddress) throws -> [TerminalPlace]? {
+        guard address.language == .openxc else { return nil }
+        let more = openxc.relay.endpoints.compactMap { endpoint -> String? in
+            if case .terminal(let path) = endpoint.place { path } else { nil }
+        }
+        let paths = (openxc.pty.isEmpty ? [] : [openxc.pty]) + more
+        guard !paths.isEmpty else { return [] }
+        var group: UInt32?
+        if !openxc.ptyGroup.isEmpty {
+            group = SystemGroup.number(of: openxc.ptyGroup)
+            guard group != nil else { throw UnknownGroup(name: openxc.ptyGroup) }
+        }
+        return paths.map { TerminalPlace(path: $0, group: group) }
     }
 
     var messageLimits: MessageAssembler.Limits {
@@ -43,5 +69,15 @@ extension Config {
         messageLimits.maximumKeptBytes = max(
             messageLimits.maximumKeptBytes, limits.maximumMessage)
         return messageLimits
+    }
+}
+
+/// The configuration names a group that this machine does not have.
+struct UnknownGroup: Error, CustomStringConvertible {
+    let name: String
+
+    var description: String {
+        "openxc.pty_group: there is no group \"\(name)\" on this machine; "
+            + "create it (sudo groupadd --system \(name)), or name another one"
     }
 }

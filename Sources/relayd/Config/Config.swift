@@ -41,11 +41,18 @@ package struct Config: Sendable, Equatable {
 
     package init() {}
 
-    /// A vehicle interface and its clients, when the address begins with `openxc+`.
+    /// A vehicle interface and its clients, when the address speaks OpenXC.
     package struct OpenXC: Sendable, Equatable {
         /// Where clients connect. Only this machine by default: OpenXC has no authentication. 50001 is
         /// the port of the OpenXC vehicle simulator, and the default of openxc-python.
         package var listen = [ListenAddress(host: "127.0.0.1", port: 50001)]
+
+        /// The path of a link to a pseudo-terminal that relayd provides, for programs that speak to serial
+        /// ports; empty for none.
+        package var pty = ""
+
+        /// Group that may open the pseudo-terminals, by name or number; empty = the daemon's own group.
+        package var ptyGroup = ""
 
         /// How clients are treated.
         package var relay = OpenXCConfiguration()

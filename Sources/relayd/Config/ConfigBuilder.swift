@@ -58,9 +58,13 @@ package struct ConfigBuilder {
         if problems.isEmpty {
             for (path, text) in ConfigSchema.contradictions(in: config, origins) {
                 // One of the two was set, or there would be no contradiction.
-                let other =
-                    path == "dashboard.address" ? "listen" : "limits.maximum_payload"
-                let origin = origins[path] ?? origins[other]
+                let others =
+                    switch path {
+                    case "dashboard.address": ["listen"]
+                    case "openxc.endpoints": ["openxc.listen", "openxc.pty"]
+                    default: ["limits.maximum_payload"]
+                    }
+                let origin = origins[path] ?? others.lazy.compactMap { origins[$0] }.first
                 problems.append(
                     ConfigProblem(
                         origin: origin ?? .wholeFile("built-in default"), path: path, text: text))

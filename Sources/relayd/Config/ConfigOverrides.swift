@@ -60,6 +60,7 @@ extension ConfigBuilder {
     package mutating func add(flags: Arguments) {
         for (flag, path, text) in [
             ("--accessory", "accessory", flags.accessory),
+            ("--pty", "openxc.pty", flags.pty),
             ("--control-socket", "control.socket", flags.controlSocket),
             ("--log-format", "log.format", flags.logFormat),
             ("--log-level", "log.level", flags.logLevel),

@@ -271,6 +271,10 @@ package struct ConfigSchema {
                     mayBeEmpty: false,
                     mayBeOne: true, check: checkListen)),
             ConfigOption(
+                "openxc.pty", \.openxc.pty,
+                .file("the absolute path of a link that relayd makes, or \"\" for none")),
+            ConfigOption("openxc.pty_group", \.openxc.ptyGroup, .group),
+            ConfigOption(
                 "openxc.format", \.openxc.relay.framing, .choice(MessageFraming.allCases)),
             ConfigOption("openxc.queue", \.openxc.relay.queueBytes, .bytes(4 << 10...64 << 20)),
             ConfigOption(
@@ -293,7 +297,22 @@ package struct ConfigSchema {
                 "openxc.writes", \.openxc.relay.writes,
                 .list(
                     of: .writes, expected: "a list of networks and what may be written from there")),
+            ConfigOption(
+                "openxc.endpoints", \.openxc.relay.endpoints,
+                .list(
+                    of: .endpoint, expected: "a list of places and what clients hear there",
+                    check: checkEndpoints)),
         ]
+    }
+
+    private static func checkEndpoints(
+        _ endpoints: [(OpenXCEndpoint, ConfigValue)]
+    ) -> [(ConfigValue, String)] {
+        endpoints.enumerated().compactMap { index, entry in
+            let place = entry.0.place
+            guard endpoints[..<index].contains(where: { $0.0.place == place }) else { return nil }
+            return (entry.1, "\(place) is listed twice; remove one")
+        }
     }
 
     private static func checkListen(
@@ -315,6 +334,22 @@ package struct ConfigSchema {
         in config: Config, _ origins: [String: ConfigOrigin] = [:]
     ) -> [(path: String, text: String)] {
         sizes(in: config) + flightRecorder(config.record) + onePort(config, origins)
+            + endpoints(config.openxc)
+    }
+
+    /// An endpoint where clients connect already.
+    private static func endpoints(_ openxc: Config.OpenXC) -> [(path: String, text: String)] {
+        let text = "is listed in openxc.endpoints and in openxc."
+        let path = "openxc.endpoints"
+        return openxc.relay.endpoints.compactMap { endpoint in
+            switch endpoint.place {
+            case .address(let address):
+                openxc.listen.contains { $0 == address }
+                    ? (path, "\(address) \(text)listen; remove one") : nil
+            case .terminal(let pty):
+                openxc.pty == pty ? (path, "\(pty) \(text)pty; remove one") : nil
+            }
+        }
     }
 
     private static func flightRecorder(

@@ -21,6 +21,8 @@ package indirect enum ConfigShape: Sendable, Equatable {
         case network
         /// An identifier of a CAN message, or a range of them.
         case identifiers
+        /// A place where clients of a vehicle interface connect, and what they hear there.
+        case endpoint
         /// A network, and what may be written to the vehicle from there.
         case vehicleWrites
         /// An absolute path, or nothing.

@@ -38,16 +38,16 @@ package struct EffectiveConfig: Sendable {
 extension EffectiveConfig {
     /// What is good as such, and will not do on this machine; a line each.
     package var warnings: [String] {
-        let group = config.control.group
-        guard !group.isEmpty, SystemGroup.number(of: group) == nil else { return [] }
-        let path = "control.group"
-        let place = origins[path].map { "\($0): " } ?? ""
-        return [
-            """
-            \(place)warning: \(path): there is no group "\(group)" on this machine, and relayd would not \
-            start here; create it (sudo groupadd --system \(group)), or check the file where it is used
-            """
-        ]
+        [("control.group", config.control.group), ("openxc.pty_group", config.openxc.ptyGroup)]
+            .compactMap { path, group in
+                guard !group.isEmpty, SystemGroup.number(of: group) == nil else { return nil }
+                let place = origins[path].map { "\($0): " } ?? ""
+                return """
+                    \(place)warning: \(path): there is no group "\(group)" on this machine, and relayd \
+                    would not start here; create it (sudo groupadd --system \(group)), or check the file \
+                    where it is used
+                    """
+            }
     }
 }
 

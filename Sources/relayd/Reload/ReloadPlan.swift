@@ -25,11 +25,16 @@ package struct ReloadPlan: Sendable {
         "record.always", "record.last", "record.save_on",
         "media.save", "media.directory", "media.limit", "media.files", "media.queue",
         "media.video_port",
+        "openxc.listen", "openxc.pty", "openxc.pty_group", "openxc.endpoints", "openxc.format",
+        "openxc.queue", "openxc.names", "openxc.buses", "openxc.ids", "openxc.on_change",
+        "openxc.rate", "openxc.writes",
     ])
 
     /// Of these, what an app or the link gets when it connects, and keeps.
     package static let forNewConnections: Set<String> = [
         "apps.silent_timeout", "limits.maximum_payload",
+        "openxc.format", "openxc.queue", "openxc.names", "openxc.buses", "openxc.ids",
+        "openxc.on_change", "openxc.rate",
     ]
 
     /// Of these, what a recording gets when it begins, and keeps.

@@ -1,6 +1,7 @@
 import AccessoryLinks
 import ControlAPI
 import Logging
+import OpenXCRelay
 import RelayCore
 
 /// The parts of relayd that a reload changes while they run. What may fail comes first, so that a reload
@@ -11,6 +12,7 @@ struct ReloadTargets: Sendable {
     let server: AppServer
     let link: SupervisorRunner
     let relay: Relay
+    let openxc: OpenXCSettings
     let log: LogControl
     let recorder: Recorder
     let media: MediaTaps
@@ -34,9 +36,11 @@ struct ReloadTargets: Sendable {
         let next =
             plan.applied.contains("accessory")
             ? try TransportCatalog.transport(for: address) : nil
-        if plan.applied.contains("listen") {
-            try await server.change(to: config.places(for: address))
+        if !Config.placeOptions.isDisjoint(with: plan.applied) {
+            try await server.change(
+                to: config.places(for: address), terminals: config.terminals(for: address) ?? [])
         }
+        openxc.configuration = config.openxc.relay
         try await log.change(plan)
         try await relay.reconfigure(config.relay, accessoryAddress: config.accessory)
         await recorder.apply(

@@ -151,15 +151,18 @@ final class StatusReporter: Sendable {
 
     private func serverStatus(_ hub: RelaySnapshot) -> ServerStatus {
         let condition = server.withLock { $0 }
-        let (state, addresses, reason): (ServerState, [ListenAddress], String?) =
-            switch condition {
-            case .listening(let addresses, _): (.listening, addresses, nil)
-            case .off: (.off, [], "switched off; relayctl server on switches it on")
-            case .failed(let reason): (.failed, [], reason)
-            }
+        let (state, addresses, terminals, reason):
+            (ServerState, [ListenAddress], [String], String?) =
+                switch condition {
+                case .listening(let addresses, let terminals, _):
+                    (.listening, addresses, terminals, nil)
+                case .off: (.off, [], [], "switched off; relayctl server on switches it on")
+                case .failed(let reason): (.failed, [], [], reason)
+                }
         return ServerStatus(
             state: state,
-            endpoints: ReachableAddresses.ofThisMachine.of(addresses).map(\.description),
+            endpoints: ReachableAddresses.ofThisMachine.of(addresses).map(\.description)
+                + terminals,
             connections: hub.apps.count, refusedCount: Int(hub.refusedConnections), reason: reason,
             inherited: condition.isInherited ? true : nil)
     }

@@ -112,14 +112,3 @@ struct SharedVehicleTests {
         }
     }
 }
-
-extension FramePeer {
-    fileprivate func says(_ text: String) async throws {
-        try await send(bytes: ByteBuffer(string: text))
-    }
-
-    fileprivate func hears(_ text: String) async throws {
-        let bytes = try await next(bytes: text.utf8.count)
-        #expect(String(buffer: bytes) == text)
-    }
-}

@@ -1,5 +1,6 @@
 import AccessoryLinks
 import Foundation
+import OpenXCProtocol
 import RelayTesting
 import SDLProtocol
 
@@ -106,8 +107,15 @@ enum ConfigJSONSchema {
                 "type": ["string", "integer"], "minimum": 0, "maximum": UInt32.max,
                 "pattern": "^(?:\(identifiersPattern))$",
             ]
+        case .endpoint:
+            [
+                "type": "string",
+                "pattern":
+                    "^ *(?:(?:\(hostPattern)):0*\(NumberPattern.text(0...65535))|/[^ ]*[^/ ])"
+                    + "(?: +(?:\(endpointPattern)))* *$",
+            ]
         case .vehicleWrites:
-            ["type": "string", "pattern": "^ *(?:\(networkPattern)) +(?:\(rulePattern)) *$"]
+            ["type": "string", "pattern": "^ *(?:\(networkPattern)|pty) +(?:\(rulePattern)) *$"]
         case .file:
             ["type": "string", "pattern": "^(?:/.*[^/])?$"]
         case .fileOrAuto:
@@ -160,6 +168,15 @@ enum ConfigJSONSchema {
     private static let rulePattern: String = {
         let bus = "0*\(NumberPattern.text(1...Int(Int32.max)))"
         return "can(?::\(bus)(?::\(identifiersPattern))?)?|name(?::[^: ]+)?"
+    }()
+
+    private static let endpointPattern: String = {
+        let (bus, rate) = (NumberPattern.text(1...255), NumberPattern.text(0...10_000))
+        let formats = MessageFraming.allCases.map(\.rawValue).joined(separator: "|")
+        return
+            "format=(?:\(formats))|names=(?:[^ ,]+(?:,[^ ,]+)*)?|buses=(?:0*\(bus)(?:,0*\(bus))*)?"
+            + "|ids=(?:(?:\(identifiersPattern))(?:,(?:\(identifiersPattern)))*)?"
+            + "|on_change=(?:true|false)|rate=0*\(rate)"
     }()
 
     /// A port behind it needs no brackets only where the host has no colon.

@@ -254,8 +254,18 @@ struct ConfigJSONSchemaTests {
                 "0x7e8", "2024", "256-511", "0x700-0x7FF", "0x", "0x-5", "1-2-3", "-5", "ten", "+5",
                 "0x1ffffffff", "4294967295", "4294967296", "1.5", " 1",
             ]
+        case .endpoint:
+            [
+                "127.0.0.1:50002", "127.0.0.1:50002 format=lines", "[::1]:50002 on_change=true",
+                "/run/relayd/openxc1  format=protobuf names=a,b ids=0x7e8,1-2 buses=1,2 rate=5 ",
+                "127.0.0.1:1 names= ids= buses=", "127.0.0.1", "/", "/run/", "127.0.0.1:1 lines",
+                "127.0.0.1:1 format=line", "127.0.0.1:1 rate=10001", "127.0.0.1:1 rate=-1",
+                "127.0.0.1:1 buses=0", "127.0.0.1:1 buses=1,,2", "127.0.0.1:1 ids=ten",
+                "127.0.0.1:1 on_change=yes", "127.0.0.1:1 speed=5", "", " ",
+            ]
         case .vehicleWrites:
             [
+                "pty can:1", "pty name:horn", "pty", "tty can:1",
                 "127.0.0.1 can", "127.0.0.0/8 can:1", "::1 can:1:0x7e0", "10.0.0.7 can:2:1-2",
                 "10.0.0.7 name", "10.0.0.7  name:horn ", "10.0.0.7", "can:1", "10.0.0.7 can:",
                 "10.0.0.7 can:0", "10.0.0.7 can:+5", "10.0.0.7 can:1:", "10.0.0.7 name:",

@@ -115,6 +115,8 @@ struct ConfigTests {
               streams_per_peer: 6
             openxc:
               listen: "[::1]:50002"
+              pty: /run/relayd/openxc0
+              pty_group: dialout
               format: protobuf
               queue: 8 KiB
               names: [vehicle_speed, "engine_speed"]
@@ -122,7 +124,10 @@ struct ConfigTests {
               ids: [0x7e8, 256-511]
               on_change: true
               rate: 10
-              writes: ["127.0.0.0/8 can:1:0x7e0"]
+              writes: ["127.0.0.0/8 can:1:0x7e0", "pty name:horn"]
+              endpoints:
+                - "127.0.0.1:50003 format=lines names=vehicle_speed rate=5 on_change=true"
+                - "/run/relayd/openxc1 buses=2 ids=0x700-0x7ff"
             """
         var expected = Config()
         expected.accessory = "serial:/dev/ttyUSB0?baud=115200"
@@ -206,7 +211,21 @@ struct ConfigTests {
         }
         expected.openxc.relay.subscription.onChange = true
         expected.openxc.relay.subscription.maximumRate = 10
-        expected.openxc.relay.writes = [try #require(ClientWrites("127.0.0.0/8 can:1:0x7e0"))]
+        expected.openxc.pty = "/run/relayd/openxc0"
+        expected.openxc.ptyGroup = "dialout"
+        expected.openxc.relay.writes = try ["127.0.0.0/8 can:1:0x7e0", "pty name:horn"].map {
+            try #require(ClientWrites($0))
+        }
+        var lines = OpenXCEndpoint(
+            .address(ListenAddress(host: "127.0.0.1", port: 50003)),
+            description: "127.0.0.1:50003 format=lines names=vehicle_speed rate=5 on_change=true")
+        (lines.framing, lines.names) = (.lines, ["vehicle_speed"])
+        (lines.maximumRate, lines.onChange) = (5, true)
+        var terminal = OpenXCEndpoint(
+            .terminal("/run/relayd/openxc1"),
+            description: "/run/relayd/openxc1 buses=2 ids=0x700-0x7ff")
+        (terminal.buses, terminal.ids) = ([2], [try #require(IdentifierRange("0x700-0x7ff"))])
+        expected.openxc.relay.endpoints = [lines, terminal]
         #expect(try Config.decode(text, file: "relayd.yaml") == expected)
 
         var builder = ConfigBuilder()

@@ -58,16 +58,18 @@ package struct AppListener: Sendable {
     /// - Parameters:
     ///   - places: Where the addresses are, as `HostLookup` found; nil has them looked up.
     ///   - others: Addresses that other listeners have, or will have.
+    ///   - entrance: What those who connect there have come in by; the address unless told otherwise.
     /// - Throws: `ListenError` for the first address that cannot be opened.
     package static func open(
         _ addresses: [ListenAddress], at places: [SocketAddress]? = nil,
-        beside others: [ListenAddress] = [], for relay: Relay
+        beside others: [ListenAddress] = [], entrance: String? = nil, for relay: Relay
     ) async throws -> Self {
         var found = places ?? []
         if places == nil { found = try await HostLookup.addresses(of: addresses, on: relay.loop) }
-        let bootstrap = bootstrap(for: relay, isOwn: true)
         var channels: [any Channel] = []
         for (address, place) in zip(addresses, found) {
+            let bootstrap = bootstrap(
+                for: relay, isOwn: true, entrance: entrance ?? address.description)
             do {
                 // Where IPv4 has a socket of its own on the same port, the one for IPv6 must not
                 // want it too.
@@ -99,7 +101,9 @@ package struct AppListener: Sendable {
 
     /// - Parameter isOwn: The sockets begin to listen with these options, and connections inherit them. Of
     ///   sockets that listened before, connections may wait that were made without.
-    static func bootstrap(for relay: Relay, isOwn: Bool) -> ServerBootstrap {
+    static func bootstrap(
+        for relay: Relay, isOwn: Bool, entrance: String = ""
+    ) -> ServerBootstrap {
         let bootstrap = ServerBootstrap(group: relay.loop, childGroup: relay.loop)
             .serverChannelOption(.backlog, value: backlog)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -108,7 +112,7 @@ package struct AppListener: Sendable {
             .childChannelOption(.writeBufferWaterMark, value: appWaterMark)
             .childChannelOption(.recvAllocator, value: ReadBuffer.allocator)
             .childChannelOption(.maxMessagesPerRead, value: ReadBuffer.readsInRow)
-            .childChannelInitializer { relay.configureApp($0) }
+            .childChannelInitializer { relay.configureApp($0, at: entrance) }
         return connectionOptions.reduce(bootstrap) { bootstrap, option in
             isOwn
                 ? bootstrap.serverChannelOption(option.name, value: option.value)

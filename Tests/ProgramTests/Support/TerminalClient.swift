@@ -1,0 +1,68 @@
+// A program that opens a serial port which relayd provides.
+
+import Glibc
+import NIOCore
+import RelayTesting
+import Testing
+
+/// What it has open is closed with `close`.
+struct TerminalClient {
+    let descriptor: CInt
+
+    /// As pyserial opens a port.
+    init(_ path: String) throws {
+        descriptor = open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
+        try #require(descriptor >= 0, "\(path): \(String(cString: strerror(errno)))")
+    }
+
+    func close() { Glibc.close(descriptor) }
+
+    func says(_ text: String) async throws {
+        var rest = Array(text.utf8)[...]
+        try await until("\(text) is taken") {
+            let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+            if count > 0 { rest = rest.dropFirst(count) }
+            return rest.isEmpty
+        }
+    }
+
+    func hears(_ text: String) async throws {
+        let heard = try await next(bytes: text.utf8.count)
+        #expect(String(decoding: heard, as: UTF8.self) == text)
+    }
+
+    func next(bytes count: Int) async throws -> [UInt8] {
+        var heard: [UInt8] = []
+        try await until("\(count) bytes have come") {
+            var buffer = [UInt8](repeating: 0, count: count - heard.count)
+            let got = read(descriptor, &buffer, buffer.count)
+            if got > 0 { heard += buffer.prefix(got) }
+            return heard.count == count
+        }
+        return heard
+    }
+
+    /// Returns when the other side has hung up; what has come before is read.
+    func hungUp() async throws {
+        try await until("relayd hangs up") {
+            var buffer = [UInt8](repeating: 0, count: 4096)
+            let got = read(descriptor, &buffer, buffer.count)
+            return got == 0 || (got < 0 && errno == EIO)
+        }
+    }
+
+    /// As many bytes as it takes now.
+    func floods(_ bytes: [UInt8]) -> Int { max(0, write(descriptor, bytes, bytes.count)) }
+
+    private func until(_ what: String, _ isSo: () -> Bool) async throws {
+        let deadline = NIODeadline.now() + FramePeer.patience
+        while !isSo() {
+            guard NIODeadline.now() < deadline else { throw NeverSo(what: what) }
+            try await Task.sleep(for: .milliseconds(2))
+        }
+    }
+
+    struct NeverSo: Error {
+        let what: String
+    }
+}
