@@ -155,6 +155,8 @@ package enum VehicleText {
             "\(asked(message)): left out, too many commands wait for an answer"
         case .notForVehicle(_, let message):
             "\(words(message)): nothing that a vehicle interface takes"
+        case .unsafe(_, let message, let hazard):
+            "\(words(message)): not passed on, \(clean(hazard.description))"
         case .unanswered(_, let command):
             "\(clean(command.word)): the vehicle interface has not answered"
         }

@@ -128,6 +128,12 @@ final class VehicleConversation: Sendable {
             throw APIError(
                 .badRequest,
                 "a vehicle interface takes no such thing: \(VehicleText.words(message))")
+        case .unsafe(_, let message, let hazard):
+            throw APIError(
+                .badRequest,
+                "not passed on, because it would do harm in a vehicle interface: "
+                    + PrintableText.string(hazard.description, limit: 200)
+                    + ": \(VehicleText.words(message))")
         case .unanswered(_, let name):
             let word = PrintableText.string(name.word, limit: 40)
             throw APIError(

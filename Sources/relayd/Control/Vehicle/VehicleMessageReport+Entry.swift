@@ -41,7 +41,8 @@ extension VehicleMessageReport {
     private mutating func put(_ note: Note<AppID>) {
         switch note {
         case .written(_, let message), .writeRefused(_, let message), .nobodyThere(_, let message),
-            .tooManyCommands(_, let message), .notForVehicle(_, let message):
+            .tooManyCommands(_, let message), .notForVehicle(_, let message),
+            .unsafe(_, let message, _):
             put(message)
         case .unanswered(_, let name): command = name.word
         }
@@ -149,7 +150,7 @@ extension VehicleEntry {
         case .heard(let message, _), .sent(let message, _), .answered(let message, _): message
         case .noted(.written(_, let message)), .noted(.writeRefused(_, let message)),
             .noted(.nobodyThere(_, let message)), .noted(.tooManyCommands(_, let message)),
-            .noted(.notForVehicle(_, let message)):
+            .noted(.notForVehicle(_, let message)), .noted(.unsafe(_, let message, _)):
             message
         case .noted(.unanswered), .linkOpened, .linkClosed, .missed: nil
         }

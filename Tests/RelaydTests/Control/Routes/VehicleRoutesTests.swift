@@ -144,7 +144,7 @@ struct VehicleRoutesTests {
         let relay = try await Relay.start(
             on: loop, configuration: RelayConfiguration(),
             accessoryAddress: "openxc+tcp:10.0.0.1:50001", logger: ControlTestServer.quiet,
-            language: { OpenXCLanguage($0, configuration: OpenXCConfiguration()) })
+            language: { OpenXCLanguage($0, settings: OpenXCSettings(OpenXCConfiguration())) })
         let traffic = VehicleTraffic(instance: "v")
         let heard = try messages.map { text in
             let bytes = Array(text.utf8)
