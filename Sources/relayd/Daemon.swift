@@ -68,7 +68,8 @@ struct Daemon {
         let facts = SessionFacts()
         let transport = try TransportCatalog.transport(for: address)
         let accessory = AccessoryMonitor(
-            kind: address.scheme, address: config.accessory, details: transport.details)
+            kind: address.scheme, address: config.accessory, language: address.language,
+            details: transport.details)
         let adviceLog = AdviceLog(Logger(label: "advice"))
         let ring = MessageRing(maximumBytes: config.limits.ring)
         let events = EventRing(instance: ring.instance)

@@ -200,6 +200,24 @@ class Departed(Front):
         return json.dumps(status).encode()
 
 
+class VehicleLosing(Front):
+    """Its vehicle interface has a client that loses messages, or a signal of an unusual name."""
+
+    def __init__(self, relayd, name=None):
+        self.name = name
+        super().__init__(relayd)
+
+    def edited(self, path, body):
+        if path != "/v1/vehicle":
+            return body
+        report = json.loads(body)
+        for client in report["clients"]:
+            client.update(lost=4711, problem="reads too slowly: 4711 messages lost")
+        if self.name is not None and report["measurements"]:
+            report["measurements"][0]["name"] = self.name
+        return json.dumps(report).encode()
+
+
 class Told(Front):
     """These messages and no others have been on the wire."""
 

@@ -16,7 +16,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from bench import ROOT, Departed, Doctored, Flood, Relayd, Told  # noqa: E402
+from bench import ROOT, Departed, Doctored, Flood, Relayd, Told, VehicleLosing, free_port  # noqa: E402
 from browser import Browser  # noqa: E402
 from sdl import App  # noqa: E402
 
@@ -877,6 +877,72 @@ class DashboardTests(unittest.TestCase):
             page.click("#recorded-back")
             page.until("it is live", "document.querySelector('#recorded-bar').hidden")
         self.expect_clean(page, f"127.0.0.1:{relayd.port}")
+
+    def vehicle(self):
+        """relayd with a simulated vehicle interface, and a function that connects a client."""
+        port = free_port()
+        relayd = self.relayd(accessory="sim:openxc", config=f"openxc: {{listen: '127.0.0.1:{port}'}}\n")
+
+        def connect():
+            client = socket.create_connection(("127.0.0.1", port), timeout=30)
+            self.addCleanup(client.close)
+            return client
+
+        return relayd, connect
+
+    def test_a_vehicle_interface_is_shown(self):
+        relayd, connect = self.vehicle()
+        client = connect()
+        page = self.visit(relayd.url)
+        page.until("the chain names it", "/OpenXC/.test(document.querySelector('#chain').textContent)")
+        rows = "[...document.querySelectorAll('#signals tbody tr')]"
+        speed = f"{rows}.find((row) => row.cells[0].textContent === 'vehicle_speed')"
+        page.until("the speed is there with its unit", f"/^[0-9.]+ km\\/h$/.test({speed}?.cells[1].textContent)")
+        page.until("it comes ten times a second", f"Number({speed}.cells[3].textContent) > 4")
+        page.until("its last minute is drawn", f"{speed}.querySelector('polyline').getAttribute('points').split(' ').length > 2")
+        page.until("its client is there", "/127.0.0.1.*json/.test(document.querySelector('#vehicle-clients tbody')?.textContent)")
+        self.assertEqual(page.value("[...document.querySelectorAll('#console, .live-apps, .of-head-unit')].every((one) => one.offsetParent === null)"), True)
+        # What a client asks for is shown as long as it stays.
+        client.sendall(b'{"command":"passthrough","bus":1,"enabled":true}\0'
+                       b'{"command":"diagnostic_request","action":"add","request":{"bus":1,"id":2016,"mode":1,"pid":12,"frequency":2}}\0')
+        page.until("what it wants is there", "/passthrough, bus 1, for #1/.test(document.querySelector('#vehicle-wanted').textContent) && /2 per second: bus 1 0x7e0 mode 0x01 PID 0x0c/.test(document.querySelector('#vehicle-wanted').textContent)")
+        page.until("CAN frames come", "document.querySelectorAll('#can-frames tbody tr').length > 0 && document.querySelector('#can-none').textContent === ''")
+        page.until("answers come, decoded", "/0x7e0.*rpm/i.test(document.querySelector('#diagnostics tbody').textContent)")
+        # A text that is being read stays the same element.
+        page.value(f"void ({speed}.cells[0].firstChild.mark = 'mine')")
+        before = page.value(f"{speed}.cells[2].textContent + {speed}.cells[1].textContent")
+        page.until("values go on", f"{speed}.cells[2].textContent + {speed}.cells[1].textContent !== {json.dumps(before)}")
+        self.assertEqual(page.value(f"{speed}.cells[0].firstChild.mark"), "mine")
+        page.value("(() => { const box = document.querySelector('#signal-filter'); box.value = 'SPEED'; box.dispatchEvent(new Event('input')); })()")
+        page.until("only names with that are left", f"{rows}.length > 0 && {rows}.every((row) => /speed/.test(row.cells[0].textContent)) && / of /.test(document.querySelector('#signals-count').textContent)")
+        page.value("(() => { const box = document.querySelector('#signal-filter'); box.value = 'no such thing'; box.dispatchEvent(new Event('input')); })()")
+        page.until("that there is none is said", "/None of [0-9]+ signals/.test(document.querySelector('#signals-none').textContent)")
+        client.close()
+        page.until("nothing is asked for any more", "document.querySelector('#vehicle-wanted').children.length === 0 && /No client/.test(document.querySelector('#vehicle-clients-none').textContent)")
+        self.expect_clean(page, f"127.0.0.1:{relayd.port}")
+
+    def test_a_client_of_a_vehicle_interface_that_does_not_read_is_marked(self):
+        relayd, connect = self.vehicle()
+        connect()
+        page = self.visit(VehicleLosing(relayd).url)
+        page.until("its losses stand there", "document.querySelector('#vehicle-clients tbody tr.c-failure')?.cells[5].textContent === '4,711'")
+        self.assertIn("reads too slowly", page.value("document.querySelector('#vehicle-clients tbody tr').title"))
+
+    def test_hostile_words_of_a_vehicle_are_only_text(self):
+        relayd, _ = self.vehicle()
+        page = self.visit(VehicleLosing(relayd, name="<img src=x onerror=alert(1)>" + "w" * 400).url)
+        page.until("the name is text", "/<img src=x/.test(document.querySelector('#signals').textContent)")
+        self.assertEqual(page.value("document.querySelectorAll('#signals img').length"), 0)
+        self.assertEqual(page.value("document.documentElement.scrollWidth <= innerWidth"), True)
+
+    def test_a_vehicle_interface_fits_every_screen(self):
+        relayd, connect = self.vehicle()
+        connect()
+        for width, height in ((360, 640), (900, 700), (1280, 800), (1920, 1080)):
+            page = self.visit(relayd.url, width=width, height=height)
+            page.until("signals are there", "document.querySelectorAll('#signals tbody tr').length > 5")
+            self.assertEqual(page.value("document.documentElement.scrollWidth <= innerWidth"), True, f"{width} × {height}")
+            self.assertEqual(page.value("document.querySelector('#signals').getBoundingClientRect().height > 100"), True)
 
     def test_names_and_roles(self):
         relayd = self.relayd()

@@ -6,6 +6,8 @@ package struct AccessoryStatus: Codable, Sendable, Equatable {
     package let kind: String
     /// The address as configured, e.g. "serial:/dev/ttyUSB0?baud=115200".
     package let address: String
+    /// What is spoken there.
+    package var `protocol` = AccessoryProtocol.sdl
     /// Whether it is open.
     package let state: AccessoryState
     /// Since when it is in this state.
@@ -74,7 +76,7 @@ package struct AccessoryStatus: Codable, Sendable, Equatable {
     }
 
     enum CodingKeys: String, CodingKey {
-        case kind, address, state, since, reason, attempts
+        case kind, address, `protocol`, state, since, reason, attempts
         case openedCount = "opened_count"
         case name
         case framesIn = "frames_in"
@@ -90,6 +92,17 @@ package struct AccessoryStatus: Codable, Sendable, Equatable {
         case saidOff = "said_off"
         case saidOffAt = "said_off_at"
     }
+}
+
+/// What an accessory speaks.
+package struct AccessoryProtocol: OpenValue {
+    package let rawValue: String
+    package init(rawValue: String) { self.rawValue = rawValue }
+
+    /// SmartDeviceLink: a head unit.
+    package static let sdl = AccessoryProtocol(rawValue: "sdl")
+    /// OpenXC: a vehicle interface.
+    package static let openxc = AccessoryProtocol(rawValue: "openxc")
 }
 
 /// State of the accessory.

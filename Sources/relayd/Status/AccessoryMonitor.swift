@@ -16,7 +16,14 @@ final class AccessoryMonitor: Sendable {
 
     private let state: Mutex<State>
 
-    init(kind: String, address: String, details: LinkDetails? = nil) {
+    /// The same for as long as relayd runs.
+    let language: AccessoryAddress.Language
+
+    init(
+        kind: String, address: String, language: AccessoryAddress.Language = .sdl,
+        details: LinkDetails? = nil
+    ) {
+        self.language = language
         state = Mutex(State(kind: kind, address: address, details: details))
     }
 

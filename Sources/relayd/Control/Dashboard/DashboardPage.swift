@@ -85,6 +85,7 @@ enum DashboardPage {
             "store.js": File(type: script, bytes: PackageResources.store_js),
             "stream.js": File(type: script, bytes: PackageResources.stream_js),
             "summary.js": File(type: script, bytes: PackageResources.summary_js),
+            "vehicle.js": File(type: script, bytes: PackageResources.vehicle_js),
         ]
     }()
 }

@@ -75,7 +75,7 @@ function describe({ isLost, status, flow }) {
   };
   const apps = status.apps.map((app) => describeApp(app, flow, status)).sort((one, other) => one.rank - other.rank);
   if (isLost) for (const one of [unit, ...apps]) Object.assign(one, { state: 'off', forth: '', back: '' });
-  return { label: isLost ? 'relayd is not answering' : status.summary, unit, hub, apps, nobody: describeNobody(status.server) };
+  return { label: isLost ? 'relayd is not answering' : status.summary, unit, hub, apps, nobody: describeNobody(status.server, status.accessory.protocol === 'openxc' ? 'client' : 'app') };
 }
 
 /** Minutes, so that the picture is not drawn again for each second. */
@@ -97,7 +97,7 @@ function describeUnit({ accessory, link }, flow) {
   if (state === 'ok' && link.paused) [state, word] = ['waiting', 'takes bytes slowly'];
   if (state === 'ok' && accessory.hint) [state, word] = ['waiting', 'speaks no SDL?'];
   return {
-    title: accessory.name ?? 'Head unit',
+    title: accessory.name ?? (accessory.protocol === 'openxc' ? 'Vehicle interface' : 'Head unit'),
     lines: [accessory.address, word],
     whole: accessory.device,
     state,
@@ -135,11 +135,11 @@ function describeApp(app, flow, status) {
   };
 }
 
-function describeNobody(server) {
+function describeNobody(server, who) {
   if (server.state === 'listening') {
-    return { title: 'No app connected', lines: [`connect to ${server.endpoints[0] ?? '?'}`], state: 'off' };
+    return { title: `No ${who} connected`, lines: [`connect to ${server.endpoints[0] ?? '?'}`], state: 'off' };
   }
-  return { title: 'No app can connect', lines: [server.reason ?? server.state], state: server.state === 'failed' ? 'broken' : 'off' };
+  return { title: `No ${who} can connect`, lines: [server.reason ?? server.state], state: server.state === 'failed' ? 'broken' : 'off' };
 }
 
 /** `forth` flows away from relayd, `back` to it. */

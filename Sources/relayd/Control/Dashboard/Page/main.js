@@ -14,6 +14,7 @@ import { connectKeys } from './keys.js';
 import { isNews, recentLimits } from './limits.js';
 import { Recordings } from './recordings.js';
 import { Recorded, drawBar } from './recorded.js';
+import { VehicleView } from './vehicle.js';
 
 /** Milliseconds between two questions for the status. */
 const PACE = 1000;
@@ -28,6 +29,7 @@ const view = new Console(store);
 const history = new History();
 const actions = new Actions(() => restart(), () => look());
 const recordings = new Recordings(actions, openRecording);
+const vehicle = new VehicleView();
 /** The recording that is shown instead of what passes. */
 let recorded;
 const intake = new Intake(deliver);
@@ -69,6 +71,7 @@ function streamChanged(state, { error, until }) {
     store.anotherInstance({ n: 0, kind: 'restart', at: Date.now(), line: '', priority: 'info' });
     known.reports.clear();
     forgetCards();
+    vehicle.forget();
     toast('relayd was restarted; the page has reconnected');
   } else if (error instanceof Refused) {
     refused(error);
@@ -161,7 +164,7 @@ async function look() {
       stream.retry();
       recovered();
     }
-    await lookAtApps(status);
+    await (isVehicle(status) ? vehicle.look() : lookAtApps(status));
   } catch (error) {
     if (error instanceof Refused) refused(error);
     else lose();
@@ -185,6 +188,9 @@ async function lookAtApps({ apps }) {
     }
   }));
 }
+
+/** Whether what is connected is a vehicle interface, and no head unit. */
+const isVehicle = (status) => status?.accessory.protocol === 'openxc';
 
 let before;
 
@@ -234,6 +240,7 @@ function draw() {
   const { status } = known;
   const isLost = known.lost !== null;
   document.body.classList.toggle('is-lost', isLost);
+  document.body.classList.toggle('is-vehicle', isVehicle(status));
   $('lost').hidden = !isLost;
   if (isLost) setText($('lost-text'), lostWords());
   if (!recorded) drawChain($('chain'), { isLost, status, flow }, { filter: (id) => view.onlyApp(id) });
@@ -246,16 +253,20 @@ function draw() {
   }
   document.title = isLost ? 'relayd: not answering' : `${status.health === 'ok' ? '' : '! '}relayd`;
   drawIssues(status, isLost);
+  actions.know(status);
+  drawRate();
+  drawPlots();
+  if (isVehicle(status)) {
+    vehicle.draw();
+    return;
+  }
   drawCards(status, known.reports, flow, {
     canDisconnect: actions.canDisconnect,
     filter: (id) => view.onlyApp(id),
     open: (number) => openMessage(number),
     disconnect: (id, name) => actions.disconnect(id, name),
   });
-  actions.know(status);
   view.updateChoices();
-  drawRate();
-  drawPlots();
 }
 
 function lostWords() {
@@ -272,6 +283,7 @@ function setVerdict(state, words) {
 /** What is wrong with the chain, most important first. */
 function drawIssues(status, isLost) {
   const { accessory, link, server, log } = status;
+  const [unit, apps] = isVehicle(status) ? ['vehicle interface', 'clients'] : ['head unit', 'apps'];
   const issues = [];
   const add = (level, text, remedy, setting) => issues.push({ level, text, remedy, setting });
   if (!isLost) {
@@ -280,14 +292,14 @@ function drawIssues(status, isLost) {
     }
     if (accessory.hint) add('broken', accessory.hint, 'check the address and what is at its other end');
     if (server.state !== 'listening' && server.reason) add('broken', server.reason);
-    if (link.paused) add('waiting', 'The head unit takes bytes too slowly; apps are held back');
+    if (link.paused) add('waiting', `The ${unit} takes bytes too slowly; ${apps} are held back`);
     const starts = link.start_service_queue;
     if (starts > 0 && accessory.state === 'open') {
       add('waiting', `${many(starts, 'StartService')} ${starts === 1 ? 'waits' : 'wait'} until the head unit has answered the one before`);
     }
-    if (accessory.garbage_bytes > 0 && isNews(accessory.garbage_at, Date.now())) add('waiting', `${count(accessory.garbage_bytes)} bytes from the head unit belonged to no frame`);
+    if (accessory.garbage_bytes > 0 && isNews(accessory.garbage_at, Date.now())) add('waiting', `${count(accessory.garbage_bytes)} bytes from the ${unit} belonged to no ${isVehicle(status) ? 'message' : 'frame'}`);
     const [toUnit, toApps] = [accessory.lost_bytes_out ?? 0, accessory.lost_bytes_in ?? 0];
-    if (toUnit + toApps > 0 && isNews(accessory.lost_at, Date.now())) add('waiting', `${count(toUnit)} bytes to the head unit and ${count(toApps)} from it were lost with a link that ended`);
+    if (toUnit + toApps > 0 && isNews(accessory.lost_at, Date.now())) add('waiting', `${count(toUnit)} bytes to the ${unit} and ${count(toApps)} from it were lost with a link that ended`);
     for (const { text, setting } of recentLimits(status.limits_hit, Date.now())) add('waiting', text, undefined, setting);
     if (log.dropped_batches > 0) add('waiting', `The log missed ${count(log.dropped_batches)} batches of frames; they were forwarded`);
   }
@@ -316,7 +328,7 @@ function drawRate() {
   const now = performance.now();
   const seconds = (now - lastReceived.at) / 1000;
   if (seconds < 0.9) return;
-  const perSecond = Math.round((intake.received - lastReceived.count) / seconds);
+  const perSecond = Math.round(vehicle.rate ?? (intake.received - lastReceived.count) / seconds);
   lastReceived = { at: now, count: intake.received };
   setText($('rate'), `${count(perSecond)} msg/s`);
 }
@@ -340,7 +352,7 @@ function plotColours() {
 
 function drawPlots() {
   const now = Date.now();
-  drawThroughput(throughput, history, now, plotColours());
+  drawThroughput(throughput, history, now, plotColours(), isVehicle(known.status) ? 'vehicle interface' : 'head unit');
   drawLatency(latency, history, now, plotColours());
 }
 

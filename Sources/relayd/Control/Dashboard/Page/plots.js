@@ -147,8 +147,8 @@ export class Plot {
 
 const when = (one) => clock(new Date(one.at * 1000), false);
 
-export function drawThroughput(plot, history, now, colours) {
-  plot.again = () => drawThroughput(plot, history, Date.now(), colours);
+export function drawThroughput(plot, history, now, colours, unit) {
+  plot.again = () => drawThroughput(plot, history, Date.now(), colours, unit);
   if (!plot.begin(now)) return;
   const seconds = history.seconds.filter((one) => one.toUnit !== null);
   const most = seconds.reduce((so, one) => Math.max(so, one.toUnit, one.fromUnit), 0);
@@ -166,7 +166,7 @@ export function drawThroughput(plot, history, now, colours) {
     return part;
   };
   if (plot.pointer !== null) plot.note.append(`${when(one)}  `);
-  plot.note.append(key('request', `to head unit ${rate(one.toUnit)}`), ' ', key('notification', `from it ${rate(one.fromUnit)}`));
+  plot.note.append(key('request', `to ${unit} ${rate(one.toUnit)}`), ' ', key('notification', `from it ${rate(one.fromUnit)}`));
 }
 
 function curve(plot, seconds, part, colour) {
