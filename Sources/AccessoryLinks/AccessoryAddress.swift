@@ -32,7 +32,8 @@ package struct AccessoryAddress: Hashable, Sendable {
 
         /// What these are says what they speak.
         static func implied(_ scheme: String, _ path: String) -> Language {
-            scheme == SimTransport.scheme && path.lowercased() == "openxc" ? .openxc : .sdl
+            [SimTransport.scheme, USBTransport.scheme].contains(scheme)
+                && path.lowercased() == "openxc" ? .openxc : .sdl
         }
     }
 

@@ -45,7 +45,8 @@ struct AccessoryAddressTests {
             ("openxc+tcp:h:50001", AccessoryAddress.Language.openxc, "tcp"),
             ("OpenXC+Serial:/dev/ttyUSB0?baud=9600", .openxc, "serial"),
             ("openxc+usb:openxc", .openxc, "usb"), ("tcp:h:1", .sdl, "tcp"),
-            ("usb:openxc", .sdl, "usb"),
+            ("usb:openxc", .openxc, "usb"), ("usb:1bc4:0001", .sdl, "usb"),
+            ("openxc+usb:1bc4:0001", .openxc, "usb"),
             ("sim:openxc?speed=2", .openxc, "sim"), ("sim:", .sdl, "sim"),
             ("replay:/drive.json", .sdl, "replay"), ("serial:/dev/a+b:c", .sdl, "serial"),
         ])

@@ -7,7 +7,7 @@ import Glibc
 /// A running fake-usb-device with an OpenXC interface, whose bytes go to a TCP port of ours.
 final class FakeUSB {
     /// What relayd opens.
-    static let accessory = "usb:openxc"
+    static let accessory = "usb:1bc4:0001"
     private static let preload = "libumockdev-preload.so.0"
 
     private let child: ChildProcess

@@ -4,6 +4,7 @@ import ControlAPI
 import Foundation
 import NIOCore
 import RelayTesting
+import Synchronization
 import Testing
 
 @Suite("relayctl vi", .serialized)
@@ -59,6 +60,79 @@ struct VehicleCommandTests {
             #expect(silent.ending == .exited(3))
             #expect(silent.errors.contains("has not answered device_id in time"))
         }
+    }
+
+    @Test("a recording in the form of OpenXC's tools is played back as it was")
+    func recorded() async throws {
+        let said = [
+            #"{"name":"vehicle_speed","value":42.5}"#,
+            #"{"name":"door_status","value":"driver","event":true}"#,
+            #"{"bus":1,"id":1234,"data":"0x12345678"}"#,
+            #"{"bus":1,"id":2016,"mode":1,"success":true,"pid":12,"value":772}"#,
+            #"{"bus":1,"id":2016,"mode":3,"success":false,"negative_response_code":17}"#,
+            #"{"name":"last","value":true}"#,
+        ]
+        let lines = try await Self.record(said)
+        let objects = try lines.map {
+            try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+        }
+        #expect(objects.count == said.count)
+        let now = Date().timeIntervalSince1970
+        for object in objects {
+            let time = try #require(object["timestamp"] as? Double)
+            #expect(time > now - 3600 && time <= now + 1)
+        }
+        // Played to a client, it is what was said, without the times.
+        try await TemporaryDirectory.run { directory in
+            let file = try directory.write(lines.joined(separator: "\n"), to: "drive.json")
+            let config = "openxc:\n  listen: 127.0.0.1:0\n"
+            try await Relayd.run(accessory: "replay:\(file)?interval=50ms&loop=on", config: config)
+            { relayd in
+                let client = try await relayd.connectApp()
+                var heard: [String] = []
+                var message = ""
+                while heard.last != said.last || heard.count < said.count {
+                    let text = String(buffer: try await client.next(bytes: 1))
+                    guard text == "\0" else {
+                        message += text
+                        continue
+                    }
+                    // From a first message on: a client may come in the middle of a round.
+                    if message == said[0] { heard = [] }
+                    heard.append(message)
+                    message = ""
+                }
+                #expect(heard == said)
+            }
+        }
+    }
+
+    /// What `relayctl record` writes of these.
+    private static func record(_ said: [String]) async throws -> [String] {
+        var lines: [String] = []
+        try await VehicleBench.run { bench in
+            let recording = try await Program.relayctl.start(
+                ["record", "--format", "openxc"], environment: bench.environment)
+            // It gets what comes once it is there.
+            let isThere = Mutex(false)
+            async let beginning: Void = {
+                _ = try await recording.output.first(containing: "beginning")
+                isThere.withLock { $0 = true }
+            }()
+            while !isThere.withLock({ $0 }) {
+                try await bench.says(#"{"name":"beginning","value":1}"#)
+                _ = try await bench.report()
+            }
+            try await beginning
+            try await bench.says(said)
+            lines = try await recording.output.wait(for: "all of it") { all in
+                let mine = all.filter { !$0.contains("beginning") }
+                return mine.count >= said.count ? mine : nil
+            }
+            recording.signal(SIGINT)
+            _ = try await recording.ended()
+        }
+        return lines
     }
 
     @Test("a module is asked once, and again and again until the command is killed")

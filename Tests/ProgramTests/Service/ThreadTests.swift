@@ -69,7 +69,7 @@ struct ThreadTests {
             await FakeUSB.isAvailable.value
         })
     func usb() async throws {
-        try await USBBench.run("usb:openxc", before: ["plug 1-1 openxc -"]) { bench in
+        try await USBBench.run("usb:1bc4:0001", before: ["plug 1-1 openxc -"]) { bench in
             _ = try await bench.connect()
             let all = try Self.threads(of: bench.relayd.process.pid)
             let own = try #require(all["relayd"]?.first, "as nice as it was started")

@@ -24,7 +24,7 @@ struct DeviceListTests {
 
     @Test("the open one and its neighbours are listed as they come and go, and the link goes on")
     func comingAndGoing() async throws {
-        try await USBBench.run("usb:openxc", before: ["plug 1-1 openxc -"]) { bench in
+        try await USBBench.run("usb:1bc4:0001", before: ["plug 1-1 openxc -"]) { bench in
             let (headUnit, app) = try await bench.connect()
             try await headUnit.register(app, session: 1, name: "USB")
             let alone = try await devices(bench.relayd)

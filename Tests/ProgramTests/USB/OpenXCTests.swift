@@ -46,23 +46,31 @@ struct OpenXCTests {
     @Test("one that refuses to say is open all the same", arguments: ["none", "mute"])
     func silent(firmware: String) async throws {
         let before = ["openxc \(firmware)", "plug 1-1 openxc -"]
-        try await USBBench.run("usb:openxc", before: before) { bench in
+        let config = "openxc:\n  listen: 127.0.0.1:0\n"
+        try await USBBench.run("usb:openxc", before: before, config: config) { bench in
             // Before any time-out.
-            let (headUnit, app) = try await bench.connect()
-            try await headUnit.checkBothWays(app, session: 1)
+            let vehicle = try await bench.accessory.nextLink()
+            try await vehicle.hears(VehicleStand.questions)
+            let client = try await bench.relayd.connectClient()
+            try await vehicle.says(VehicleStand.speed(1))
+            try await client.hears(VehicleStand.speed(1))
             #expect(try await bench.relayd.status().accessory.device == Self.name)
             // And the question under way is in nobody's way.
             try bench.usb.tell("unplug 1-1")
-            try await app.closed()
+            try await bench.relayd.until("it is gone") { $0.accessory.state == .waiting }
             try bench.usb.tell("plug 1-1 openxc -")
-            let (again, newApp) = try await bench.connect()
-            try await again.checkBothWays(newApp, session: 1)
+            let again = try await bench.accessory.nextLink()
+            try await again.hears(VehicleStand.questions)
+            try await client.says(VehicleStand.askVersion)
+            try await again.hears(VehicleStand.askVersion)
+            try await again.says(VehicleStand.speed(2))
+            try await client.hears(VehicleStand.speed(2))
         }
     }
 
-    @Test("its messages are counted, not taken for SDL, and what it is stands in the status")
+    @Test("taken for a head unit, its messages are counted, and what it is stands in the status")
     func messages() async throws {
-        try await USBBench.run("usb:openxc", before: ["plug 1-1 openxc -"]) { bench in
+        try await USBBench.run("usb:1bc4:0001", before: ["plug 1-1 openxc -"]) { bench in
             let headUnit = try await bench.accessory.nextLink()
             let message = #"{"name":"vehicle_speed","value":42.5}"# + "\0"
             let bytes = ByteBuffer(string: String(repeating: message, count: 50))

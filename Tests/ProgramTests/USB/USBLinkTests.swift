@@ -17,7 +17,7 @@ struct USBLinkTests {
 
     @Test("frames of all sizes travel both ways, in order")
     func traffic() async throws {
-        try await USBBench.run("usb:openxc", before: Self.plugOpenXC) { bench in
+        try await USBBench.run("usb:1bc4:0001", before: Self.plugOpenXC) { bench in
             let (headUnit, app) = try await bench.connect()
             try await headUnit.register(app, session: 1, name: "USB")
             try await headUnit.checkBothWays(app, session: 1)
@@ -35,7 +35,7 @@ struct USBLinkTests {
                 ["usb", "--socket", bench.relayd.controlSocket], environment: bench.usb.environment)
             #expect(
                 listing.output.hasSuffix(
-                    "relayd is set to usb:openxc, which is the device at port 1-1."))
+                    "relayd is set to usb:1bc4:0001, which is the device at port 1-1."))
             #expect(status.accessory.state == .open)
             #expect(status.accessory.garbageBytes == 0)
         }
@@ -43,7 +43,7 @@ struct USBLinkTests {
 
     @Test("a flood both ways at once loses and reorders nothing")
     func flood() async throws {
-        try await USBBench.run("usb:openxc?zlp=yes", before: Self.plugOpenXC) { bench in
+        try await USBBench.run("usb:1bc4:0001?zlp=yes", before: Self.plugOpenXC) { bench in
             let (headUnit, app) = try await bench.connect()
             try await headUnit.register(app, session: 1, name: "USB")
             let count = UInt32(400)
@@ -74,7 +74,7 @@ struct USBLinkTests {
 
     @Test("after a stream the device is asked for less again, and what it says then comes at once")
     func silence() async throws {
-        try await USBBench.run("usb:openxc", before: Self.plugOpenXC) { bench in
+        try await USBBench.run("usb:1bc4:0001", before: Self.plugOpenXC) { bench in
             let (headUnit, app) = try await bench.connect()
             try await headUnit.register(app, session: 1, name: "USB")
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -123,7 +123,7 @@ struct USBLinkTests {
     @Test("two alike are not guessed: the port path tells them apart, and one left is the one")
     func ambiguous() async throws {
         let two = ["plug 1-1 openxc -", "plug 1-2 openxc -"]
-        try await USBBench.run("usb:openxc", before: two) { bench in
+        try await USBBench.run("usb:1bc4:0001", before: two) { bench in
             let reason = try await bench.untilWaiting("2 USB devices fit")
             #expect(reason.code == "ambiguous")
             #expect(reason.text.contains("bus=1-"))
@@ -131,7 +131,7 @@ struct USBLinkTests {
             _ = try await bench.accessory.nextLink()
             try await bench.usb.process.output.first(containing: "claimed 1-2")
         }
-        try await USBBench.run("usb:openxc?bus=1-2", before: two) { bench in
+        try await USBBench.run("usb:1bc4:0001?bus=1-2", before: two) { bench in
             _ = try await bench.accessory.nextLink()
             try await bench.usb.process.output.first(containing: "claimed 1-2")
         }
@@ -139,7 +139,7 @@ struct USBLinkTests {
 
     @Test("unplugged in the middle of a transfer: what was lost is counted")
     func unplugInTransfer() async throws {
-        try await USBBench.run("usb:openxc", before: Self.plugOpenXC) { bench in
+        try await USBBench.run("usb:1bc4:0001", before: Self.plugOpenXC) { bench in
             let (headUnit, app) = try await bench.connect()
             try await headUnit.register(app, session: 1, name: "USB")
             try bench.usb.tell("hold yes")
@@ -168,7 +168,7 @@ struct USBLinkTests {
     @Test("unplugged while the hub does not read: what had come from the device is counted too")
     func unplugWhileHeld() async throws {
         let config = Relayd.quickGoodbyes + "apps:\n  when_slow: hold\n"
-        try await USBBench.run("usb:openxc", before: Self.plugOpenXC, config: config) { bench in
+        try await USBBench.run("usb:1bc4:0001", before: Self.plugOpenXC, config: config) { bench in
             let headUnit = try await bench.accessory.nextLink()
             let app = try await FramePeer.connect(port: bench.relayd.port, readsByItself: false)
             try await app.send(.startService())
@@ -211,7 +211,7 @@ struct USBLinkTests {
 
     @Test("a stalled endpoint is cleared and loses nothing", arguments: ["in", "out"])
     func stall(direction: String) async throws {
-        try await USBBench.run("usb:openxc", before: Self.plugOpenXC) { bench in
+        try await USBBench.run("usb:1bc4:0001", before: Self.plugOpenXC) { bench in
             let (headUnit, app) = try await bench.connect()
             try await headUnit.register(app, session: 1, name: "USB")
             for round in 1...5 as ClosedRange<UInt32> {
@@ -231,7 +231,7 @@ struct USBLinkTests {
 
     @Test("an endpoint that stays stalled ends the link, with the endpoint's name")
     func stallsForEver() async throws {
-        try await USBBench.run("usb:openxc", before: Self.plugOpenXC) { bench in
+        try await USBBench.run("usb:1bc4:0001", before: Self.plugOpenXC) { bench in
             let (headUnit, app) = try await bench.connect()
             try await headUnit.register(app, session: 1, name: "USB")
             try bench.usb.tell("stall out 1000")
@@ -244,7 +244,7 @@ struct USBLinkTests {
 
     @Test("a transfer that the device takes in part goes on where it stopped")
     func shortTransfer() async throws {
-        try await USBBench.run("usb:openxc", before: Self.plugOpenXC) { bench in
+        try await USBBench.run("usb:1bc4:0001", before: Self.plugOpenXC) { bench in
             let (headUnit, app) = try await bench.connect()
             try await headUnit.register(app, session: 1, name: "USB")
             for bytes in [3000, 60_000] {
@@ -272,7 +272,7 @@ struct USBLinkTests {
             ("fail overflow", "sent more than was asked for on endpoint 0x82"),
         ])
     func failures(command: String, words: String) async throws {
-        try await USBBench.run("usb:openxc", before: Self.plugOpenXC) { bench in
+        try await USBBench.run("usb:1bc4:0001", before: Self.plugOpenXC) { bench in
             let (headUnit, app) = try await bench.connect()
             try await headUnit.register(app, session: 1, name: "USB")
             try bench.usb.tell(command)
@@ -285,7 +285,7 @@ struct USBLinkTests {
 
     @Test("an unplug that shows as a failed transfer first is told as an unplug")
     func failsThenLeaves() async throws {
-        try await USBBench.run("usb:openxc", before: Self.plugOpenXC) { bench in
+        try await USBBench.run("usb:1bc4:0001", before: Self.plugOpenXC) { bench in
             let (headUnit, app) = try await bench.connect()
             try await headUnit.register(app, session: 1, name: "USB")
             try bench.usb.tell("fail in")
@@ -301,7 +301,7 @@ struct USBLinkTests {
 
     @Test("a device that somebody else has is waited for, and the somebody is named")
     func busy() async throws {
-        try await USBBench.run("usb:openxc", before: ["busy yes"] + Self.plugOpenXC) { bench in
+        try await USBBench.run("usb:1bc4:0001", before: ["busy yes"] + Self.plugOpenXC) { bench in
             // Its node is open in the process that plays the kernel.
             let holder = "is in use by relayd-fake-usb (process \(bench.usb.process.pid)); "
             #expect(try await bench.untilWaiting(holder + "close that program").code == "busy")
@@ -319,7 +319,7 @@ struct USBLinkTests {
         arguments: [true, false])
     func zeroLengthPackets(wanted: Bool) async throws {
         try await USBBench.run(
-            "usb:openxc?zlp=\(wanted ? "yes" : "no")", before: Self.plugOpenXC
+            "usb:1bc4:0001?zlp=\(wanted ? "yes" : "no")", before: Self.plugOpenXC
         ) { bench in
             let (headUnit, app) = try await bench.connect()
             try await headUnit.register(app, session: 1, name: "USB")
@@ -337,7 +337,7 @@ struct USBLinkTests {
 
     @Test("a host that slept opens the device again, though it never left the bus")
     func sleeps() async throws {
-        try await USBBench.run("usb:openxc", before: Self.plugOpenXC) { bench in
+        try await USBBench.run("usb:1bc4:0001", before: Self.plugOpenXC) { bench in
             let (headUnit, app) = try await bench.connect()
             try await headUnit.register(app, session: 1, name: "USB")
             try bench.usb.tell("sleep")
@@ -354,7 +354,7 @@ struct USBLinkTests {
     @Test("detach=yes takes the interface from its driver, which has it back afterwards")
     func detaches() async throws {
         try await USBBench.run(
-            "usb:openxc?detach=yes", before: ["driver cdc_acm"] + Self.plugOpenXC
+            "usb:1bc4:0001?detach=yes", before: ["driver cdc_acm"] + Self.plugOpenXC
         ) { bench in
             let (headUnit, app) = try await bench.connect()
             try await headUnit.checkBothWays(app, session: 1)
@@ -369,7 +369,7 @@ struct USBLinkTests {
 
     @Test("SIGTERM: the goodbyes reach the head unit before the device is let go")
     func goodbye() async throws {
-        try await USBBench.run("usb:openxc", before: Self.plugOpenXC) { bench in
+        try await USBBench.run("usb:1bc4:0001", before: Self.plugOpenXC) { bench in
             let headUnit = try await bench.accessory.nextLink()
             let app = try await bench.relayd.connectApp()
             try await headUnit.start(3, for: app, hashID: 0xFEED)

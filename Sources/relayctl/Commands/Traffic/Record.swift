@@ -25,6 +25,7 @@ struct RecordCommand: AsyncParsableCommand {
               relayctl record save --name alert-missing
               relayctl record --stdout | wireshark -k -i -
               relayctl record --stdout >session.pcapng
+              relayctl record --format openxc >drive.json
 
             \(ExitStatus.codes(
                 ok: "done, or shown",
@@ -44,14 +45,21 @@ struct RecordCommand: AsyncParsableCommand {
         @Flag(help: "Write what passes from now on to standard output, until ^C.")
         var stdout = false
 
+        @Option(
+            help: ArgumentHelp(
+                "What to write to standard output: pcapng, or openxc for what a vehicle interface says, in "
+                    + "the form of the OpenXC tools. Implies --stdout.", valueName: "format"))
+        var format: RecordingFormat?
+
         @OptionGroup var output: OutputOptions
         @OptionGroup var socket: SocketOptions
 
         func validate() throws {
-            if stdout, output.json {
-                throw ValidationError("--stdout writes a trace, not JSON; leave --json out")
+            if stdout || format != nil, output.json {
+                let option = stdout ? "--stdout" : "--format"
+                throw ValidationError("\(option) writes a trace, not JSON; leave --json out")
             }
-            if stdout, isatty(STDOUT_FILENO) == 1 {
+            if stdout || format == .pcapng, format != .openxc, isatty(STDOUT_FILENO) == 1 {
                 throw ValidationError(
                     "a trace is binary and cannot be shown on a terminal; expected a file or a pipe, "
                         + "such as 'relayctl record --stdout >session.pcapng'")
@@ -60,10 +68,18 @@ struct RecordCommand: AsyncParsableCommand {
 
         func run() async throws {
             let client = try socket.client()
-            guard !stdout else { return try await RawOutput.copy(Routes.recordLive, of: client) }
+            if format == .openxc { return try await VehicleTraceRecording.follow(client) }
+            guard !stdout, format == nil else {
+                return try await RawOutput.copy(Routes.recordLive, of: client)
+            }
             let answer = try await client.ask(RecordReport.self, Routes.record)
             output.show(answer.json, as: { RecordText.state(answer.value) })
         }
+    }
+
+    /// What `relayctl record` writes to standard output.
+    enum RecordingFormat: String, ExpressibleByArgument, CaseIterable {
+        case pcapng, openxc
     }
 
     /// `relayctl record start`.

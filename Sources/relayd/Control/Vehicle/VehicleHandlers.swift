@@ -79,6 +79,6 @@ package struct VehicleHandlers: Sendable {
             .wrongAccessory,
             "the accessory \(address()) is an SDL head unit, and this is only known of an OpenXC vehicle "
                 + "interface; expected an address such as openxc+tcp:HOST:PORT, openxc+serial:DEVICE "
-                + "or openxc+usb:openxc (accessory in the configuration)")
+                + "or usb:openxc (accessory in the configuration)")
     }
 }

@@ -1,0 +1,99 @@
+import ControlAPI
+
+/// What a vehicle interface says, in the form of the OpenXC tools: an object per line, with the time at
+/// which relayd got it in seconds (`relayctl record --format openxc`). `replay:FILE` and the trace readers of
+/// all frameworks play it.
+enum VehicleTraceRecording {
+    /// Until relayd or the reader ends, or ^C.
+    static func follow(_ client: ControlClient) async throws {
+        let screen = Output.current
+        screen.follow()
+        let kinds = ["measurement", "can", "diagnostic", "response", "missed"].map { "kind=\($0)" }
+        let path = Routes.vehicleStream + "?" + kinds.joined(separator: "&")
+        let end = try await client.lines(of: ControlQuestion(path: path)) { lines in
+            var text = ""
+            for line in lines {
+                let bytes = Array(line.readableBytesView)
+                if let message = try? APICoding.decode(VehicleMessageReport.self, from: bytes) {
+                    if let object = Self.line(message) {
+                        text += object + "\n"
+                    } else if message.kind == .missed {
+                        warn(SafeText.clean(message.text))
+                    }
+                } else if let note = try? APICoding.decode(MessageStreamNote.self, from: bytes),
+                    let missed = note.missed
+                {
+                    warn("\(missed) messages were missed")
+                }
+            }
+            return text.isEmpty || screen.write(text)
+        }
+        if case .brokenOff(let path) = end { throw ControlClientError.brokenOff(path) }
+    }
+
+    private static func warn(_ words: String) {
+        Output.current.write(
+            "relayctl: \(words); they are not in the trace\n", to: .error)
+    }
+
+    /// Nil for what the vehicle interface has not said.
+    static func line(_ message: VehicleMessageReport) -> String? {
+        guard message.from == .vehicle else { return nil }
+        var object = TraceObject(
+            timestamp: Double(message.at.millisecondsSince1970) / 1000)
+        switch message.kind {
+        case .measurement:
+            (object.name, object.value, object.event) = (message.name, message.value, message.event)
+        case .can:
+            (object.bus, object.id, object.data) = (message.bus, message.id, message.data)
+            object.frameFormat = message.frameFormat
+        case .diagnostic:
+            (object.bus, object.id, object.mode) = (message.bus, message.id, message.mode)
+            object.pid = message.pid == 0 ? nil : message.pid
+            (object.success, object.value) = (message.success, message.value)
+            object.negativeResponseCode = message.negativeResponseCode
+            (object.payload, object.frame) = (message.payload, message.frame)
+            object.totalSize = message.totalSize
+        case .response:
+            (object.commandResponse, object.status) = (message.command, message.status)
+            object.message = message.message.flatMap { $0.isEmpty ? nil : $0 }
+        default: return nil
+        }
+        guard let bytes = try? APICoding.encodeLine(object) else { return nil }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// As it is on the wire, with its time.
+    private struct TraceObject: Encodable {
+        /// In seconds since 1970.
+        var timestamp: Double
+        var name: String?
+        var value: VehicleScalar?
+        var event: VehicleScalar?
+        var bus: Int?
+        var id: Int?
+        var data: String?
+        var frameFormat: String?
+        var mode: Int?
+        var pid: Int?
+        var success: Bool?
+        var negativeResponseCode: Int?
+        var payload: String?
+        var frame: Int?
+        var totalSize: Int?
+        var commandResponse: String?
+        var message: String?
+        var status: Bool?
+
+        enum CodingKeys: String, CodingKey {
+            case timestamp, name, value, event, bus, id, data
+            case frameFormat = "frame_format"
+            case mode, pid, success
+            case negativeResponseCode = "negative_response_code"
+            case payload, frame
+            case totalSize = "total_size"
+            case commandResponse = "command_response"
+            case message, status
+        }
+    }
+}
