@@ -1,4 +1,5 @@
 import ControlAPI
+import NIOCore
 
 /// What a vehicle interface says, in the form of the OpenXC tools: an object per line, with the time at
 /// which relayd got it in seconds (`relayctl record --format openxc`). `replay:FILE` and the trace readers of
