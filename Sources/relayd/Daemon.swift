@@ -270,11 +270,13 @@ struct Daemon {
     ) {
         let reachable = ReachableAddresses.ofThisMachine.of(addresses).map(\.description)
         let columns = outputs.screenColumns
+        let spoken = accessory.language.spoken
+        let (unit, client) = (spoken.accessory, spoken.client)
         if columns == nil {
             logger.notice(
                 """
-                relayd \(Version.current): head unit \(config.accessory), \
-                apps connect by TCP to \(reachable.joined(separator: ", "))
+                relayd \(Version.current): \(unit) \(config.accessory), \
+                \(client)s connect by TCP to \(reachable.joined(separator: ", "))
                 """)
         }
         if !inherited.apps.isEmpty {
@@ -293,7 +295,7 @@ struct Daemon {
         }
         let dashboard = control.dashboard.report
         guard let columns else {
-            logger.info("relayctl --socket \(control.path) status shows head unit and apps")
+            logger.info("relayctl --socket \(control.path) status shows \(unit) and \(client)s")
             if let url = dashboard.url {
                 logger.notice(
                     "dashboard: \(url); relayctl dashboard prints the address with its token")
@@ -306,7 +308,8 @@ struct Daemon {
             let (state, _, reason, _) = accessory.current
             let words = reason.map { "\(state.words): \($0.message)" } ?? state.words
             let screen = StartScreen(
-                headUnit: (accessory.address, words, state == .open), addresses: reachable,
+                headUnit: (accessory.address, words, state == .open),
+                isVehicle: spoken == .openxc, addresses: reachable,
                 dashboard: dashboard.addressWithToken, socket: socket)
             outputs.show(screen.lines(width: columns, isColoured: outputs.hasColours))
         }

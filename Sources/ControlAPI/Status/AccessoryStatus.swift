@@ -6,8 +6,8 @@ package struct AccessoryStatus: Codable, Sendable, Equatable {
     package let kind: String
     /// The address as configured, e.g. "serial:/dev/ttyUSB0?baud=115200".
     package let address: String
-    /// What is spoken there.
-    package var `protocol` = AccessoryProtocol.sdl
+    /// What is spoken there. Left out by older versions, which knew only SDL.
+    package var `protocol`: AccessoryProtocol?
     /// Whether it is open.
     package let state: AccessoryState
     /// Since when it is in this state.
@@ -75,6 +75,9 @@ package struct AccessoryStatus: Codable, Sendable, Equatable {
         self.hint = hint
     }
 
+    /// What is spoken there, also by what an older version says.
+    package var spoken: AccessoryProtocol { `protocol` ?? .sdl }
+
     enum CodingKeys: String, CodingKey {
         case kind, address, `protocol`, state, since, reason, attempts
         case openedCount = "opened_count"
@@ -103,6 +106,11 @@ package struct AccessoryProtocol: OpenValue {
     package static let sdl = AccessoryProtocol(rawValue: "sdl")
     /// OpenXC: a vehicle interface.
     package static let openxc = AccessoryProtocol(rawValue: "openxc")
+
+    /// What such an accessory is called.
+    package var accessory: String { self == .openxc ? "vehicle interface" : "head unit" }
+    /// What connects to relayd to use it; an s makes it several.
+    package var client: String { self == .openxc ? "client" : "app" }
 }
 
 /// State of the accessory.

@@ -20,40 +20,42 @@ package struct Verdict: Sendable, Equatable {
     package init(accessory: AccessoryStatus, server: ServerStatus, apps: [AppStatus]) {
         let isThere = accessory.state == .open && accessory.saidOff == nil
         health = isThere && server.state == .listening ? .ok : .notConnected
-        summary = [Self.headUnit(accessory), Self.apps(apps), Self.server(server)]
+        let client = accessory.spoken.client
+        summary = [Self.unit(accessory), Self.apps(apps, client), Self.server(server, client)]
             .joined(separator: ", ")
             .split(whereSeparator: \.isNewline).joined(separator: " ")
     }
 
-    private static func headUnit(_ accessory: AccessoryStatus) -> String {
+    private static func unit(_ accessory: AccessoryStatus) -> String {
+        let unit = accessory.spoken.accessory
         switch accessory.state {
         case .open:
             guard let off = accessory.saidOff else {
-                return "head unit open (\(accessory.address))"
+                return "\(unit) open (\(accessory.address))"
             }
             return "the head unit said \(off) (\(accessory.address))"
-        case .opening: return "opening the head unit (\(accessory.address))"
-        case .listening: return "waiting for the head unit to connect (\(accessory.address))"
-        case .closed: return "head unit closed (\(accessory.address))"
+        case .opening: return "opening the \(unit) (\(accessory.address))"
+        case .listening: return "waiting for the \(unit) to connect (\(accessory.address))"
+        case .closed: return "\(unit) closed (\(accessory.address))"
         case .waiting:
             let why = accessory.reason.map { ": \($0.message) → \($0.remedy)" } ?? ""
-            return "waiting for the head unit (\(accessory.address)\(why))"
-        default: return "head unit \(accessory.state) (\(accessory.address))"
+            return "waiting for the \(unit) (\(accessory.address)\(why))"
+        default: return "\(unit) \(accessory.state) (\(accessory.address))"
         }
     }
 
-    private static func apps(_ apps: [AppStatus]) -> String {
+    private static func apps(_ apps: [AppStatus], _ client: String) -> String {
         let registered = apps.count(where: { $0.state == .registered })
-        let word = apps.count == 1 ? "app" : "apps"
-        if apps.isEmpty { return "no app connected" }
+        let word = apps.count == 1 ? client : "\(client)s"
+        if apps.isEmpty { return "no \(client) connected" }
         if registered == apps.count { return "\(apps.count) \(word) registered" }
         if registered == 0 { return "\(apps.count) \(word) connected" }
         return "\(registered) of \(apps.count) \(word) registered"
     }
 
-    private static func server(_ server: ServerStatus) -> String {
+    private static func server(_ server: ServerStatus, _ client: String) -> String {
         guard server.state == .listening else {
-            return "not listening for apps" + (server.reason.map { ": \($0)" } ?? "")
+            return "not listening for \(client)s" + (server.reason.map { ": \($0)" } ?? "")
         }
         guard let first = server.endpoints.first else { return "listening" }
         let others = server.endpoints.count - 1

@@ -16,7 +16,7 @@ struct StatusText: TextPage {
     func render(_ status: StatusSnapshot) -> String {
         var lines = accessory(status.accessory)
         lines += link(status.link, status.accessory)
-        lines += server(status.server)
+        lines += server(status.server, status.accessory.spoken)
         if let url = status.relayd.dashboardURL {
             lines += line(
                 "Dashboard", "served", .green, [SafeText.clean(url), "relayctl dashboard --open"])
@@ -38,9 +38,8 @@ struct StatusText: TextPage {
 
     func accessory(_ accessory: AccessoryStatus) -> [String] {
         let isSimulated = accessory.kind == "sim"
-        let name = (accessory.name ?? (isSimulated ? "simulated head unit" : nil)).map {
-            "(\(SafeText.clean($0)))"
-        }
+        let simulated = isSimulated ? "simulated \(accessory.spoken.accessory)" : nil
+        let name = (accessory.name ?? simulated).map { "(\(SafeText.clean($0)))" }
         let address = SafeText.clean(accessory.address)
         let together = [address, name ?? ""].joined(separator: name == nil ? "" : " ")
         let device =
@@ -53,7 +52,7 @@ struct StatusText: TextPage {
             default: .red
             }
         var lines = line(
-            "Head unit", accessory.state.words, look,
+            accessory.spoken == .openxc ? "Vehicle" : "Head unit", accessory.state.words, look,
             device + ["since \(localTime.text(accessory.since, now: now)) (\(age))"])
         if accessory.state != .open, let reason = accessory.reason {
             let tries = accessory.attempts > 1 ? " (tried \(accessory.attempts) times)" : ""
@@ -73,15 +72,17 @@ struct StatusText: TextPage {
         }
         if let at = accessory.garbageAt, now.seconds(since: at) < AdviceReport.secondsCurrent {
             lines += explanation(
-                "\(Units.bytes(accessory.garbageBytes)) that belong to no SDL frame were skipped, "
+                "\(Units.bytes(accessory.garbageBytes)) that belong to no "
+                    + (accessory.spoken == .openxc ? "message" : "SDL frame") + " were skipped, "
                     + "the last at \(localTime.text(at, now: now))", look: .yellow)
         }
         let (lostIn, lostOut) = (accessory.lostBytesIn ?? 0, accessory.lostBytesOut ?? 0)
         let isNews = accessory.lostAt.map { now.seconds(since: $0) < AdviceReport.secondsCurrent }
         if lostIn > 0 || lostOut > 0, isNews ?? true {
             lines += words(
-                "lost when its links ended: \(Units.bytes(lostOut)) for the head unit, "
-                    + "\(Units.bytes(lostIn)) from it", indent: Self.stateColumn)
+                "lost when its links ended: \(Units.bytes(lostOut)) "
+                    + "for the \(accessory.spoken.accessory), \(Units.bytes(lostIn)) from it",
+                indent: Self.stateColumn)
         }
         return lines
     }
@@ -90,7 +91,8 @@ struct StatusText: TextPage {
         let state =
             switch link.state {
             case .sessions: Units.count(link.sessions, "session")
-            case .noAccessory: "no head unit"
+            case .noAccessory: "no \(accessory.spoken.accessory)"
+            case .idle where accessory.spoken == .openxc: "open"
             default: link.state.words
             }
         let look: Style.Look? =
@@ -116,12 +118,13 @@ struct StatusText: TextPage {
         var lines = line("Link", state, look, details)
         if link.paused {
             lines += explanation(
-                "apps are held back: the head unit takes bytes too slowly", look: .yellow)
+                "\(accessory.spoken.client)s are held back: "
+                    + "the \(accessory.spoken.accessory) takes bytes too slowly", look: .yellow)
         }
         return lines
     }
 
-    func server(_ server: ServerStatus) -> [String] {
+    func server(_ server: ServerStatus, _ spoken: AccessoryProtocol = .sdl) -> [String] {
         var details = server.endpoints.map(SafeText.clean)
         if server.inherited == true { details.append("(systemd's socket)") }
         if server.refusedCount > 0 { details.append("(\(server.refusedCount) refused)") }
@@ -131,12 +134,18 @@ struct StatusText: TextPage {
             case .off: .yellow
             default: .red
             }
-        var lines = line("App port", server.state.words, look, details)
+        var lines = line(
+            spoken == .openxc ? "Client port" : "App port", server.state.words, look, details)
         if let reason = server.reason { lines += explanation(reason, look: look) }
         return lines
     }
 
     func apps(_ status: StatusSnapshot) -> [String] {
+        guard status.accessory.spoken == .sdl else {
+            return line(
+                "Clients", status.apps.isEmpty ? "none" : "\(status.apps.count) connected",
+                status.apps.isEmpty ? nil : .green, ["relayctl vi shows what the vehicle says"])
+        }
         guard !status.apps.isEmpty else {
             let endpoint = status.server.endpoints.first.map(SafeText.clean)
             let advice = status.server.state == .listening ? endpoint : nil

@@ -12,8 +12,8 @@ struct ReloadTargets: Sendable {
     let server: AppServer
     let link: SupervisorRunner
     let relay: Relay
-    let openxc: OpenXCSettings
     let log: LogControl
+    let openxc: OpenXCSettings
     let recorder: Recorder
     let media: MediaTaps
     let reporter: StatusReporter

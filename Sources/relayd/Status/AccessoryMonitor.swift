@@ -110,3 +110,13 @@ extension AccessoryLinks.LinkState {
         }
     }
 }
+
+extension AccessoryAddress.Language {
+    /// As the control API says it.
+    var spoken: AccessoryProtocol {
+        switch self {
+        case .sdl: .sdl
+        case .openxc: .openxc
+        }
+    }
+}

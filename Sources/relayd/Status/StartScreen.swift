@@ -8,6 +8,8 @@ import Synchronization
 struct StartScreen: Sendable {
     /// Where the head unit is, how its link stands in words, and whether all is well with it.
     var headUnit: (address: String, state: String, isWell: Bool)
+    /// It is a vehicle interface.
+    var isVehicle = false
     /// Where apps connect; first what a phone can use.
     var addresses: [String]
     /// The address with its token; nil where there is none.
@@ -73,20 +75,23 @@ struct StartScreen: Sendable {
     private var headUnitRow: Row {
         let address = LogText.oneLine(headUnit.address)
         return Row(
-            label: "head unit",
+            label: isVehicle ? "vehicle" : "head unit",
             value: address.hasPrefix("sim:") ? "simulated (\(address))" : address,
             comment: LogText.oneLine(headUnit.state), look: headUnit.isWell ? .green : .yellow)
     }
 
     private var appRow: Row {
+        let label = isVehicle ? "clients" : "your app"
         guard let first = addresses.first else {
-            return Row(label: "your app", value: "cannot connect", comment: "relayctl server on")
+            return Row(label: label, value: "cannot connect", comment: "relayctl server on")
         }
         let isLocal = addresses.allSatisfy { $0.hasPrefix("127.") || $0.hasPrefix("[::1]") }
         let port = first.split(separator: ":").last ?? "2776"
         let more = addresses.count - 1
-        var row = Row(label: "your app", value: "connect to \(first)")
-        if isLocal {
+        var row = Row(label: label, value: "connect to \(first)")
+        if isLocal, isVehicle {
+            row.comment = "this machine only; others: openxc.listen"
+        } else if isLocal {
             row.shorter = "phones: --listen 0.0.0.0:\(port)"
             row.comment = "this machine only; " + (row.shorter ?? "")
         } else if more > 0 {
@@ -101,7 +106,8 @@ struct StartScreen: Sendable {
 
     private var moreRow: Row {
         let socket = socket.map { " --socket \(LogText.oneLine($0))" } ?? ""
-        return Row(label: "more", value: "relayctl\(socket) status · tail · doctor")
+        let commands = isVehicle ? "vi · status · doctor" : "status · tail · doctor"
+        return Row(label: "more", value: "relayctl\(socket) \(commands)")
     }
 
     private static func bold(_ text: String, _ isColoured: Bool) -> String {

@@ -118,7 +118,7 @@ final class StatusReporter: Sendable {
             bytesIn: Int(link.counters.bytesIn), framesOut: Int(link.counters.framesOut),
             bytesOut: Int(link.counters.bytesOut), garbageBytes: Int(link.garbageBytes),
             hint: link.recognised?.adviceOnLink)
-        status.protocol = accessory.language == .openxc ? .openxc : .sdl
+        status.protocol = accessory.language.spoken
         status.garbageAt = headUnit.garbageAt.map { Timestamp($0) }
         if now.state == .open, let off = headUnit.saidOff {
             (status.saidOff, status.saidOffAt) = (off.reason, Timestamp(off.time))

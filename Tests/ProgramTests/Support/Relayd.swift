@@ -83,9 +83,8 @@ struct Relayd {
     /// The port in relayd's first line.
     private static func port(_ lines: [String]) -> Int? {
         for line in lines {
-            guard let match = line.firstMatch(of: #/apps connect by TCP to [0-9.]+:(\d+)/#) else {
-                continue
-            }
+            let place = #/(?:apps|clients) connect by TCP to [0-9.]+:(\d+)/#
+            guard let match = line.firstMatch(of: place) else { continue }
             return Int(match.1)
         }
         return nil

@@ -33,7 +33,8 @@ struct ReplugTests {
     @Test("every round works, frames keep their order, and memory does not grow")
     func replugs() async throws {
         let config = Relayd.quickGoodbyes + "limits:\n  ring: 64 KiB\n"
-        try await USBBench.run("usb:1bc4:0001", config: config, environment: Self.oneArena) { bench in
+        try await USBBench.run("usb:1bc4:0001", config: config, environment: Self.oneArena) {
+            bench in
             var sizes: [Int] = []
             let descriptorsBefore = try Self.descriptors(bench.relayd.process.pid)
             for round in 1...Self.rounds {
