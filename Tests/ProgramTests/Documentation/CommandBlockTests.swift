@@ -16,7 +16,6 @@ import Testing
             "Documentation/openxc.md", "relayctl vi latest",
             "needs a vehicle interface; VehicleCommandTests has one"
         ),
-        ("Documentation/openxc.md", "socat", "needs a vehicle interface, and does not end"),
         (
             "Documentation/openxc.md", "openxc-dump",
             "programs of openxc-python, as is openxc-control"
