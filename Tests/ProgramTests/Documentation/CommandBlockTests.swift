@@ -17,6 +17,10 @@ import Testing
             "needs a vehicle interface; VehicleCommandTests has one"
         ),
         (
+            "Documentation/openxc.md", "relayctl record --format openxc",
+            "needs a vehicle interface; VehicleCommandTests has one"
+        ),
+        (
             "Documentation/openxc.md", "openxc-dump",
             "programs of openxc-python, as is openxc-control"
         ),
