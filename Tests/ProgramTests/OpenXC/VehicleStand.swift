@@ -6,6 +6,8 @@ import RelayTesting
 import Testing
 
 enum VehicleStand {
+    /// The part of the configuration that lets the system choose where clients connect.
+    static let anyPort = "openxc:\n  listen: 127.0.0.1:0\n"
     static let questions = #"{"command":"platform"}"# + "\0" + #"{"command":"version"}"# + "\0"
 
     /// - Parameters:
@@ -16,7 +18,7 @@ enum VehicleStand {
         _ options: String = "", _ arguments: [String] = [],
         _ body: (Relayd, FramePeer, FakeAccessory) async throws -> Void
     ) async throws {
-        let config = "openxc:\n  listen: 127.0.0.1:0\n" + options
+        let config = anyPort + options
         try await FakeAccessory.run { accessory in
             let address = "openxc+tcp:127.0.0.1:\(accessory.port)"
             try await Relayd.run(accessory: address, config: config, arguments) { relayd in

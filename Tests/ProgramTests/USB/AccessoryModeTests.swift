@@ -81,7 +81,7 @@ struct AccessoryModeTests {
 
     @Test("a phone that is not named is left alone")
     func leftAlone() async throws {
-        try await USBBench.run("usb:openxc", before: ["plug 1-1 phone P1"]) { bench in
+        try await USBBench.run("usb:1bc4:0001", before: ["plug 1-1 phone P1"]) { bench in
             try await bench.untilWaiting("no USB device 1bc4:0001")
             try bench.usb.tell("plug 1-2 openxc -")
             _ = try await bench.connect()

@@ -13,6 +13,7 @@ import Testing
     })
 struct OpenXCTests {
     private static let name = "OpenXC Vehicle Interface at port 1-1"
+    private static let config = VehicleStand.anyPort
 
     @Test(
         "its firmware says which it is, each generation in its way",
@@ -24,7 +25,7 @@ struct OpenXCTests {
         ])
     func identity(firmware: String, kind: String, words: String) async throws {
         let before = ["openxc \(firmware)", "plug 1-1 \(kind) -"]
-        try await USBBench.run("usb:openxc", before: before) { bench in
+        try await USBBench.run("usb:openxc", before: before, config: Self.config) { bench in
             let status = try await bench.relayd.until("its words") {
                 $0.accessory.device?.contains("firmware") == true
             }
@@ -46,8 +47,7 @@ struct OpenXCTests {
     @Test("one that refuses to say is open all the same", arguments: ["none", "mute"])
     func silent(firmware: String) async throws {
         let before = ["openxc \(firmware)", "plug 1-1 openxc -"]
-        let config = "openxc:\n  listen: 127.0.0.1:0\n"
-        try await USBBench.run("usb:openxc", before: before, config: config) { bench in
+        try await USBBench.run("usb:openxc", before: before, config: Self.config) { bench in
             // Before any time-out.
             let vehicle = try await bench.accessory.nextLink()
             try await vehicle.hears(VehicleStand.questions)
