@@ -156,6 +156,7 @@ package final class OpenXCLanguage: AccessoryLanguage {
     }
 
     package func linkClosed(because reason: String) {
+        hub.link.garbageBytes += reader?.counts.garbageBytes ?? 0
         link = nil
         reader = nil
         tap.record(.linkClosed(reason: reason))
@@ -174,10 +175,6 @@ package final class OpenXCLanguage: AccessoryLanguage {
     }
 
     package var isLinkHeld: Bool { false }
-
-    fileprivate func stumbled(_ counts: VehicleMessageReader.Counts) {
-        hub.link.garbageBytes = counts.garbageBytes
-    }
 
     // MARK: - Clients
 
@@ -264,6 +261,7 @@ package final class OpenXCLanguage: AccessoryLanguage {
     }
 
     package func describe(_ link: inout RelaySnapshot.Link) {
+        link.garbageBytes = hub.link.garbageBytes + (reader?.counts.garbageBytes ?? 0)
         link.queuedBytes = unflushedLinkBytes + (self.link?.bytesInChannel ?? 0)
     }
 
@@ -316,7 +314,6 @@ private final class OpenXCLink: LinkReader {
             form.heard(message, in: messages.format)
             batch.append(message)
         }
-        language.stumbled(messages.counts)
         guard !batch.isEmpty else { return }
         language.receiveFromVehicle(batch, bytes: bytes.readableBytes)
         batch.removeAll(keepingCapacity: true)
