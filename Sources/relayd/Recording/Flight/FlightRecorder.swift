@@ -7,7 +7,7 @@ import Synchronization
 /// a disk hangs; what comes faster than it takes it is missing, and a gap says so. `Recorder` starts it and
 /// writes its files.
 final class FlightRecorder: Sendable {
-    /// What `record.last` says: bytes for all of it, the queue included.
+    /// What `record.last` says: bytes for all of it, the queue and what `malloc` leaves unused included.
     let maximumBytes: Int
     let queue: TapQueue
     private let loop: any EventLoop
@@ -16,13 +16,18 @@ final class FlightRecorder: Sendable {
     /// What is taken from the queue at once, so that a report need not wait for long.
     private static let bytesAtOnce = 1 << 20
 
+    /// One part in so many lies between what is kept, where no frame has fitted so far: small frames give
+    /// way to large ones, and large ones to small.
+    private static let unusedShare = 4
+
     init(maximumBytes: Int, on loop: any EventLoop) {
         self.maximumBytes = maximumBytes
         self.loop = loop
         // Empty as long as there is processor time, so most of the room is the ring's.
-        let queueBytes = min(maximumBytes / 4, 16 << 20)
+        let queueBytes = min(maximumBytes / 8, 16 << 20)
         queue = TapQueue(maximumBytes: queueBytes)
-        ring = Mutex(FlightRing(maximumBytes: maximumBytes - queueBytes))
+        ring = Mutex(
+            FlightRing(maximumBytes: maximumBytes - queueBytes - maximumBytes / Self.unusedShare))
     }
 
     /// Until the queue ends.
