@@ -63,7 +63,8 @@ struct Extcap: Sendable {
 
     /// Bytes of a trace as they are recorded, from now on.
     static let liveTrace = Routes.recordLive
-    /// A relayd that does not answer so fast is left out: Wireshark asks at every start, and waits.
+    /// Wireshark asks at every start, and waits. A relayd that does not answer so fast, on a busy machine, is
+    /// shown without its head unit.
     private static let patience = TimeAmount.milliseconds(300)
     /// LINKTYPE_WIRESHARK_UPPER_PDU: packets that name their dissector.
     private static let linkType = 252
@@ -110,15 +111,11 @@ struct Extcap: Sendable {
 
     // MARK: Answers
 
-    /// The list of interfaces: a line for each relayd that answers.
+    /// The list of interfaces: a line for each relayd that runs.
     func interfaces() async -> String {
-        let addresses = await withTaskGroup(of: (Int, String)?.self) { group in
+        let shown = await withTaskGroup(of: (Int, String)?.self) { group in
             for (index, place) in places.enumerated() where Self.isSocket(place.socket.path) {
-                group.addTask {
-                    let client = ControlClient(sockets: [place.socket], timeout: Self.patience)
-                    guard let status = try? await client.status() else { return nil }
-                    return (index, status.value.accessory.address)
-                }
+                group.addTask { await Self.display(place).map { (index, $0) } }
             }
             return await group.reduce(into: [Int: String]()) { found, one in
                 if let one { found[one.0] = one.1 }
@@ -126,11 +123,23 @@ struct Extcap: Sendable {
         }
         var text = "extcap {version=\(Version.current)}{display=relayd}\n"
         for (index, place) in places.enumerated() {
-            guard let address = addresses[index] else { continue }
-            let shown = Self.value(SafeText.clean(address))
-            text += "interface {value=\(place.name)}{display=\(place.name): \(shown)}\n"
+            guard let display = shown[index] else { continue }
+            text += "interface {value=\(place.name)}{display=\(display)}\n"
         }
         return text
+    }
+
+    /// - Returns: nil when nobody listens there, or not relayd.
+    private static func display(_ place: Place) async -> String? {
+        let client = ControlClient(sockets: [place.socket], timeout: patience)
+        do {
+            let address = try await client.status().value.accessory.address
+            return "\(place.name): \(value(SafeText.clean(address)))"
+        } catch ControlClientError.timedOut, ControlClientError.crowded {
+            return place.name
+        } catch {
+            return nil
+        }
     }
 
     static let linkTypes =

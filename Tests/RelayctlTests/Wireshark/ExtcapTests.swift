@@ -70,12 +70,23 @@ import Testing
         try await server.stop()
     }
 
-    @Test("whoever does not run, does not answer, or is no relayd is left out")
+    @Test("a relayd that is too busy to answer is an interface all the same") func busy() async throws {
+        let server = try await StubServer(.silence)
+        #expect(
+            await extcap(at: server.path).interfaces() == """
+                extcap {version=\(Version.current)}{display=relayd}
+                interface {value=relayd}{display=relayd}
+
+                """)
+        try await server.stop()
+    }
+
+    @Test("whoever does not run, or is no relayd, is left out")
     func noInterfaces() async throws {
         let head = "extcap {version=\(Version.current)}{display=relayd}\n"
         #expect(await extcap(at: "/nonexistent/c.sock").interfaces() == head)
         #expect(await extcap(at: "/dev/null").interfaces() == head)
-        for behaviour in [.silence, .close, .answerAndClose("nonsense")] as [StubServer.Behaviour] {
+        for behaviour in [.close, .answerAndClose("nonsense")] as [StubServer.Behaviour] {
             let server = try await StubServer(behaviour)
             #expect(await extcap(at: server.path).interfaces() == head)
             try await server.stop()
