@@ -60,14 +60,17 @@ struct HostileVehicleProgramTests {
         try await Stand.run("  queue: 8 KiB\n") { relayd, vehicle, _ in
             let reader = try await relayd.connectClient()
             let sleeper = try await relayd.connectClient(readsByItself: false)
-            let speeds = (0..<500).map { Stand.speed($0) }.joined()
+            // Much at once: who reads nothing for a minute is disconnected.
+            let speeds = (0..<20_000).map { Stand.speed($0) }.joined()
             var sent = 0
-            while try await relayd.status().apps.allSatisfy({ $0.refusedFrames == 0 }) {
+            var status = try await relayd.status()
+            while status.apps.allSatisfy({ $0.refusedFrames == 0 }) {
+                try #require(status.apps.count == 2, "\(status)")
                 try await vehicle.says(speeds)
                 try await reader.hears(speeds)
-                sent += 500
+                sent += 20_000
+                status = try await relayd.status()
             }
-            let status = try await relayd.status()
             let lost = status.apps.reduce(0) { $0 + $1.refusedFrames }
             #expect(status.apps.first?.refusedFrames == 0)
             try await sleeper.channel.setOption(.autoRead, value: true).get()
