@@ -234,6 +234,7 @@ class DashboardTests(unittest.TestCase):
         page.until("the filter is in the address", "decodeURIComponent(location.hash).includes('rpc:Show') && /!ok$/.test(location.hash)")
         page.key("Escape")
         page.click("[data-kind=other]")
+        page.until("the app can be chosen", "[...document.querySelector('#filter-app').options].some((option) => option.value === '#1')")
         page.value("(() => { const select = document.querySelector('#filter-app'); select.value = '#1'; select.dispatchEvent(new Event('change')); })()")
         page.until("so is the rest", "/&app=1&hide=other$/.test(location.hash)")
         address = page.value("location.href")

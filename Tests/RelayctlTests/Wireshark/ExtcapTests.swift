@@ -70,7 +70,8 @@ import Testing
         try await server.stop()
     }
 
-    @Test("a relayd that is too busy to answer is an interface all the same") func busy() async throws {
+    @Test("a relayd that is too busy to answer is an interface all the same")
+    func busy() async throws {
         let server = try await StubServer(.silence)
         #expect(
             await extcap(at: server.path).interfaces() == """
