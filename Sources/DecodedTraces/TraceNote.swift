@@ -50,10 +50,11 @@ package struct TraceNote: Sendable {
     package var json: String {
         var fields = Fields(
             time: Timestamp(time), kind: kind == .advice ? AdviceNote.kind : "event",
-            priority: priority.name, app: app?.description, appName: appName, code: code)
+            priority: priority.name, level: priority.name, app: app?.description, appName: appName,
+            code: code, message: words)
         switch kind {
         case .notice: (fields.event, fields.reason) = ("notice", text)
-        case .advice: fields.message = text
+        case .advice: break
         case .mark: (fields.event, fields.text) = ("mark", text)
         }
         return
@@ -64,6 +65,7 @@ package struct TraceNote: Sendable {
         var time: Timestamp
         var kind: String
         var priority: String
+        var level: String
         var app: String?
         var appName: String?
         var code: String?
@@ -73,7 +75,7 @@ package struct TraceNote: Sendable {
         var text: String?
 
         enum CodingKeys: String, CodingKey {
-            case time, kind, priority, app
+            case time, kind, priority, level, app
             case appName = "app_name"
             case code, event, reason, message, text
         }

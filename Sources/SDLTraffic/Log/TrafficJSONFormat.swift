@@ -11,6 +11,7 @@ import SDLProtocol
 ///               kind        request, response, notification, control, stream, security,
 ///                           encrypted, undecodable, dropped, event
 ///               priority    debug, info, warning, error
+///               level       the same word; relayd's own lines have more levels there
 /// where         app         the app's connection: "#1"
 ///               app_name    as it registered
 ///               app_id      as it registered
@@ -43,8 +44,8 @@ import SDLProtocol
 /// security      query, error_code
 /// undecodable   reason, function, first_bytes (hex)
 /// dropped       reason, function or frame
-/// log only      level       as in relayd's own lines: debug, info, warning, error
-///               message     the text log's line without its time, one space between words
+/// words         message     the text log's line without its time, one space between words; added by
+///                           whoever writes lines, and not where `summary` takes its place
 /// event         event: app_connected, app_left, link_opened, link_closed, missed; with peer,
 ///               reason or address. unanswered: function, correlation_id, request, waited_ms;
 ///               unanswered_start: waited_ms, fault; notice: reason
@@ -74,6 +75,8 @@ struct TrafficJSONFormat: Sendable {
         line.append("\",\"kind\":\"")
         line.append(entry.content.kind)
         line.append("\",\"priority\":\"")
+        line.append(entry.priority.name)
+        line.append("\",\"level\":\"")
         line.append(entry.priority.name)
         line.append(ascii: "\"")
         appendPlace(entry, to: &line)

@@ -92,17 +92,8 @@ package struct TrafficFormatter: Sendable {
         return lines
     }
 
-    /// The object, with `level` and `message` as in relayd's own messages: collectors of logs look for
-    /// these two.
     private mutating func appendJSON(_ entry: TrafficEntry) {
         json.append(entry, to: &line)
-        line.cut(to: line.bytes.count - 1)
-        line.append(",\"level\":\"")
-        line.append(entry.priority.name)
-        line.append("\",\"message\":\"")
-        words.clear()
-        text.appendUntimed(entry, to: &words)
-        line.append(escapedWordsOf: words)
-        line.append("\"}")
+        text.appendMessage(entry, to: &line, using: &words)
     }
 }

@@ -58,6 +58,21 @@ struct TrafficTextFormat: Sendable {
         line.trimEnd()
     }
 
+    /// Appends `message`, the line of `entry` without its time, to the object that `TrafficJSONFormat`
+    /// made of it: collectors of logs look for that member.
+    ///
+    /// - Parameter words: Room for the line.
+    func appendMessage(
+        _ entry: TrafficEntry, to line: inout LineBuilder, using words: inout LineBuilder
+    ) {
+        words.clear()
+        appendUntimed(entry, to: &words)
+        line.cut(to: line.bytes.count - 1)
+        line.append(",\"message\":\"")
+        line.append(escapedWordsOf: words)
+        line.append("\"}")
+    }
+
     private func append(_ fate: FrameFate, to line: inout LineBuilder) {
         switch fate {
         case .forwarded, .dropped: break

@@ -171,6 +171,8 @@ final class EntryTexts {
     private lazy var json = made { line in
         var format = TrafficJSONFormat(time: .milliseconds)
         format.append(entry, to: &line)
+        var words = LineBuilder()
+        TrafficTextFormat(zone: .local).appendMessage(entry, to: &line, using: &words)
     }
     private lazy var line = made { line in
         var format = TrafficTextFormat(zone: .local)

@@ -8,7 +8,7 @@ package struct MessageFormatter: Sendable {
         case json
         /// `n`, and the line of the text log as `text`.
         case text
-        /// The fields without `params`, `payload` and `problems`; and as `summary` what the line says
+        /// The fields without `params`, `payload`, `problems` and `message`; and as `summary` what the line says
         /// besides what is a field: for whoever makes lines of his own.
         case summary
         /// All of them.
@@ -20,6 +20,8 @@ package struct MessageFormatter: Sendable {
     private var json: TrafficJSONFormat
     private var textLine: LineBuilder
     private var line = LineBuilder()
+    /// What becomes the member `message`.
+    private var words = LineBuilder()
 
     /// - Parameter hasColours: ANSI colours in `text` and `summary`, escaped as JSON escapes them.
     package init(_ content: Content, hasColours: Bool = false, timeZone: LogTimeZone = .local) {
@@ -35,6 +37,7 @@ package struct MessageFormatter: Sendable {
         switch content {
         case .json, .summary, .both:
             json.append(entry, to: &line)
+            if content != .summary { text.appendMessage(entry, to: &line, using: &words) }
         case .text:
             line.append("{\"n\":")
             line.append(entry.number)

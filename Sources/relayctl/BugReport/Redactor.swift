@@ -1,6 +1,6 @@
 import DidYouMean
 
-/// Takes out of a report what is nobody's business, and counts it: by name of JSON members here, by
+/// Removes private values from a report and counts them: by name of JSON members here, by
 /// form of what stands in texts in `Redactor+Text.swift`. Used by `relayctl bugreport`.
 struct Redactor: Sendable {
     /// Members whose value is taken out, whatever it is; upper and lower case, "_" and "-" do not
@@ -29,6 +29,11 @@ struct Redactor: Sendable {
     private let leavesOutParameters: Bool
     /// Members that hold the parameters of a message.
     private static let parameters: Set<String> = ["params", "parameters"]
+    /// The line of a message of the traffic, with some of its parameters. Other objects have a member of that
+    /// name as well; theirs stays.
+    private static let words = "message"
+    /// The first member of every message of the traffic.
+    private static let number = "n"
     /// Holds objects of a name and the "value" that an app was told last: it was a parameter.
     private static let told = "vehicle_data"
 
@@ -77,6 +82,8 @@ struct Redactor: Sendable {
         var depth = 0
         // Objects, by depth, that have said {"name": "vin", …: their "value" is one.
         var named: Set<Int> = []
+        // Objects, by depth, that are messages of the traffic.
+        var numbered: Set<Int> = []
         // The depth of the object that has said {"vehicle_data": …, until its next member.
         var telling: Int?
         var member = ""
@@ -86,6 +93,7 @@ struct Redactor: Sendable {
                 if byte == UInt8(ascii: "{") {
                     depth += 1
                     named.remove(depth)
+                    numbered.remove(depth)
                 } else if byte == UInt8(ascii: "}") {
                     depth -= 1
                 }
@@ -118,8 +126,11 @@ struct Redactor: Sendable {
                 let name = String(decoding: value.dropFirst().dropLast(), as: UTF8.self)
                 if isSensitive(name) { named.insert(depth) }
             }
+            if member == Self.number { numbered.insert(depth) }
             let isSecret =
-                leavesOutParameters && Self.parameters.contains(member)
+                leavesOutParameters
+                && (Self.parameters.contains(member)
+                    || member == Self.words && numbered.contains(depth))
                 || isSensitive(member)
                 || member == "value" && (telling != nil || named.contains(depth))
             guard isSecret, !Self.isFlag(value) else { continue }

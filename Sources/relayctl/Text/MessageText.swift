@@ -8,12 +8,12 @@ struct MessageText: TextPage {
 
     /// Where values start: the longest label and some air.
     private static let valueColumn = 13
-    /// Keys that have a line of their own below; the rest is shown by its name.
+    /// Keys that have a line of their own below, or say the same again; the rest is shown by its name.
     private static let known: Set<String> = [
         "n", "time", "kind", "priority", "app", "app_name", "app_id", "session", "service", "from",
         "bytes", "frames", "function", "function_id", "correlation_id", "success", "result_code",
         "info", "latency_ms", "request", "waits_for_people", "bulk_bytes", "bulk_kind", "params",
-        "payload", "problems", "text", "summary",
+        "payload", "problems", "text", "summary", "level", "message",
     ]
 
     /// Nil when there is no message in `whole`.

@@ -40,6 +40,7 @@ extension Logger {
         ]
         if advice.count > 1 { metadata["count"] = "\(advice.count)" }
         if let app = advice.app { metadata["app"] = "\(app)" }
+        if let name = advice.appName { metadata[LogRecord.appName] = "\(name)" }
         if let session = advice.sessionID { metadata["session"] = "\(session)" }
         if let fault = advice.fault { metadata["fault"] = "\(fault.rawValue)" }
         let times = advice.count > 1 ? " (\(advice.count) times by now)" : ""

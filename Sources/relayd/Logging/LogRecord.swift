@@ -20,11 +20,15 @@ package struct LogRecord: Sendable {
     /// What advice says, and what is to be done: the message has both, programs get them apart.
     static let adviceSentence = "ADVICE_SENTENCE"
     static let adviceRemedy = "ADVICE_REMEDY"
+    /// The name of the app that advice is about; its message begins with it.
+    static let appName = "app_name"
+    /// What is not shown behind the message, because it is in it.
+    private static let saidInMessage: Set = [adviceSentence, adviceRemedy, appName]
 
     /// Message and metadata on one line: `link: opened (accessory=sim: link=1)`.
     package var sentence: String {
         var text = "\(label): \(message)"
-        let shown = metadata.filter { $0.key != Self.adviceSentence && $0.key != Self.adviceRemedy }
+        let shown = metadata.filter { !Self.saidInMessage.contains($0.key) }
         if !shown.isEmpty {
             let pairs = shown.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
             text += " (\(pairs.joined(separator: " ")))"
@@ -47,19 +51,35 @@ package struct LogRecord: Sendable {
             "\u{1B}[2m\(time.clock)\u{1B}[0m \u{1B}[\(code)m\(level.rawValue)\u{1B}[0m \(sentence)"
     }
 
-    /// A line for machines: one JSON object, metadata as an object of its own. `time`, `kind` and `priority`
-    /// are those of the traffic log's lines.
+    /// A line for machines: one JSON object. What a line of traffic has, too, has the same name here, and
+    /// advice is the API's `AdviceNote`; the rest of the metadata is an object of its own.
     package var json: String {
         var metadata = metadata
         let sentence = metadata.removeValue(forKey: Self.adviceSentence)
         let remedy = metadata.removeValue(forKey: Self.adviceRemedy)
-        let code = metadata[Self.adviceCode]
+        let code = metadata.removeValue(forKey: Self.adviceCode)
         let message = sentence.map { "\($0)" } ?? message
         var text = #"{"time":"\#(time.rfc3339)","kind":"\#(code == nil ? "log" : "advice")""#
         text += #","priority":"\#(level.priority)","level":"\#(level.rawValue)""#
+        // Without an app the value may be a dash.
+        if let app = metadata["app"], "\(app)".hasPrefix("#") {
+            text += #","app":\#(LogText.json("\(app)"))"#
+            metadata["app"] = nil
+        }
+        if let name = metadata.removeValue(forKey: Self.appName) {
+            text += #","app_name":\#(LogText.json(name))"#
+        }
+        text += Self.number("session", &metadata)
         text += #","logger":\#(LogText.json(label)),"message":\#(LogText.json(message))"#
-        if let code { text += #","code":\#(LogText.json(code))"# }
-        if let remedy { text += #","remedy":\#(LogText.json(remedy))"# }
+        if let code {
+            text += #","code":\#(LogText.json(code))"#
+            if let remedy { text += #","remedy":\#(LogText.json(remedy))"# }
+            let count = Self.number("count", &metadata)
+            text += (count.isEmpty ? #","count":1"# : count) + Self.number("entry", &metadata)
+            if let fault = metadata.removeValue(forKey: "fault") {
+                text += #","fault":\#(LogText.json(fault))"#
+            }
+        }
         if !metadata.isEmpty {
             let members = metadata.sorted { $0.key < $1.key }.map {
                 "\(LogText.json($0.key)):\(LogText.json($0.value))"
@@ -69,12 +89,18 @@ package struct LogRecord: Sendable {
         return text + "}"
     }
 
+    /// Takes a whole number out of the metadata, as a member; empty where there is none.
+    private static func number(_ key: String, _ metadata: inout Logger.Metadata) -> String {
+        guard let number = metadata[key].flatMap({ UInt64("\($0)") }) else { return "" }
+        metadata[key] = nil
+        return #","\#(key)":\#(number)"#
+    }
+
     /// Values that relayd's messages have in common with lines of traffic, and the name they have
     /// there: one search finds both.
     private static let sharedFields = [
         adviceCode: adviceCode, adviceSentence: adviceSentence, adviceRemedy: adviceRemedy,
-        "app": "SDL_CONNECTION",
-        "session": "SDL_SESSION",
+        appName: "SDL_APP", "app": "SDL_CONNECTION", "session": "SDL_SESSION",
     ]
 
     /// What journald stores beside the message: every value under a name of its own.

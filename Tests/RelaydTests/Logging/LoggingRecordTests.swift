@@ -1,3 +1,4 @@
+import ControlAPI
 import Foundation
 import Logging
 import RelayCore
@@ -58,6 +59,40 @@ struct LoggingRecordTests {
         let object =
             try JSONSerialization.jsonObject(with: Data(record.json.utf8)) as? [String: Any]
         #expect(object?["message"] as? String == "said \"hi\"\n\u{1}\\ Grüße")
+    }
+
+    @Test("advice is the object of the control API; app and session have the names of messages")
+    func schema() throws {
+        let advice = Self.record(
+            "Music: x → y; more: relayctl explain putfile_crc",
+            metadata: [
+                LogRecord.adviceCode: "putfile_crc", LogRecord.adviceSentence: "Music: x",
+                LogRecord.adviceRemedy: "y", LogRecord.appName: "Music", "app": "#1",
+                "session": "3", "entry": "7",
+            ])
+        #expect(
+            advice.json == """
+                {"time":"2026-11-21T10:31:07.123456Z","kind":"advice","priority":"warning",\
+                "level":"warning","app":"#1","app_name":"Music","session":3,"logger":"link",\
+                "message":"Music: x","code":"putfile_crc","remedy":"y","count":1,"entry":7}
+                """)
+        let note = AdviceNote(
+            AdviceReport(
+                code: "putfile_crc", at: Timestamp(millisecondsSince1970: 0),
+                lastAt: Timestamp(millisecondsSince1970: 1_795_257_067_123), app: 1,
+                appName: "Music", session: 3, text: "x", remedy: "y", entry: 7))
+        func keys(_ json: some DataProtocol) throws -> Set<String> {
+            let object = try JSONSerialization.jsonObject(with: Data(json))
+            return Set(try #require(object as? [String: Any]).keys)
+        }
+        #expect(
+            try keys(Array(advice.json.utf8))
+                == keys(APICoding.encodeLine(note)).union(["logger"]))
+        let text = advice.text(color: false)
+        #expect(text.contains("app=#1") && !text.contains("app_name"))
+        #expect(
+            Self.record(metadata: ["app": "-", "session": "4"]).json.hasSuffix(
+                #""session":4,"logger":"link","message":"opened","metadata":{"app":"-"}}"#))
     }
 
     @Test("the journal gets every value as a field of its own")

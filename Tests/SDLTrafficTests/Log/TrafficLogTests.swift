@@ -163,9 +163,9 @@ import Testing
         let lines = talk.lines(TrafficLog.Configuration(format: .json))
         let request = """
             {"n":7,"time":"2026-11-21T10:31:07.500000Z","kind":"request","priority":"info",\
-            "app":"#1","app_name":"Relay Test","app_id":"relay-test","session":1,"service":"bulk",\
+            "level":"info","app":"#1","app_name":"Relay Test","app_id":"relay-test","session":1,"service":"bulk",\
             "from":"app","bytes":58,"function":"PutFile","function_id":32,"correlation_id":9,\
-            "bulk_bytes":3,"params":{"syncFileName":"a\\u0022b","offset":0},"level":"info",\
+            "bulk_bytes":3,"params":{"syncFileName":"a\\u0022b","offset":0},\
             "message":"Relay Test → request PutFile #9 \\"a\\"b\\" bulk 3 B 58 B"}
             """
         #expect(lines[lines.count - 2] == request)

@@ -72,7 +72,7 @@ import Testing
         func keys(_ object: JSONObject) -> Set<String> {
             Set(object.members.compactMap { object.string($0.key) })
         }
-        let left: Set = ["params", "payload", "problems", "text"]
+        let left: Set = ["params", "payload", "problems", "text", "message"]
         for (whole, brief) in zip(whole, brief) {
             #expect(keys(whole).subtracting(left) == keys(brief))
             #expect(whole.string("summary") == brief.string("summary"))
