@@ -2,7 +2,7 @@ import ControlAPI
 import Glibc
 
 /// Durations and times as people type them behind an option: `--since 30s`, `--since 10:31`,
-/// `--slower-than 200ms`.
+/// `--since "10 minutes ago"`, `--slower-than 200ms`.
 enum TimeArgument {
     private static let units = [("ms", 1.0), ("s", 1000), ("m", 60_000), ("h", 3_600_000)]
 
@@ -30,12 +30,65 @@ enum TimeArgument {
     }
 
     /// A duration back or a time, as relayd takes it: "-30000ms", "2026-11-21T10:31:00.000Z".
-    ///
-    /// A time of day without a date is the last one there was.
     static func start(_ text: String, now: Timestamp = .now) -> String? {
-        if let milliseconds = milliseconds(text) { return "-\(milliseconds)ms" }
-        if let moment = Timestamp(text) { return moment.description }
-        return local(text, now: now)?.description
+        if let milliseconds = milliseconds(text) ?? ago(text) { return "-\(milliseconds)ms" }
+        return (moment(text, now: now) ?? day(text, now: now))?.description
+    }
+
+    /// What was expected of one that `start` does not take.
+    static func problem(_ text: String) -> String {
+        guard !isTooLong(text) else { return tooLong }
+        return """
+            expected a duration back such as 30s, 5m or "10 minutes ago", or \
+            a time such as 10:31, today, "2026-11-21 10:31" or 2026-11-21T10:31:07Z
+            """
+    }
+
+    /// The same for journalctl, whose own words ("1 hour ago", yesterday) are left as they are, also those
+    /// that `start` does not know.
+    static func journalStart(_ text: String, now: Timestamp = .now) -> String {
+        if milliseconds(text) != nil { return "-\(text)" }
+        guard let moment = moment(text, now: now) else { return text }
+        return moment.description.replacing("T", with: " ").replacing(".000Z", with: "Z")
+            .replacing("Z", with: " UTC")
+    }
+
+    /// A time; one of day without a date is the last one there was.
+    static func moment(_ text: String, now: Timestamp = .now) -> Timestamp? {
+        Timestamp(text) ?? local(text, now: now)
+    }
+
+    private static let spelledUnits: [(names: Set<String>, milliseconds: Int64)] = [
+        (["s", "sec", "second", "seconds"], 1000),
+        (["m", "min", "minute", "minutes"], 60_000), (["h", "hour", "hours"], 3_600_000),
+        (["d", "day", "days"], 86_400_000),
+    ]
+
+    /// "10 minutes ago", as journalctl takes it; in milliseconds.
+    private static func ago(_ text: String) -> Int64? {
+        let words = text.lowercased().split(separator: " ")
+        guard words.count == 3, words[2] == "ago",
+            words[0].allSatisfy({ $0.isASCII && $0.isNumber }), let count = Int64(words[0]),
+            let unit = spelledUnits.first(where: { $0.names.contains(String(words[1])) }),
+            count <= Int64(maximum) / unit.milliseconds
+        else { return nil }
+        return count * unit.milliseconds
+    }
+
+    /// "today" and "yesterday": their midnight.
+    private static func day(_ text: String, now: Timestamp) -> Timestamp? {
+        let back: Int32
+        switch text.lowercased() {
+        case "today": back = 0
+        case "yesterday": back = 1
+        default: return nil
+        }
+        var seconds = time_t(now.millisecondsSince1970 / 1000)
+        var moment = tm()
+        guard localtime_r(&seconds, &moment) != nil else { return nil }
+        (moment.tm_hour, moment.tm_min, moment.tm_sec, moment.tm_isdst) = (0, 0, 0, -1)
+        moment.tm_mday -= back
+        return Timestamp(millisecondsSince1970: Int64(mktime(&moment)) * 1000)
     }
 
     /// "10:31", "10:31:07", "2026-11-21 10:31", "2026-11-21T10:31:07" in the time zone of this

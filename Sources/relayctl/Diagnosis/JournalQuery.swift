@@ -4,41 +4,31 @@ import MessageFilters
 /// options of `relayctl log`.
 struct JournalQuery: Sendable, Equatable {
     var unit = "relayd.service"
-    /// App names, app IDs, or connections as "#1" or "1".
-    var apps: [String] = []
-    var functions: [String] = []
-    /// Only answers that were not successful.
-    var failed = false
     /// Only relayd's own warnings, errors and advice.
     var warnings = false
     var since: String?
     var lines: Int?
     var follows = false
     var isJSON = false
-    /// Beside the rest.
     var filter = FilterExpression.everything
 
-    /// journalctl and its arguments.
-    ///
-    /// Matches of one field are alternatives to journalctl and different fields all have to hold;
-    /// an app may be meant by name or ID, two fields, hence the groups with "+" between.
+    /// journalctl and its arguments. Matches of one field are alternatives to journalctl, and different
+    /// fields all have to hold.
     var command: [String] {
         var words = ["journalctl", "--unit=\(unit)"]
-        words += isJSON || leavesRest ? ["--output=json"] : ["--output=short", "--no-hostname"]
+        words += isRead ? ["--output=json"] : ["--output=short", "--no-hostname"]
         if let since { words.append("--since=\(since)") }
         // Counted behind a filter that journalctl does not know.
         if let lines, follows || !leavesRest { words.append("--lines=\(lines)") }
         if follows { words.append("--follow") }
         if warnings { words.append("--priority=warning") }
-        var common = functions.map { "SDL_FUNCTION=\($0)" }
-        if failed { common.append("SDL_SUCCESS=0") }
-        common += filter.required.compactMap(Self.matches).joined()
-        common += priorities.map { "PRIORITY=\($0)" }
-        let groups = Self.appMatches(apps)
-        guard !groups.isEmpty else { return words + common }
-        words += groups.map { $0 + common }.joined(separator: ["+"])
+        words += filter.required.compactMap(Self.matches).joined()
+        words += priorities.map { "PRIORITY=\($0)" }
         return words
     }
+
+    /// Whether relayctl reads what journalctl prints, and shows it in its own way.
+    var isRead: Bool { isJSON || leavesRest }
 
     /// Whether something of the filter is left to look for in what journalctl prints.
     var leavesRest: Bool {
@@ -96,18 +86,6 @@ struct JournalQuery: Sendable, Equatable {
             return ["\(field)=\(whole)"]
         default: return nil
         }
-    }
-
-    /// The matches that select apps, one group for each field.
-    private static func appMatches(_ apps: [String]) -> [[String]] {
-        let connections = apps.compactMap { app in
-            app.hasPrefix("#") ? app : UInt64(app).map { "#\($0)" }
-        }
-        let names = apps.filter { !$0.hasPrefix("#") }
-        return [
-            names.map { "SDL_APP=\($0)" }, names.map { "SDL_APP_ID=\($0)" },
-            connections.map { "SDL_CONNECTION=\($0)" },
-        ].filter { !$0.isEmpty }
     }
 
     /// The command as one types it in a shell.

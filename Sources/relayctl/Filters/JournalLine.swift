@@ -1,5 +1,5 @@
 // A line of the journal, as `journalctl --output=json` prints it. Used by `log` for what journalctl
-// itself cannot look for.
+// itself cannot look for, and for its JSON; see `JournalLine+JSON.swift`.
 
 import Glibc
 import MessageFilters
@@ -7,7 +7,7 @@ import NIOCore
 import SDLProtocol
 
 struct JournalLine: FilterSubject {
-    private let fields: JSONObject
+    let fields: JSONObject
 
     /// Nil for what is not an entry of the journal.
     init?(_ line: String) {
@@ -59,10 +59,10 @@ struct JournalLine: FilterSubject {
     /// Syslog's number for a warning; what is worse has a smaller one.
     static let warning = 4
 
-    private var priority: Int? { fields.string("PRIORITY").flatMap { Int($0) } }
+    var priority: Int? { fields.string("PRIORITY").flatMap { Int($0) } }
 
     /// Text that is not all letters comes as an array of bytes.
-    private var message: String {
+    var message: String {
         if let text = fields.string("MESSAGE") { return text }
         guard let array = fields.array("MESSAGE") else { return "" }
         let bytes = array.elements.compactMap { token in

@@ -14,9 +14,7 @@ enum TraceMoment {
             }
             self = .since(milliseconds * 1_000_000)
         } else {
-            guard TimeArgument.milliseconds(text) == nil, TimeArgument.start(text) != nil else {
-                return nil
-            }
+            guard TimeArgument.moment(text) != nil else { return nil }
             self = .text(text)
         }
     }
@@ -31,9 +29,7 @@ enum TraceMoment {
             let day: Int64 = 86_400_000
             let now = Timestamp(
                 millisecondsSince1970: beginning.nanoseconds / 1_000_000 + day - 1)
-            guard let found = TimeArgument.start(text, now: now).flatMap({ Timestamp($0) }) else {
-                return beginning
-            }
+            guard let found = TimeArgument.moment(text, now: now) else { return beginning }
             let (time, overflow) = found.millisecondsSince1970.multipliedReportingOverflow(
                 by: 1_000_000)
             return WallTime(nanoseconds: overflow ? .max : time)

@@ -22,9 +22,13 @@ struct TailOptionTests {
         var function: String?
         var resultCode: String?
         var latencyMilliseconds: Double?
+        /// Of a response, the number of its request.
+        var request: Int?
+        var level: String
+        var message: String
 
         enum CodingKeys: String, CodingKey {
-            case n, time, kind, priority, app, service, event, function
+            case n, time, kind, priority, app, service, event, function, request, level, message
             case appName = "app_name"
             case resultCode = "result_code"
             case latencyMilliseconds = "latency_ms"
@@ -97,6 +101,15 @@ struct TailOptionTests {
 
     private func filters(_ relayd: Relayd, _ all: [Message]) async throws {
         let middle = all[all.count / 2].time
+        #expect(all.allSatisfy { $0.level == $0.priority && !$0.message.isEmpty })
+        // An exchange is whole: what was asked, and what came of it.
+        var wentWrong = Set(all.filter(\.isBad).map(\.n))
+        for answer in all {
+            guard let request = answer.request else { continue }
+            if !wentWrong.isDisjoint(with: [answer.n, request]) {
+                wentWrong.formUnion([answer.n, request])
+            }
+        }
         let filters: [(options: [String], accepts: (Message) -> Bool)] = [
             (["--app", "Sample"], { $0.appName == "Sample" }),
             (["--app", "wrong-id"], { $0.appName == "Wrong" }),
@@ -116,18 +129,19 @@ struct TailOptionTests {
                 { ["notification", "event"].contains($0.kind) }
             ),
             (["--service", "bulk"], { $0.service == "bulk" }),
-            (["--failed"], \.isBad),
+            (["--failed"], { wentWrong.contains($0.n) }),
             (["--slower-than", "2s"], { $0.latencyMilliseconds ?? 0 >= 2000 }),
             (["--since", middle], { $0.time >= middle }),
             (
                 ["--app", "Wrong", "--failed", "--type", "response"],
-                { $0.appName == "Wrong" && $0.isBad && $0.kind == "response" }
+                { $0.appName == "Wrong" && wentWrong.contains($0.n) && $0.kind == "response" }
             ),
         ]
         for (options, accepts) in filters {
+            // A request that is shown for its answer comes right before that.
             let found = try await messages(relayd, options + ["--all", "-n", "100000"]).map(\.n)
-                .filter { $0 <= all.count }
-            #expect(found == all.filter(accepts).map(\.n), "\(options)")
+                .filter { $0 <= all.count }.sorted()
+            #expect(found == all.filter(accepts).map(\.n), "\(options) \(all.suffix(8))")
             #expect(!found.isEmpty && found.count < all.count, "\(options)")
         }
         // The simulated head unit shows an alert for its three seconds.

@@ -282,6 +282,7 @@ import Testing
             (["--since", "2026-11-21T10:31:08Z"], [6, 7, 9, 10]),
             (["--since", "2026-11-21T10:31:08Z", "-n", "1"], [10]),
             (["--since", "2030-01-01T00:00:00Z"], []),
+            (["--failed", "--app", "mus"], [3, 4]),
             (["--app", "mus", "--rpc", "sho*"], [3, 4]), (["rpc:PutFile ms>1s"], [5, 6]),
             (["app:m", "rpc:register*"], [1, 2, 9]), (["!ok", "--app", "music"], [3, 4]),
             (["--type", "response", "app:music !ok"], [4]),
@@ -314,7 +315,8 @@ import Testing
             (["漢字 (ok"], "this ( is never closed\n  漢字 (ok\n       ^\n"),
             ([""], "the filter is empty; expected one such as 'app:radio !ok', or none"),
             (["@nosuch-\(UInt64.max)"], "no filter is saved as 'nosuch-"),
-            (["--since", "yesterday"], "--since is \"yesterday\"; expected a duration back"),
+            (["--since", "tomorrow"], "--since is \"tomorrow\"; expected a duration back"),
+            (["-f"], "-f continues and --once ends; leave out one of them"),
             (
                 ["--slower-than", "200"],
                 "--slower-than is \"200\"; expected a duration such as 200ms"

@@ -22,6 +22,19 @@ import Testing
             TimeArgument.start("2026-11-21T10:31:07.5Z") == "2026-11-21T10:31:07.500Z")
     }
 
+    @Test("durations and days are also typed as for journalctl") func words() throws {
+        #expect(TimeArgument.start("10 minutes ago") == "-600000ms")
+        #expect(TimeArgument.start("1 hour ago") == "-3600000ms")
+        #expect(TimeArgument.start("2 Days ago") == "-172800000ms")
+        for (text, days) in [("today", 0), ("Yesterday", 1)] {
+            let start = try #require(
+                TimeArgument.start(text, now: Samples.now).flatMap { Timestamp($0) })
+            #expect(LocalTime.system.timeOfDay(start).hasPrefix("00:00:00"))
+            let hours = Samples.now.seconds(since: start) / 3600
+            #expect((days * 24 - 1...days * 24 + 25).contains(hours))
+        }
+    }
+
     @Test("local times are of this machine's zone, and of the last such moment") func local() throws
     {
         let now = Samples.now
@@ -41,7 +54,8 @@ import Testing
     @Test(
         "what is no time is refused",
         arguments: [
-            "", "yesterday", "25:00", "10:60", "10:31:61", "10", "1:2:3:4", "2026-13-01 10:00",
+            "", "tomorrow", "ten minutes ago", "5 ago", "9999 hours ago", "25:00", "10:60",
+            "10:31:61", "10", "1:2:3:4", "2026-13-01 10:00",
             "2026-11-21", "10:31 2026-11-21 x", ":", "-30s", "2026-02-31 10:00",
             "2026-02-29T10:00:00", "2026-04-31T10:00:00Z",
         ])

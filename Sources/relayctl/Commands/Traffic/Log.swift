@@ -17,18 +17,20 @@ struct LogCommand: AsyncParsableCommand {
             past in more detail and does not need the journal. To read the journal, you must be root \
             or in the group systemd-journal.
 
-            The filter language is that of 'relayctl tail'. relayctl applies what journalctl \
-            cannot search for to journalctl's output, line by line: ok and !ok judge each line \
-            alone, and with -f the lines of -n are counted before the filter. The journal has no \
-            parameters, so param. is refused.
+            The filter language and the options that choose messages and times are those of \
+            'relayctl tail'; --since also takes everything that journalctl does. Without -n and --since \
+            the whole journal is shown. relayctl applies what journalctl cannot search for to \
+            journalctl's output, line by line: ok, !ok and --failed judge each line alone, and with -f \
+            the lines of -n are counted before the filter. The journal has no parameters, so param. is \
+            refused.
 
             EXAMPLES
-              relayctl log --since "1 hour ago"
+              relayctl log --since 1h
               relayctl log 'app:radio rpc:Put* ms>200' -n 20
               relayctl log --app "Music" --failed
               relayctl log --rpc Show -f
-              relayctl log --warnings --since yesterday
-              relayctl log --unit relayd@left --json | jq .MESSAGE
+              relayctl log --failed --since yesterday
+              relayctl log --unit relayd@left --json | jq .message
 
             EXIT CODES
               0   shown
@@ -38,33 +40,12 @@ struct LogCommand: AsyncParsableCommand {
 
     @OptionGroup var filter: FilterWords
 
-    @Option(
-        help: ArgumentHelp(
-            "Only this app: its name, app ID or number. Repeatable.", valueName: "app"),
-        completion: Completions.apps)
-    var app: [String] = []
+    @OptionGroup var choice: ChoiceOptions
 
-    @Option(
-        help: ArgumentHelp("Only this function. Repeatable.", valueName: "function"),
-        completion: Completions.functions)
-    var rpc: [String] = []
-
-    @Flag(help: "Only answers that were not successful.")
-    var failed = false
-
-    @Flag(help: "Only warnings, errors and advice.")
+    @Flag(help: "Only warnings, errors and advice. In the journal that is the same as --failed.")
     var warnings = false
 
-    @Option(
-        help: ArgumentHelp(
-            "Start at this time, in journalctl's words: \"10 minutes ago\", today, 10:31, \"2026-11-21 10:31\".",
-            valueName: "time"))
-    var since: String?
-
-    @Option(
-        name: [.customShort("n"), .long],
-        help: ArgumentHelp("Show the last <count> lines.", valueName: "count"))
-    var number: Int?
+    @OptionGroup var past: PastOptions
 
     @Flag(name: .shortAndLong, help: "Continue with new lines until ^C.")
     var follow = false
@@ -74,32 +55,16 @@ struct LogCommand: AsyncParsableCommand {
             "The service: relayd, relayd@NAME. Default: relayd.", valueName: "unit"))
     var unit: String?
 
-    @Flag(help: "One JSON object per line, with every field.")
+    @Flag(help: "One JSON object per line, with the fields of 'relayctl tail --json'.")
     var json = false
 
     @Flag(help: "Only print the journalctl command.")
     var printCommand = false
 
     func validate() throws {
-        try Names.check(apps: app)
-        try Names.check(functions: rpc)
         try Names.check(
             [unit].compactMap(\.self), "--unit", example: "a service such as relayd or relayd@left")
-        if let number, number < 0 {
-            throw ValidationError("--number is \(number); expected 0 or more")
-        }
         try FilterArgument.check(filter.words)
-        for name in rpc where Self.function(name) == nil {
-            let nearest = Spelling.nearest(name, in: FunctionID.all.map(\.name))
-            throw ValidationError(
-                "there is no function \"\(name)\""
-                    + (nearest.map { "; did you mean \($0)?" } ?? ", such as Show or PutFile"))
-        }
-    }
-
-    /// The name as it stands in the journal; case does not matter.
-    private static func function(_ name: String) -> String? {
-        FunctionID.all.first { $0.name.lowercased() == name.lowercased() }?.name
     }
 
     /// - Throws: `ValidationError` about a term that the journal has nothing to say about.
@@ -107,15 +72,12 @@ struct LogCommand: AsyncParsableCommand {
         var query = JournalQuery()
         let unit = unit ?? "relayd"
         query.unit = unit.contains(".") ? unit : unit + ".service"
-        query.apps = app
-        query.functions = rpc.compactMap(Self.function)
-        query.failed = failed
         query.warnings = warnings
-        query.since = since
-        query.lines = number
+        query.since = past.since.map { TimeArgument.journalStart($0) }
+        query.lines = past.number
         query.follows = follow
         query.isJSON = json
-        query.filter = try FilterArgument.filter(filter.words)
+        query.filter = try FilterArgument.filter(filter.words).and(try choice.expression())
         if let term = JournalLine.unanswerable(query.filter).first {
             throw ValidationError(
                 """
@@ -130,10 +92,14 @@ struct LogCommand: AsyncParsableCommand {
         let query = try query()
         guard !printCommand else {
             Output.current.write(query.shellText + "\n")
-            if query.leavesRest {
+            let rest =
+                [
+                    query.leavesRest ? "applies the rest of the filter to what that prints" : nil,
+                    json ? "prints it with the fields of 'relayctl tail --json'" : nil,
+                ].compactMap(\.self)
+            if !rest.isEmpty {
                 Output.current.write(
-                    "relayctl: in what that prints relayctl looks for the rest of the filter\n",
-                    to: .error)
+                    "relayctl: relayctl \(rest.joined(separator: " and "))\n", to: .error)
             }
             return
         }
@@ -146,7 +112,7 @@ struct LogCommand: AsyncParsableCommand {
                 """, to: .error)
             throw ExitCode.failure
         }
-        guard !query.leavesRest else { return try show(query) }
+        guard !query.isRead else { return try show(query) }
         // journalctl takes our place: its pager, its exit status, its ^C.
         var words = query.command.map { strdup($0) }
         defer { for word in words { free(word) } }
@@ -167,14 +133,14 @@ struct LogCommand: AsyncParsableCommand {
         defer { free(line) }
         // The latest lines, when only so many are wanted.
         var latest: [String] = []
-        let limit = follow ? nil : number
+        let limit = follow ? nil : past.number
         while getline(&line, &room, pipe) > 0, let bytes = line {
             var text = String(cString: bytes)
             if text.hasSuffix("\n") { text.removeLast() }
             guard let entry = JournalLine(text), query.filter.accepts(entry) == true else {
                 continue
             }
-            let shown = (json ? JSONText.safe(text) : entry.text) + "\n"
+            let shown = (json ? JSONText.safe(entry.json) : entry.text) + "\n"
             guard let limit else {
                 guard output.write(shown) else { break }
                 continue

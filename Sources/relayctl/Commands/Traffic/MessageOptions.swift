@@ -1,7 +1,9 @@
 import ArgumentParser
 import MessageFilters
 
-/// Which messages: the options of `tail`, and of the commands that read traces.
+// Options that several commands about messages share, so that they mean the same everywhere.
+
+/// Which messages: the options of `tail` and `log`, and of the commands that read traces.
 struct ChoiceOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -31,7 +33,11 @@ struct ChoiceOptions: ParsableArguments {
         completion: Completions.services)
     var service: [String] = []
 
-    @Flag(help: "Only what went wrong: what failed, was refused, undecodable, dropped or lost.")
+    @Flag(
+        help: """
+            Only what went wrong: requests that failed and their answers, and what was refused, \
+            undecodable, dropped or lost.
+            """)
     var failed = false
 
     @Option(
@@ -59,7 +65,7 @@ struct ChoiceOptions: ParsableArguments {
         for service in service {
             filters.append(try FilterArgument.filter("service", service, of: "--service"))
         }
-        if failed { filters.append(FilterExpression(.term(.priority(.warning, isExact: false)))) }
+        if failed { filters.append(FilterExpression(.term(.ok)).negated) }
         if let milliseconds = try latency(), let number = FilterNumber("\(milliseconds)") {
             let answer = try FilterArgument.filter("kind", "response", of: "--slower-than")
             // By itself, so that it is not an alternative to the kinds of --type.
@@ -84,6 +90,33 @@ struct ChoiceOptions: ParsableArguments {
             throw ValidationError("--slower-than is \"\(slowerThan)\"; \(expected)")
         }
         return milliseconds
+    }
+}
+
+/// How much of the past: the options of `tail` and `log`.
+struct PastOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            """
+            Start this long ago (30s, 5m, "10 minutes ago") or at this time (10:31, yesterday, \
+            "2026-11-21 10:31", 2026-11-21T10:31:07Z).
+            """, valueName: "time"))
+    var since: String?
+
+    @Option(
+        name: [.short, .long],
+        help: ArgumentHelp(
+            "Show at most this many lines of the past, the latest ones.", valueName: "count"))
+    var number: Int?
+
+    /// What relayd takes; more than it ever keeps.
+    private static let numbers = 0...10_000_000
+
+    func validate() throws {
+        if let since { try Names.check([since], "--since", example: "a time such as 5m or 10:31") }
+        if let number, !Self.numbers.contains(number) {
+            throw ValidationError("-n is \(number); expected 0 to \(Self.numbers.upperBound)")
+        }
     }
 }
 

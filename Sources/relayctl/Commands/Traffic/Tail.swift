@@ -9,9 +9,9 @@ struct TailCommand: AsyncParsableCommand {
         abstract: "Show decoded messages as they happen.",
         discussion: """
             One line per message: number, time, app, a sign, name, contents, size and, for an \
-            answer, the time it took. It starts with the last 10 messages and continues until ^C, \
-            even while relayd is restarted. 'relayctl show N' prints message N in full, 'relayctl \
-            show last' the last one. Lines without an app, function or service, such as link \
+            answer, the time it took. It starts with the last 10 messages, or at the time given with --since, \
+            and continues until ^C, even while relayd is restarted. 'relayctl show N' prints message N in \
+            full, 'relayctl show last' the last one. Lines without an app, function or service, such as link \
             opened, are hidden when you filter by one.
 
               →  from the app           ✓  an answer: the request was successful
@@ -42,7 +42,7 @@ struct TailCommand: AsyncParsableCommand {
               @name                       a filter that was saved; 'relayctl filter' lists them
 
             The options --app, --rpc, --type, --service, --failed and --slower-than are other \
-            spellings of terms: --rpc Show is rpc:Show.
+            spellings of terms: --rpc Show is rpc:Show, and --failed is !ok.
 
             EXAMPLES
               relayctl tail 'app:radio !ok'
@@ -66,20 +66,12 @@ struct TailCommand: AsyncParsableCommand {
 
     @OptionGroup var choice: ChoiceOptions
 
-    @Option(
-        help: ArgumentHelp(
-            "Start this long ago (30s, 5m) or at this time (10:31, 2026-11-21T10:31:07Z).",
-            valueName: "time"))
-    var since: String?
-
-    @Option(
-        name: [.short, .long],
-        help: ArgumentHelp(
-            "Start with this many past messages. Default: 10; with --since, all of them.",
-            valueName: "count"))
-    var number: Int?
+    @OptionGroup var past: PastOptions
 
     @OptionGroup var look: LineOptions
+
+    @Flag(name: .shortAndLong, help: "Continue with new messages until ^C. This is the default.")
+    var follow = false
 
     @Flag(help: "End when the past messages are shown.")
     var once = false
@@ -89,15 +81,12 @@ struct TailCommand: AsyncParsableCommand {
 
     /// Lines of the past when nobody says how many: what fits above the next prompt.
     private static let defaultNumber = 10
-    /// What relayd takes; more than it ever keeps.
-    private static let numbers = 0...10_000_000
     /// Time until a relayd that is gone is looked for again.
     private static let pause = Duration.milliseconds(500)
 
     func validate() throws {
-        if let number, !Self.numbers.contains(number) {
-            throw ValidationError(
-                "-n is \(number); expected 0 to \(Self.numbers.upperBound)")
+        if follow, once {
+            throw ValidationError("-f continues and --once ends; leave out one of them")
         }
         try FilterArgument.check(filter.words)
         try look.check(output)
@@ -116,7 +105,7 @@ struct TailCommand: AsyncParsableCommand {
         let style = output.style(self.output.color)
         let (filters, beginning) = (filters(wanted), try start())
         output.follow()
-        let follow: @Sendable () async throws -> Void = {
+        let show: @Sendable () async throws -> Void = {
             var tail = TailFollower(
                 client: client, output: output, form: form, hasAdvice: hasAdvice,
                 isFolding: isFolding, style: style, filters: filters, beginning: beginning,
@@ -127,9 +116,9 @@ struct TailCommand: AsyncParsableCommand {
         do {
             // Requests that wait for their answers are shown at the end, also at this one.
             if form == .pairs, output.isTerminal {
-                try await Interrupt.cancels(follow)
+                try await Interrupt.cancels(show)
             } else {
-                try await follow()
+                try await show()
             }
         } catch let error as ControlClientError {
             guard let problem = error.badRequest else { throw error }
@@ -148,20 +137,14 @@ struct TailCommand: AsyncParsableCommand {
 
     private func start() throws -> MessageQuery {
         var query = MessageQuery()
-        if let since {
+        if let since = past.since {
             guard let start = TimeArgument.start(since) else {
-                let expected =
-                    TimeArgument.isTooLong(since)
-                    ? TimeArgument.tooLong
-                    : """
-                    expected a duration back such as 30s or 5m, or \
-                    a time such as 10:31, 10:31:07, "2026-11-21 10:31" or 2026-11-21T10:31:07Z
-                    """
-                throw ValidationError("--since is \"\(since)\"; \(expected)")
+                throw ValidationError(
+                    "--since is \"\(since)\"; \(TimeArgument.problem(since))")
             }
             query.add(.since, start)
         }
-        if let last = number ?? (since == nil ? Self.defaultNumber : nil) {
+        if let last = past.number ?? (past.since == nil ? Self.defaultNumber : nil) {
             query.add(.last, "\(last)")
         }
         return query
