@@ -83,7 +83,7 @@ struct StartScreenTests {
         }
     }
 
-    @Test("a head unit that is not there is said with its reason", arguments: [80])
+    @Test("a head unit that is not there is said with its reason", arguments: [60, 80, 200])
     func absent(columns: Int) async throws {
         try await TemporaryDirectory.run { directory in
             var screen = ""
