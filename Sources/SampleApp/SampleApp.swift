@@ -131,7 +131,7 @@ package struct SampleApp: Sendable {
         let patience =
             step == .activation ? configuration.activationPatience : configuration.patience
         let hint = step == .activation ? "; pick the app on the head unit" : ""
-        fail("waited \(patience.components.seconds) s in vain for \(waitsFor)\(hint)")
+        fail("waited \(patience.components.seconds) s for \(waitsFor), and it did not come\(hint)")
     }
 
     /// What the app waits for, in words.

@@ -96,7 +96,7 @@ import Testing
         }
         let full = try #require(link.requests(.putFile, put("one more"), bulk: [1]).first)
         #expect(full.result == "OUT_OF_MEMORY")
-        #expect(full.parameters.string("info") == "1000 files are stored already")
+        #expect(full.parameters.string("info") == "1000 files are already stored")
         let again = link.requests(.putFile, put("file 1"), bulk: [1])
         #expect(again.map(\.result) == ["SUCCESS"], "one that is there may be replaced")
     }

@@ -74,7 +74,7 @@ import Testing
         let one = #"{"cmdID":1,"menuParams":{"menuName":"Play"},"vrCommands":["Play"]}"#
         #expect(link.result(.addCommand, one) == "SUCCESS")
         let again = try #require(link.requests(.addCommand, one).first)
-        #expect(again.result == "INVALID_ID" && again.info == "command 1 exists already")
+        #expect(again.result == "INVALID_ID" && again.info == "command 1 already exists")
         #expect(link.result(.addCommand, #"{"cmdID":2}"#) == "INVALID_DATA")
         #expect(link.result(.addCommand, #"{"cmdID":2,"vrCommands":["PLAY"]}"#) == "DUPLICATE_NAME")
         #expect(

@@ -103,8 +103,9 @@ private struct Bench {
         bench.run()
         #expect(
             bench.apps[0].outcome
-                == .failed("waited 120 s in vain for HMI level FULL; pick the app on the head unit")
-        )
+                == .failed(
+                    "waited 120 s for HMI level FULL, and it did not come; pick the app on the head unit"
+                ))
     }
 
     @Test("silence, refusal and a closed connection are told apart")
@@ -113,7 +114,9 @@ private struct Bench {
         var silent = SampleApp()
         _ = silent.connected(at: now)
         _ = silent.advance(to: now + .seconds(20))
-        #expect(silent.outcome == .failed("waited 20 s in vain for the answer to StartService"))
+        #expect(
+            silent.outcome
+                == .failed("waited 20 s for the answer to StartService, and it did not come"))
 
         var refused = SampleApp()
         _ = refused.connected(at: now)

@@ -18,7 +18,7 @@ struct Choices: Hashable, Sendable {
 
     mutating func create(_ request: Request) throws(Refusal) {
         let id = request["interactionChoiceSetID"]?.integer ?? 0
-        guard sets[id] == nil else { throw Refusal(.invalidID, "choice set \(id) exists already") }
+        guard sets[id] == nil else { throw Refusal(.invalidID, "choice set \(id) already exists") }
         let choices = request["choiceSet"]?.array ?? []
         let ids = choices.map { $0["choiceID"]?.integer ?? 0 }
         guard Set(ids).count == ids.count else {
@@ -37,7 +37,7 @@ struct Choices: Hashable, Sendable {
             throw Refusal(.invalidData, "either all choices have vrCommands or none")
         }
         guard sets.count < Self.maximumSets else {
-            throw Refusal(.outOfMemory, "\(Self.maximumSets) choice sets are kept already")
+            throw Refusal(.outOfMemory, "\(Self.maximumSets) choice sets are already stored")
         }
         sets[id] = ChoiceSet(ids: ids, hasVoice: voices > 0)
     }

@@ -145,7 +145,7 @@ extension FileStore {
             return (.success, nil)
         }
         guard files[name] != nil || files.count < Self.maximumFiles else {
-            return (.outOfMemory, "\(Self.maximumFiles) files are stored already")
+            return (.outOfMemory, "\(Self.maximumFiles) files are already stored")
         }
         files[name] = File(
             totalBytes: max(length.flatMap(Int.init(exactly:)) ?? bytes, bytes),

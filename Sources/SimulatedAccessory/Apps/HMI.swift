@@ -48,7 +48,7 @@ extension SimulatedAccessory {
     mutating func closeApplication(_ request: Request) {
         let id = request.sessionID
         guard let app = sessions[id]?.app, app.hmiLevel != .none else {
-            respond(to: request, .ignored, info: "the app is closed already")
+            respond(to: request, .ignored, info: "the app is already closed")
             return
         }
         if overlay?.owner == id { abortOverlay("the app was closed") }

@@ -26,7 +26,7 @@ struct Menu: Hashable, Sendable {
 
     mutating func addCommand(_ request: Request) throws(Refusal) {
         let id = request["cmdID"]?.integer ?? 0
-        guard commands[id] == nil else { throw Refusal(.invalidID, "command \(id) exists already") }
+        guard commands[id] == nil else { throw Refusal(.invalidID, "command \(id) already exists") }
         let parent = request["menuParams"]?["parentID"]?.integer ?? 0
         guard parent == 0 || hasSubMenu(parent) else {
             throw Refusal(.invalidID, "there is no submenu \(parent)")
@@ -55,7 +55,7 @@ struct Menu: Hashable, Sendable {
     /// - Parameter version: Of the session. From RPC 7.1 on, names need not differ.
     mutating func addSubMenu(_ request: Request, version: SDLVersion) throws(Refusal) {
         let id = request["menuID"]?.integer ?? 0
-        guard subMenus[id] == nil else { throw Refusal(.invalidID, "submenu \(id) exists already") }
+        guard subMenus[id] == nil else { throw Refusal(.invalidID, "submenu \(id) already exists") }
         let parent = request["parentID"]?.integer ?? 0
         guard parent == 0 || hasSubMenu(parent) else {
             throw Refusal(.invalidID, "there is no submenu \(parent)")
@@ -83,6 +83,6 @@ struct Menu: Hashable, Sendable {
 
     private func checkRoom(_ count: Int, _ what: String) throws(Refusal) {
         guard count >= Self.maximumEntries else { return }
-        throw Refusal(.outOfMemory, "\(Self.maximumEntries) \(what) are kept already")
+        throw Refusal(.outOfMemory, "\(Self.maximumEntries) \(what) are already stored")
     }
 }

@@ -37,7 +37,7 @@ extension SimulatedAccessory {
             // A lenient head unit takes any name, and keeps none that is not a button's.
             guard Capabilities.buttonNames.contains(name) else { return }
             guard app.buttons.insert(name).inserted else {
-                throw Refusal(.ignored, "the app is subscribed to \(name) already")
+                throw Refusal(.ignored, "the app is already subscribed to \(name)")
             }
         case .unsubscribeButton:
             let name = request["buttonName"]?.string ?? ""

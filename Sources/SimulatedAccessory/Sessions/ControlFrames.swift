@@ -35,14 +35,15 @@ extension SimulatedAccessory {
         case .rpc: startSession(frame)
         case .audio, .video: startStream(frame)
         // Bulk is implied by RPC; the control service needs no start.
-        case .bulk, .control: refuse(frame, reason: "service \(frame.service.name) has no start")
+        case .bulk, .control:
+            refuse(frame, reason: "service \(frame.service.name) cannot be started")
         }
     }
 
     private mutating func endService(_ frame: Frame) {
         guard let session = sessions[frame.sessionID] else {
             counters.unexpectedFrames += 1
-            refuse(frame, reason: "session \(frame.sessionID) does not run")
+            refuse(frame, reason: "session \(frame.sessionID) is not running")
             return
         }
         switch frame.service {
@@ -57,12 +58,12 @@ extension SimulatedAccessory {
             removeSession(frame.sessionID)
         case .audio, .video:
             guard session.streams.contains(frame.service) else {
-                refuse(frame, reason: "service \(frame.service.name) does not run")
+                refuse(frame, reason: "service \(frame.service.name) is not running")
                 return
             }
             sessions[frame.sessionID]?.streams.remove(frame.service)
             acknowledge(frame)
-        case .bulk, .control: refuse(frame, reason: "service \(frame.service.name) has no end")
+        case .bulk, .control: refuse(frame, reason: "service \(frame.service.name) cannot be ended")
         }
     }
 

@@ -26,7 +26,7 @@ extension SimulatedAccessory {
             return
         }
         guard !session.streams.contains(frame.service) else {
-            refuse(frame, reason: "service \(frame.service.name) runs already")
+            refuse(frame, reason: "service \(frame.service.name) is already running")
             return
         }
         let wish = ControlPayload(frame).document ?? BSONDocument()
