@@ -76,7 +76,7 @@ export class Actions {
     const chip = $('access');
     chip.hidden = !this.access || this.access.writes === 'open' || this.access.authorized;
     setText(chip, this.access?.reads === 'token' ? 'Token needed' : 'Read only');
-    chip.title = hasToken() ? 'The token is not that of the running relayd' : 'Changes need the token that relayctl dashboard prints';
+    chip.title = hasToken() ? 'This is not the token of the running relayd' : 'Changes need the token that relayctl dashboard prints';
     this.switch = !this.can('PUT', '/v1/server') ? undefined
       : h('button', { type: 'button', role: 'switch', 'aria-checked': 'true', class: 'switch', onclick: () => this.serve(!this.isOpen) },
         'Apps may connect', h('span', { class: 'state', text: 'on' }));
@@ -147,7 +147,7 @@ export class Actions {
       this.onChange();
     } catch (error) {
       if (error instanceof Refused && error.status === 401) {
-        this.askForToken('The token is not that of the relayd that runs now; relayctl dashboard prints the right one.');
+        this.askForToken('This is not the token of the running relayd; relayctl dashboard prints the right one.');
       } else {
         toast(`${words}: ${error instanceof Refused ? error.message : 'relayd did not answer'}`);
       }

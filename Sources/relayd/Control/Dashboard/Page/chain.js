@@ -128,7 +128,7 @@ function describeApp(app, flow, status) {
     id: app.id,
     title: app.app_name ?? `app ${app.id}`,
     level,
-    lines: [isRegistered ? `HMI level ${app.hmi_level ?? 'not told yet'}` : words(app.state), app.peer],
+    lines: [isRegistered ? `HMI level ${app.hmi_level ?? 'not known yet'}` : words(app.state), app.peer],
     rank: rank < 0 ? LEVELS.length : rank,
     state,
     ...rates(to, from, '→', '←'),

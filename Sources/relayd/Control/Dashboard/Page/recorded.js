@@ -122,7 +122,7 @@ export class Recorded {
   }
 
   apps(apps) {
-    if (apps.length === 0) return h('p', { class: 'quiet', text: 'No app was there.' });
+    if (apps.length === 0) return h('p', { class: 'quiet', text: 'No app was connected.' });
     return section(`Apps (${apps.length})`, apps.length, table(['App', 'Sent', 'Received'], apps.slice(0, ROWS).map((app) => [
       h('button', { type: 'button', class: 'link', text: app.name ?? `app ${app.app}`, title: `${[`app ${app.app}`, app.app_id, app.peer, app.reason && `left: ${app.reason}`].filter(Boolean).join(' · ')}; show only its messages`,
         onclick: () => this.listener.filter(app.app) }),

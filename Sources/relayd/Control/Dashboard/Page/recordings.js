@@ -121,7 +121,7 @@ export class Recordings {
       setTimeout(() => URL.revokeObjectURL(address), 60_000);
       toast(`downloaded ${name}`);
     } catch (error) {
-      toast(`${name}: ${error instanceof Refused ? error.message : 'the download broke off'}`);
+      toast(`${name}: ${error instanceof Refused ? error.message : 'the download was interrupted'}`);
     }
   }
 

@@ -127,7 +127,7 @@ export class SavedMenu {
 
   keep(name) {
     const text = this.owner.box().trim();
-    if (text === '') return this.say('There is no filter in the box to keep.');
+    if (text === '') return this.say('There is no filter in the box to save.');
     if (!isName(name)) return this.say('A name has letters, digits, _ and -, at most 40.');
     try {
       // With others written out, so that it means the same when they are forgotten.
@@ -139,7 +139,7 @@ export class SavedMenu {
       return this.say(`Not kept: ${error.message}.`);
     }
     $('saved-name').value = '';
-    this.say(`Kept; @${name} in the box means it.`);
+    this.say(`Saved; write @${name} in the box to use it.`);
     this.draw();
     return this.owner.changed();
   }

@@ -102,7 +102,7 @@ export class Store {
     }
   }
 
-  /** Numbers begin anew: relayd was started again. */
+  /** relayd was restarted; message numbers start at 1 again. */
   anotherInstance(message) {
     this.#byNumber.clear();
     this.apps.clear();

@@ -47,7 +47,7 @@ function describe(message) {
         flat(whole(message).payload)].filter(Boolean).join('  ');
     case 'stream': return describeStream(message);
     case 'event': return describeEvent(message);
-    case 'restart': return 'relayd was started again; numbers begin anew';
+    case 'restart': return 'relayd was restarted; message numbers start at 1 again';
     default: return message.reason ?? '';
   }
 }
