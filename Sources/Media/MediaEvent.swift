@@ -136,7 +136,7 @@ extension MediaProblem: CustomStringConvertible {
         case .oversized(let count):
             "\(Self.count(count, "piece")) of more than "
                 + "\(MediaLimits.maximumUnitBytes >> 20) MiB left out"
-        case .unreadableFormat(let format): "\(format) is not read, only H264 as RAW or RTP is"
+        case .unreadableFormat(let format): "\(format) is not supported; only H264 as RAW or RTP is"
         case .encrypted(let frames):
             "\(Self.count(frames, "encrypted frame")), which only the app and the head unit can read"
         case .notRecorded(let frames):
@@ -145,7 +145,7 @@ extension MediaProblem: CustomStringConvertible {
         case .dropped(let count):
             "something was dropped in \(Self.count(count, "place")), since all streams together held "
                 + "more than \(MediaLimits.maximumHeldBytes >> 20) MiB of unfinished pictures"
-        case .assumedFormat: "nothing told the format, so 16 kHz and 16 bit are assumed"
+        case .assumedFormat: "the format is unknown, so 16 kHz and 16 bit are assumed"
         case .masked: "the binary part of RPCs was masked in the recording"
         case .incomplete(let missing, let total):
             "incomplete: of \(total) bytes those from \(missing.lowerBound) to "

@@ -57,7 +57,7 @@ struct FixtureReplayTests {
                 "SetAppIcon is not in the recording; it was answered with UNSUPPORTED_REQUEST"
             ],
             onlyThen: ["CreateInteractionChoiceSet", "DeleteInteractionChoiceSet", "AddCommand"],
-            files: 1, registrations: 2, otherwise: ["another answer to UnregisterAppInterface"]),
+            files: 1, registrations: 2, otherwise: ["a different answer to UnregisterAppInterface"]),
     ]
 
     /// The recorded session as relayd would have recorded it.
@@ -177,11 +177,11 @@ struct FixtureReplayTests {
                 #expect(report.requests > 10 && report.answers >= report.requests)
                 let session =
                     [
-                        "another answer to RegisterAppInterface",
+                        "a different answer to RegisterAppInterface",
                         // `sim:` has no policies to exchange.
                         "OnSystemRequest did not come within 2 s",
-                        "another answer to ListFiles",
-                    ] + Array(repeating: "another answer to PutFile", count: fixture.files)
+                        "a different answer to ListFiles",
+                    ] + Array(repeating: "a different answer to PutFile", count: fixture.files)
                 let sessions = Array(repeatElement(session, count: fixture.registrations).joined())
                 #expect(report.divergences.map(\.text) == sessions + fixture.otherwise)
                 for divergence in report.divergences {

@@ -91,7 +91,7 @@ struct RecordedAppTests {
                     "- vehicleType.model: Simulated head unit", "+ vehicleType.model: Other",
                 ]
             ])
-        #expect(play.divergences.map(\.text) == ["another answer to RegisterAppInterface"])
+        #expect(play.divergences.map(\.text) == ["a different answer to RegisterAppInterface"])
     }
 
     @Test(

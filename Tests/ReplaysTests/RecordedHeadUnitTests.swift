@@ -267,7 +267,7 @@ struct RecordedHeadUnitTests {
             !app.ask(.registerAppInterface, Self.registration("Mine"), correlation: 1).isEmpty)
         #expect(
             app.unit.divergences.map(\.description) == [
-                "Mine: no app of the recording is called so; it gets the answers of Map"
+                "Mine: the recording has no app of that name; it gets the answers of Map"
             ])
     }
 

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// How H.264 comes when nobody said it.
+/// How H.264 is packed when nothing says so.
 enum VideoTransport: Hashable, Sendable {
     /// With start codes.
     case raw

@@ -229,7 +229,7 @@ package struct RecordedApp: Sendable {
             if lines.isEmpty {
                 same += 1
             } else {
-                tell(.otherAnswer, "another answer to \(recorded.functionName)", lines: lines)
+                tell(.otherAnswer, "a different answer to \(recorded.functionName)", lines: lines)
             }
         }
         return true
@@ -249,11 +249,11 @@ package struct RecordedApp: Sendable {
         let (then, now) = (message.version, frame.version)
         if type != found {
             tell(
-                .otherAnswer, "another answer to \(message.answered?.description ?? "")",
+                .otherAnswer, "a different answer to \(message.answered?.description ?? "")",
                 lines: ["- \(type.name)", "+ \(found.name)"])
         } else if then != now {
             tell(
-                .otherAnswer, "another protocol version in \(type.name)",
+                .otherAnswer, "a different protocol version in \(type.name)",
                 lines: ["- \(then)", "+ \(now)"])
         } else {
             same += 1

@@ -31,7 +31,7 @@ extension RecordedHeadUnit {
             starts.append((frame, now))
         case .startService, .endService, .registerSecondaryTransport:
             guard let key else {
-                refuse(frame, "session \(frame.sessionID) does not run")
+                refuse(frame, "session \(frame.sessionID) is not running")
                 return
             }
             ask(

@@ -158,7 +158,7 @@ extension RecordedHeadUnit {
             if wantsMore { return false }
             tell(
                 .otherApp, registration.name,
-                "no app of the recording is called so; it gets the answers of \(lane.name)")
+                "the recording has no app of that name; it gets the answers of \(lane.name)")
             return true
         }
         if let holder = session(of: other) {
@@ -225,7 +225,8 @@ extension RecordedHeadUnit {
             remove(lane: largest.number)
             tell(
                 .passedOver, largest.name,
-                "no app came for it while so much else was read; it cannot be replayed any more")
+                "no app asked for it before the replay's memory was full; it can no longer be replayed"
+            )
         }
         return wantsMore
     }

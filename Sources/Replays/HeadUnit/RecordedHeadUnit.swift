@@ -4,10 +4,10 @@ package import SDLProtocol
 
 /// The head unit of a recording, which answers live apps as it answered then.
 ///
-/// It goes by the conversation and not by the clock: what the app asks finds what was asked then, of the
-/// same function and in the recorded order of its session, and brings the answer of then. What the head
-/// unit said without being asked comes as long after the app's latest question as it did then. What the
-/// recording does not have is refused as a head unit would, and told as a divergence.
+/// It follows the conversation, not the clock: a request of the app is matched with the recorded requests
+/// for the same function, in the recorded order of its session, and gets the recorded answer. A
+/// notification comes as long after the app's latest request as it did in the recording. What the
+/// recording does not have is refused as a head unit would refuse it, and reported as a divergence.
 ///
 /// A value without files, sockets or clocks: steps of the recording are fed in as they are read, frames as
 /// they come; frames come out. How much it keeps of what was read ahead is bounded by `Limits`.
@@ -274,7 +274,7 @@ package struct RecordedHeadUnit: Sendable {
             output.divergences.append(Divergence(kind, app: app, text))
         } else if toldDivergences == Self.maximumDivergences + 1 {
             output.divergences.append(
-                Divergence(kind, app: app, "\(text); further divergences are not told"))
+                Divergence(kind, app: app, "\(text); further divergences are not reported"))
         }
     }
 }

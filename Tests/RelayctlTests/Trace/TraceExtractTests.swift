@@ -116,7 +116,7 @@ import Traces
         #expect(done.modes == [0o600])
         #expect(done.out.contains("Map-video.h264  video"))
         #expect(done.out.contains("Radio-a.png: the checksum (crc) of 1 piece is wrong"))
-        #expect(done.out.contains("Map-audio.wav: nothing told the format"))
+        #expect(done.out.contains("Map-audio.wav: the format is unknown"))
     }
 
     @Test("prints JSON for programs") func json() async throws {
