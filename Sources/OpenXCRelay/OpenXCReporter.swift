@@ -29,7 +29,9 @@ struct OpenXCReporter {
                 client, who, "too many commands wait for an answer; left out: \(message.json)",
                 .warning)
         case .notForVehicle(_, let message):
-            inVain(client, who, "nothing that a vehicle interface takes: \(message.json)", .info)
+            inVain(
+                client, who, "not something that a vehicle interface accepts: \(message.json)",
+                .info)
         case .unsafe(_, let message, let hazard):
             inVain(client, who, "not passed on: \(hazard.description): \(message.json)", .warning)
         case .unanswered(_, let command):
@@ -39,7 +41,7 @@ struct OpenXCReporter {
     }
 
     func cannotBeSaid(_ message: VehicleMessage) {
-        hub.logger.info("protobuf has no words for \(message.json)")
+        hub.logger.info("protobuf cannot express \(message.json)")
     }
 
     private func inVain(

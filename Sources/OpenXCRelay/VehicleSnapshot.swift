@@ -15,7 +15,7 @@ package struct VehicleSnapshot: Sendable {
         package var maximumQueueBytes: Int
         /// Messages it has missed because it did not read.
         package var lost: UInt64
-        /// What it said in vain.
+        /// Messages from it that were not carried out.
         package var refused: UInt64
         package var counts: VehicleMessageReader.Counts
         package var counters: TrafficCounters

@@ -1,7 +1,7 @@
 import CZlib
 
-/// Unpacks gzip piece by piece, never more at once than asked for: what a file grows to, it does not grow
-/// to in memory. A file may consist of several members (RFC 1952).
+/// Unpacks gzip piece by piece, never more at once than asked for, so that memory does not grow with the
+/// unpacked file. A file may consist of several members (RFC 1952).
 struct Inflater: ~Copyable {
     /// What is wrong with the file.
     enum Problem: Error, Hashable {

@@ -222,7 +222,7 @@ extension Source.Failure {
             switch problem {
             case .damaged: "the compressed file is damaged"
             case .truncated: "the compressed file is cut short"
-            case .noMemory: "there is no memory to unpack it"
+            case .noMemory: "there is not enough memory to decompress it"
             }
     }
 }

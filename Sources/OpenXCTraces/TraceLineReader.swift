@@ -130,16 +130,16 @@ extension MessageProblem {
     /// For people, behind "line 12: ".
     package var words: String {
         switch self {
-        case .notJSON: "no JSON object"
+        case .notJSON: "not a JSON object"
         case .tooDeep: "JSON that is nested too deep"
         case .tooLong: "longer than a message can be"
-        case .notProtobuf: "no protobuf message"
-        case .wrongKind: "a member of another kind than it must be"
+        case .notProtobuf: "not a protobuf message"
+        case .wrongKind: "a member of the wrong type"
         case .outOfRange: "a number that is out of range"
-        case .notHex: "a text that is not pairs of hexadecimal digits"
+        case .notHex: "text that is not pairs of hexadecimal digits"
         case .tooMuchData: "more data than its kind may have"
-        case .missing: "something that must be there is missing"
-        case .cannotBeSaid: "nothing that the other form has words for"
+        case .missing: "a required member is missing"
+        case .cannotBeSaid: "something that the other format cannot express"
         }
     }
 }

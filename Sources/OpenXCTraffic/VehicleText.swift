@@ -3,8 +3,8 @@ import OpenXCRelay
 import RelayCore
 import SDLProtocol
 
-/// What passed, in words: one line for each entry, without a time. What strings of peers stand in it has
-/// no control characters and nothing that is invisible.
+/// What passed, in words: one line for each entry, without a time. Strings of peers
+/// appear in it without control characters and without invisible ones.
 package enum VehicleText {
     /// Longest text of a peer in a line, in characters.
     static let maximumText = 200
@@ -154,7 +154,7 @@ package enum VehicleText {
         case .tooManyCommands(_, let message):
             "\(asked(message)): left out, too many commands wait for an answer"
         case .notForVehicle(_, let message):
-            "\(words(message)): nothing that a vehicle interface takes"
+            "\(words(message)): not something that a vehicle interface accepts"
         case .unsafe(_, let message, let hazard):
             "\(words(message)): not passed on, \(clean(hazard.description))"
         case .unanswered(_, let command):

@@ -20,7 +20,7 @@ package struct VehicleEntry: Sendable {
         case sent(VehicleMessage, by: AppID?)
         /// relayd's own answer to a client.
         case answered(VehicleMessage, AppID)
-        /// What a client did in vain.
+        /// What a client sent that was not carried out.
         case noted(Note<AppID>)
         case linkOpened(address: String)
         case linkClosed(reason: String)

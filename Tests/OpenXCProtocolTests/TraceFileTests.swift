@@ -47,7 +47,7 @@ struct TraceFileTests {
         }
         #expect(read[.json] == read[.lines])
         let header = messages.count { if case .header = $0.content { true } else { false } }
-        #expect(lost == header, "protobuf has no words for a header")
+        #expect(lost == header, "protobuf cannot express a header")
         let sayable = read[.json]?.compactMap { message -> VehicleMessage? in
             if case .header = message.content { return nil }
             var message = message

@@ -46,7 +46,7 @@ package struct VehicleMessageKind: OpenValue {
     package static let response = VehicleMessageKind(rawValue: "response")
     /// A measurement or a frame for the vehicle.
     package static let write = VehicleMessageKind(rawValue: "write")
-    /// What a client said in vain, or has no answer.
+    /// A message from a client that was not carried out or not answered.
     package static let refused = VehicleMessageKind(rawValue: "refused")
     /// The link was opened or closed.
     package static let link = VehicleMessageKind(rawValue: "link")

@@ -326,7 +326,7 @@ package struct VehicleClient: Codable, Sendable, Equatable {
     package var queueLimit: Int
     /// Messages it has missed because it did not read.
     package var lost: Int
-    /// What it said in vain.
+    /// Messages from it that were not carried out.
     package var refused: Int
     /// What of it could not be read, by what was wrong with it.
     package var unreadable: [String: Int]

@@ -1,6 +1,6 @@
 // Walks the small flat objects of OpenXC where they lie: one pass that checks the grammar and finds
 // where values end. Not SDLProtocol's scanner, which indexes large objects for later: here every
-// member is wanted at once, and an object that is still arriving is told from one that is none.
+// member is wanted at once, and an incomplete object must be distinguished from an invalid one.
 
 /// Where a value lies; offsets count from the start of the text.
 struct JSONToken {

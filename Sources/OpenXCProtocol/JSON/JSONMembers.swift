@@ -1,5 +1,5 @@
-/// The members of one object, by their keys. Of a key that stands twice the last counts; keys that
-/// OpenXC does not know are walked over.
+/// The members of one object, by their keys. If a key occurs twice, the last one counts. Keys that
+/// OpenXC does not know are skipped.
 struct JSONMembers {
     enum Key: Int {
         case action, bus, bypass, command, commandResponse, data, decodedType, diagnosticRequest

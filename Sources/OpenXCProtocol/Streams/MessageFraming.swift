@@ -13,7 +13,7 @@ package enum MessageFraming: String, Hashable, Sendable, CaseIterable {
 
     /// Appends `message` with what separates it from the next.
     ///
-    /// - Throws: `cannotBeSaid` when protobuf has no words for it; nothing is appended then.
+    /// - Throws: `cannotBeSaid` when protobuf cannot express it; nothing is appended then.
     package func append(
         _ message: VehicleMessage, to bytes: inout [UInt8]
     ) throws(MessageProblem) {

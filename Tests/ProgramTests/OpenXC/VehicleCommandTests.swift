@@ -187,7 +187,7 @@ struct VehicleCommandTests {
         try await VehicleBench.run(config) { bench in
             let unsure = try await bench.relayctl(["vi", "write", "horn=true"])
             #expect(unsure.ending == .exited(64))
-            #expect(unsure.errors.contains("give --yes if it is meant"))
+            #expect(unsure.errors.contains("give --yes to write anyway"))
             let refused = try await bench.relayctl(
                 ["vi", "write", "--id", "0x7e0", "--data", "0201", "--yes"])
             #expect(refused.ending == .exited(3))

@@ -45,7 +45,7 @@ struct VehicleCANCommand: AsyncParsableCommand {
 
     func validate() throws {
         if passthrough, bus.isEmpty {
-            throw ValidationError("--passthrough is of a bus; expected it as well, e.g. --bus 1")
+            throw ValidationError("--passthrough needs a bus, e.g. --bus 1")
         }
         if unfiltered, !passthrough {
             throw ValidationError("--unfiltered needs --passthrough")
@@ -193,10 +193,11 @@ struct VehicleWriteCommand: AsyncParsableCommand {
         if !yes {
             guard isatty(STDIN_FILENO) == 1, isatty(Output.Stream.error.rawValue) == 1 else {
                 throw ValidationError(
-                    "a write may move a car, and nobody can be asked here; give --yes if it is meant"
+                    "a write may move a car, and there is no terminal to ask at; give --yes to write anyway"
                 )
             }
-            Output.current.write("This is written to the vehicle. Go on? [y/N] ", to: .error)
+            Output.current.write(
+                "This will be written to the vehicle. Continue? [y/N] ", to: .error)
             guard let answer = readLine(), ["y", "yes"].contains(answer.lowercased()) else {
                 Output.current.write("nothing was written\n", to: .error)
                 throw VehicleCommand.failed

@@ -32,8 +32,8 @@ struct VehicleCommand: AsyncParsableCommand {
 
     static let exitCodes = ExitStatus.codes(
         ok: "done, or shown",
-        failed: "vehicle interface or vehicle refuse, or there is no such value",
-        refused: "the accessory is no vehicle interface, it does not answer, or you may not")
+        failed: "the vehicle interface or the vehicle refused, or there is no such value",
+        refused: "the accessory is not a vehicle interface, it does not answer, or you may not")
 
     static let failed = ExitCode(1)
 }

@@ -65,8 +65,8 @@ struct VehicleClientsCommand: AsyncParsableCommand {
         commandName: "clients",
         abstract: "Show the clients: formats, queues, losses, and what is repeated for whom.",
         discussion: """
-            "Lost" counts messages that a client missed because it did not read, "Refused" what it said in \
-            vain, such as writes that openxc.writes does not allow.
+            "Lost" counts messages that a client missed because it did not read, "Refused" messages that \
+            were not carried out, such as writes that openxc.writes does not allow.
 
             \(VehicleCommand.exitCodes)
             """)

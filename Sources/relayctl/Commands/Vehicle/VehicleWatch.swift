@@ -8,8 +8,8 @@ struct VehicleWatchCommand: AsyncParsableCommand {
         abstract: "Watch signals: a live table with rates and sparklines.",
         discussion: """
             On a terminal, the table is updated in place until ^C. In a file or a pipe, each signal that has \
-            come since the last look is one line: time, signal, value and rate. With --json, each \
-            look is one line, laid out like GET /v1/vehicle. The sparkline is the last minute, \
+            come since the last update is one line: time, signal, value and rate. With --json, each \
+            update is one line, laid out like GET /v1/vehicle. The sparkline is the last minute, \
             scaled to its least and greatest value.
 
             EXAMPLES
@@ -23,7 +23,7 @@ struct VehicleWatchCommand: AsyncParsableCommand {
     @Argument(help: "Only these signals.", completion: Completions.signals)
     var names: [String] = []
 
-    @Option(help: ArgumentHelp("Time between two looks: 0.1 to 3600.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("Time between two updates: 0.1 to 3600.", valueName: "seconds"))
     var interval = 1.0
 
     @OptionGroup var output: OutputOptions

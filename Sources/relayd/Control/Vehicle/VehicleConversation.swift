@@ -127,7 +127,7 @@ final class VehicleConversation: Sendable {
         case .notForVehicle(_, let message):
             throw APIError(
                 .badRequest,
-                "a vehicle interface takes no such thing: \(VehicleText.words(message))")
+                "a vehicle interface does not accept this: \(VehicleText.words(message))")
         case .unsafe(_, let message, let hazard):
             throw APIError(
                 .badRequest,

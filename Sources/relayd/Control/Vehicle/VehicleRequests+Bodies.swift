@@ -116,7 +116,7 @@ extension VehicleStreamBody {
         guard commands.count <= Self.maximumWishes else {
             throw APIError(
                 .badRequest,
-                "the body has \(commands.count) wishes; expected at most \(Self.maximumWishes)")
+                "the body has \(commands.count) requests; expected at most \(Self.maximumWishes)")
         }
         return commands
     }
@@ -176,7 +176,7 @@ extension VehicleWriteRequest {
         case .flag(let flag): return .flag(flag)
         case .number(let number):
             guard number.isFinite else {
-                throw APIError(.badRequest, "\(member) is no finite number")
+                throw APIError(.badRequest, "\(member) is not a finite number")
             }
             return .number(number)
         case .text(let text):

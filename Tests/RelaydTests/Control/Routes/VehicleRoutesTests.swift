@@ -88,7 +88,7 @@ struct VehicleRoutesTests {
             (
                 Routes.vehicleStream,
                 #"{"passthrough":[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]}"#,
-                "the body has 21 wishes; expected at most 20"
+                "the body has 21 requests; expected at most 20"
             ),
             (Routes.vehicleWrite, #"{"name":"horn"}"#, "neither a measurement"),
             (Routes.vehicleWrite, #"{"name":"horn","value":1,"bus":1}"#, "neither a measurement"),
