@@ -1,4 +1,4 @@
-// What is nobody's business in texts, known by its form: relayd's lines, the journal, strings of
+// Private values in texts, recognised by their form: relayd's lines, the journal, strings of
 // JSON. One pass over the bytes, since a report has megabytes of them.
 
 extension Redactor {

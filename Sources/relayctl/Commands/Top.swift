@@ -3,7 +3,7 @@ import ControlAPI
 import Glibc
 import MessageFilters
 
-/// `relayctl top`: the bench on one screen, for people who live in a terminal.
+/// `relayctl top`: the bench on one screen, in a terminal.
 struct TopCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "top",

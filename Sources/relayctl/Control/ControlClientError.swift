@@ -55,9 +55,9 @@ enum ControlClientError: Error, Equatable, CustomStringConvertible {
     /// What is so with relayd, in a few words.
     var inShort: String {
         switch self {
-        case .notRunning: isMatterOfPermission ? "may not be asked by you" : "not running"
+        case .notRunning: isMatterOfPermission ? "not open to you" : "not running"
         case .timedOut: "does not answer"
-        case .crowded, .hungUp: "turned the question away"
+        case .crowded, .hungUp: "refused the request"
         case .brokenOff: "broke off its answer"
         case .notRelayd(let path, _): "another program answers on \(path)"
         case .refused(_, _, _, let server, _, _), .notUnderstood(_, let server, _):
@@ -156,7 +156,7 @@ enum ControlClientError: Error, Equatable, CustomStringConvertible {
         let isPermitted = !findings.contains { finding in
             if case .notPermitted = finding.problem { true } else { false }
         }
-        let headline = isPermitted ? "relayd is not running" : "relayd may not be asked by you"
+        let headline = isPermitted ? "relayd is not running" : "you may not use this relayd"
         let places = findings.map { "  \($0.path)  \($0.problem.text)" }.joined(separator: "\n")
         return "\(headline); looked at\n\(places)\n→ \(remedy)"
     }

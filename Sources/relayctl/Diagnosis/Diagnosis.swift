@@ -64,8 +64,9 @@ struct Diagnosis: Codable, Sendable, Equatable {
         if case .notRunning = error, let configuration {
             guard configuration.isGood else {
                 fail(
-                    "configuration", "relayd does not run, and would not: \(configuration.text)",
-                    "correct it until relayd --check-config is content, then start relayd")
+                    "configuration",
+                    "relayd is not running, and would not start: \(configuration.text)",
+                    "correct it until relayd --check-config finds no mistake, then start relayd")
                 return
             }
             tell(good: configuration)
@@ -126,7 +127,7 @@ struct Diagnosis: Codable, Sendable, Equatable {
         if let refused = status.relayd.refusedConfiguration {
             hint(
                 "configuration",
-                "the latest reload was refused, the old one is in force: \(refused)",
+                "the latest reload was refused, and the previous configuration stays in force: \(refused)",
                 "correct it, then: relayctl reload")
         }
         if let specification, let problem = specification.problem {
@@ -214,9 +215,9 @@ struct Diagnosis: Codable, Sendable, Equatable {
             hint(
                 "port",
                 "apps can connect to \(places), but not from the network of "
-                    + "\(filtered.joined(separator: ", ")): \(unit.name) lets none but this machine and "
-                    + "the networks of its IPAddressAllow= in, and reports nothing",
-                "if apps are to come from there: sudo systemctl edit \(unit.name), add "
+                    + "\(filtered.joined(separator: ", ")): \(unit.name) admits only this machine and "
+                    + "the networks in its IPAddressAllow=, and does not report what it blocks",
+                "to let apps in from there: sudo systemctl edit \(unit.name), add "
                     + "[\(unit.section)] and IPAddressAllow=NETWORK (such as that of \(network)), "
                     + "then restart it")
         } else if isLocal {
@@ -229,8 +230,8 @@ struct Diagnosis: Codable, Sendable, Equatable {
             hint(
                 "port", "apps can connect to \(places); \(firewall) runs here",
                 firewall == "ufw"
-                    ? "if none comes: sudo ufw allow \(port)/tcp"
-                    : "if none comes: sudo firewall-cmd --add-port=\(port)/tcp")
+                    ? "if no app gets through: sudo ufw allow \(port)/tcp"
+                    : "if no app gets through: sudo firewall-cmd --add-port=\(port)/tcp")
         } else {
             ok("port", "apps can connect to \(places)")
         }

@@ -61,14 +61,14 @@ struct UnitReport: Sendable, Equatable {
         case ("failed", _):
             return "\(name) has failed (\(properties["Result"] ?? "?"))\(said)"
         case ("activating", "auto-restart"):
-            return "\(name) does not come up and is tried again by systemd\(said)"
+            return "\(name) does not start, and systemd keeps trying\(said)"
         default: return nil
         }
     }
 
     var remedy: String {
         properties["ActiveState"] == "failed"
-            ? "put that right, then: sudo systemctl reset-failed \(name); sudo systemctl start \(name)"
+            ? "correct that, then: sudo systemctl reset-failed \(name); sudo systemctl start \(name)"
             : "fix that; systemd keeps restarting it for a while"
     }
 

@@ -44,7 +44,7 @@ struct AdviceText: TextPage {
     // MARK: - Advice
 
     func advice(_ list: [AdviceReport]) -> String {
-        guard !list.isEmpty else { return "nothing to advise\n" }
+        guard !list.isEmpty else { return "no advice\n" }
         return list.flatMap { lines($0, withApp: true) }.map { $0 + "\n" }.joined()
     }
 

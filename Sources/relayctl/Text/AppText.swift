@@ -159,7 +159,7 @@ struct AppText: TextPage {
     private func files(_ files: FilesReport) -> [String] {
         let space = files.spaceAvailable.map { "\(Units.bytes($0)) free" }
         guard !files.files.isEmpty || space != nil else { return [] }
-        let listed = files.isListed ? nil : "ListFiles was not asked: there may be more"
+        let listed = files.isListed ? nil : "the app has not sent ListFiles: there may be more"
         let summary = [Units.count(files.files.count, "file"), space, listed]
         return row("", summary)
             + cut(files.files) { file in

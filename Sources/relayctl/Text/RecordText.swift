@@ -78,7 +78,7 @@ enum RecordText {
     }
 
     static func stall(_ stall: DiskStall) -> String {
-        "has taken nothing since \(stall.since)"
+        "has accepted no data since \(stall.since)"
             + (stall.trafficWaits ? "; the traffic waits for it" : "")
     }
 

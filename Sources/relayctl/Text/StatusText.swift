@@ -68,7 +68,7 @@ struct StatusText: TextPage {
             lines += explanation(
                 "the head unit said \(off) \(age ?? "some time") ago and has answered nothing since",
                 look: .red,
-                remedy: "switch it on; if it is on, relayctl reopen connects to it anew")
+                remedy: "switch it on; if it is on, relayctl reopen connects to it again")
         }
         if let at = accessory.garbageAt, now.seconds(since: at) < AdviceReport.secondsCurrent {
             lines += explanation(
@@ -161,7 +161,7 @@ struct StatusText: TextPage {
     private func notes(_ status: StatusSnapshot) -> [String] {
         var lines: [String] = []
         if let refused = status.relayd.refusedConfiguration {
-            lines += line("Config", "refused", .yellow, ["the old one is in force"])
+            lines += line("Config", "refused", .yellow, ["the previous one stays in force"])
             lines += explanation(
                 refused, look: .yellow, remedy: "correct the file, then: relayctl reload")
         }

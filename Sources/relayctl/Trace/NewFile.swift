@@ -97,7 +97,8 @@ struct NewFile: ~Copyable {
     }
 
     private static func taken(_ path: String) -> TraceFailure {
-        TraceFailure("\(path) is there already, and nothing is overwritten: give -o another name")
+        TraceFailure(
+            "\(path) already exists, and relayctl overwrites nothing: give -o another name")
     }
 
     private static func unwritable(_ path: String, _ code: Int32) -> TraceFailure {

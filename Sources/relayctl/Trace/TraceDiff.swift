@@ -56,7 +56,7 @@ struct TraceDiffReport: Encodable, Sendable, Equatable {
             let more = Units.sum([lane.onlyInFirst, lane.onlyInSecond]) - told
             if more > 0 { lines.append("  and \(Units.count(more, "difference")) more") }
         }
-        lines.append("another conversation: \(equal) the same")
+        lines.append("different conversations: \(equal) the same")
         return lines.map { $0 + "\n" }.joined()
     }
 }

@@ -71,7 +71,7 @@ struct OrdinaryUserTests {
             let done = try await OrdinaryUser.run(
                 program, ["status", "--socket", relayd.controlSocket])
             #expect(done.ending == .exited(2))
-            #expect(done.errors.contains("relayd may not be asked by you"), "\(done.errors)")
+            #expect(done.errors.contains("you may not use this relayd"), "\(done.errors)")
             #expect(done.errors.contains("mode 0"), "\(done.errors)")
         }
     }

@@ -84,7 +84,7 @@ import Testing
             "\nWithout answer\n  Alert #7 of the app, for 2 min\n",
             "\n  allowed   1 of 2 RPCs in FULL\n  not now   Speak\n",
             "\n  display   GENERIC  800×480\n",
-            "  1 file  1.0 MiB free  ListFiles was not asked: there may be more\n",
+            "  1 file  1.0 MiB free  the app has not sent ListFiles: there may be more\n",
             "  icon  GRAPHIC_PNG  3.0 KiB  of 5.9 KiB\n",
             "  command 19  Command 19\n  … and 5 more (--json has all)\n",
             "  told of   OK\n  rpm = 1930 (10:33:17)\n",
@@ -289,7 +289,7 @@ import Testing
 
     @Test("advice is listed oldest first, and none is no failure") func advice() async throws {
         for (list, expected) in [
-            ([AppCommandTests.advice], "Relay Test App: PutFile"), ([], "nothing to advise"),
+            ([AppCommandTests.advice], "Relay Test App: PutFile"), ([], "no advice"),
         ] {
             let json = String(
                 decoding: try APICoding.encode(AdviceList(advice: list)), as: UTF8.self)

@@ -87,7 +87,7 @@ struct UnitReportTests {
             "relayd.service", "ActiveState=activating", "SubState=auto-restart", taken)
         #expect(
             Diagnosis(unreachable: absent, unit: trying).checks.last?.text
-                .contains("tried again by systemd") == true)
+                .contains("systemd keeps trying") == true)
     }
 
     @Test("an instance is known by where its socket lies")

@@ -30,7 +30,7 @@ struct NewFileTests {
                 try file.keep()
                 Issue.record("it was overwritten")
             } catch {
-                #expect("\(error)".contains("is there already"))
+                #expect("\(error)".contains("already exists"))
             }
             #expect(
                 try String(contentsOfFile: directory.file("new"), encoding: .utf8) == "theirs")

@@ -262,7 +262,8 @@ struct TwoApps {
             on: ["a.pcapng": bytes, "b.pcapng": ByteBuffer(string: "mine")]
         ) { code, _, error, directory in
             #expect(
-                code == 3 && error.contains("b.pcapng is there already, and nothing is overwritten")
+                code == 3
+                    && error.contains("b.pcapng already exists, and relayctl overwrites nothing")
             )
             let mine = try String(contentsOfFile: directory.file("b.pcapng"), encoding: .utf8)
             #expect(mine == "mine")

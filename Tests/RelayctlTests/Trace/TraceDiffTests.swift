@@ -66,7 +66,7 @@ import Traces
                   Show → SUCCESS
                 - Show → SUCCESS
                 + Show → REJECTED
-                another conversation: 5 the same
+                different conversations: 5 the same
                 """), "\(found.out)")
     }
 

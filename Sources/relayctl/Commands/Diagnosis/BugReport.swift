@@ -3,7 +3,7 @@ import ArgumentParser
 import ControlAPI
 import Glibc
 
-/// `relayctl bugreport`: one file with everything somebody needs who was not there.
+/// `relayctl bugreport`: one file with everything that somebody needs who has to help from elsewhere.
 struct BugReportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bugreport",

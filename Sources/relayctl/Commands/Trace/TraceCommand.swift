@@ -26,8 +26,8 @@ struct TraceCommand: AsyncParsableCommand {
 
             EXIT CODES
               0   done; of diff: the same conversation
-              1   of diff: another conversation
-              3   a file cannot be read, is no trace, or cannot be written
+              1   of diff: different conversations
+              3   a file cannot be read, is not a trace, or cannot be written
               64  the command line was not understood
             """,
         subcommands: [
@@ -40,7 +40,7 @@ struct TraceCommand: AsyncParsableCommand {
     static let exitCodes = """
         EXIT CODES
           0   done
-          3   a file cannot be read, is no trace, or cannot be written
+          3   a file cannot be read, is not a trace, or cannot be written
           64  the command line was not understood
         """
 }

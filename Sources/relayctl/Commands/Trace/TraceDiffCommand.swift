@@ -23,8 +23,8 @@ struct TraceDiffCommand: ParsableCommand {
 
             EXIT CODES
               0   the same conversation
-              1   another conversation
-              3   a file cannot be read, or is no trace
+              1   different conversations
+              3   a file cannot be read, or is not a trace
               64  the command line was not understood
             """)
 

@@ -29,7 +29,7 @@ struct RecordCommand: AsyncParsableCommand {
 
             \(ExitStatus.codes(
                 ok: "done, or shown",
-                refused: "nothing to stop, one runs already, or you may not"))
+                refused: "nothing to stop, one is already running, or you may not"))
             """,
         subcommands: [
             StateCommand.self, StartCommand.self, MarkCommand.self, StopCommand.self,

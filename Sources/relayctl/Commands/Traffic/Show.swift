@@ -29,9 +29,8 @@ struct ShowCommand: AsyncParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "Number of the message, or last: the latest one, heartbeats left aside.", valueName: "n"
-        )
-    )
+            "Number of the message, or last: the latest one, not counting heartbeats.",
+            valueName: "n"))
     var message: String
 
     @Flag(help: "With last: the latest message that went wrong.")
