@@ -3,9 +3,9 @@ package import NIOCore
 /// What one accessory language provides so that its apps and its link can be served: how bytes become
 /// units, who gets which of them, and what an app that reads too slowly costs.
 ///
-/// The house keeps the rest: transports, sockets and their ends, who may connect, the order and the
+/// The hub does the rest: transports, sockets and their ends, who may connect, the order and the
 /// flush of writes, the clock and its one timer, tap, limits and status. A language is a class of its
-/// own beside `SDLLanguage`; nothing of it is in the other's rooms. Everything is called on the hub's
+/// own beside `SDLLanguage`; the two know nothing of each other. Everything is called on the hub's
 /// loop, between the hub's `beginRead` and `endRead` unless it says otherwise.
 package protocol AccessoryLanguage: AnyObject {
     // MARK: The link

@@ -56,7 +56,7 @@ extension DropReason: CustomStringConvertible {
         case .answersRelay: "answer to a request of relayd's own"
         case .askerGone: "StartService of an app that has left"
         case .leftTooFast:
-            "the app left with more to say than apps.frames_per_second lets through in 2 s"
+            "the app left behind more frames than apps.frames_per_second lets through in 2 s"
         }
     }
 }

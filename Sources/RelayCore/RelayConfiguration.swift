@@ -54,7 +54,7 @@ package struct RelayConfiguration: Sendable, Equatable {
     /// How long an app's StartService waits for a head unit to come; libraries give up by
     /// themselves after 10 s or more and come again.
     package var holdTimeout: TimeAmount = .seconds(60)
-    /// Closed by default: a closed connection is what makes libraries reconnect and register anew.
+    /// Closed by default: a closed connection is what makes libraries reconnect and register again.
     package var whenLinkLost = WhenLinkLost.close
     /// Stripped by default: offers name the head unit's own network, which the app's machine cannot
     /// reach and relayd cannot see.

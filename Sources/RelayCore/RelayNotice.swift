@@ -144,11 +144,11 @@ extension RelayNotice {
             "stopped in the middle of a frame \(Self.text(seconds)) s ago, "
                 + "\(bytes) bytes of it have come"
         case .stoppedReading(let bytes, .some(let seconds)):
-            "has taken nothing for \(Self.text(seconds)) s, \(bytes) bytes wait for it"
+            "has read nothing for \(Self.text(seconds)) s; \(bytes) bytes are waiting for it"
         case .stoppedReading(let bytes, nil):
-            "does not read, \(bytes) bytes wait for it (limit reached)"
+            "does not read; \(bytes) bytes are waiting for it (limit reached)"
         case .fellBehind(let bytes):
-            "reads more slowly than the head unit sends, \(bytes) bytes wait for it (limit reached)"
+            "reads more slowly than the head unit sends; \(bytes) bytes are waiting for it (limit reached)"
         case .paced(let limit):
             "sends more than \(limit) frames a second and is slowed down to that; "
                 + "head units end a session at 1000"

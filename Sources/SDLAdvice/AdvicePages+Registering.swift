@@ -85,7 +85,7 @@ extension AdvicePage {
             """)
 
     static let unregistered = AdvicePage(
-        title: "the head unit threw the app out",
+        title: "the head unit unregistered the app",
         cause: """
             The head unit sent OnAppInterfaceUnregistered for a reason on the app's side.
             """,

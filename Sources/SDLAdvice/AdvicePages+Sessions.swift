@@ -52,7 +52,7 @@ extension AdvicePage {
             """,
         details: """
             Without hashId the Java library ends the session at once, and no library can send a \
-            proper EndService, so the session stays as a ghost until the link closes. Without \
+            proper EndService, so the session stays open on the head unit until the link closes. Without \
             mtu, libraries fall back to their defaults, which differ: 131072 payload bytes \
             (Java), 131024 for the whole frame (iOS).
             """)

@@ -50,7 +50,7 @@ struct ProgramRecordingTests {
                 #expect(path.hasSuffix("-my-app.pcapng"))
                 let again = try await relayd.relayctl("record", "start")
                 #expect(again.ending == .exited(3))
-                #expect(again.errors.contains("a recording runs already"))
+                #expect(again.errors.contains("a recording is already running"))
 
                 let app = try await relayd.connectApp()
                 try await headUnit.start(1, for: app)

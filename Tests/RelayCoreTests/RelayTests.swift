@@ -166,7 +166,7 @@ struct RelayTests {
             let answer = try await app.next()
             #expect(answer.controlType == .startServiceNAK)
             let reason = ControlPayload(answer).document?.string("reason")
-            #expect(reason == "no head unit came within 0.02 s")
+            #expect(reason == "no head unit was connected within 0.02 s")
             try await app.closed()
         }
     }

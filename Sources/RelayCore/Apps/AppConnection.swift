@@ -5,7 +5,7 @@ package import NIOCore
 /// its end. Lives on the link's event loop; owned by its channel and the hub.
 ///
 /// Holds its socket's reads while the app is paused, so that back pressure reaches the app's own TCP
-/// window, and closes so that the last words arrive. What its bytes mean is the affair of its reader.
+/// window, and closes so that the last words arrive. Its reader decides what its bytes mean.
 package final class AppConnection: ChannelInboundHandler {
     package typealias InboundIn = ByteBuffer
     package typealias OutboundOut = ByteBuffer

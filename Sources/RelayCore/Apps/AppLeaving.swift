@@ -1,4 +1,4 @@
-/// How an app left that closed its connection itself, told from what it had said until then.
+/// How an app left that closed its own connection, judged by what it had sent before.
 package enum AppLeaving: Hashable, Sendable {
     /// It had no session.
     case unused

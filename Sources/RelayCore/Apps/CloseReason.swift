@@ -63,7 +63,7 @@ extension CloseReason: CustomStringConvertible {
         case .linkLost(let reason): "the head unit is gone (\(reason))"
         case .noAccessory(nil): "no head unit is connected"
         case .noAccessory(.some(let waited)):
-            "no head unit came within \(waited.seconds) s"
+            "no head unit was connected within \(waited.seconds) s"
         case .foreignFrame(let session): "used session \(session), which is not its own"
         case .emptyMessage:
             "began a message of 0 bytes: a head unit may never read its link again after one, so "

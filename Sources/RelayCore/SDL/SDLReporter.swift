@@ -95,7 +95,7 @@ final class SDLReporter {
         logger.log(
             level: garbage.recognised == nil ? .warning : .debug,
             """
-            \(report.bytes) bytes from the head unit were no SDL frames\
+            \(report.bytes) bytes from the head unit were not SDL frames\
             \(report.isOver ? "" : " so far") (from byte \(report.offset) on: \(report.error))\
             \(recognised.map { "; " + $0.adviceOnLink } ?? ""); bytes \(report.excerpt.hexExcerpt())
             """)

@@ -6,7 +6,7 @@ package enum RPCError: Error, Hashable, Sendable {
     case unknownType(UInt8)
     /// The header announces more JSON than the message has.
     case jsonTooLong(declared: Int, available: Int)
-    /// The parameters are no JSON object.
+    /// The parameters are not a JSON object.
     case notJSON(JSONError)
     /// v1: a JSON object, but neither request, response nor notification.
     case noWrapper
@@ -23,7 +23,7 @@ extension RPCError: CustomStringConvertible {
             "RPC type \(type), expected 0 (request), 1 (response) or 2 (notification)"
         case .jsonTooLong(let declared, let available):
             "the header announces \(declared) bytes of JSON, \(available) follow"
-        case .notJSON(let error): "parameters are no JSON object: \(error)"
+        case .notJSON(let error): "parameters are not a JSON object: \(error)"
         case .noWrapper:
             "v1 message without \"request\", \"response\" or \"notification\" on top"
         case .noName: "v1 message without a function name"

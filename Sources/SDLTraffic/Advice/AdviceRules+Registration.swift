@@ -46,7 +46,7 @@ extension AdviceRules {
                 .duplicateAppName, entry,
                 "DUPLICATE_NAME: "
                     + (rival.map { "\($0.what) is also \($0.whose)" }
-                        ?? "no other app of relayd has the name, so probably an earlier run is "
+                        ?? "no other app connected to relayd has the name, so probably an earlier run is "
                         + "still registered, or a VR synonym is taken"),
                 remedy: rival?.remedy
                     ?? "wait some seconds and try again; if it stays, relayctl reopen frees what "
@@ -100,7 +100,7 @@ extension AdviceRules {
             .duplicateAppID, entry,
             "\(code): "
                 + (rival.map { "\($0.what) is also \($0.whose)" }
-                    ?? "no other app of relayd has app ID \"\(entry.registeredAppID ?? "?")\", so "
+                    ?? "no other app connected to relayd has app ID \"\(entry.registeredAppID ?? "?")\", so "
                     + "probably an earlier run is still registered"),
             remedy: rival?.remedy
                 ?? "wait some seconds and try again; if it stays, relayctl reopen ends what an "

@@ -4,7 +4,7 @@ import Media
 import NIOCore
 
 /// The folder that takes media while they pass. It never holds more than it may, and nothing that is there
-/// is written over or removed: it is somebody's evidence. What it does blocks.
+/// is overwritten or removed, because somebody may still need it. Its calls block.
 struct MediaFolder {
     let path: String
     private let maximumBytes: Int

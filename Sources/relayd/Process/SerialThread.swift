@@ -4,8 +4,8 @@ internal import NIOPosix
 /// journald, to systemd. `LineWriter` and `SystemdNotifier` have one each.
 ///
 /// Not a `DispatchQueue`: libdispatch gives its threads the priority nice 0, which a thread that
-/// is nice (see `ThreadScheduling`) may not hand out. At every start it would complain about that on
-/// standard error, in the journal for all to see.
+/// is nice (see `ThreadScheduling`) may not hand out. It would report that on standard error, and so in
+/// the journal, at every start.
 package final class SerialThread: Sendable {
     private let pool = NIOThreadPool(numberOfThreads: 1)
 

@@ -93,14 +93,14 @@ final class DiskWatch: Sendable {
         let queued = Quantity.text(bytes: queue.maximumBytes)
         switch news {
         case .takesNothing(let time, isHolding: true):
-            return "the disk of \(folder) has taken nothing for \(time.components.seconds) s: "
+            return "the disk of \(folder) has accepted no data for \(time.components.seconds) s: "
                 + "the traffic waits (record.when_behind)"
         case .takesNothing(let time, isHolding: false):
             let next = whenBehind == .wait ? "the traffic waits" : "the recording has gaps"
-            return "the disk of \(folder) has taken nothing for \(time.components.seconds) s; "
+            return "the disk of \(folder) has accepted no data for \(time.components.seconds) s; "
                 + "when \(queued) wait for it, \(next) (record.queue, record.when_behind)"
         case .goesOn(let time):
-            return "the disk of \(folder) takes the recording again, "
+            return "the disk of \(folder) accepts the recording again, "
                 + "after \(time.components.seconds) s"
         }
     }

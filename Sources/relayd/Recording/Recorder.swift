@@ -163,7 +163,7 @@ package final class Recorder: Sendable {
         guard let earlier else { return }
         throw APIError(
             .conflict,
-            "a recording runs already, since \(earlier.startedAt), into \(earlier.progress.path); "
+            "a recording is already running, since \(earlier.startedAt), into \(earlier.progress.path); "
                 + "stop it first")
     }
 
@@ -215,7 +215,7 @@ package final class Recorder: Sendable {
         guard isListening else {
             throw APIError(
                 .conflict,
-                "nothing is being recorded that a mark could be put into; "
+                "nothing is being recorded, so nothing can be marked; "
                     + "'relayctl record start' begins a recording")
         }
         try await relay.note(.mark(text))

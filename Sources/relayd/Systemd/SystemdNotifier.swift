@@ -120,7 +120,7 @@ package final class SystemdNotifier: Service {
                 if await isAlive() {
                     notify("WATCHDOG=1")
                 } else {
-                    logger.error("no sign of life for systemd: the relay does not answer")
+                    logger.error("no watchdog signal for systemd: the relay does not answer")
                 }
                 // Not `Task.sleep`: it would start the system's thread pool (see `LoopExecutor`).
                 let timer = timers.scheduleTask(in: TimeAmount(interval)) { pause.wake() }

@@ -76,7 +76,7 @@ struct AbsentHeadUnitTests {
                 #expect(try await app.next().controlType == .startServiceNAK)
                 try await app.closed()
                 try await relayd.process.errors.first(
-                    containing: "no head unit came within 1 s")
+                    containing: "no head unit was connected within 1 s")
             }
         }
     }

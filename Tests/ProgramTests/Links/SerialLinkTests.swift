@@ -109,7 +109,7 @@ struct SerialLinkTests {
             #expect(status.accessory.hint == nil)
             try await line.checkBothWays(app, session: 1)
             try await relayd.process.errors.first(
-                containing: "9 bytes from the head unit were no SDL frames")
+                containing: "9 bytes from the head unit were not SDL frames")
         }
     }
 

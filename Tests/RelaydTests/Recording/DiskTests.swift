@@ -126,7 +126,7 @@ struct DiskTests {
             for number in 1...40 { Self.push(UInt32(number), bytes: 100_000, to: recording) }
 
             let first = try #require(await news.next())
-            #expect(first.hasPrefix("the disk of \(directory.path) has taken nothing for 0 s"))
+            #expect(first.hasPrefix("the disk of \(directory.path) has accepted no data for 0 s"))
             #expect(first.contains("traffic waits"))
             let stall = try #require(recording.disk.stall)
             #expect(stall.directory == directory.path)
@@ -135,7 +135,7 @@ struct DiskTests {
             let drained = Task.detached {
                 try await blocking { Self.drain(reading) }
             }
-            while let words = await news.next(), !words.contains("takes the recording again") {}
+            while let words = await news.next(), !words.contains("accepts the recording again") {}
             #expect(await written.value == nil)
             #expect(try await drained.value > 4_000_000)
             #expect(recording.disk.stall == nil)

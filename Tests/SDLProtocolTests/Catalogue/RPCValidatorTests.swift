@@ -50,7 +50,7 @@ import Testing
         #expect(rules(.accessory) == all.subtracting([.deprecated]))
     }
 
-    @Test("parameters that are no JSON object are a problem of their own")
+    @Test("parameters that are not a JSON object are a problem of their own")
     func notAnObject() throws {
         for (json, text) in [
             ("[1,2]", "parameters are an array, expected a JSON object"),

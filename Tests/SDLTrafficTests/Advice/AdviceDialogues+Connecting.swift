@@ -58,7 +58,7 @@ let adviceOnConnecting: [AdviceCode: AdviceExample] = [
         dialogue: { $0.notices(.stoppedReading(queuedBytes: 4096, seconds: nil)) },
         nearMiss: { $0.notices(.stoppedReading(queuedBytes: 4096, seconds: 10), app: nil) }),
     .headUnitNotReading: AdviceExample(
-        says: ["the head unit has taken nothing for 10 s"],
+        says: ["the head unit has read nothing for 10 s"],
         dialogue: { $0.notices(.stoppedReading(queuedBytes: 4096, seconds: 10), app: nil) },
         nearMiss: { $0.notices(.stoppedReading(queuedBytes: 4096, seconds: nil)) }),
 ]

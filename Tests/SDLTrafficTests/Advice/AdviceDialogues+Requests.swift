@@ -94,7 +94,7 @@ let adviceOnRequests: [AdviceCode: AdviceExample] = [
             $0.response(.show, 77, .ok)
         }),
     .notAnRPC: AdviceExample(
-        says: ["Show of the app", "parameters are no JSON object"],
+        says: ["Show of the app", "parameters are not a JSON object"],
         dialogue: {
             $0.starts()
             $0.rpc(.fromApp, .request, .show, 5, "{\"mainField1\":")

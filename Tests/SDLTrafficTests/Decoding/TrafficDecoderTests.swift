@@ -322,7 +322,7 @@ import Testing
         #expect(
             talk.lastLine
                 == "10:31:07.000  #1                →  invalid!  Show #7                      "
-                + "parameters are no JSON object: unexpected byte 0x6F at byte 1  20 B  "
+                + "parameters are not a JSON object: unexpected byte 0x6F at byte 1  20 B  "
                 + "[00 00 00 0d 00 00 00 07 00 00 00 08 6e 6f 6e 73 65 6e 73 65]")
         talk.says(
             .fromApp,

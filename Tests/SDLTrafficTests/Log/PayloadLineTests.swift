@@ -149,7 +149,7 @@ import Testing
         Payload(
             testDescription: "parameters that are no JSON",
             line: "→  invalid!  Show #1                      "
-                + "parameters are no JSON object: unexpected byte 0x78 at byte 0  13 B  "
+                + "parameters are not a JSON object: unexpected byte 0x78 at byte 0  13 B  "
                 + "[00 00 00 0d 00 00 00 01 00 00 00 01 78]", kind: "undecodable"
         ) { $0.says(.fromApp, single([0, 0, 0, 13, 0, 0, 0, 1, 0, 0, 0, 1, 0x78])) },
         Payload(

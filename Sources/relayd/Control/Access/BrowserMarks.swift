@@ -1,4 +1,4 @@
-/// The fields by which browsers give themselves away. `RequestGate` asks.
+/// The header fields by which a browser can be recognised. `RequestGate` asks.
 ///
 /// `Origin` and `Sec-Fetch-…` are not enough: a page that asks its own host sends no `Origin` with a GET,
 /// and browsers send `Sec-Fetch-…` to https and loopback only (W3C Fetch Metadata, 2; "potentially

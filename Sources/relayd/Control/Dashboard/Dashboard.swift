@@ -104,7 +104,7 @@ package struct Dashboard: Sendable {
         } catch {
             logger.warning(
                 """
-                the dashboard's token is for this start only: \(error); put that right, or name a \
+                the dashboard's token is for this start only: \(error); correct that, or name a \
                 file with dashboard.token_file, and restart relayd
                 """)
             return DashboardToken()

@@ -34,8 +34,8 @@ package final class ControlOverflow: Sendable {
             switch kind {
             case .connections:
                 """
-                all connections to relayd are taken (\(name): \(value)), but for those kept for root \
-                where there are any; try again, or see who has them (ss -xp, ss -tp)
+                all connections to relayd are taken (\(name): \(value)), except any that are kept for root; \
+                try again, or see who has them (ss -xp, ss -tp)
                 """
             case .connectionsPerPeer, .streamsPerPeer:
                 """

@@ -66,7 +66,7 @@ final class FlightControl: Sendable {
         do {
             try await relay.attach(flight.queue, policy.livePolicy)
         } catch {
-            return logger.error("the flight recorder does not run: \(error)")
+            return logger.error("the flight recorder is not running: \(error)")
         }
         // Ends with its queue: when it is switched off, or with the tap.
         Task(executorPreference: executor) { await flight.run() }

@@ -228,7 +228,7 @@ extension SessionRouter {
 
     private mutating func refuseHeld() {
         for held in starts.giveUpHeld(at: now) {
-            let reason = "no head unit came within \(configuration.holdTimeout.seconds) s"
+            let reason = "no head unit was connected within \(configuration.holdTimeout.seconds) s"
             actions.append(.toApp(.startServiceNAK(of: held.frame, reason: reason), held.app))
             actions.append(.close(held.app, .noAccessory(waited: configuration.holdTimeout)))
         }
