@@ -201,7 +201,7 @@ package struct SaveReport: Codable, Sendable, Equatable {
     package init(saved: RecordReport.Saved) { self.saved = saved }
 }
 
-/// The disk of a recording has taken nothing for some seconds.
+/// The disk of a recording has accepted no data for some seconds.
 package struct DiskStall: Codable, Sendable, Equatable {
     /// What is written is there: an absolute path.
     package var directory: String

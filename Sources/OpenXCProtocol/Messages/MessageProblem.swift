@@ -18,6 +18,6 @@ package enum MessageProblem: String, Error, Hashable, Sendable, CaseIterable {
     case tooMuchData
     /// Something that must be there is not.
     case missing
-    /// The message says something its new form has no words for.
+    /// The message says something that its new form cannot express.
     case cannotBeSaid
 }

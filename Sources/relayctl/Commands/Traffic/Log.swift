@@ -99,7 +99,7 @@ struct LogCommand: AsyncParsableCommand {
                 ].compactMap(\.self)
             if !rest.isEmpty {
                 Output.current.write(
-                    "relayctl: relayctl \(rest.joined(separator: " and "))\n", to: .error)
+                    "note: 'relayctl log' also \(rest.joined(separator: " and "))\n", to: .error)
             }
             return
         }
