@@ -24,7 +24,7 @@ import SDLProtocol
 /// RPCs          function, function_id, correlation_id
 ///               success, result_code, info      responses
 ///               latency_ms, request             responses; n of the request
-///               waits_for_people                true: a person's doing brings the answer; not of notifications
+///               waits_for_people                true: a person brings the answer; not of notifications
 ///               unasked                         true: a response nobody waits for
 ///               replaces                        requests; n of the one whose ID it took
 ///               bulk_bytes                      size only, never bytes

@@ -8,8 +8,8 @@ package struct MessageFormatter: Sendable {
         case json
         /// `n`, and the line of the text log as `text`.
         case text
-        /// The fields without `params`, `payload`, `problems` and `message`; and as `summary` what the line says
-        /// besides what is a field: for whoever makes lines of his own.
+        /// The fields without `params`, `payload`, `problems` and `message`; and as `summary` what the line
+        /// says besides what is a field: for whoever makes lines of his own.
         case summary
         /// All of them.
         case both

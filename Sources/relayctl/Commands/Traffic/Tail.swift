@@ -9,8 +9,8 @@ struct TailCommand: AsyncParsableCommand {
         abstract: "Show decoded messages as they happen.",
         discussion: """
             One line per message: number, time, app, a sign, name, contents, size and, for an \
-            answer, the time it took. It starts with the last 10 messages, or at the time given with --since, \
-            and continues until ^C, even while relayd is restarted. 'relayctl show N' prints message N in \
+            answer, the time it took. It starts with the last 10 messages, or at the time given with \
+            --since, and continues until ^C, even while relayd is restarted. 'relayctl show N' prints message N in \
             full, 'relayctl show last' the last one. Lines without an app, function or service, such as link \
             opened, are hidden when you filter by one.
 
