@@ -29,8 +29,8 @@ struct Redactor: Sendable {
     private let leavesOutParameters: Bool
     /// Members that hold the parameters of a message.
     private static let parameters: Set<String> = ["params", "parameters"]
-    /// The line of a message of the traffic, with some of its parameters. Other objects have a member of that
-    /// name as well; theirs stays.
+    /// The line of a message of the traffic, with some of its parameters, and without their names. Other
+    /// objects have a member of that name as well; theirs stays.
     private static let words = "message"
     /// The first member of every message of the traffic.
     private static let number = "n"
@@ -128,9 +128,8 @@ struct Redactor: Sendable {
             }
             if member == Self.number { numbered.insert(depth) }
             let isSecret =
-                leavesOutParameters
-                && (Self.parameters.contains(member)
-                    || member == Self.words && numbered.contains(depth))
+                leavesOutParameters && Self.parameters.contains(member)
+                || member == Self.words && numbered.contains(depth)
                 || isSensitive(member)
                 || member == "value" && (telling != nil || named.contains(depth))
             guard isSecret, !Self.isFlag(value) else { continue }
