@@ -1,5 +1,6 @@
 // A shared vehicle interface with a hundred clients.
 
+import ControlAPI
 import Foundation
 import Glibc
 import OpenXCProtocol
