@@ -45,16 +45,20 @@ struct LanguageSeamTests {
             let sleeper = try await bench.connectApp(readsByItself: false)
             try await bench.until { $0.apps.count == 2 }
             let line = String(repeating: "x", count: 59) + "\n"
-            let lines = String(repeating: line, count: 1000)
+            // Much at once: who reads nothing for a minute is disconnected.
+            let lines = String(repeating: line, count: 20_000)
             var sent = 0
-            while try await bench.relay.snapshot().apps.allSatisfy({ $0.refusedFrames == 0 }) {
+            var apps = try await bench.relay.snapshot().apps
+            while apps.allSatisfy({ $0.refusedFrames == 0 }) {
+                try #require(apps.count == 2)
                 try await car.says(lines)
                 try await reader.hears(lines)
-                sent += 1000
+                sent += 20_000
+                apps = try await bench.relay.snapshot().apps
             }
             let lost = try await bench.lostLines()
             try await sleeper.channel.setOption(.autoRead, value: true).get()
-            for _ in 0..<(sent - lost) { try await sleeper.hears(line) }
+            try await sleeper.hears(String(repeating: line, count: sent - lost))
             try await sleeper.hears("lost \(lost)\n")
             try await car.says("speed 52\n")
             try await sleeper.hears("speed 52\n")
