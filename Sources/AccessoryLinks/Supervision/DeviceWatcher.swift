@@ -149,7 +149,7 @@ final class DeviceWatchHandler: ChannelInboundHandler {
         for _ in 0..<maximumLinks {
             let (directory, name) = nearestDirectory(of: path)
             plan[directory, default: []].insert(name)
-            guard let target = linkTarget(of: path) else { break }
+            guard let target = SymbolicLink.target(of: path) else { break }
             path = target.hasPrefix("/") ? target : parent(of: path) + "/" + target
         }
         return plan
@@ -178,15 +178,5 @@ final class DeviceWatchHandler: ChannelInboundHandler {
     private static func isDirectory(_ path: String) -> Bool {
         var info = stat()
         return stat(path, &info) == 0 && info.st_mode & S_IFMT == S_IFDIR
-    }
-
-    private static func linkTarget(of path: String) -> String? {
-        withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX) + 1) { buffer in
-            guard let base = buffer.baseAddress else { return nil }
-            let length = readlink(path, base, Int(PATH_MAX))
-            guard length > 0 else { return nil }
-            base[length] = 0
-            return String(cString: base)
-        }
     }
 }

@@ -56,7 +56,7 @@ struct TerminalLink: ~Copyable {
 
     private mutating func removeLink() {
         guard let target else { return }
-        if Self.destination(of: path) == target { unlink(path) }
+        if SymbolicLink.target(of: path) == target { unlink(path) }
         self.target = nil
     }
 
@@ -70,7 +70,7 @@ struct TerminalLink: ~Copyable {
             return
         }
         guard facts.st_mode & S_IFMT == S_IFLNK, facts.st_uid == geteuid(),
-            let target = destination(of: path), target.hasPrefix("/dev/pts/"),
+            let target = SymbolicLink.target(of: path), target.hasPrefix("/dev/pts/"),
             target.utf8.dropFirst(9).allSatisfy({ (0x30...0x39).contains($0) })
         else {
             throw TerminalProblem(
@@ -79,16 +79,6 @@ struct TerminalLink: ~Copyable {
         }
         guard unlink(path) == 0 || errno == ENOENT else {
             throw .system(path, "an old link could not be removed", errno: errno)
-        }
-    }
-
-    private static func destination(of path: String) -> String? {
-        withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX) + 1) { buffer in
-            guard let base = buffer.baseAddress else { return nil }
-            let length = readlink(path, base, Int(PATH_MAX))
-            guard length > 0 else { return nil }
-            base[length] = 0
-            return String(cString: base)
         }
     }
 

@@ -267,12 +267,6 @@ enum SystemFile {
 
     /// The last part of what a symbolic link points to.
     static func linkName(_ path: String) -> String? {
-        withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX) + 1) { buffer in
-            guard let base = buffer.baseAddress else { return nil }
-            let length = readlink(path, base, Int(PATH_MAX))
-            guard length > 0 else { return nil }
-            base[length] = 0
-            return String(cString: base).split(separator: "/").last.map { String($0) }
-        }
+        SymbolicLink.target(of: path)?.split(separator: "/").last.map { String($0) }
     }
 }
