@@ -38,6 +38,8 @@ package struct APIError: Codable, Sendable, Equatable, Error {
         /// 403: this client may look, but not change anything; or a web site is behind the request; or
         /// `openxc.writes` does not allow this write to the vehicle.
         package static let forbidden = Code(rawValue: "forbidden")
+        /// 403: `drive.enabled` does not allow anybody to drive the conversation.
+        package static let driveOff = Code(rawValue: "drive_off")
         /// 409: not at the moment; the message says what is in the way.
         package static let conflict = Code(rawValue: "conflict")
         /// 409: the accessory is a head unit, and this is about vehicle interfaces.

@@ -35,6 +35,9 @@ package struct RouteAccess: OpenValue {
     package static let write = RouteAccess(rawValue: "write")
     /// Whoever may change something: what was recorded, also while nobody looked.
     package static let kept = RouteAccess(rawValue: "kept")
+    /// The control socket's owners, on the Unix socket only, and no browser, while `drive.enabled` allows
+    /// it: what speaks or acts in the place of an app or the head unit.
+    package static let drive = RouteAccess(rawValue: "drive")
     /// Whoever may change something, on the Unix socket only, and no browser: the token.
     package static let secret = RouteAccess(rawValue: "secret")
 }

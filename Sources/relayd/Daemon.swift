@@ -133,13 +133,14 @@ struct Daemon {
                 statusLine.refresh()
             })
         let log = try logControl()
+        let drive = DriveSwitch(config.drive.enabled)
         let reloader = Reloader(
             running: effective, load: load, systemd: systemd, logger: logger,
             status: { try? await reporter.snapshot().summary },
             refused: { reporter.refused($0) },
             apply: ReloadTargets(
                 language: address.language, server: server, link: link, relay: relay, log: log,
-                openxc: openxc, recorder: recorder, media: media, reporter: reporter,
+                openxc: openxc, recorder: recorder, media: media, drive: drive, reporter: reporter,
                 accessory: accessory, outputs: outputs, events: events, logger: logger,
                 stateDirectory: TokenFile.directory(in: environment),
                 makeSupervisor: makeSupervisor
@@ -166,7 +167,7 @@ struct Daemon {
             actions: actions(
                 relay: relay, link: link, server: server, reloader: reloader, events: events),
             log: log, records: RecordHandlers(recorder),
-            vehicle: VehicleHandlers(vehicle) { accessory.address },
+            vehicle: VehicleHandlers(vehicle) { accessory.address }, drive: drive,
             dashboard: Dashboard(
                 config.dashboard, at: dashboardPlace,
                 isChosen: config.dashboard.isChosen(effective.origins["dashboard.address"]),

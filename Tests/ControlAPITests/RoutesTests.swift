@@ -20,7 +20,8 @@ import Testing
     func access() {
         for route in Routes.all {
             #expect(route.path.hasPrefix("/") && !route.path.hasSuffix("/") || route.path == "/")
-            #expect((route.access == .write) == (route.method != "GET"), "\(route.path)")
+            let isChange = route.access == .write || route.access == .drive
+            #expect(isChange == (route.method != "GET"), "\(route.path)")
         }
         #expect(Routes.all.filter { $0.access == .secret }.map(\.path) == [Routes.dashboard])
         #expect(

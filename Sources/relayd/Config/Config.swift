@@ -37,9 +37,19 @@ package struct Config: Sendable, Equatable {
     package var media = Media()
     package var control = Control()
     package var dashboard = Dashboard()
+    package var drive = Drive()
     package var openxc = OpenXC()
 
     package init() {}
+
+    /// Whether relayd may take part in the conversation: send, inject, and what else acts in the place of an
+    /// app or the head unit.
+    package struct Drive: Sendable, Equatable {
+        /// Off: whoever attaches a relay to look must not be able to press a driver's buttons by mistake.
+        package var enabled = false
+
+        package init() {}
+    }
 
     /// A vehicle interface and its clients, when the address speaks OpenXC.
     package struct OpenXC: Sendable, Equatable {

@@ -58,7 +58,8 @@ package struct ConfigSchema {
     package init(validateAccessory: @escaping (String) -> String? = { _ in nil }) {
         options =
             Self.connections(validateAccessory) + Self.apps + Self.sessions + Self.limits
-            + Self.log + Self.record + Self.media + Self.control + Self.dashboard + Self.openxc
+            + Self.log + Self.record + Self.media + Self.control + Self.dashboard + Self.drive
+            + Self.openxc
     }
 
     package subscript(path: String) -> ConfigOption? {
@@ -260,6 +261,10 @@ package struct ConfigSchema {
             ConfigOption(
                 "dashboard.streams_per_peer", \.dashboard.streamsPerPeer, .count(0...10_000)),
         ]
+    }
+
+    private static var drive: [ConfigOption] {
+        [ConfigOption("drive.enabled", \.drive.enabled, .flag)]
     }
 
     private static var openxc: [ConfigOption] {

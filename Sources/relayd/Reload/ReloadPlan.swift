@@ -24,7 +24,7 @@ package struct ReloadPlan: Sendable {
         "log.level", "log.traffic", "log.filter", "log.apps", "log.functions", "log.services",
         "record.always", "record.last", "record.save_on",
         "media.save", "media.directory", "media.limit", "media.files", "media.queue",
-        "media.video_port",
+        "media.video_port", "drive.enabled",
         "openxc.listen", "openxc.pty", "openxc.pty_group", "openxc.endpoints", "openxc.format",
         "openxc.queue", "openxc.names", "openxc.buses", "openxc.ids", "openxc.on_change",
         "openxc.rate", "openxc.writes",

@@ -16,6 +16,7 @@ struct ReloadTargets: Sendable {
     let openxc: OpenXCSettings
     let recorder: Recorder
     let media: MediaTaps
+    let drive: DriveSwitch
     let reporter: StatusReporter
     let accessory: AccessoryMonitor
     let outputs: LogOutputs
@@ -46,6 +47,7 @@ struct ReloadTargets: Sendable {
         await recorder.apply(
             RecordingPolicy(config.record, state: stateDirectory), isAlways: config.record.always)
         await media.apply(MediaPolicy(config.media, state: stateDirectory))
+        drive.isOn = config.drive.enabled
         reporter.reconfigure(plan.effective)
         if plan.applied.contains("apps.maximum") {
             OpenFiles.warnOfShortage(apps: config.hub.maximumApps, logger)

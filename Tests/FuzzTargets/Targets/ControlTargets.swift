@@ -36,6 +36,7 @@ extension FuzzTarget {
                     try ensure(needed != .write, "\(head) was let in without the token")
                     try ensure(needed != .kept, "\(head) may see recordings")
                     try ensure(needed != .secret, "\(head) may see the token")
+                    try ensure(needed != .drive, "\(head) may drive the conversation")
                 }
                 try ensure(
                     admitted.route.path.contains(":") || line(1) == nil

@@ -63,11 +63,11 @@ struct ConfigProblemTests {
             "unknown key given twice", "abc: 1\nabc: 2\n",
             "f:1:1: abc: unknown key; known here: accessory, listen, rpc_spec, "
                 + "rpc_validation, apps, sessions, limits, log, record, media, control, "
-                + "dashboard, openxc",
+                + "dashboard, drive, openxc",
             "f:2:1: abc: given twice, first at f:1:1; remove one",
             "f:2:1: abc: unknown key; known here: accessory, listen, rpc_spec, "
                 + "rpc_validation, apps, sessions, limits, log, record, media, control, "
-                + "dashboard, openxc"),
+                + "dashboard, drive, openxc"),
         Case(
             "key that is a list", "[a, b]: 1\n",
             "f:1:1: found a list; expected a key, which is a single word"),

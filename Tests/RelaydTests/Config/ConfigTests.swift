@@ -113,6 +113,8 @@ struct ConfigTests {
               connections: 8
               connections_per_peer: 7
               streams_per_peer: 6
+            drive:
+              enabled: true
             openxc:
               listen: "[::1]:50002"
               pty: /run/relayd/openxc0
@@ -201,6 +203,7 @@ struct ConfigTests {
         expected.dashboard.connections = 8
         expected.dashboard.connectionsPerPeer = 7
         expected.dashboard.streamsPerPeer = 6
+        expected.drive.enabled = true
         expected.openxc.listen = [ListenAddress(host: "::1", port: 50002)]
         expected.openxc.relay.framing = .protobuf
         expected.openxc.relay.queueBytes = 8 << 10

@@ -96,7 +96,11 @@ package struct WritePolicy: Sendable, Equatable {
     }
 
     package func allows(_ peer: ControlPeer) -> Bool {
-        guard isReadOnlyForOthers else { return true }
+        !isReadOnlyForOthers || isOwner(peer)
+    }
+
+    /// Whether it is one of those who own the socket, whatever others may do.
+    package func isOwner(_ peer: ControlPeer) -> Bool {
         guard let uid = peer.uid else { return false }
         if uid == 0 || uid == owner { return true }
         return group.map(peer.groups.contains) ?? false
@@ -109,6 +113,16 @@ package struct WritePolicy: Sendable, Equatable {
         return """
             \(who) may look, but not change anything; user \(owner)\(members) and root may \
             (control.group, control.read_only_for_others)\(isGroupUnknown ? ". \(Self.hint)" : "")
+            """
+    }
+
+    /// What a peer is told that may not drive the conversation.
+    package func driveRefusal(of peer: ControlPeer) -> String {
+        let members = group.map { ", members of group \($0)" } ?? ""
+        let who = peer.uid.map { "user \($0)" } ?? "an unknown user"
+        return """
+            \(who) may not drive the conversation; user \(owner)\(members) and root may \
+            (control.group)\(isGroupUnknown ? ". \(Self.hint)" : "")
             """
     }
 

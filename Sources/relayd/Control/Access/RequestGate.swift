@@ -123,6 +123,10 @@ package struct RequestGate: Sendable {
             throw Self.forbidden(
                 "only programs on the Unix socket get the token: relayctl dashboard")
         }
+        if route.access == .drive, hosts != .socket || head.isFromBrowser {
+            throw Self.forbidden(
+                "only programs on the Unix socket may drive the conversation, such as relayctl")
+        }
         let need = route.access == .read ? reads : writes
         guard !applies(need, to: head) || token.isBrought(by: head.authorization) else {
             let why =

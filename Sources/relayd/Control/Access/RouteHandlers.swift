@@ -14,6 +14,16 @@ struct RouteContext: Sendable {
     /// Who asks, as far as places go.
     let peer: ControlShares.Peer
     let logger: Logger
+    /// Who drives the conversation; nil for a route of other access.
+    var driver: String?
+
+    /// The line of the log about what was driven. Handlers of routes with access `drive` call it once for
+    /// everything they have done; what they refuse, `ControlResponder` logs.
+    ///
+    /// - Parameter what: Printable, in one line, without the end of a sentence.
+    func audit(_ what: String) {
+        logger.notice("drive: \(what), by \(driver ?? "nobody")")
+    }
 
     /// The segment with this name; empty when the route has none.
     func segment(_ name: String) -> String { parameters[name] ?? "" }

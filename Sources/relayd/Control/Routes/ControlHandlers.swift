@@ -16,6 +16,8 @@ struct ControlHandlers: Sendable {
     let devices: DeviceHandlers
     let records: RecordHandlers
     let vehicle: VehicleHandlers
+    /// Whether anybody may drive the conversation; `ControlResponder` asks it.
+    let drive: DriveSwitch
     let dashboard: Dashboard
 
     /// Connects every entry of `Routes.all` to its function.

@@ -11,12 +11,14 @@ import SDLProtocol
 struct ControlResponder: Sendable {
     private let access = AccessControl()
     private let handlers: RouteHandlers
+    private let drive: DriveSwitch
     private let refusals = RefusalLog()
 
     init(_ handlers: ControlHandlers) {
         var functions = RouteHandlers()
         handlers.addRoutes(to: &functions)
         self.handlers = functions
+        drive = handlers.drive
     }
 
     /// - Parameter peer: Who asks, as far as places go.
@@ -46,7 +48,7 @@ struct ControlResponder: Sendable {
         } catch let error as AccessControl.WrongMethod {
             return try Self.wrongMethod(request, error.known.joined(separator: ", "))
         } catch let error as APIError {
-            if error.error.code == .forbidden || error.error.code == .tooMany {
+            if [.forbidden, .driveOff, .tooMany].contains(error.error.code) {
                 log(error, request, channel, logger)
             }
             return try .json(error, status: error.httpStatus)
@@ -75,7 +77,7 @@ struct ControlResponder: Sendable {
         guard let handler = handlers[route] else {
             throw APIError(.internal, "relayd does not answer this yet")
         }
-        let context = RouteContext(
+        var context = RouteContext(
             parameters: admitted.parameters, gate: endpoint.gate, shares: endpoint.shares,
             peer: peer,
             logger: logger)
@@ -86,6 +88,11 @@ struct ControlResponder: Sendable {
         case .secret, .kept:
             _ = try await endpoint.admit(channel)
             return try await handler(request, context)
+        case .drive:
+            let who = try await endpoint.admitToDrive(channel)
+            try drive.check()
+            context.driver = who
+            return try await driven(request, context, handler)
         default:
             let who = try await endpoint.admit(channel)
             let response = try await changed(request, context, handler)
@@ -101,6 +108,20 @@ struct ControlResponder: Sendable {
         do {
             return try await handler(request, context)
         } catch let error as APIError {
+            return try .json(error, status: error.httpStatus)
+        }
+    }
+
+    /// What was driven, its handler has logged; errors of the client are logged here.
+    private func driven(
+        _ request: ControlRequest, _ context: RouteContext, _ handler: RouteHandlers.Handler
+    ) async throws -> ControlResponse {
+        do {
+            return try await handler(request, context)
+        } catch let error as APIError {
+            context.audit(
+                "\(Self.what(request)) failed: \(PrintableText.string(error.error.message, limit: 300))"
+            )
             return try .json(error, status: error.httpStatus)
         }
     }

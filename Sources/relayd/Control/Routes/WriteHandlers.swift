@@ -78,7 +78,7 @@ extension APIError {
         case .notFound, .ringOff: .notFound
         case .ambiguous, .conflict, .wrongAccessory: .conflict
         case .badRequest: .badRequest
-        case .forbidden: .forbidden
+        case .forbidden, .driveOff: .forbidden
         case .tooLarge: .payloadTooLarge
         case .noAnswer: .gatewayTimeout
         case .tooMany: .tooManyRequests

@@ -41,6 +41,7 @@ package struct ControlServer: Service {
     ///   - devices: what is plugged in.
     ///   - records: recordings.
     ///   - vehicle: an OpenXC vehicle interface.
+    ///   - drive: whether anybody may drive the conversation.
     ///   - dashboard: where browsers may ask as well; nowhere, when not given.
     ///   - overflow: counts how often there was no room for a client.
     ///   - limits: connections and streams of the Unix socket and of the dashboard's port.
@@ -56,7 +57,7 @@ package struct ControlServer: Service {
         events: EventHandlers = EventHandlers(ring: EventRing(instance: "0")),
         reports: ReportHandlers? = nil, actions: ControlActions = .none, log: LogControl = .none,
         devices: DeviceHandlers = DeviceHandlers(), records: RecordHandlers = .none,
-        vehicle: VehicleHandlers = .none,
+        vehicle: VehicleHandlers = .none, drive: DriveSwitch = DriveSwitch(false),
         dashboard: @autoclosure () -> Dashboard? = nil,
         overflow: ControlOverflow = ControlOverflow(),
         limits: (socket: ControlShares.Limits, port: ControlShares.Limits) =
@@ -85,7 +86,7 @@ package struct ControlServer: Service {
             messages: messages ?? MessageHandlers(ring: MessageRing(maximumBytes: 0)),
             events: events, reports: reports ?? ReportHandlers(status: status),
             writes: WriteHandlers(status: status, actions: actions, log: log), devices: devices,
-            records: records, vehicle: vehicle,
+            records: records, vehicle: vehicle, drive: drive,
             dashboard: self.dashboard)
         self.responder = ControlResponder(handlers)
     }

@@ -38,6 +38,30 @@ struct RequestGateTests {
         }
     }
 
+    @Test("the conversation is driven through the Unix socket only, and by no browser")
+    func drive() throws {
+        let route = Route(method: "POST", path: "/x", access: .drive, summary: "")
+        let token = Self.token.text
+        let local = RequestGate.Head(authority: "localhost", authorization: "Bearer \(token)")
+        try Self.socket.check(.init(authority: "relayd"), for: route)
+        for gate in [Self.port, Self.strict] {
+            #expect(throws: RequestGate.Refusal.self) { try gate.check(local, for: route) }
+        }
+        var browser = local
+        browser.isFromBrowser = true
+        #expect(throws: RequestGate.Refusal.self) { try Self.socket.check(browser, for: route) }
+    }
+
+    @Test("while driving is off, the answer says which option turns it on")
+    func driveSwitch() throws {
+        let drive = DriveSwitch(false)
+        let error = try #require(throws: APIError.self) { try drive.check() }
+        #expect(error.error.code == .driveOff && error.httpStatus == .forbidden)
+        #expect(error.error.message.contains("drive.enabled: true"))
+        drive.isOn = true
+        try drive.check()
+    }
+
     @Test(
         "the dashboard's port answers to this machine's names and the configured one, on any port",
         arguments: [

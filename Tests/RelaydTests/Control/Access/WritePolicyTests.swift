@@ -26,6 +26,22 @@ import Testing
         #expect(noGroup.allows(peer) == (uid == 0 || uid == 900))
     }
 
+    @Test("others who may change things may not drive the conversation")
+    func whoMayDrive() {
+        var everybody = policy
+        everybody.isReadOnlyForOthers = false
+        let other = ControlPeer(pid: 1, uid: 1000, groups: [1000])
+        #expect(everybody.allows(other) && !everybody.isOwner(other))
+        for owner in [
+            ControlPeer(pid: 1, uid: 900, groups: []), ControlPeer(pid: 1, uid: 0, groups: []),
+            ControlPeer(pid: 1, uid: 1000, groups: [50]),
+        ] {
+            #expect(everybody.isOwner(owner))
+        }
+        let text = everybody.driveRefusal(of: other)
+        #expect(text.contains("user 1000 may not drive the conversation; user 900"))
+    }
+
     @Test("who may not is told who may, and which options decide it") func refusal() {
         let text = policy.refusal(of: ControlPeer(pid: 1, uid: 1000, groups: [1000]))
         for words in ["user 1000 may look", "user 900", "group 50", "root", "control.group"] {
