@@ -21,7 +21,7 @@ final class SDLLanguage: AccessoryLanguage {
     private var apps: [AppID: SDLApp] = [:]
     private var isPerforming = false
     /// Who waits for the answer to a request of relayd's own.
-    private var asked: [OwnRequestID: (Frame?) -> Void] = [:]
+    private var asked: [OwnRequestID: (DrivenAnswer) -> Void] = [:]
 
     init(_ hub: Switchboard) {
         self.hub = hub
@@ -96,8 +96,14 @@ final class SDLLanguage: AccessoryLanguage {
         guard !isPerforming else { return }
         isPerforming = true
         defer { isPerforming = false }
-        while !router.actions.isEmpty {
-            for action in router.takeActions() { perform(action) }
+        while true {
+            while !router.actions.isEmpty {
+                for action in router.takeActions() { perform(action) }
+            }
+            guard !answers.isEmpty else { return }
+            let told = answers
+            answers = []
+            for (id, answer) in told { asked.removeValue(forKey: id)?(answer) }
         }
     }
 
@@ -126,8 +132,21 @@ final class SDLLanguage: AccessoryLanguage {
         case .event(let event):
             if case .sessionOpened(let app, let grant) = event { opened(grant, of: app) }
             reporter.tell(event, at: hub.now, hub.time)
-        case .answer(let id, let frame):
-            asked.removeValue(forKey: id)?(frame)
+        case .driven(let frames, let app):
+            for frame in frames {
+                hub.tap.record(frame, .fromApp, app: app.id, time: hub.time, fate: .byRelay)
+                // As the app's: what waits of it goes before its goodbye, and as fast as the head unit takes
+                // what the app says.
+                output.forward(frame, from: .app(app))
+            }
+        case .pass(let frame, let app):
+            hub.tap.record(frame, .fromAccessory, app: app.id, time: hub.time)
+            hub.send(frame.wire, to: app.connection)
+        case .dropped(let frame, let reason):
+            hub.tap.record(
+                frame, .fromAccessory, app: nil, time: hub.time, fate: .dropped(reason))
+        case .answer(let id, let answer):
+            answers.append((id, answer))
         }
     }
 
@@ -160,24 +179,38 @@ final class SDLLanguage: AccessoryLanguage {
         hub.allMayBeSaid()
     }
 
-    // MARK: - Requests of relayd's own
+    // MARK: - Driven by somebody
 
-    /// Sends a request in an app's session, as if the app had; the answer reaches no app.
+    /// Who is told after the actions that come before: the answer to what has not been written yet must not
+    /// come first.
+    private var answers: [(id: OwnRequestID, answer: DrivenAnswer)] = []
+
+    /// Says something in a session of an app in its place, or in that of the head unit.
     ///
-    /// - Parameter answered: Called with the response as it came, or nil when none will come: there is no
-    ///   such session, it takes no more of them, or it ended. May be called before this returns.
-    func ask(
-        _ function: FunctionID, _ parameters: String, bulk: ByteBuffer = ByteBuffer(),
-        in session: UInt8, answered: @escaping (Frame?) -> Void
-    ) {
-        hub.beginRead()
-        if let id = router.ask(function, parameters, bulk: bulk, in: session, at: hub.now) {
-            asked[id] = answered
-            performActions()
-        } else {
-            answered(nil)
+    /// - Parameter answered: Called once: with the head unit's answer, or with what else became of it. May be
+    ///   called before this returns.
+    func drive(
+        _ rpc: DrivenRPC, _ direction: Direction, app: AppID, session: UInt8?,
+        patience: TimeAmount, answered: @escaping (DrivenAnswer) -> Void
+    ) throws(DriveRefusal) {
+        guard let owner = apps[app] else { throw .noSuchApp }
+        let sessions = router.sessions(of: owner).map(\.sessionID).filter {
+            router.isOpen($0, of: owner)
         }
-        hub.endRead()
+        guard let session = sessions.first(where: { session == nil || $0 == session }) else {
+            throw .noSession
+        }
+        hub.beginRead()
+        defer { hub.endRead() }
+        let id =
+            switch direction {
+            case .fromApp:
+                try router.send(rpc, in: session, patience: patience, at: hub.now)
+            case .fromAccessory:
+                try router.inject(rpc, in: session, patience: patience, at: hub.now)
+            }
+        asked[id] = answered
+        performActions()
     }
 
     // MARK: - Time

@@ -143,6 +143,13 @@ final class SDLReporter {
                 "ended a session for an app that left", metadata: ["session": "\(session)"])
         case .messageEnded(let app, let message):
             messageEnded(app, .messageEnded(message), at: time)
+        case .lateAnswer(let app, let session, let function):
+            logger.notice(
+                """
+                drive: the head unit has answered \(function) of relayd's too late; the answer reaches \
+                nobody
+                """,
+                metadata: ["app": "\(app.map { "\($0.id)" } ?? "-")", "session": "\(session)"])
         case .messageTooLarge:
             reporter.hit(.messageBytes, at: time)
         case .heartbeatAnswered(let app, let session):

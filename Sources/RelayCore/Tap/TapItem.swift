@@ -47,6 +47,12 @@ package struct TappedFrame: Sendable {
         self.fate = fate
         self.grant = grant
     }
+
+    /// A part of what the head unit answers to a request of relayd's: it reaches no app, and is a message like
+    /// others.
+    package var isAnswerToRelay: Bool {
+        fate == .dropped(.answersRelay) && frame.service.carriesRPC && frame.type != .control
+    }
 }
 
 /// Bytes of a peer that were no frame, as they came.

@@ -87,7 +87,8 @@ struct AskTests {
         #expect(try bench.accessory(says: response(request)) == .drop(.answersRelay))
         _ = bench.heard()
         #expect(bench.answers.map(\.id) == [id])
-        #expect(try bench.answers.first?.frame == response(request))
+        #expect(
+            try bench.answers.first?.answer == .response(Message(single: response(request))))
         // Once only.
         #expect(try bench.accessory(says: response(request)) == .toApp("music"))
     }
@@ -145,7 +146,7 @@ struct AskTests {
         }
         _ = bench.heard()
         #expect(bench.answers.map(\.id) == [id])
-        #expect(bench.answers.allSatisfy { $0.frame == nil })
+        #expect(bench.answers.allSatisfy { $0.answer == .sessionOver })
         #expect(bench.asks(.show) == nil)
     }
 
@@ -153,11 +154,15 @@ struct AskTests {
     func hub() throws {
         let hub = try EmbeddedHub()
         let app = try hub.app(session: 1)
-        var answer: Frame?
-        hub.switchboard.sdl.ask(.getVehicleData, #"{"speed":true}"#, in: 1) { answer = $0 }
+        var answer: DrivenAnswer?
+        let id = try #require(hub.switchboard.apps.keys.first)
+        try hub.switchboard.sdl.drive(
+            DrivenRPC(.getVehicleData, .request, #"{"speed":true}"#), .fromApp, app: id,
+            session: 1, patience: .seconds(10)
+        ) { answer = $0 }
         let request = try #require(try hub.link.hears())
         try hub.link.says(response(request))
-        #expect(answer == (try response(request)))
+        #expect(try answer == .response(Message(single: response(request))))
         #expect(try app.hears() == nil)
         hub.switchboard.tap.emit()
         let fates = hub.tapQueue.takeAll().flatMap { item -> [FrameFate] in

@@ -29,7 +29,7 @@ final class RouterBench {
     private var written: [Frame] = []
     private var purged: [UInt8] = []
     /// What came of requests of relayd's own.
-    var answers: [(id: OwnRequestID, frame: Frame?)] = []
+    var answers: [(id: OwnRequestID, answer: DrivenAnswer)] = []
 
     init(linkIsUp: Bool = true, _ change: (inout RelayConfiguration) -> Void = { _ in }) {
         var configuration = RelayConfiguration()
@@ -68,7 +68,9 @@ final class RouterBench {
             for action in router.takeActions() {
                 switch action {
                 case .event(let event): events.append(event)
-                case .answer(let id, let frame): answers.append((id, frame))
+                case .answer(let id, let answer): answers.append((id, answer))
+                case .driven(let frames, let app):
+                    for frame in frames { write(frame, from: .app(app)) }
                 case .drain(let session):
                     if !waiting.contains(session) { router.drained(session, at: now) }
                 case .purge(let session):
@@ -79,7 +81,7 @@ final class RouterBench {
                 case .toLink(let frame, let origin):
                     write(frame, from: origin)
                     done.append(action)
-                case .amended, .toApp, .close: done.append(action)
+                case .amended, .toApp, .close, .pass, .dropped: done.append(action)
                 }
             }
         }

@@ -1,8 +1,8 @@
 // Answers the head unit owes to relayd itself, which must not reach any app. Pure; kept by
 // `SessionRouter`.
 
-package import NIOCore
-package import SDLProtocol
+import NIOCore
+import SDLProtocol
 
 /// Names a request that the router sent for somebody, and its answer.
 package struct OwnRequestID: Hashable, Sendable {
@@ -21,6 +21,8 @@ struct OwnRequests {
         case unregister
         /// Sent for somebody who is told the answer.
         case asked(OwnRequestID, functionID: UInt32)
+        /// The same, of which nobody waits for the answer any more.
+        case late(functionID: UInt32)
     }
 
     struct Request: Hashable {
@@ -30,6 +32,8 @@ struct OwnRequests {
         /// After this an answer is somebody else's. Nil for ever, where the correlation ID is relayd's
         /// own.
         var expectedUntil: NIODeadline?
+        /// When whoever asked is told that there is no answer.
+        var deadline: NIODeadline?
     }
 
     /// How long an answer is expected whose correlation ID is the app's: the next one may use it as
@@ -54,36 +58,103 @@ struct OwnRequests {
     private var requests: [Request] = []
     private var lastID: UInt64 = 0
 
+    private var lastCorrelation: UInt64 = 0
+    private var lastMessage: UInt64 = 0
+
+    var isEmpty: Bool { requests.isEmpty }
+
+    mutating func nextID() -> OwnRequestID {
+        lastID += 1
+        return OwnRequestID(rawValue: lastID)
+    }
+
+    mutating func nextMessageID() -> UInt32 {
+        lastMessage &+= 1
+        return Self.messageIDs.lowerBound + UInt32(lastMessage % UInt64(Self.messageIDs.count))
+    }
+
+    /// A correlation ID that neither the app nor relayd uses in the session.
+    mutating func nextCorrelationID(in session: UInt8, besides app: AppRequests) -> Int32 {
+        // Some thousand IDs are in use at most, of sixteen million.
+        while true {
+            lastCorrelation &+= 1
+            let offset = Int32(lastCorrelation % UInt64(Self.correlationIDs.count))
+            let candidate = Self.correlationIDs.lowerBound + offset
+            if !app.isUsed(candidate, in: session), !isUsed(candidate, in: session) {
+                return candidate
+            }
+        }
+    }
+
+    /// Whether an answer with this ID would be taken for one to relayd.
+    func isUsed(_ correlationID: Int32, in session: UInt8) -> Bool {
+        requests.contains { $0.session == session && $0.correlationID == correlationID }
+    }
+
     /// A new request of relayd's own, with the IDs that it goes by on the link.
     mutating func ask(
-        functionID: UInt32, in session: UInt8
+        functionID: UInt32, in session: UInt8, besides app: AppRequests,
+        until deadline: NIODeadline? = nil
     ) -> (id: OwnRequestID, correlationID: Int32, messageID: UInt32) {
-        lastID += 1
-        let id = OwnRequestID(rawValue: lastID)
-        let places = UInt64(Self.correlationIDs.count)
-        let correlationID = Self.correlationIDs.lowerBound + Int32(lastID % places)
-        let messageID = Self.messageIDs.lowerBound + UInt32(lastID % places)
+        let id = nextID()
+        let correlationID = nextCorrelationID(in: session, besides: app)
         add(
             Request(
                 session: session, kind: .asked(id, functionID: functionID),
-                correlationID: correlationID))
-        return (id, correlationID, messageID)
+                correlationID: correlationID, deadline: deadline))
+        return (id, correlationID, nextMessageID())
+    }
+
+    /// When the first request is given up that somebody waits for.
+    var nextDeadline: NIODeadline? {
+        requests.isEmpty ? nil : requests.compactMap(\.deadline).min()
+    }
+
+    /// Gives up what has not been answered in its time. The answer may still come, and reaches nobody.
+    mutating func takeOverdue(at now: NIODeadline) -> [OwnRequestID] {
+        guard !requests.isEmpty else { return [] }
+        return giveUp { $0.deadline.map { $0 <= now } ?? false }
+    }
+
+    private mutating func giveUp(
+        until expectedUntil: NIODeadline? = nil, _ isOver: (Request) -> Bool
+    ) -> [OwnRequestID] {
+        var given: [OwnRequestID] = []
+        for index in requests.indices where isOver(requests[index]) {
+            guard case .asked(let id, let functionID) = requests[index].kind else { continue }
+            given.append(id)
+            requests[index].kind = .late(functionID: functionID)
+            requests[index].deadline = nil
+            requests[index].expectedUntil = expectedUntil
+        }
+        for session in Set(given.isEmpty ? [] : requests.map(\.session)) { forgetOldest(session) }
+        return given
+    }
+
+    /// No more late answers are expected than requests may be asked.
+    private mutating func forgetOldest(_ session: UInt8) {
+        let isLate: (Request) -> Bool = { $0.session == session && $0.isLate }
+        while requests.count(where: isLate) > Self.limitPerSession,
+            let oldest = requests.firstIndex(where: isLate)
+        {
+            requests.remove(at: oldest)
+        }
     }
 
     /// The link is gone. IDs are not given again.
     mutating func forgetAll() { requests = [] }
 
-    /// Takes out what was asked in a session, or with nil in all: it will not be answered any more.
-    mutating func takeAsked(in session: UInt8? = nil) -> [OwnRequestID] {
-        var taken: [OwnRequestID] = []
-        requests.removeAll { request in
-            guard session == nil || request.session == session, let id = request.asked else {
-                return false
-            }
-            taken.append(id)
-            return true
+    /// Gives up what was asked in a session, or with nil in all: nobody waits for it any more.
+    ///
+    /// - Parameter deadline: Until then an answer may come all the same, in the next session with the
+    ///   number.
+    mutating func takeAsked(in session: UInt8?, lateUntil deadline: NIODeadline) -> [OwnRequestID] {
+        guard !requests.isEmpty else { return [] }
+        for index in requests.indices
+        where requests[index].isLate && (session == nil || requests[index].session == session) {
+            requests[index].expectedUntil = requests[index].expectedUntil ?? deadline
         }
-        return taken
+        return giveUp(until: deadline) { session == nil || $0.session == session }
     }
 
     /// Requests asked for somebody in this session that have no answer yet.
@@ -95,7 +166,9 @@ struct OwnRequests {
 
     mutating func add(_ request: Request) {
         // What is asked for somebody has a limit of its own; nobody may be left without an answer.
-        let isOfGoodbye: (Request) -> Bool = { $0.session == request.session && $0.asked == nil }
+        let isOfGoodbye: (Request) -> Bool = {
+            $0.session == request.session && $0.asked == nil && !$0.isLate
+        }
         if request.asked == nil, requests.count(where: isOfGoodbye) >= Self.limitPerSession,
             let oldest = requests.firstIndex(where: isOfGoodbye)
         {
@@ -129,9 +202,33 @@ struct OwnRequests {
         }
         return index.map { requests.remove(at: $0) }
     }
+
+    /// The request of somebody that an answer in several frames, of which this is the header, answers; taken
+    /// out. The goodbye's own have short answers.
+    mutating func answered(
+        by header: RPCHeader, in session: UInt8, at now: NIODeadline
+    ) -> Request? {
+        requests.removeAll { $0.expectedUntil.map { $0 <= now } ?? false }
+        guard header.type == .response else { return nil }
+        let index = requests.firstIndex { request in
+            guard request.session == session, request.correlationID == header.correlationID else {
+                return false
+            }
+            switch request.kind {
+            case .asked(_, let functionID), .late(let functionID):
+                return header.functionID == functionID
+            case .messageEnd, .unregister: return false
+            }
+        }
+        return index.map { requests.remove(at: $0) }
+    }
 }
 
 extension OwnRequests.Request {
+    fileprivate var isLate: Bool {
+        if case .late = kind { true } else { false }
+    }
+
     fileprivate var asked: OwnRequestID? {
         if case .asked(let id, _) = kind { id } else { nil }
     }
@@ -149,7 +246,7 @@ extension OwnRequests.Request {
         let function = FunctionID(rawValue: header.functionID)
         switch kind {
         case .unregister: return function == .unregisterAppInterface
-        case .asked(_, let functionID):
+        case .asked(_, let functionID), .late(let functionID):
             return header.functionID == functionID || function == .genericResponse
         case .messageEnd(let functionID, let maySucceed):
             // What was ended never succeeds; a success is the answer to another's request.
@@ -173,38 +270,5 @@ extension Frame {
         }
         return header.type == .response && header.correlationID == correlationID
             && header.functionID == FunctionID.unregisterAppInterface.rawValue
-    }
-}
-
-// MARK: - Asked for somebody
-
-extension SessionRouter {
-    /// Sends a request of relayd's own in an app's session. Its answer, or that none will come, is an
-    /// action; it reaches no app.
-    ///
-    /// - Returns: Nil when the session is not open, is of protocol version 1 (whose answers name their
-    ///   request in no header), or waits for as many answers as it may.
-    package mutating func ask(
-        _ function: FunctionID, _ parameters: String = "{}", bulk: ByteBuffer = ByteBuffer(),
-        in session: UInt8, at now: NIODeadline
-    ) -> OwnRequestID? {
-        self.now = now
-        guard isLinkUp, routes[session].phase == .open, let grant = grants[session],
-            grant.version > 1, ownRequests.asked(in: session) < OwnRequests.limitPerSession
-        else { return nil }
-        let (id, correlationID, messageID) = ownRequests.ask(
-            functionID: function.rawValue, in: session)
-        routes[session].isWatched = true
-        let request = Frame.rpc(
-            version: grant.version, sessionID: session, messageID: messageID, type: .request,
-            functionID: function.rawValue, correlationID: correlationID, json: parameters,
-            bulk: bulk)
-        actions.append(.toLink(request, from: .relay))
-        return id
-    }
-
-    /// The session has ended, or with nil the link: nobody answers any more.
-    mutating func giveUpAsked(in session: UInt8? = nil) {
-        for id in ownRequests.takeAsked(in: session) { actions.append(.answer(id, nil)) }
     }
 }

@@ -21,6 +21,9 @@ package enum RouterEvent<App: Hashable>: Hashable {
     case messageEnded(App?, EndedMessage)
     /// The app announced a larger message than it may.
     case messageTooLarge(App, bytes: Int)
+    /// The head unit has answered a request of relayd's after nobody waited for it any more. The app that has
+    /// the session now has not got it.
+    case lateAnswer(App?, session: UInt8, FunctionID)
     /// The app did not answer the head unit's heartbeat in time; relayd did.
     case heartbeatAnswered(App, session: UInt8)
 }

@@ -7,7 +7,10 @@ package import SDLProtocol
 extension SessionRouter {
     /// Decides about a frame that the head unit sent.
     package mutating func receiveFromAccessory(_ frame: Frame, at now: NIODeadline) -> Decision {
-        if frame.type == .control {
+        let type = frame.type
+        // One branch for what most frames are.
+        if type != .single {
+            if type != .control { return receivePart(frame, at: now) }
             self.now = now
             return receiveControlFromAccessory(frame)
         }
@@ -15,6 +18,18 @@ extension SessionRouter {
             return decision
         }
         return deliver(frame)
+    }
+
+    /// A first or consecutive frame: nothing may be said to the app inside of its message.
+    private mutating func receivePart(_ frame: Frame, at now: NIODeadline) -> Decision {
+        let inspected = routes[frame.sessionID].isWatched ? inspect(frame, at: now) : nil
+        let decision = inspected ?? deliver(frame)
+        if case .toApp = decision { injections.delivered(frame, at: now) }
+        if !injections.isEmpty, frame.type == .consecutive, frame.info == 0 {
+            self.now = now
+            sayInjections()
+        }
+        return decision
     }
 
     private func deliver(_ frame: Frame) -> Decision {
@@ -28,17 +43,31 @@ extension SessionRouter {
     /// The RPCs the router looks into, and only where an answer to relayd itself is due or the
     /// session's number had another owner a moment ago.
     @inline(never)
-    private mutating func inspect(_ frame: Frame, at now: NIODeadline) -> Decision? {
+    private mutating func inspect(_ original: Frame, at now: NIODeadline) -> Decision? {
         self.now = now
-        let session = frame.sessionID
-        if let request = ownRequests.answered(by: frame, at: now) {
-            if case .asked(let id, _) = request.kind {
-                actions.append(.answer(id, frame))
-                return .drop(.answersRelay)
-            }
-            answered(request)
-            return .drop(.farewell(session))
+        let session = original.sessionID
+        let isDriven =
+            routes[session].isDriven || ownRequests.owes(session) || drivenAnswers.isHalf(session)
+        if isDriven, original.type != .single, let decision = inspectPart(original) {
+            return decision
         }
+        if let request = ownRequests.answered(by: original, at: now) {
+            switch request.kind {
+            case .asked, .late:
+                tell(Message(single: original), to: request)
+                return .drop(.answersRelay)
+            case .messageEnd, .unregister:
+                answered(request)
+                return .drop(.farewell(session))
+            }
+        }
+        var restored: Frame?
+        if routes[session].isDriven, original.type == .single, original.service.carriesRPC,
+            !original.isEncrypted, let header = RPCHeader(original.payload)
+        {
+            restored = restore(original, header)
+        }
+        let frame = restored ?? original
         if let half = halves.noteRefusal(frame, at: now) {
             if half.isEnding {
                 answered(answer(to: half))
@@ -60,14 +89,22 @@ extension SessionRouter {
             routes[session].formerEnd = nil
             routes[session].isWatched =
                 ownRequests.owes(session) || routes[session].ownUnregister != nil
-                || halves.awaitsAnswer(session)
-            return nil
+                || halves.awaitsAnswer(session) || routes[session].isDriven
+                || drivenAnswers.isHalf(session)
+            return passOn(restored)
         }
         if routes[session].phase == .free { return .drop(.lateWords(session)) }
         // sdl_core numbers the messages of a session from 1 and sends with 0 what it still has to
         // say in one that is over. Of messages in several frames it cuts the number to 8 bits.
-        guard frame.type == .single, frame.messageID == 0 else { return nil }
+        guard frame.type == .single, frame.messageID == 0 else { return passOn(restored) }
         return .drop(.lateWords(session))
+    }
+
+    /// The head unit's frame with its app's correlation ID; without one the frame goes on as it came.
+    private mutating func passOn(_ restored: Frame?) -> Decision? {
+        guard let restored, let owner = routes[restored.sessionID].owner else { return nil }
+        actions.append(.pass(restored, to: owner))
+        return .handled
     }
 
     /// The number's former session may still be spoken of.

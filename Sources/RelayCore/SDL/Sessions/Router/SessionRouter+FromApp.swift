@@ -49,6 +49,12 @@ extension SessionRouter {
     /// eleventh in a second closes the connection.
     @inline(never)
     private mutating func examine(_ frame: Frame, of app: App) -> Decision {
+        let decision = judge(frame, of: app)
+        guard routes[frame.sessionID].isDriven, case .toLink = decision else { return decision }
+        return noteDriven(frame, of: app)
+    }
+
+    private mutating func judge(_ frame: Frame, of app: App) -> Decision {
         let largest = routes[frame.sessionID].payloads[frame.service]
         guard frame.payloadBytes <= largest else {
             let reason = CloseReason.frameTooLarge(
@@ -90,7 +96,8 @@ extension SessionRouter {
         case .registerAppInterface:
             routes[session].ownUnregister = nil
             routes[session].isUnregistered = false
-            routes[session].examinedPayload = Route.smallPayload
+            routes[session].examinedPayload =
+                routes[session].isDriven ? .max : Route.smallPayload
         default: break
         }
     }
@@ -200,7 +207,8 @@ extension SessionRouter {
     package var nextDeadline: NIODeadline? {
         guard isLinkUp else { return starts.holdDeadline }
         return Self.earlier(
-            starts.answerDeadline, Self.earlier(farewellDeadline, heartbeatDeadline))
+            Self.earlier(starts.answerDeadline, drivenDeadline),
+            Self.earlier(farewellDeadline, heartbeatDeadline))
     }
 
     private static func earlier(_ left: NIODeadline?, _ right: NIODeadline?) -> NIODeadline? {
@@ -214,6 +222,7 @@ extension SessionRouter {
         guard isLinkUp else { return refuseHeld() }
         advanceFarewells()
         advanceHeartbeats()
+        advanceDriven()
         guard let given = starts.giveUpAnswer(at: now) else { return }
         let reason =
             "the head unit did not answer StartService for "

@@ -36,8 +36,14 @@ package struct SessionRouter<App: Hashable> {
         /// The session is over: its frames that wait for the link must never be written.
         case purge(UInt8)
         case event(RouterEvent<App>)
-        /// What the head unit says to a request that `ask` has sent; nil: it will say nothing.
-        case answer(OwnRequestID, Frame?)
+        /// Words of relayd's to the head unit, in an app's place because somebody wants it.
+        case driven([Frame], App)
+        /// The head unit's frame, which was kept back, or has its app's correlation ID again.
+        case pass(Frame, to: App)
+        /// The head unit's frame, which was kept back, goes nowhere.
+        case dropped(Frame, DropReason)
+        /// What became of what `send` or `inject` was asked for.
+        case answer(OwnRequestID, DrivenAnswer)
     }
 
     /// Correlation ID of the Unregister said for apps that are to go. sdl_core gives responses back
@@ -62,6 +68,12 @@ package struct SessionRouter<App: Hashable> {
     var halves = HalfMessages()
     /// Answers to the relay's own requests that have not come.
     var ownRequests = OwnRequests()
+    /// What apps ask in sessions in which relayd asks as well.
+    var appRequests = AppRequests()
+    /// Messages of several frames that may answer relayd.
+    var drivenAnswers = DrivenAnswers()
+    /// What is said in the head unit's place.
+    var injections = Injections()
     /// EndServices that may end another session than their own.
     var strayEnds = StrayEnds()
     /// Heartbeats of the head unit that wait for their apps' answers.
@@ -100,6 +112,8 @@ package struct SessionRouter<App: Hashable> {
         /// Frames of the head unit have to be looked at: an own request is unanswered, or the
         /// number had another owner a moment ago.
         var isWatched = false
+        /// relayd has asked something in it for somebody.
+        var isDriven = false
         var highestMessageID: UInt32 = 0
         /// The largest frames the head unit takes.
         var payloads = PayloadLimits()

@@ -1,0 +1,140 @@
+// Messages of the head unit in several frames, in sessions that are driven: whether they answer relayd is
+// in their second frame. Pure; kept by `SessionRouter`.
+
+import NIOCore
+import SDLProtocol
+
+struct DrivenAnswers {
+    typealias Key = AppRequests.Key
+
+    private enum Message {
+        /// Its first frame is here, and with it the decision.
+        case held(Frame)
+        /// An answer to relayd.
+        case own(Own)
+        /// Somebody else's.
+        case passed
+    }
+
+    private struct Own {
+        var request: OwnRequests.Request
+        var message: SDLProtocol.Message
+        var latest: NIODeadline
+    }
+
+    /// What is to be done with a frame.
+    enum Verdict {
+        /// It is not of a message that is looked at.
+        case pass
+        /// To be kept back.
+        case hold
+        /// The frame shows whose message it is; `first` was kept back.
+        case begins(first: Frame, RPCHeader?)
+        /// It is part of an answer to relayd, which goes on.
+        case own
+        /// The answer is whole.
+        case whole(OwnRequests.Request, SDLProtocol.Message)
+    }
+
+    /// Messages that are looked at, at once. Head units finish one before they begin the next of a
+    /// session.
+    static let maximum = 64
+    /// Without a further frame an answer is given up, as sdl_core gives up messages.
+    static let patience = TimeAmount.seconds(10)
+
+    private var messages: [Key: Message] = [:]
+
+    var isEmpty: Bool { messages.isEmpty }
+
+    /// Whether a message of this session is looked at, the rest of which is still to come.
+    func isHalf(_ session: UInt8) -> Bool {
+        !messages.isEmpty && messages.keys.contains { $0.session == session }
+    }
+
+    /// A frame of the head unit that is no control frame.
+    mutating func receive(_ frame: Frame, limit: Int, at now: NIODeadline) -> Verdict {
+        let key = Key(frame)
+        switch frame.type {
+        case .first:
+            guard !frame.isEncrypted, messages.count < Self.maximum else { return .pass }
+            messages[key] = .held(frame)
+            return .hold
+        case .consecutive:
+            switch messages[key] {
+            case nil: return .pass
+            case .passed:
+                if frame.info == 0 { messages[key] = nil }
+                return .pass
+            case .held(let first):
+                messages[key] = frame.info == 0 ? nil : .passed
+                return .begins(first: first, frame.isEncrypted ? nil : RPCHeader(frame.payload))
+            case .own(var own):
+                own.latest = now
+                own.message.add(frame, limit: limit)
+                guard frame.info == 0 else {
+                    messages[key] = .own(own)
+                    return .own
+                }
+                messages[key] = nil
+                return .whole(own.request, own.message)
+            }
+        case .single, .control: return .pass
+        }
+    }
+
+    /// The message that this frame showed to be an answer to relayd; it may be whole with it.
+    mutating func begin(
+        _ frame: Frame, answering request: OwnRequests.Request, limit: Int, at now: NIODeadline
+    ) -> SDLProtocol.Message? {
+        var message = SDLProtocol.Message(single: frame)
+        message.payload = ByteBuffer()
+        message.payloadBytes = 0
+        message.add(frame, limit: limit)
+        guard frame.info != 0 else { return message }
+        messages[Key(frame)] = .own(Own(request: request, message: message, latest: now))
+        return nil
+    }
+
+    var nextDeadline: NIODeadline? {
+        messages.values.compactMap { message in
+            if case .own(let own) = message { own.latest + Self.patience } else { nil }
+        }.min()
+    }
+
+    /// Answers whose next frame has not come.
+    mutating func takeOverdue(at now: NIODeadline) -> [OwnRequests.Request] {
+        var overdue: [OwnRequests.Request] = []
+        for (key, message) in messages {
+            guard case .own(let own) = message, own.latest + Self.patience <= now else { continue }
+            messages[key] = nil
+            overdue.append(own.request)
+        }
+        return overdue
+    }
+
+    /// - Parameter session: With nil all.
+    /// - Returns: Answers that will never be whole.
+    mutating func end(_ session: UInt8?) -> [OwnRequests.Request] {
+        guard !messages.isEmpty else { return [] }
+        var ended: [OwnRequests.Request] = []
+        for (key, message) in messages where session == nil || key.session == session {
+            messages[key] = nil
+            if case .own(let own) = message { ended.append(own.request) }
+        }
+        return ended
+    }
+}
+
+extension SDLProtocol.Message {
+    /// Bytes beyond `limit` are only counted.
+    fileprivate mutating func add(_ frame: Frame, limit: Int) {
+        var piece = frame.payload
+        payloadBytes += piece.readableBytes
+        frames += 1
+        let room = limit - payload.readableBytes
+        guard room > 0, let kept = piece.readSlice(length: min(room, piece.readableBytes)) else {
+            return
+        }
+        payload.writeImmutableBuffer(kept)
+    }
+}

@@ -1,0 +1,253 @@
+// What the router says in a session because somebody wants it to: requests of relayd's own in the place of
+// an app, and words of relayd's in the place of the head unit.
+
+package import NIOCore
+package import SDLProtocol
+
+// MARK: - To the head unit
+
+extension SessionRouter {
+    /// Says something in an app's session, as if the app had. What the head unit answers to a request, or
+    /// that it answers nothing, is an action; it reaches no app.
+    ///
+    /// - Parameter patience: How long to wait for the answer to a request; nil for as long as the session
+    ///   lives.
+    package mutating func send(
+        _ rpc: DrivenRPC, in session: UInt8, patience: TimeAmount? = nil, at now: NIODeadline
+    ) throws(DriveRefusal) -> OwnRequestID {
+        self.now = now
+        let (grant, owner) = try openSession(session)
+        try checkSize(rpc)
+        guard ownRequests.asked(in: session) < OwnRequests.limitPerSession else {
+            throw .tooMany(limit: OwnRequests.limitPerSession)
+        }
+        let id: OwnRequestID
+        let (correlationID, messageID): (Int32, UInt32)
+        if rpc.type == .request {
+            appRequests.begin(session)
+            (id, correlationID, messageID) = ownRequests.ask(
+                functionID: rpc.function.rawValue, in: session, besides: appRequests,
+                until: patience.map { now + $0 })
+            routes[session].isDriven = true
+            routes[session].isWatched = true
+            // From now on the app's requests are looked at.
+            routes[session].examinedPayload = .max
+        } else {
+            id = ownRequests.nextID()
+            (correlationID, messageID) = (rpc.correlationID ?? 0, ownRequests.nextMessageID())
+        }
+        let frames = Frame.message(
+            version: grant.version, service: rpc.bulk.readableBytes > 0 ? .bulk : .rpc,
+            sessionID: session, messageID: messageID,
+            payload: rpc.payload(correlationID: correlationID), limit: payloadLimit(of: session))
+        actions.append(.driven(frames, owner))
+        if rpc.type != .request { actions.append(.answer(id, .passedOn)) }
+        return id
+    }
+
+    /// A request without bulk data whose answer may take any time.
+    package mutating func ask(
+        _ function: FunctionID, _ parameters: String = "{}", in session: UInt8, at now: NIODeadline
+    ) -> OwnRequestID? {
+        try? send(DrivenRPC(function, .request, parameters), in: session, at: now)
+    }
+
+    private func openSession(
+        _ session: UInt8
+    ) throws(DriveRefusal) -> (grant: SessionGrant, owner: App) {
+        guard isLinkUp else { throw .noLink }
+        guard routes[session].phase == .open, let grant = grants[session],
+            let owner = routes[session].owner
+        else { throw .noSession }
+        guard grant.version > 1 else { throw .oldProtocol(session: session) }
+        return (grant, owner)
+    }
+
+    private func checkSize(_ rpc: DrivenRPC) throws(DriveRefusal) {
+        let limit = configuration.messageBytes
+        guard rpc.payloadBytes <= limit else {
+            throw .tooLarge(bytes: rpc.payloadBytes, limit: limit)
+        }
+    }
+
+    /// Payload bytes that a frame of relayd's has at most. Whether an mtu counts the header is not agreed.
+    private func payloadLimit(of session: UInt8) -> Int {
+        let limit = Int(routes[session].payloads[.rpc])
+        guard let version = grants[session]?.version, version > 2 else {
+            return min(limit, Self.largestPayloadOfV2)
+        }
+        return min(limit, Self.largestDrivenPayload) - FrameHeader.bytes(version: version)
+    }
+
+    /// SDL protocol spec, "MTU".
+    private static var largestPayloadOfV2: Int { 1488 }
+    private static var largestDrivenPayload: Int { 131_072 }
+
+    /// An app's frame in a driven session: what it asks must not be taken for what relayd asks.
+    mutating func noteDriven(_ frame: Frame, of app: App) -> Decision {
+        guard let header = appRequests.header(in: frame), header.type == .request else {
+            return .toLink
+        }
+        let session = frame.sessionID
+        let isTaken =
+            ownRequests.isUsed(header.correlationID, in: session)
+            || appRequests.isStandIn(header.correlationID, in: session)
+        let other =
+            isTaken
+            ? ownRequests.nextCorrelationID(in: session, besides: appRequests) : nil
+        appRequests.said(header.correlationID, in: session, insteadOf: other)
+        guard let other else { return .toLink }
+        actions.append(.toLink(frame.withCorrelationID(other), from: .app(app)))
+        return .handled
+    }
+}
+
+// MARK: - Answers of the head unit
+
+extension SessionRouter {
+    /// The head unit has answered a request that somebody has asked.
+    mutating func tell(_ answer: Message, to request: OwnRequests.Request) {
+        switch request.kind {
+        case .asked(let id, _): actions.append(.answer(id, .response(answer)))
+        case .late(let functionID):
+            actions.append(
+                .event(
+                    .lateAnswer(
+                        routes[request.session].owner, session: request.session,
+                        FunctionID(rawValue: functionID))))
+        case .messageEnd, .unregister: break
+        }
+    }
+
+    /// A frame of a message in several frames, in a session that is driven.
+    ///
+    /// - Returns: Nil when it is none of relayd's business.
+    mutating func inspectPart(_ frame: Frame) -> Decision? {
+        let limit = configuration.messageBytes
+        switch drivenAnswers.receive(frame, limit: limit, at: now) {
+        case .pass: return nil
+        case .hold: return .handled
+        case .own: return .drop(.answersRelay)
+        case .whole(let request, let message):
+            tell(message, to: request)
+            return .drop(.answersRelay)
+        case .begins(let first, let header):
+            let session = frame.sessionID
+            if let header, let request = ownRequests.answered(by: header, in: session, at: now) {
+                // Observers hear of both frames, in their order.
+                actions.append(.dropped(first, .answersRelay))
+                actions.append(.dropped(frame, .answersRelay))
+                if let whole = drivenAnswers.begin(
+                    frame, answering: request, limit: limit, at: now)
+                {
+                    tell(whole, to: request)
+                }
+                return .handled
+            }
+            guard let owner = routes[session].owner else {
+                actions.append(.dropped(first, .farewell(session)))
+                return nil
+            }
+            let restored = header.flatMap { restore(frame, $0) } ?? frame
+            for frame in [first, restored] {
+                injections.delivered(frame, at: now)
+                actions.append(.pass(frame, to: owner))
+            }
+            return .handled
+        }
+    }
+
+    /// The answer to an app's request that went by another correlation ID, with the app's own again.
+    mutating func restore(_ frame: Frame, _ header: RPCHeader) -> Frame? {
+        guard header.type == .response,
+            let own = appRequests.answered(header.correlationID, in: frame.sessionID)
+        else { return nil }
+        return frame.withCorrelationID(own)
+    }
+
+    /// Nobody is told any more of what was asked in a session, or with nil in all.
+    mutating func giveUpAsked(in session: UInt8? = nil) {
+        if let session { appRequests.end(session) } else { appRequests = AppRequests() }
+        for request in drivenAnswers.end(session) {
+            if case .asked(let id, _) = request.kind {
+                actions.append(.answer(id, .sessionOver))
+            }
+        }
+        for id in ownRequests.takeAsked(in: session, lateUntil: now + OwnRequests.patience)
+            + injections.end(session)
+        {
+            actions.append(.answer(id, .sessionOver))
+        }
+    }
+}
+
+// MARK: - To an app
+
+extension SessionRouter {
+    /// Says something to an app in the place of the head unit, as soon as no message of the head unit's is
+    /// half delivered there.
+    ///
+    /// - Parameter patience: How long to wait for that.
+    package mutating func inject(
+        _ rpc: DrivenRPC, in session: UInt8, patience: TimeAmount, at now: NIODeadline
+    ) throws(DriveRefusal) -> OwnRequestID {
+        self.now = now
+        let (grant, owner) = try openSession(session)
+        try checkSize(rpc)
+        guard injections.waiting(in: session) < Injections.limitPerSession else {
+            throw .tooMany(limit: Injections.limitPerSession)
+        }
+        let id = ownRequests.nextID()
+        let frames = Frame.message(
+            version: grant.version, sessionID: session, messageID: injections.nextMessageID(),
+            payload: rpc.payload(correlationID: rpc.correlationID ?? 0),
+            limit: payloadLimit(of: session))
+        if injections.mayGo(session, .rpc, at: now) {
+            say(frames, to: owner, id)
+        } else {
+            injections.wait(id, frames, in: session, until: now + patience)
+        }
+        return id
+    }
+
+    private mutating func say(_ frames: [Frame], to owner: App, _ id: OwnRequestID) {
+        for frame in frames { actions.append(.toApp(frame, owner)) }
+        actions.append(.answer(id, .passedOn))
+    }
+
+    /// A message of the head unit's may have become whole.
+    mutating func sayInjections() {
+        for (id, frames) in injections.takeReady(at: now) {
+            if let session = frames.first?.sessionID, routes[session].phase == .open,
+                let owner = routes[session].owner
+            {
+                say(frames, to: owner, id)
+            } else {
+                actions.append(.answer(id, .sessionOver))
+            }
+        }
+    }
+}
+
+// MARK: - Time
+
+extension SessionRouter {
+    var drivenDeadline: NIODeadline? {
+        guard !ownRequests.isEmpty || !drivenAnswers.isEmpty || !injections.isEmpty else {
+            return nil
+        }
+        return [
+            ownRequests.nextDeadline, drivenAnswers.nextDeadline, injections.nextDeadline,
+        ].compactMap { $0 }.min()
+    }
+
+    mutating func advanceDriven() {
+        sayInjections()
+        for request in drivenAnswers.takeOverdue(at: now) {
+            if case .asked(let id, _) = request.kind { actions.append(.answer(id, .tooLate)) }
+        }
+        for id in ownRequests.takeOverdue(at: now) + injections.takeOverdue(at: now) {
+            actions.append(.answer(id, .tooLate))
+        }
+    }
+}
