@@ -48,6 +48,9 @@ package struct TrafficEntry: Sendable {
 }
 
 extension TrafficEntry {
+    /// What relayd has said itself, or what was said to it.
+    package var isOfRelay: Bool { fate == .byRelay || fate == .dropped(.answersRelay) }
+
     /// Logs show it and the ring keeps it.
     var isForPeople: Bool { if case .event(.sessionEnded) = content { false } else { true } }
 }

@@ -67,7 +67,7 @@ struct AdviceRules: Sendable {
         if let large = entry.largeFrame { consider(large, entry) }
         switch entry.content {
         case .rpc(let rpc):
-            guard entry.fate != .byRelay else { return }
+            guard !entry.isOfRelay else { return }
             consider(rpc, entry, table)
         case .control(let control):
             guard entry.fate != .replaced else { return }

@@ -6,8 +6,11 @@ import SDLProtocol
 
 extension TrafficDecoder {
     mutating func assemble(_ tapped: TappedFrame, into entries: inout [TrafficEntry]) {
-        // With such a frame relayd ends what an app has left unfinished, for the head unit alone.
-        guard tapped.fate != .byRelay || tapped.frame.type == .single else { return }
+        // With such a frame relayd ends what an app has left unfinished, for the head unit alone. What it says
+        // in the place of an app is the app's.
+        guard tapped.fate != .byRelay || tapped.frame.type == .single || tapped.app != nil else {
+            return
+        }
         let outcome =
             tapped.direction == .fromApp
             ? fromApp.receive(tapped.frame, at: tapped.time.nanoseconds)
@@ -40,7 +43,8 @@ extension TrafficDecoder {
                 paired.validation =
                     validation?.problems(
                         in: rpc, from: tapped.direction, session: tapped.frame.sessionID) ?? []
-                sessions.learn(paired, tapped.frame.sessionID)
+                // What relayd says in the head unit's place changes nothing about the head unit.
+                if tapped.fate != .byRelay { sessions.learn(paired, tapped.frame.sessionID) }
                 content = .rpc(paired)
             } catch {
                 let unreadable = UndecodableEntry(
@@ -75,6 +79,9 @@ extension TrafficDecoder {
                     number: lastNumber + 1, functionID: message.functionID,
                     correlationID: correlationID, direction: tapped.direction, time: tapped.time,
                     patience: RequestPatience.of(message)))
+        case (.response, _) where tapped.fate == .byRelay:
+            // The head unit's own answer is still to come.
+            break
         case (.response, let correlationID?):
             rpc.request = sessions.pending[session]?.answer(
                 direction: tapped.direction, correlationID: correlationID)

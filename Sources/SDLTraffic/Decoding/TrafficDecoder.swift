@@ -137,6 +137,7 @@ package struct TrafficDecoder: Sendable {
     }
 
     private mutating func receive(_ frame: TappedFrame, into entries: inout [TrafficEntry]) {
+        if frame.isAnswerToRelay { return assemble(frame, into: &entries) }
         if case .dropped(let reason) = frame.fate {
             noteDroppedStart(frame, reason)
             if drops.count(frame, reason: reason) {

@@ -21,7 +21,7 @@ package struct FactsTable: Sendable {
     package mutating func apply(_ entry: TrafficEntry) {
         switch entry.content {
         case .rpc(let rpc):
-            if entry.fate != .byRelay { apply(rpc, entry) }
+            if !entry.isOfRelay { apply(rpc, entry) }
         case .control(let control): if entry.fate != .replaced { apply(control, entry) }
         case .stream(let summary):
             if let app = entry.app { apps[app]?.apply(summary, entry) }

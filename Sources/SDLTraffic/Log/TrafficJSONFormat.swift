@@ -20,7 +20,7 @@ import SDLProtocol
 ///               from        app or accessory
 ///               bytes       payload, without frame headers
 ///               frames      when more than one
-///               fate        amended, replaced or by_relay, when not simply forwarded
+///               fate        amended, replaced, by_relay or to_relay, when not simply forwarded
 /// RPCs          function, function_id, correlation_id
 ///               success, result_code, info      responses
 ///               latency_ms, request             responses; n of the request
@@ -112,6 +112,7 @@ struct TrafficJSONFormat: Sendable {
         }
         if entry.frames > 1 { line.append(key: "frames", number: entry.frames) }
         switch entry.fate {
+        case .dropped(.answersRelay): line.append(",\"fate\":\"to_relay\"")
         case .forwarded, .dropped: break
         case .amended: line.append(",\"fate\":\"amended\"")
         case .replaced: line.append(",\"fate\":\"replaced\"")

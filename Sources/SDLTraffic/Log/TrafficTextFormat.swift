@@ -75,6 +75,7 @@ struct TrafficTextFormat: Sendable {
 
     private func append(_ fate: FrameFate, to line: inout LineBuilder) {
         switch fate {
+        case .dropped(.answersRelay): line.append("  to relayd")
         case .forwarded, .dropped: break
         case .amended: line.append("  secondary transports taken out")
         case .replaced: line.append("  not passed on as it is")

@@ -82,6 +82,8 @@ extension TrafficStatistics {
 
         /// Apps that have not registered, or not yet.
         static let unregistered = "unregistered"
+        /// What relayd says itself in the place of apps and the head unit, and the answers to it.
+        static let relayd = "relayd"
         /// What there are too many of, or what no specification has.
         static let other = "other"
         /// Names of apps told apart. A bench has under ten; each is ten series of a metric.
@@ -105,7 +107,7 @@ extension TrafficStatistics.Counts {
         case .dropped(let entryOfDrop):
             dropped[entryOfDrop.reason.code, default: 0] &+= UInt64(clamping: entry.frames)
         case .rpc(let rpc):
-            let app = name(entry.appName)
+            let app = entry.isOfRelay ? Self.relayd : name(entry.appName)
             countFrames(entry, of: app)
             count(rpc, of: app)
         case .event: break

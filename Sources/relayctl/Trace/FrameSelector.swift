@@ -64,8 +64,11 @@ struct FrameSelector {
         let place = first + items.count
         let bytes = entry.frame?.frame.wire.readableBytes ?? 0
         var isKept = isKept
-        // With those relayd ended what an app had left unfinished: no message is made of them.
-        if let tapped = entry.frame, tapped.fate == .byRelay, tapped.frame.type.rawValue > 1 {
+        // With those relayd ended what an app had left unfinished: no message is made of them. What it said
+        // for an app has the app's number.
+        if let tapped = entry.frame, tapped.fate == .byRelay, tapped.app == nil,
+            tapped.frame.type.rawValue > 1
+        {
             isKept = isKept ?? false
         }
         items.append(
@@ -102,7 +105,8 @@ struct FrameSelector {
 
     private static func group(_ tapped: TappedFrame) -> Group? {
         let frame = tapped.frame
-        if case .dropped(let reason) = tapped.fate {
+        // An answer to relayd is a message like others.
+        if case .dropped(let reason) = tapped.fate, !tapped.isAnswerToRelay {
             return .dropped(tapped.app, tapped.direction, reason)
         }
         if frame.type == .control { return nil }

@@ -254,6 +254,37 @@ struct TwoApps {
         #expect(video.contains("#2 stream") && !video.contains { $0.hasSuffix(" Show") })
     }
 
+    @Test("what relayd said in an app's place, and the answer to it, in several frames each")
+    func driven() async throws {
+        var talk = TwoApps.usual()
+        func add(
+            _ type: RPCType, _ json: String, _ direction: Direction, _ app: AppID?,
+            _ fate: FrameFate, at seconds: Double
+        ) {
+            let whole = Frame.rpc(
+                version: 5, sessionID: 2, messageID: 900, type: type,
+                functionID: FunctionID.listFiles.rawValue, correlationID: 0x7000_0001, json: json)
+            let frames = Frame.message(
+                version: 5, sessionID: 2, messageID: 900, payload: whole.payload, limit: 13)
+            for frame in frames {
+                talk.add(
+                    .frames([
+                        TappedFrame(
+                            frame: frame, direction: direction, app: app, time: TwoApps.at(seconds),
+                            fate: fate)
+                    ]))
+            }
+        }
+        add(.request, #"{"x":1}"#, .fromApp, TwoApps.map, .byRelay, at: 42)
+        add(
+            .response, #"{"success":true,"resultCode":"SUCCESS"}"#, .fromAccessory, nil,
+            .dropped(.answersRelay), at: 43)
+        let lines = try await cut(talk.items, "rpc:ListFiles")
+        #expect(
+            lines == ["link"] + Self.beginning("#2")
+                + ["#2 request ListFiles", "#2 response ListFiles"])
+    }
+
     @Test("no file is overwritten, none is left behind, and nobody else can read it")
     func files() async throws {
         let bytes = try TraceSamples.bytes("js-killed-1")

@@ -65,7 +65,8 @@ package final class EventRing: TrafficConsumer {
             add(.missed, "\(frames) frames were forwarded unseen", count: frames)
         case .event(.noticed(let notice)): add(.notice, "\(who) \(notice.description)")
         case .rpc(let rpc)
-        where rpc.outcome?.success == true && rpc.message.functionID == .registerAppInterface:
+        where rpc.outcome?.success == true && rpc.message.functionID == .registerAppInterface
+            && !entry.isOfRelay:
             add(.appRegistered, "\(who) is registered")
         default: break
         }

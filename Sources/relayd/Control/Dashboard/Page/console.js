@@ -17,6 +17,8 @@ const TALLEST = 15_000_000;
 
 const ARROWS = { app: ['→', 'to the head unit'], accessory: ['←', 'to the app'] };
 const MARKS = { request: 'req', response: 'res', notification: 'ntf', control: 'ctl', restart: '' };
+/** Words of relayd's own, and answers to them. */
+const OWN = { by_relay: 'by relayd', to_relay: 'to relayd' };
 
 export class Console {
   constructor(store) {
@@ -461,7 +463,7 @@ class Row {
     setText(this.kind, MARKS[message.kind] ?? '');
     setText(this.name, `${isFailed(message) ? '▲ ' : ''}${title(message)}`);
     setText(this.id, message.correlation_id && message.kind !== 'notification' ? `corr ${message.correlation_id}` : '');
-    setText(this.outline, outline(message));
+    setText(this.outline, [OWN[message.fate], outline(message)].filter(Boolean).join(' · '));
     const latency = message.latency_ms ?? (message.kind === 'request' ? message.partner?.latency_ms : undefined);
     setText(this.latency, latency === undefined ? '' : milliseconds(latency));
     this.latency.classList.toggle('slow-one', isSlow(message, latency));

@@ -80,7 +80,7 @@ export class Detail {
       message.bytes ? bytes(message.bytes) + (message.frames ? ` in ${message.frames} frames` : '') : '',
       bulk ? `${bytes(bulk.bytes)} of data${bulk.kind ? ` (${bulk.kind})` : ''}` : '',
       facts.latency_ms !== undefined ? `after ${milliseconds(facts.latency_ms)}` : '',
-      { amended: 'changed by relayd', by_relay: 'written by relayd',
+      { amended: 'changed by relayd', by_relay: 'written by relayd', to_relay: 'for relayd',
         replaced: 'not forwarded as it is' }[facts.fate],
       message.info ? `“${message.info}”` : '',
     ].filter(Boolean).join(' · ');
