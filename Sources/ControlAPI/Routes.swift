@@ -52,6 +52,8 @@ package enum Routes {
     package static let app = "/v1/apps/:app"
     package static let permission = "/v1/apps/:app/permissions/:rpc"
     package static let disconnect = "/v1/apps/:app/disconnect"
+    package static let send = "/v1/apps/:app/send"
+    package static let inject = "/v1/apps/:app/inject"
     package static let reopen = "/v1/link/reopen"
     package static let server = "/v1/server"
     package static let log = "/v1/log"
@@ -137,6 +139,13 @@ package enum Routes {
         Route(
             method: "PUT", path: log, access: .write,
             summary: "changes what is logged until relayd stops; absent fields stay"),
+        Route(
+            method: "POST", path: send, access: .drive,
+            summary: "sends an RPC to the head unit in the app's place, and answers with its answer"
+        ),
+        Route(
+            method: "POST", path: inject, access: .drive,
+            summary: "says a notification or an answer to the app in the head unit's place"),
         Route(
             method: "POST", path: disconnect, access: .write,
             summary: "ends an app's sessions and closes its connection"),

@@ -167,7 +167,10 @@ struct Daemon {
             actions: actions(
                 relay: relay, link: link, server: server, reloader: reloader, events: events),
             log: log, records: RecordHandlers(recorder),
-            vehicle: VehicleHandlers(vehicle) { accessory.address }, drive: drive,
+            vehicle: VehicleHandlers(vehicle) { accessory.address },
+            driving: DriveHandlers(
+                relay, status: { try await reporter.snapshot() }, facts: facts,
+                validator: specification.validator, events: events), drive: drive,
             dashboard: Dashboard(
                 config.dashboard, at: dashboardPlace,
                 isChosen: config.dashboard.isChosen(effective.origins["dashboard.address"]),

@@ -45,7 +45,7 @@ final class ControlWorld {
             reports: ReportHandlers(status: { Self.status }),
             writes: WriteHandlers(status: { Self.status }, actions: .none, log: .none),
             devices: DeviceHandlers { DeviceList() }, records: .none, vehicle: .none,
-            drive: DriveSwitch(true),
+            driving: DriveHandlers(nil, status: status, validator: nil), drive: DriveSwitch(true),
             dashboard: Self.dashboard)
         let endpoint = ControlEndpoint(
             kind: isPort ? .port : .unixSocket(Self.policy), gate: Self.gates[number & 3],

@@ -37,7 +37,8 @@ struct APIDocumentTests {
 
     /// Types that no example can show: bodies, and what is not plugged in everywhere.
     private static let notAnswered: Set<String> = [
-        "ReasonRequest", "RecordRequest", "MarkRequest", "ServerRequest", "VehicleCommandRequest",
+        "ReasonRequest", "RecordRequest", "DriveRequest", "MarkRequest", "ServerRequest",
+        "VehicleCommandRequest",
         "VehicleDiagnosticRequest", "VehicleRepeatedRequest", "VehicleStreamBody",
         "VehicleWriteRequest", "USBDevice",
         "SerialDevice", "USBUse", "Fate", "DiskStall", "MediaStatus", "TraceNoteReport",
@@ -50,6 +51,7 @@ struct APIDocumentTests {
         var seen: Set<String> = []
         let config =
             Relayd.quickGoodbyes + "apps:\n  maximum: 2\nrecord:\n  last: 16 MiB\n"
+            + "drive:\n  enabled: true\n"
         // Lenient, so that the app need not wait for the screen.
         try await Relayd.run(accessory: "sim:?lenient=on", config: config) { relayd in
             try await relayd.until("open") { $0.accessory.state == .open }

@@ -16,6 +16,7 @@ struct ControlHandlers: Sendable {
     let devices: DeviceHandlers
     let records: RecordHandlers
     let vehicle: VehicleHandlers
+    let driving: DriveHandlers
     /// Whether anybody may drive the conversation; `ControlResponder` asks it.
     let drive: DriveSwitch
     let dashboard: Dashboard
@@ -40,6 +41,7 @@ struct ControlHandlers: Sendable {
         devices.addRoutes(to: &routes)
         records.addRoutes(to: &routes)
         vehicle.addRoutes(to: &routes)
+        driving.addRoutes(to: &routes)
         dashboard.addRoutes(to: &routes)
         DashboardPage.addRoutes(to: &routes)
     }

@@ -90,19 +90,19 @@ extension APIError {
 }
 
 extension ControlRequest {
-    /// The body, understood. It is small, and it is read within the time a request may take.
+    /// The body, understood. It is read within the time a request may take.
     ///
     /// - Throws: `APIError` that says what was found and what was expected.
     func controlBody<Body: ControlBody>(
-        _ type: Body.Type, example: String
+        _ type: Body.Type, example: String, limit: Int = ControlLimits.bodyBytes
     ) async throws -> Body {
         var bytes: ByteBuffer
         do {
-            bytes = try await body.whole(limit: ControlLimits.bodyBytes)
+            bytes = try await body.whole(limit: limit)
         } catch is RequestBody.TooLong {
             throw APIError(
                 .tooLarge,
-                "the body has more than \(ControlLimits.bodyBytes) bytes; expected \(example)")
+                "the body has more than \(limit) bytes; expected \(example)")
         }
         if bytes.readableBytes == 0 { bytes.writeString("{}") }
         let object: JSONObject

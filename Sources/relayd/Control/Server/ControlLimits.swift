@@ -12,6 +12,9 @@ enum ControlLimits {
     static let silence = TimeAmount.seconds(1)
     /// Bytes of a request's body: a list of some hundred apps and functions.
     static let bodyBytes = 16_384
+    /// Bytes of the body of a request that drives the conversation: 1 MiB of bulk data in base64, and its
+    /// parameters.
+    static let driveBytes = 1_600_000
     /// Bytes of one header field or of the request line, in which a filter stands percent-encoded.
     static let headerFieldBytes = headerBytes
     /// Bytes of all header fields together.

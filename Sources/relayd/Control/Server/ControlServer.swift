@@ -41,6 +41,7 @@ package struct ControlServer: Service {
     ///   - devices: what is plugged in.
     ///   - records: recordings.
     ///   - vehicle: an OpenXC vehicle interface.
+    ///   - driving: says things in the place of apps and of the head unit; nobody is there when not given.
     ///   - drive: whether anybody may drive the conversation.
     ///   - dashboard: where browsers may ask as well; nowhere, when not given.
     ///   - overflow: counts how often there was no room for a client.
@@ -57,7 +58,8 @@ package struct ControlServer: Service {
         events: EventHandlers = EventHandlers(ring: EventRing(instance: "0")),
         reports: ReportHandlers? = nil, actions: ControlActions = .none, log: LogControl = .none,
         devices: DeviceHandlers = DeviceHandlers(), records: RecordHandlers = .none,
-        vehicle: VehicleHandlers = .none, drive: DriveSwitch = DriveSwitch(false),
+        vehicle: VehicleHandlers = .none, driving: DriveHandlers? = nil,
+        drive: DriveSwitch = DriveSwitch(false),
         dashboard: @autoclosure () -> Dashboard? = nil,
         overflow: ControlOverflow = ControlOverflow(),
         limits: (socket: ControlShares.Limits, port: ControlShares.Limits) =
@@ -86,7 +88,8 @@ package struct ControlServer: Service {
             messages: messages ?? MessageHandlers(ring: MessageRing(maximumBytes: 0)),
             events: events, reports: reports ?? ReportHandlers(status: status),
             writes: WriteHandlers(status: status, actions: actions, log: log), devices: devices,
-            records: records, vehicle: vehicle, drive: drive,
+            records: records, vehicle: vehicle,
+            driving: driving ?? DriveHandlers(nil, status: status, validator: nil), drive: drive,
             dashboard: self.dashboard)
         self.responder = ControlResponder(handlers)
     }

@@ -86,7 +86,8 @@ struct APITypesTests {
         Kind(nil, VehicleCommandRequest.self), Kind(nil, VehicleCommandReport.self),
         Kind(nil, VehicleDiagnosticRequest.self), Kind(nil, VehicleDiagnosticReport.self),
         Kind(nil, VehicleStreamBody.self), Kind(nil, VehicleRepeatedRequest.self),
-        Kind(nil, VehicleWriteRequest.self),
+        Kind(nil, VehicleWriteRequest.self), Kind(nil, DriveRequest.self),
+        Kind(nil, DriveReport.self),
     ]
 
     /// Written by hand into the buffer, and compared with answers by `APIDocumentTests`.

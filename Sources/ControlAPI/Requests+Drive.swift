@@ -1,0 +1,104 @@
+// What a client has relayd say in the place of an app or of the head unit, and what becomes of it.
+
+/// The body of `POST /v1/apps/:app/send` and of `POST /v1/apps/:app/inject`.
+package struct DriveRequest: ControlBody, Equatable {
+    /// The RPC's name in the specification; unchecked also its number, such as "0x8001".
+    package var rpc: String
+    /// "request", "response" or "notification"; left out for what there is of that name.
+    package var type: String?
+    /// As JSON.
+    package var parameters: AnyJSON?
+    /// One at a time: "mainField1=Hello", "softButtons[0].type=TEXT", "duration:=5000". They are added to
+    /// `parameters`.
+    package var set: [String]?
+    /// Bulk data in base64; of `send` only.
+    package var bulk: String?
+    /// Whether it is said without being compared with the specification.
+    package var unchecked: Bool?
+    /// How long to wait for the answer: milliseconds.
+    package var timeoutMilliseconds: Int?
+    /// One of the app's; left out for its first that is open.
+    package var session: Int?
+    /// Of a response: the request that it answers.
+    package var correlationID: Int?
+
+    package static let members = [
+        "rpc", "type", "parameters", "set", "bulk", "unchecked", "timeout_milliseconds", "session",
+        "correlation_id",
+    ]
+    package static let usualTimeout = 10_000
+    package static let timeouts = 10...60_000
+    /// Assignments of one request.
+    package static let maximumAssignments = 2000
+    /// Bytes of bulk data in one request; larger files come in pieces.
+    package static let maximumBulk = 1 << 20
+
+    package init(
+        rpc: String, type: String? = nil, parameters: AnyJSON? = nil, set: [String]? = nil,
+        bulk: String? = nil, unchecked: Bool? = nil, timeoutMilliseconds: Int? = nil,
+        session: Int? = nil, correlationID: Int? = nil
+    ) {
+        self.rpc = rpc
+        self.type = type
+        self.parameters = parameters
+        self.set = set
+        self.bulk = bulk
+        self.unchecked = unchecked
+        self.timeoutMilliseconds = timeoutMilliseconds
+        self.session = session
+        self.correlationID = correlationID
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case rpc, type, parameters, set, bulk, unchecked
+        case timeoutMilliseconds = "timeout_milliseconds"
+        case session
+        case correlationID = "correlation_id"
+    }
+}
+
+/// The answer to `POST /v1/apps/:app/send` and to `POST /v1/apps/:app/inject`.
+package struct DriveReport: Codable, Sendable, Equatable {
+    /// Version of the JSON layout: 1.
+    package var schema = 1
+    /// What was done, in one sentence.
+    package var summary: String
+    /// The app's number.
+    package var app: Int
+    package var rpc: String
+    /// "request", "response" or "notification".
+    package var type: String
+    /// What was remarkable about it and did not keep it from being said.
+    package var remarks: [String]
+    /// Whether the head unit has done what was asked; left out where nothing answers.
+    package var success: Bool?
+    package var resultCode: String?
+    /// The head unit's own words.
+    package var info: String?
+    /// The parameters of the answer, as they travelled.
+    package var response: AnyJSON?
+    /// Bytes of bulk data of the answer.
+    package var bulkBytes: Int?
+    /// From the request to its answer.
+    package var milliseconds: Double
+
+    package init(
+        summary: String, app: Int, rpc: String, type: String, remarks: [String],
+        milliseconds: Double
+    ) {
+        self.summary = summary
+        self.app = app
+        self.rpc = rpc
+        self.type = type
+        self.remarks = remarks
+        self.milliseconds = milliseconds
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case schema, summary, app, rpc, type, remarks, success
+        case resultCode = "result_code"
+        case info, response
+        case bulkBytes = "bulk_bytes"
+        case milliseconds
+    }
+}

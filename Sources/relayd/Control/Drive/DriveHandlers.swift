@@ -1,0 +1,298 @@
+package import ControlAPI
+import NIOCore
+package import RelayCore
+package import SDLProtocol
+package import SDLTraffic
+
+/// Has relayd say something in the place of an app or of the head unit, as the specification in force allows
+/// it. Who may ask, and whether at all, is decided before, by `ControlResponder`.
+package struct DriveHandlers: Sendable {
+    let status: @Sendable () async throws -> StatusSnapshot
+    let facts: SessionFacts
+    /// Compares with the specification in force.
+    private let builder: RPCBuilder
+    /// Nil for a server without a relay behind it.
+    private let relay: Relay?
+    private let events: EventRing?
+
+    package init(
+        _ relay: Relay?, status: @escaping @Sendable () async throws -> StatusSnapshot,
+        facts: SessionFacts = SessionFacts(), validator: RPCValidator?, events: EventRing? = nil
+    ) {
+        self.relay = relay
+        self.events = events
+        self.status = status
+        self.facts = facts
+        // Also when what others say is compared with nothing.
+        builder = RPCBuilder(validator ?? .builtIn)
+    }
+
+    func addRoutes(to routes: inout RouteHandlers) {
+        routes.post(Routes.send) { request, context in try await send(request, context) }
+        routes.post(Routes.inject) { request, context in try await inject(request, context) }
+    }
+
+    // MARK: To the head unit
+
+    private func send(
+        _ request: ControlRequest, _ context: RouteContext
+    ) async throws -> ControlResponse {
+        let wanted = try await request.controlBody(
+            DriveRequest.self, example: DriveRequest.sendExample, limit: ControlLimits.driveBytes)
+        let app = try AppLookup(status: try await status()).find(context.segment("app"))
+        let built = try build(wanted, try wanted.rpcType(), from: .app, to: app)
+        if let registration = Self.registration(built) { throw registration }
+        let bulk = try wanted.bulkBytes()
+        guard built.type != .response || wanted.correlationID != nil else {
+            throw Self.needsCorrelation(built)
+        }
+        let rpc = DrivenRPC(
+            built.function, built.type, built.json, bulk: ByteBuffer(bytes: bulk),
+            correlationID: try wanted.correlation())
+        let (answer, milliseconds) = try await drive(
+            rpc, .fromApp, app, wanted, what: "\(built.name) to the head unit")
+        var report = DriveReport(
+            summary: "", app: app.id, rpc: built.name, type: built.type.name,
+            remarks: built.remarks.map(\.description), milliseconds: milliseconds)
+        let name = Self.name(app)
+        switch answer {
+        case .response(let message): try report.add(message)
+        case .passedOn: break
+        case .tooLate, .sessionOver: break
+        }
+        let result = report.resultCode.map { $0.isEmpty ? "no result code" : $0 } ?? "sent"
+        report.summary =
+            "\(built.name) was sent in the place of \(name)"
+            + (report.resultCode == nil ? "" : ": \(result)")
+        context.audit(
+            "\(built.name)\(wanted.unchecked == true ? " (unchecked)" : "") to the head unit as \(name): "
+                + "\(result) after \(milliseconds) ms")
+        return try .json(report)
+    }
+
+    /// What would make head unit, app and relayd disagree about who is registered.
+    private static func registration(_ built: BuiltRPC) -> APIError? {
+        guard built.type == .request else { return nil }
+        switch built.function {
+        case .registerAppInterface:
+            return APIError(
+                .conflict,
+                "RegisterAppInterface in an app's own session would register it twice; the app does it "
+                    + "itself")
+        case .unregisterAppInterface:
+            return APIError(
+                .conflict,
+                "UnregisterAppInterface in an app's own session would leave an app that does not know that "
+                    + "it is not registered; relayctl disconnect ends its sessions on both sides")
+        default: return nil
+        }
+    }
+
+    // MARK: To an app
+
+    private func inject(
+        _ request: ControlRequest, _ context: RouteContext
+    ) async throws -> ControlResponse {
+        let wanted = try await request.controlBody(
+            DriveRequest.self, example: DriveRequest.injectExample, limit: ControlLimits.driveBytes
+        )
+        let app = try AppLookup(status: try await status()).find(context.segment("app"))
+        let type = try wanted.rpcType() ?? .notification
+        guard type != .request else {
+            throw APIError(
+                .badRequest,
+                "a request to an app would be answered to the head unit, which has not asked; expected "
+                    + "type \"notification\" or \"response\"")
+        }
+        guard wanted.bulk == nil else {
+            throw APIError(.badRequest, "bulk goes to the head unit only; leave it out")
+        }
+        let built = try build(wanted, type, from: .accessory, to: app)
+        guard type != .response || wanted.correlationID != nil else {
+            throw Self.needsCorrelation(built)
+        }
+        let rpc = DrivenRPC(
+            built.function, type, built.json, correlationID: try wanted.correlation())
+        let name = Self.name(app)
+        let (_, milliseconds) = try await drive(
+            rpc, .fromAccessory, app, wanted, what: "\(built.name) to \(name)")
+        let unit = (try await status()).accessory.address
+        context.audit(
+            "\(built.name)\(wanted.unchecked == true ? " (unchecked)" : "") to \(name) in the place of the "
+                + "head unit \(PrintableText.string(unit, limit: 100))")
+        return try .json(
+            DriveReport(
+                summary:
+                    "\(built.name) was said to \(name) by relayd; the head unit has not said it and does not "
+                    + "know of it",
+                app: app.id, rpc: built.name, type: type.name,
+                remarks: built.remarks.map(\.description), milliseconds: milliseconds))
+    }
+
+    // MARK: Pieces
+
+    private func build(
+        _ wanted: DriveRequest, _ type: RPCType?, from sender: RPCSender, to app: AppStatus
+    ) throws(APIError) -> BuiltRPC {
+        let assignments = wanted.set ?? []
+        guard assignments.count <= DriveRequest.maximumAssignments else {
+            throw APIError(
+                .badRequest,
+                "\"set\" has \(assignments.count) parameters; expected at most "
+                    + "\(DriveRequest.maximumAssignments)")
+        }
+        let version = facts.facts(of: AppID(rawValue: UInt64(app.id)))?.rpcVersion
+        do throws(RPCBuildError) {
+            var parsed: [RPCAssignment] = []
+            for text in assignments { parsed.append(try RPCAssignment(text)) }
+            return try builder.build(
+                .init(
+                    wanted.rpc, type: type, parameters: try wanted.parameterObject(),
+                    assignments: parsed, isUnchecked: wanted.unchecked ?? false),
+                from: sender, negotiated: version)
+        } catch {
+            throw APIError(.badRequest, "\(error)")
+        }
+    }
+
+    /// - Returns: What became of it, and after how long.
+    private func drive(
+        _ rpc: DrivenRPC, _ direction: Direction, _ app: AppStatus, _ wanted: DriveRequest,
+        what: String
+    ) async throws -> (DrivenAnswer, milliseconds: Double) {
+        let timeout = try wanted.timeout()
+        let session = try wanted.sessionNumber()
+        guard let relay else { throw APIError(.conflict, DriveRefusal.noLink.description) }
+        let start = NIODeadline.now()
+        let answer: DrivenAnswer
+        do {
+            answer = try await relay.drive(
+                rpc, direction, app: AppID(rawValue: UInt64(app.id)), session: session,
+                patience: timeout)
+        } catch let refusal as DriveRefusal {
+            throw APIError(.conflict, "nothing was said: \(refusal)")
+        }
+        let milliseconds = Double((NIODeadline.now() - start).nanoseconds / 1000) / 1000
+        if direction == .fromApp || answer == .passedOn {
+            events?.add(
+                .control, "relayd said \(what), as somebody asked",
+                app: AppID(rawValue: UInt64(app.id)), appName: app.appName)
+        }
+        switch answer {
+        case .response, .passedOn: return (answer, milliseconds)
+        case .tooLate:
+            let waited = "\(timeout.nanoseconds / 1_000_000) ms"
+            throw APIError(
+                .noAnswer,
+                direction == .fromApp
+                    ? "\(what): no answer within \(waited); one that comes later reaches nobody"
+                    : "\(what): not said, because a message of the head unit's was half delivered for all "
+                        + "of \(waited)")
+        case .sessionOver:
+            throw APIError(
+                .conflict, "\(what): the session or the link ended before there was an answer")
+        }
+    }
+
+    private static func needsCorrelation(_ built: BuiltRPC) -> APIError {
+        APIError(
+            .badRequest,
+            "a response answers a request; expected \"correlation_id\", which relayctl tail shows behind "
+                + "\(built.name) as #NUMBER")
+    }
+
+    private static func name(_ app: AppStatus) -> String {
+        "app #\(app.id)"
+            + (app.appName.map { " (\(PrintableText.string($0, limit: 100)))" } ?? "")
+    }
+}
+
+// MARK: - The body
+
+extension DriveRequest {
+    static let sendExample = #"{"rpc": "Show", "parameters": {"mainField1": "Hello"}}"#
+    static let injectExample =
+        #"{"rpc": "OnButtonPress", "set": ["buttonName=OK", "buttonPressMode=SHORT"]}"#
+
+    fileprivate func rpcType() throws(APIError) -> RPCType? {
+        guard let type else { return nil }
+        guard let known = RPCType(name: type) else {
+            throw APIError(
+                .badRequest,
+                "\"type\" is \"\(PrintableText.string(type, limit: 40))\"; expected request, response or "
+                    + "notification")
+        }
+        return known
+    }
+
+    fileprivate func parameterObject() throws(RPCBuildError) -> JSONObject? {
+        guard let parameters else { return nil }
+        guard let json = try? APICoding.encodeLine(parameters),
+            let object = try? JSONObject(ByteBuffer(bytes: json))
+        else { throw RPCBuildError(notAnObject: "parameters") }
+        return object
+    }
+
+    fileprivate func bulkBytes() throws(APIError) -> [UInt8] {
+        guard let bulk else { return [] }
+        guard let bytes = Base64.decoded(bulk) else {
+            throw APIError(.badRequest, "\"bulk\" is no base64 (RFC 4648, 4)")
+        }
+        guard bytes.count <= Self.maximumBulk else {
+            throw APIError(
+                .tooLarge,
+                "\"bulk\" has \(bytes.count) bytes; expected at most \(Self.maximumBulk), and larger files "
+                    + "in pieces with offset and length")
+        }
+        return bytes
+    }
+
+    fileprivate func timeout() throws(APIError) -> TimeAmount {
+        let timeout = timeoutMilliseconds ?? Self.usualTimeout
+        guard Self.timeouts.contains(timeout) else {
+            throw APIError(
+                .badRequest,
+                "\"timeout_milliseconds\" is \(timeout); expected \(Self.timeouts.lowerBound) to "
+                    + "\(Self.timeouts.upperBound)")
+        }
+        return .milliseconds(Int64(timeout))
+    }
+
+    fileprivate func sessionNumber() throws(APIError) -> UInt8? {
+        guard let session else { return nil }
+        guard let number = UInt8(exactly: session), number > 0 else {
+            throw APIError(.badRequest, "\"session\" is \(session); expected 1 to 255")
+        }
+        return number
+    }
+
+    fileprivate func correlation() throws(APIError) -> Int32? {
+        guard let correlationID else { return nil }
+        guard let number = Int32(exactly: correlationID) else {
+            throw APIError(
+                .badRequest,
+                "\"correlation_id\" is \(correlationID); expected \(Int32.min) to \(Int32.max)")
+        }
+        return number
+    }
+}
+
+extension DriveReport {
+    /// What the head unit has answered.
+    fileprivate mutating func add(_ message: Message) throws {
+        do {
+            let rpc = try RPCMessage(message)
+            let outcome = RPCOutcome(rpc)
+            success = outcome?.success ?? false
+            resultCode = outcome?.resultCode ?? ""
+            info = rpc.parameters.string("info")
+            if rpc.bulkBytes > 0 { bulkBytes = rpc.bulkBytes }
+            response = try? APICoding.decode(
+                AnyJSON.self, from: Array(rpc.parameters.bytes.readableBytesView))
+        } catch {
+            success = false
+            resultCode = ""
+            info = "the answer cannot be read: \(error)"
+        }
+    }
+}
