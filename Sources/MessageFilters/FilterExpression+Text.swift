@@ -1,4 +1,4 @@
-// A filter as text again, for the next reader: relayctl sends relayd what it has understood.
+// A filter as text again, for the next reader: relayd gets from relayctl what that has understood.
 
 extension FilterExpression: CustomStringConvertible {
     package var description: String { Self.text(of: root, isInside: false) }

@@ -34,6 +34,7 @@ struct RelayCtl: AsyncParsableCommand {
                 PermissionsCommand.self, DevicesCommand.self, USBCommand.self,
                 BugReportCommand.self, SampleAppCommand.self,
             ]),
+        CommandGroup(name: "Drive", subcommands: [SendCommand.self, InjectCommand.self]),
         CommandGroup(
             name: "Control",
             subcommands: [

@@ -49,6 +49,8 @@ struct CommandWalkTests {
             Walk(
                 name: "sample-app", arguments: ["--connect", "127.0.0.1:\(port)"] + second,
                 alone: 1),
+            Walk(name: "send", arguments: ["--app", "1", "ListFiles"]),
+            Walk(name: "inject", arguments: ["--app", "1", "press", "OK"]),
             Walk(name: "log-level", arguments: ["debug"]), Walk(name: "reload"),
             Walk(name: "disconnect", arguments: ["1"]), Walk(name: "reopen"),
             Walk(name: "server", arguments: ["off"]),
@@ -140,7 +142,10 @@ struct CommandWalkTests {
 
     @Test("with relayd each ends with 0, prints text, and with --json nothing but JSON")
     func json() async throws {
-        try await Relayd.run(accessory: "sim:", ["--dashboard", "127.0.0.1:0"]) { relayd in
+        try await Relayd.run(
+            accessory: "sim:", config: "drive:\n  enabled: true\n",
+            ["--dashboard", "127.0.0.1:0"]
+        ) { relayd in
             let environment = try Self.surroundings(relayd.directory).merging([
                 ControlSocket.environmentVariable: relayd.controlSocket
             ]) { $1 }

@@ -71,6 +71,12 @@ struct ExitCodeTests {
         Row(arguments: ["permissions", "", "Show"], code: 64, words: "<app> is empty"),
         Row(arguments: ["permissions", "1", ""], code: 64, words: "<rpc> is empty"),
         Row(arguments: ["disconnect", ""], code: 64, words: "<app> is empty"),
+        Row(arguments: ["send", "--app", "", "Show"], code: 64, words: "--app is empty"),
+        Row(arguments: ["send", "--app", "1", "Show", "hello"], code: 64, words: "has no value"),
+        Row(
+            arguments: ["send", "--app", "1", "Show", "--timeout", "2h"], code: 64,
+            words: "expected 10ms to 60s"),
+        Row(arguments: ["inject", "--app", "1", "hmi", "HALF"], code: 64, words: "one of FULL"),
     ]
 
     /// Without a home, nor tshark to ask for the folders.
@@ -86,7 +92,8 @@ struct ExitCodeTests {
         ["status"], ["apps"], ["app", "1"], ["stats"], ["config"], ["dashboard"], ["api"],
         ["tail"], ["show", "1"], ["doctor"], ["advice"], ["permissions", "1", "Show"],
         ["log-level", "debug"], ["reload"], ["disconnect", "1"], ["reopen"], ["server", "off"],
-        ["sample-app"], ["record"], ["vi"],
+        ["sample-app"], ["record"], ["vi"], ["send", "--app", "1", "Show"],
+        ["inject", "--app", "1", "press", "OK"],
     ].map { Row(arguments: $0, code: 3, words: "not today") }
 
     private static func check(_ rows: [Row], _ environment: [String: String]) async throws {
@@ -111,6 +118,8 @@ struct ExitCodeTests {
                 if walk.name == "trace" { seen.insert(1) }
                 // What a vehicle interface refuses: VehicleCommandTests has it.
                 if walk.name == "vi" { seen.insert(1) }
+                // What a head unit refuses: DriveProgramTests has it.
+                if walk.name == "send" { seen.insert(1) }
                 // Without relayd: ProgramReplayTests has it.
                 if walk.name == "replay" { seen.insert(2) }
                 // On a terminal, which TopTests has.

@@ -13,6 +13,10 @@ import Testing
     private static let notRun: [(page: String, with: String, reason: String)] = [
         ("Sources/ControlAPI/API.md", "curl", "APIDocumentTests runs each of them"),
         (
+            "Documentation/driving.md", "--app radio",
+            "needs drive.enabled; DriveProgramTests has it"
+        ),
+        (
             "Documentation/openxc.md", "relayctl vi latest",
             "needs a vehicle interface; VehicleCommandTests has one"
         ),

@@ -1,0 +1,117 @@
+import ArgumentParser
+import ControlAPI
+import SDLProtocol
+
+/// What benches need often, as the notifications that a head unit sends then.
+enum InjectShortForm {
+    /// One notification.
+    struct Words: Equatable {
+        var rpc: String
+        var set: [String]
+    }
+
+    static let names = ["press", "touch", "hmi", "vehicle", "driver-distraction", "voice"]
+
+    static let notifications = RPCCatalogue.builtIn.functions
+        .filter { $0.type == .notification && $0.name.hasPrefix("On") }.map(\.name).sorted()
+
+    /// - Throws: `ValidationError` with what the form takes.
+    static func expand(_ name: String, _ arguments: [String]) throws -> [Words] {
+        switch name {
+        case "press": return try press(arguments)
+        case "touch": return try touch(arguments)
+        case "hmi": return try hmi(arguments)
+        case "vehicle":
+            guard !arguments.isEmpty else {
+                throw ValidationError(
+                    "vehicle needs data; expected NAME=VALUE, e.g. vehicle speed=88")
+            }
+            try DriveArguments.check(arguments)
+            return [Words(rpc: "OnVehicleData", set: arguments)]
+        case "driver-distraction":
+            guard arguments.count == 1, let state = ["on": "DD_ON", "off": "DD_OFF"][arguments[0]]
+            else {
+                throw ValidationError("expected driver-distraction on or driver-distraction off")
+            }
+            return [Words(rpc: "OnDriverDistraction", set: ["state=\(state)"])]
+        default:
+            throw ValidationError("there is no short form \(SafeText.clean(name))")
+        }
+    }
+
+    /// Head units send down, up and press.
+    private static func press(_ arguments: [String]) throws -> [Words] {
+        guard (1...2).contains(arguments.count),
+            arguments.count == 1 || ["short", "long"].contains(arguments[1])
+        else {
+            throw ValidationError(
+                "expected press BUTTON or press BUTTON long, e.g. press OK, or press 7 for the soft button "
+                    + "with ID 7")
+        }
+        let mode = arguments.count == 2 ? arguments[1].uppercased() : "SHORT"
+        let button =
+            UInt16(arguments[0]).map { ["buttonName=CUSTOM_BUTTON", "customButtonID=\($0)"] }
+            ?? ["buttonName=\(arguments[0])"]
+        return [
+            Words(rpc: "OnButtonEvent", set: button + ["buttonEventMode=BUTTONDOWN"]),
+            Words(rpc: "OnButtonEvent", set: button + ["buttonEventMode=BUTTONUP"]),
+            Words(rpc: "OnButtonPress", set: button + ["buttonPressMode=\(mode)"]),
+        ]
+    }
+
+    private static func touch(_ arguments: [String]) throws -> [Words] {
+        let numbers =
+            arguments.count == 1
+            ? arguments[0].split(separator: ",", omittingEmptySubsequences: false).map {
+                UInt16($0)
+            }
+            : []
+        guard numbers.count == 2, let x = numbers[0], let y = numbers[1] else {
+            throw ValidationError("expected touch X,Y in pixels of the screen, e.g. touch 400,240")
+        }
+        return ["BEGIN", "END"].enumerated().map { index, type in
+            Words(
+                rpc: "OnTouchEvent",
+                set: [
+                    "type=\(type)", "event[0].id=0", "event[0].ts[0]=\(index * 50)",
+                    "event[0].c[0].x=\(x)", "event[0].c[0].y=\(y)",
+                ])
+        }
+    }
+
+    private static func hmi(_ arguments: [String]) throws -> [Words] {
+        let levels = ["FULL", "LIMITED", "BACKGROUND", "NONE"]
+        guard arguments.count == 1, levels.contains(arguments[0].uppercased()) else {
+            throw ValidationError("expected hmi and one of \(levels.joined(separator: ", "))")
+        }
+        let level = arguments[0].uppercased()
+        let isAudible = level == "FULL" || level == "LIMITED"
+        return [
+            Words(
+                rpc: "OnHMIStatus",
+                set: [
+                    "hmiLevel=\(level)",
+                    "audioStreamingState=\(isAudible ? "AUDIBLE" : "NOT_AUDIBLE")",
+                    "systemContext=MAIN",
+                ])
+        ]
+    }
+
+    /// The command of the app that is spoken so.
+    static func voice(_ text: String, _ commands: [CommandReport]) throws -> [Words] {
+        guard !text.isEmpty else {
+            throw ValidationError("voice needs what is said, e.g. voice \"play\"")
+        }
+        let spoken = commands.filter { command in
+            command.spoken.contains { Names.areSame($0, text) }
+        }
+        guard let command = spoken.first else {
+            let known = commands.flatMap(\.spoken).prefix(20).map { "\"\(SafeText.clean($0))\"" }
+            throw ValidationError(
+                "the app has no voice command \"\(SafeText.clean(text))\"; "
+                    + (known.isEmpty
+                        ? "it has added none" : "expected one of " + known.joined(separator: ", ")))
+        }
+        return [Words(rpc: "OnCommand", set: ["cmdID=\(command.id)", "triggerSource=VR"])]
+    }
+}
