@@ -219,7 +219,7 @@ let package = Package(
             dependencies: [
                 "relayd", "relayctl", "RelayCore", "SDLTraffic", "AccessoryLinks", "ControlAPI",
                 "Media", "Replays", "Traces", "SDLProtocol", "OpenXCProtocol", "OpenXCRelay",
-                "OpenXCTraces", "OpenXCTraffic", "MessageFilters", "SampleApp",
+                "OpenXCTraces", "OpenXCTraffic", "CZlib", "MessageFilters", "SampleApp",
                 "SimulatedAccessory", "SimulatedVehicle",
                 "RelayTesting", nioCore, nioPosix,
                 nioEmbedded, logging,

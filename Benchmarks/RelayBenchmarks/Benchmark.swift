@@ -46,6 +46,7 @@ enum BenchmarkCatalog {
             SchedulerBenchmark.self,
             HubBenchmark.self,
             TrafficLogBenchmark.self,
+            TraceReadingBenchmark.self,
             ObserversBenchmark.self,
             CatalogueBenchmark.self,
             LogCostBenchmark.self,

@@ -8,23 +8,7 @@ import Testing
 @testable import OpenXCRelay
 
 @Suite("A shared vehicle interface in bad company")
-struct HostileVehicleTests {
-    private typealias Router = VehicleRouter<String>
-    private let start = NIODeadline.uptimeNanoseconds(0)
-
-    private func router(_ clients: String...) -> Router {
-        var router = Router()
-        for client in clients { router.connected(client) }
-        _ = router.linkOpened(at: start)
-        return router
-    }
-
-    private func command(_ command: Command) -> VehicleMessage { VehicleMessage(.command(command)) }
-
-    private func response(_ command: CommandName, _ status: Bool = true) -> VehicleMessage {
-        VehicleMessage(.response(CommandResponse(command, status: status)))
-    }
-
+struct HostileVehicleTests: VehicleDialogue {
     private func request(_ frequency: Double, bus: Int32 = 1) -> DiagnosticRequest {
         DiagnosticRequest(bus: bus, id: 0x7E0, mode: 1, pid: 12, frequency: frequency)
     }

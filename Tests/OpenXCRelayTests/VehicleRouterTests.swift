@@ -7,26 +7,7 @@ import Testing
 @testable import OpenXCRelay
 
 @Suite("A shared vehicle interface")
-struct VehicleRouterTests {
-    private typealias Router = VehicleRouter<String>
-    private let start = NIODeadline.uptimeNanoseconds(0)
-
-    /// A router with a link and these clients.
-    private func router(_ clients: String...) -> Router {
-        var router = Router()
-        for client in clients { router.connected(client) }
-        _ = router.linkOpened(at: start)
-        return router
-    }
-
-    private func command(_ command: Command) -> VehicleMessage { VehicleMessage(.command(command)) }
-
-    private func response(
-        _ command: CommandName, _ message: String = "", _ status: Bool = true
-    ) -> VehicleMessage {
-        VehicleMessage(.response(CommandResponse(command, message: message, status: status)))
-    }
-
+struct VehicleRouterTests: VehicleDialogue {
     @Test("answers go to who asked, those of one name in the order of asking")
     func answers() {
         var router = router("left", "right")

@@ -89,16 +89,7 @@ struct WiresharkLiveTests {
             #expect(try await list.ended() == .exited(0))
             _ = try await list.output.first(containing: "interface {value=relayd}")
 
-            let (pipe, file) = (relayd.directory.file("pipe"), relayd.directory.file("seen"))
-            #expect(mkfifo(pipe, 0o600) == 0)
-            let wireshark = try await ChildProcess.start(
-                "/bin/sh", ["-c", "exec cat <\"$0\" >\"$1\"", pipe, file],
-                environment: Program.environment())
-            let script = try await home.start([
-                "--capture", "--extcap-interface", "relayd", "--fifo", pipe,
-            ])
-            // The capture has begun when its first bytes are here.
-            try await Self.untilFilled(file, in: relayd.directory)
+            let (wireshark, script, file) = try await Self.capture(relayd, home)
             for number in 1...50 as ClosedRange<UInt32> {
                 try await headUnit.checkBothWays(app, session: 1, number)
             }
@@ -123,6 +114,22 @@ struct WiresharkLiveTests {
             try await relayd.until("nobody looks on") { $0.apps.count == 1 }
             try await Self.checkByTshark(file, home)
         }
+    }
+
+    /// A capture that has begun: its first bytes are in the file.
+    private static func capture(_ relayd: Relayd, _ home: Home) async throws -> (
+        wireshark: ChildProcess, script: ChildProcess, file: String
+    ) {
+        let (pipe, file) = (relayd.directory.file("pipe"), relayd.directory.file("seen"))
+        #expect(mkfifo(pipe, 0o600) == 0)
+        let wireshark = try await ChildProcess.start(
+            "/bin/sh", ["-c", "exec cat <\"$0\" >\"$1\"", pipe, file],
+            environment: Program.environment())
+        let script = try await home.start([
+            "--capture", "--extcap-interface", "relayd", "--fifo", pipe,
+        ])
+        try await untilFilled(file, in: relayd.directory)
+        return (wireshark, script, file)
     }
 
     private static func untilFilled(
@@ -151,15 +158,7 @@ struct WiresharkLiveTests {
     @Test("when relayd stops, the trace in the pipe has its end, and the script ends")
     func relaydStops() async throws {
         try await Self.run { relayd, home, headUnit, app in
-            let (pipe, file) = (relayd.directory.file("pipe"), relayd.directory.file("seen"))
-            #expect(mkfifo(pipe, 0o600) == 0)
-            let wireshark = try await ChildProcess.start(
-                "/bin/sh", ["-c", "exec cat <\"$0\" >\"$1\"", pipe, file],
-                environment: Program.environment())
-            let script = try await home.start([
-                "--capture", "--extcap-interface", "relayd", "--fifo", pipe,
-            ])
-            try await Self.untilFilled(file, in: relayd.directory)
+            let (wireshark, script, file) = try await Self.capture(relayd, home)
             try await headUnit.checkBothWays(app, session: 1)
             relayd.process.signal(SIGTERM)
             _ = try await relayd.process.ended()

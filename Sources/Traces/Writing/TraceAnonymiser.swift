@@ -90,16 +90,19 @@ package struct TraceAnonymiser {
         var hasCovered = false
         for key in controlKeys {
             let element = [0x02] + Array(key.utf8) + [0x00]
-            let bytes = wire.readableBytesView.dropFirst(offset)
-            guard let found = bytes.firstRange(of: element) else { continue }
-            let start = found.upperBound
-            guard
-                let length = wire.getInteger(at: start, endianness: .little, as: UInt32.self),
-                // The last byte of a text is its end.
-                length > 1, Int(length) <= wire.writerIndex - start - 4
-            else { continue }
-            wire.setRepeatingByte(UInt8(ascii: "x"), count: Int(length) - 1, at: start + 4)
-            hasCovered = true
+            var rest = wire.readableBytesView.dropFirst(offset)
+            // It may stand there more than once.
+            while let found = rest.firstRange(of: element) {
+                let start = found.upperBound
+                rest = rest[start...]
+                guard
+                    let length = wire.getInteger(at: start, endianness: .little, as: UInt32.self),
+                    // The last byte of a text is its end.
+                    length > 1, Int(length) <= wire.writerIndex - start - 4
+                else { continue }
+                wire.setRepeatingByte(UInt8(ascii: "x"), count: Int(length) - 1, at: start + 4)
+                hasCovered = true
+            }
         }
         return hasCovered
     }

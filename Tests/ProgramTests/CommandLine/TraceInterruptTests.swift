@@ -56,6 +56,34 @@ struct TraceInterruptTests {
     }
 
     @Test(
+        "as late as can be, before the new file has its name: no file is left",
+        .enabled(if: Self.hasStrace, "there is no strace (Debian package strace)"),
+        arguments: ["cut", "merge", "anonymise"])
+    func late(name: String) async throws {
+        try await TemporaryDirectory.run { directory in
+            let input = directory.file("input")
+            try Data(Self.trace(frames: 10).readableBytesView).write(to: URL(filePath: input))
+            let folder = try Self.draftsFolder(directory)
+            defer { try? FileManager.default.removeItem(atPath: folder) }
+            let inputs = name == "merge" ? [input, input] : [input]
+            let process = try await Self.start(
+                [name] + inputs + ["-o", folder + "/new.pcapng"],
+                // Far longer than a test takes; strace writes the name of a call before it waits.
+                faults: ["-e", "trace=fsync", "-e", "inject=fsync:delay_enter=600s:when=1"],
+                in: directory)
+            let calls = directory.file("strace")
+            let isLate = try await DirectoryWatch.until(directory.path) {
+                let text = try? String(contentsOfFile: calls, encoding: .utf8)
+                return text?.contains("fsync(") == true ? true : nil
+            }
+            #expect(isLate == true, "\(process.errors.all)")
+            process.signal(SIGINT)
+            #expect(try await process.ended() == .killed(by: SIGINT), "\(process.errors.all)")
+            #expect(try Self.names(folder) == [])
+        }
+    }
+
+    @Test(
         "in the middle, on a file system that has no files without a name: the draft is removed",
         .enabled(if: Self.hasStrace, "there is no strace (Debian package strace)"))
     func draft() async throws {

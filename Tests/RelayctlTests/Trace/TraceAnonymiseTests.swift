@@ -123,6 +123,28 @@ import Testing
         }
         #expect(ControlPayload(masked.frame).document?.string("authToken") == "xxxxxxxxxxx")
         #expect(anonymiser.changedFrames == 1)
+        // Twice in one document, and behind a length that is none, it is found as well.
+        var again = document
+        for _ in 0..<2 { again.writeImmutableBuffer(document) }
+        again.setInteger(UInt32.max, at: 11, endianness: .little)
+        var twice = ByteBuffer()
+        twice.writeInteger(UInt32(again.readableBytes + 5), endianness: .little)
+        twice.writeImmutableBuffer(again)
+        twice.writeBytes([0])
+        let repeated = TraceEntry(
+            time: TwoApps.at(0),
+            content: .frame(
+                TappedFrame(
+                    frame: Frame(
+                        version: 5, type: .control, service: .rpc, info: 2, sessionID: 1,
+                        payload: twice), direction: .fromAccessory, app: TwoApps.radio,
+                    time: TwoApps.at(0)), omitted: 0, isMasked: false))
+        guard case .frame(let both, _, true) = anonymiser.mask(repeated).content else {
+            Issue.record("not masked")
+            return
+        }
+        let left = String(buffer: both.frame.payload).components(separatedBy: text).count - 1
+        #expect(left == 1, "behind the length that is a lie")
         // A length that is a lie reaches nowhere.
         var lie = frame.wire
         lie.setInteger(UInt32.max, at: 12 + 4 + 11, endianness: .little)
