@@ -6,6 +6,8 @@ package struct Divergence: Hashable, Sendable, CustomStringConvertible {
     package enum Kind: String, Hashable, Sendable, CaseIterable {
         /// Asked now, and not in the recording.
         case notRecorded = "not_recorded"
+        /// Asked with parameters that are not in the recording.
+        case otherParameters = "other_parameters"
         /// Asked in the recording, and not now.
         case notAsked = "not_asked"
         /// No recorded session is left for the app.

@@ -3,7 +3,7 @@ import NIOCore
 import NIOPosix
 
 /// Why a TCP connection could not be made: an error of NIO's in words. Used by `relayctl
-/// sample-app`.
+/// sample-app` and `relayctl replay`.
 struct ConnectFailure: CustomStringConvertible {
     let description: String
 
@@ -19,13 +19,14 @@ struct ConnectFailure: CustomStringConvertible {
 
     /// What to do about it.
     ///
-    /// - Parameter wasAsked: relayd itself has named the address.
-    static func remedy(wasAsked: Bool) -> String {
+    /// - Parameters:
+    ///   - wasAsked: relayd itself has named the address.
+    ///   - option: The command and the option that takes an address.
+    static func remedy(wasAsked: Bool, option: String) -> String {
         wasAsked
             ? "relayd says that apps connect there; if it runs in a container or another network, "
-                + "give the address that leads to it: relayctl sample-app --connect HOST:PORT"
-            : "relayctl status shows where apps connect to the relayd that runs here; without "
-                + "--connect, sample-app uses that address"
+                + "give the address that leads to it: relayctl \(option) HOST:PORT"
+            : "relayctl status shows where apps connect to the relayd that runs here"
     }
 
     /// The first address that was tried tells enough; without one the name was not found.

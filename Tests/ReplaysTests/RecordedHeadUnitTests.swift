@@ -72,6 +72,8 @@ struct RecordedHeadUnitTests {
         #"{"appName":"\#(name)","appID":"\#(name)"}"#
     }
 
+    private static func show(_ text: String) -> String { #"{"mainField1":"\#(text)"}"# }
+
     private static func maximum(loops: Bool = false) -> RecordedHeadUnit.Options {
         var options = RecordedHeadUnit.Options()
         options.speed = .maximum
@@ -99,7 +101,7 @@ struct RecordedHeadUnitTests {
         let status = try #require(app.wait(.milliseconds(1)).first)
         #expect(status.rpc?.functionID == .onHMIStatus && status.sessionID == 1)
         #expect(status.messageID == 2)
-        #expect(app.ask(.show, correlation: 501).isEmpty)
+        #expect(app.ask(.show, Self.show("Map"), correlation: 501).isEmpty)
         #expect(app.wait(.milliseconds(500)).first?.rpc?.correlationID == 501)
         #expect(app.unit.divergences.isEmpty)
     }
@@ -126,6 +128,44 @@ struct RecordedHeadUnitTests {
         #expect(instant.unit.nextTime == nil)
     }
 
+    @Test("what is asked in another order gets its own answers; other parameters are told")
+    func parameters() throws {
+        var recorder = Recorder()
+        Self.items(&recorder)
+        for (number, text) in ["a", "b", "c"].enumerated() {
+            let correlation = Int32(20 + number)
+            for (type, json) in [
+                (RPCType.request, Self.show(text)),
+                (.response, #"{"success":true,"resultCode":"SUCCESS","info":"\#(text)"}"#),
+            ] {
+                recorder.add(
+                    .rpc(
+                        version: 5, sessionID: 3, messageID: 2, type: type,
+                        functionID: FunctionID.show.rawValue, correlationID: correlation, json: json
+                    ),
+                    type == .request ? .fromApp : .fromAccessory, app: 1,
+                    at: .start + .seconds(Int64(10 + number)))
+            }
+        }
+        var app = Speaker(
+            ReplayingHeadUnit(try steps(recorder.items), piece: 1000, Self.maximum()))
+        _ = app.start()
+        _ = app.ask(.registerAppInterface, Self.registration("Map"), correlation: 1)
+        func answer(_ text: String, _ correlation: Int32) -> String? {
+            app.ask(.show, Self.show(text), correlation: correlation).compactMap(\.rpc).first?
+                .parameters.string("info")
+        }
+        #expect(answer("c", 2) == "c")
+        #expect(answer("a", 3) == "a")
+        #expect(app.unit.divergences.isEmpty)
+        #expect(answer("z", 4) == "Map")
+        #expect(answer("y", 5) == "b")
+        #expect(
+            app.unit.divergences.map(\.description) == [
+                "Map: Show came with other parameters than in the recording; it was answered as then"
+            ])
+    }
+
     @Test("what the recording does not have is refused as a head unit does, and told")
     func unknown() throws {
         var app = try Self.speaker(Self.maximum())
@@ -137,7 +177,8 @@ struct RecordedHeadUnitTests {
         #expect(
             alert.parameters.string("info")
                 == "relayd replays a recording: Alert is not in the recording")
-        #expect(app.ask(.show, correlation: 3).first?.rpc?.parameters.bool("success") == true)
+        let first = app.ask(.show, Self.show("Map"), correlation: 3).first?.rpc
+        #expect(first?.parameters.bool("success") == true)
         let second = try #require(app.ask(.show, correlation: 4).first?.rpc)
         #expect(second.parameters.string("resultCode") == "GENERIC_ERROR")
         #expect(
@@ -236,7 +277,7 @@ struct RecordedHeadUnitTests {
         }
         for (name, session) in [("News", 1), ("Map", 2), ("Radio", 3)] as [(String, UInt8)] {
             let show = try #require(
-                apps.ask(.show, correlation: 9, session: session).first)
+                apps.ask(.show, Self.show(name), correlation: 9, session: session).first)
             #expect(show.sessionID == session)
             #expect(show.rpc?.parameters.string("info") == name)
         }
@@ -249,13 +290,14 @@ struct RecordedHeadUnitTests {
         _ = app.start()
         _ = app.ask(.registerAppInterface, Self.registration("Radio"), correlation: 1)
         #expect(
-            app.ask(.show, correlation: 2).first?.rpc?.parameters.string("info") == "Radio")
+            app.ask(.show, Self.show("Radio"), correlation: 2).first?.rpc?.parameters
+                .string("info") == "Radio")
         // The other part is free again.
         _ = app.start()
         _ = app.ask(.registerAppInterface, Self.registration("Map"), correlation: 1, session: 2)
         #expect(
-            app.ask(.show, correlation: 2, session: 2).first?.rpc?.parameters.string("info")
-                == "Map")
+            app.ask(.show, Self.show("Map"), correlation: 2, session: 2).first?.rpc?.parameters
+                .string("info") == "Map")
         #expect(app.unit.divergences.isEmpty)
     }
 
@@ -331,7 +373,8 @@ struct RecordedHeadUnitTests {
         _ = app.start()
         _ = app.ask(.registerAppInterface, Self.registration("Map"), correlation: 1)
         #expect(app.unit.unit.held.steps == 50)
-        let alert = try #require(app.ask(.alert, correlation: 2).first?.rpc)
+        let question = #"{"resultCode":"ABORTED"}"#
+        let alert = try #require(app.ask(.alert, question, correlation: 2).first?.rpc)
         #expect(alert.parameters.string("resultCode") == "ABORTED")
         #expect(app.unit.unit.held.steps <= 50)
         #expect(app.unit.divergences.map(\.kind) == [.passedOver])

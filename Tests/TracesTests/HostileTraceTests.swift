@@ -47,7 +47,7 @@ struct HostileTraceTests {
     @Test(
         "what else people have at hand is named",
         arguments: [
-            ([0xD4, 0xC3, 0xB2, 0xA1, 0, 0], "editcap"), ([0x1F, 0x8B, 8, 0, 0, 0], "gzip"),
+            ([0xD4, 0xC3, 0xB2, 0xA1, 0, 0], "older pcap"), ([0x1F, 0x8B, 8, 0, 0, 0], "gzip"),
             ([0x7B, 0x22, 0x61, 0x22], "begins with 7B 22 61 22"), ([0x47], "begins with 47"),
         ] as [([UInt8], String)])
     func others(bytes: [UInt8], word: String) throws {
@@ -83,6 +83,31 @@ struct HostileTraceTests {
         var strange = block
         strange.setInteger(UInt32(7), at: packet + 8, endianness: .little)
         #expect(throws: TraceError.noInterface(7)) { try Made.entries(strange) }
+    }
+
+    /// A file of one packet.
+    private static func packet(_ direction: PcapngDirection) -> ByteBuffer {
+        var file = ByteBuffer()
+        PcapngWriter.append(PcapngSection(), to: &file)
+        PcapngWriter.append(PcapngInterface(linkType: ExportedPDU.linkType), to: &file)
+        PcapngWriter.packet(
+            interface: 0, nanoseconds: 1, direction: direction, head: ExportedPDU.frame,
+            bytes: Frame.data(session: 1, bytes: 4).wire, to: &file)
+        return file
+    }
+
+    @Test("a trace whose first packet another tool has cut away is read, and said to be one")
+    func noBeginning() throws {
+        var reader = TraceReader()
+        reader.append(Self.packet(.inbound))
+        #expect(try reader.next() != nil)
+        #expect(try reader.next() == nil)
+        #expect(throws: TraceError.noBeginning) { try reader.finish() }
+    }
+
+    @Test("a frame that does not say who sent it is nobody's")
+    func noDirection() {
+        #expect(throws: TraceError.noDirection) { try Made.entries(Self.packet(.unknown)) }
     }
 
     @Test("a later version is refused, and says what to do")

@@ -44,6 +44,7 @@ final class RecordedHeadUnitHandler: ChannelDuplexHandler {
     }
 
     private func feed(_ batch: Recording.Batch, context: ChannelHandlerContext) {
+        headUnit.masked = batch.masked
         act(
             headUnit.feed(batch.steps, isLast: batch.isLast, at: context.eventLoop.now),
             context: context)

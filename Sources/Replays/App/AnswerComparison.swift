@@ -4,7 +4,8 @@ package import SDLProtocol
 /// Whether an answer says what the recorded one said.
 ///
 /// Compared are result code, success and all other parameters. Left out is what is another in every
-/// session: `hashID`, `spaceAvailable`, and the values of vehicle data.
+/// session: `hashID`, `spaceAvailable`, and the values of vehicle data; and what was overwritten in the
+/// recording.
 package enum AnswerComparison {
     /// Parameters whose values are not compared, at any depth.
     package static let ignored: Set<String> = ["hashID", "spaceAvailable"]
@@ -14,10 +15,15 @@ package enum AnswerComparison {
     private static let maximumScalars = 120
 
     /// Lines "- path: value" of the recording and "+ path: value" of now; none when both are the same.
-    package static func differences(recorded: RPCMessage, live: RPCMessage) -> [String] {
-        let ignoresValues = recorded.functionID == .getVehicleData
-        let then = values(recorded.parameters, ignoresValues)
-        let now = values(live.parameters, ignoresValues)
+    ///
+    /// - Parameter masked: Parameters that were overwritten in the recording, in any case.
+    package static func differences(
+        recorded: RPCMessage, live: RPCMessage, masked: [String] = []
+    ) -> [String] {
+        var reader = Values(masked)
+        reader.ignoresVehicleData = recorded.functionID == .getVehicleData
+        let then = reader.of(recorded.parameters)
+        let now = reader.of(live.parameters)
         var lines: [String] = []
         for (path, value) in then.sorted(by: { $0.key < $1.key }) where now[path] != value {
             lines.append(line("-", path, value))
@@ -29,17 +35,39 @@ package enum AnswerComparison {
         return lines
     }
 
+    /// The same for two requests in one run of the program whose parameters are the same.
+    static func fingerprint(_ request: RPCMessage, ignoring masked: [String]) -> Int {
+        var hasher = Hasher()
+        for (path, value) in Values(masked).of(request.parameters).sorted(by: { $0.key < $1.key }) {
+            hasher.combine(path)
+            hasher.combine(value)
+        }
+        return hasher.finalize()
+    }
+
     private static func line(_ sign: String, _ path: String, _ value: String) -> String {
         "\(sign) \(path): \(PrintableText.string(value, limit: maximumScalars))"
     }
+}
 
-    /// Every value by its path.
-    private static func values(_ object: JSONObject, _ ignoresValues: Bool) -> [String: String] {
+/// Every value of a message by its path.
+private struct Values {
+    /// In lower case.
+    private let ignored: Set<String>
+    var ignoresVehicleData = false
+
+    init(_ masked: [String]) {
+        ignored = AnswerComparison.ignored.union(masked).reduce(into: []) {
+            $0.insert($1.lowercased())
+        }
+    }
+
+    func of(_ object: JSONObject) -> [String: String] {
         var found: [String: String] = [:]
         for member in object.members {
-            guard let key = object.string(member.key), !ignored.contains(key) else { continue }
+            guard let key = object.string(member.key), !isIgnored(key) else { continue }
             let isResult = ["success", "resultCode", "info"].contains(key)
-            if ignoresValues, !isResult {
+            if ignoresVehicleData, !isResult {
                 found[key] = "…"
             } else {
                 collect(object, member.value, key, &found)
@@ -48,11 +76,13 @@ package enum AnswerComparison {
         return found
     }
 
-    private static func collect(
+    private func isIgnored(_ key: String) -> Bool { ignored.contains(key.lowercased()) }
+
+    private func collect(
         _ container: some JSONContainer, _ token: JSONToken, _ path: String,
         _ found: inout [String: String]
     ) {
-        guard found.count < maximumValues else { return }
+        guard found.count < AnswerComparison.maximumValues else { return }
         switch token.kind {
         case .object:
             guard let object = container.object(token), !object.members.isEmpty else {
@@ -60,7 +90,7 @@ package enum AnswerComparison {
                 return
             }
             for member in object.members {
-                guard let key = object.string(member.key), !ignored.contains(key) else { continue }
+                guard let key = object.string(member.key), !isIgnored(key) else { continue }
                 collect(object, member.value, "\(path).\(key)", &found)
             }
         case .array:

@@ -63,6 +63,8 @@ package struct RecordedApp: Sendable {
     /// Since when the next step has been waited for.
     private var waitsSince: NIODeadline?
     private var toldOfEncryption = false
+    /// Parameters that were overwritten in the recording; their values are not compared.
+    package var masked: [String] = []
     private var toldDivergences = 0
     private var now = NIODeadline.uptimeNanoseconds(0)
     private var output = Output()
@@ -225,7 +227,8 @@ package struct RecordedApp: Sendable {
         case .answered(.control(let frame)): compare(message, frame)
         case .answered(.response(let rpc)):
             guard options.compares, let recorded = message.rpc else { break }
-            let lines = AnswerComparison.differences(recorded: recorded, live: rpc)
+            let lines = AnswerComparison.differences(
+                recorded: recorded, live: rpc, masked: masked)
             if lines.isEmpty {
                 same += 1
             } else {

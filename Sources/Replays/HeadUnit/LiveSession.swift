@@ -10,6 +10,7 @@ struct LiveSession {
         var correlationID: Int32?
         var registration: RecordedRegistration?
         var functionName = ""
+        var fingerprint: Int?
         var at: NIODeadline
     }
 

@@ -55,6 +55,7 @@ extension RecordedHeadUnit {
             question: .request(rpc.functionID), correlationID: rpc.correlationID, at: now)
         asked.registration = RecordedRegistration(rpc)
         asked.functionName = rpc.functionName
+        asked.fingerprint = AnswerComparison.fingerprint(rpc, ignoring: masked)
         ask(asked, key)
     }
 

@@ -77,15 +77,29 @@ extension RecordedHeadUnit {
         guard let number = sessions[key]?.lane, let isWhole = lanes[number]?.isWhole else {
             return true
         }
-        guard let index = lanes[number]?.firstUnmet(asked.question) else {
+        guard
+            let (index, isSame) = lanes[number]?.firstUnmet(asked.question, asked.fingerprint)
+        else {
             guard isWhole || !wantsMore && !makeRoom(for: number) else { return false }
             answerUnknown(asked, key)
             return true
         }
+        if !isSame { tellOfParameters(asked, number) }
         let isGoodbye = asked.question == .control(.endService, .rpc)
         meet(cue: index, .init(at: asked.at, correlationID: asked.correlationID), key)
         if isGoodbye { sessions[key]?.isEnding = true }
         return true
+    }
+
+    private mutating func tellOfParameters(_ asked: LiveSession.Asked, _ number: Int) {
+        // Who registers is found out by `identify`.
+        guard let lane = lanes[number], asked.registration == nil,
+            lanes[number]?.toldOfParameters.insert(asked.question).inserted == true
+        else { return }
+        tell(
+            .otherParameters, lane.name,
+            "\(asked.functionName) came with other parameters than in the recording; "
+                + "it was answered as then")
     }
 
     private mutating func meet(cue index: Int, _ met: RecordedLane.Met, _ key: Int) {

@@ -5,7 +5,8 @@ package import SDLProtocol
 /// The head unit of a recording, which answers live apps as it answered then.
 ///
 /// It follows the conversation, not the clock: a request of the app is matched with the recorded requests
-/// for the same function, in the recorded order of its session, and gets the recorded answer. A
+/// for the same function in its session: the oldest with the same parameters, or else the oldest, which is
+/// told. It gets the recorded answer. A
 /// notification comes as long after the app's latest request as it did in the recording. What the
 /// recording does not have is refused as a head unit would refuse it, and reported as a divergence.
 ///
@@ -58,6 +59,8 @@ package struct RecordedHeadUnit: Sendable {
     var nextActivation: NIODeadline?
     var now = NIODeadline.uptimeNanoseconds(0)
     var output = Output()
+    /// Parameters that were overwritten in the recording; requests are the same whatever is in them.
+    package var masked: [String] = []
     private var toldDivergences = 0
 
     /// Divergences that are reported in words; more of them tell nothing new.
@@ -125,7 +128,8 @@ package struct RecordedHeadUnit: Sendable {
         if let registration = step.registration, lanes[number]?.registration == nil {
             lanes[number]?.registration = registration
         }
-        var cue = RecordedLane.Cue(question: question, time: step.time.nanoseconds)
+        var cue = RecordedLane.Cue(
+            question: question, fingerprint: step.fingerprint, time: step.time.nanoseconds)
         if case .rpc(_, _, let correlationID) = message.kind { cue.correlationID = correlationID }
         lanes[number]?.questions.insert(question)
         // It stayed because it was the last.

@@ -8,6 +8,8 @@ struct RecordedLane {
     /// after this one, unless it answers another.
     struct Cue {
         var question: RecordedQuestion
+        /// Of its parameters.
+        var fingerprint: Int?
         var correlationID: Int32?
         /// Nanoseconds since 1970.
         var time: Int64
@@ -44,6 +46,8 @@ struct RecordedLane {
     var isTaken = false
     /// Everything that was asked in it.
     var questions: Set<RecordedQuestion> = []
+    /// Of these, what was asked now with other parameters, and told.
+    var toldOfParameters: Set<RecordedQuestion> = []
 
     /// Cues that were met and may still be answered.
     private static let maximumMet = 256
@@ -57,9 +61,18 @@ struct RecordedLane {
 
     var hasUnmetCues: Bool { cues.contains { $0.met == nil } }
 
-    func firstUnmet(_ question: RecordedQuestion) -> Int? {
+    /// The oldest with the same parameters, or else the oldest.
+    ///
+    /// - Returns: Nil when that was not asked, or not so often.
+    func firstUnmet(
+        _ question: RecordedQuestion, _ fingerprint: Int?
+    ) -> (index: Int, isSame: Bool)? {
         guard questions.contains(question) else { return nil }
-        return cues.firstIndex { $0.met == nil && $0.question == question }
+        func isUnmet(_ cue: Cue) -> Bool { cue.met == nil && cue.question == question }
+        if let same = cues.firstIndex(where: { isUnmet($0) && $0.fingerprint == fingerprint }) {
+            return (same, true)
+        }
+        return cues.firstIndex(where: isUnmet).map { ($0, false) }
     }
 
     /// Where a message of the head unit belongs; nil for an answer to what nobody asked.

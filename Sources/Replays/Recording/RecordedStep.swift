@@ -18,4 +18,6 @@ package struct RecordedStep: Sendable {
     package var content: Content
     /// Of a RegisterAppInterface request.
     package var registration: RecordedRegistration?
+    /// Of a request's parameters.
+    package var fingerprint: Int?
 }

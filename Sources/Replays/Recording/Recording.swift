@@ -9,12 +9,16 @@ package final class Recording: Sendable {
         package var isLast = false
         /// Sessions of the recording that the head unit granted, so far.
         package var grantedSessions = 0
+        /// Parameters whose values were overwritten, as the recording says.
+        package var masked: [String] = []
     }
 
     private struct State: ~Copyable {
         var file: TraceFile
         var script: RecordingScript
         var hasEnded = false
+        /// Why it cannot be read any further.
+        var failure: TraceFileError?
     }
 
     private let state: Mutex<State>
@@ -30,14 +34,24 @@ package final class Recording: Sendable {
         state = Mutex(State(file: try TraceFile(path), script: RecordingScript(part)))
     }
 
-    /// - Throws: `TraceFileError` where the file is damaged, or is not a trace.
+    /// - Throws: `TraceFileError` where the file is damaged, or is not a trace; what stands before that has
+    ///   been returned.
     package func next() throws(TraceFileError) -> Batch {
         try state.withLock { (state) throws(TraceFileError) -> Batch in
+            if let failure = state.failure { throw failure }
             var batch = Batch()
             var bytes = 0
             var entries = 0
             while !state.hasEnded, entries < Self.batchEntries, bytes < Self.batchBytes {
-                guard let entry = try state.file.next() else {
+                let next: TraceEntry?
+                do throws(TraceFileError) {
+                    next = try state.file.next()
+                } catch {
+                    guard entries > 0 else { throw error }
+                    state.failure = error
+                    break
+                }
+                guard let entry = next else {
                     state.hasEnded = true
                     break
                 }
@@ -48,6 +62,7 @@ package final class Recording: Sendable {
             }
             batch.isLast = state.hasEnded
             batch.grantedSessions = state.script.grantedSessions
+            batch.masked = state.script.masked
             return batch
         }
     }

@@ -25,6 +25,8 @@ package struct RecordingScript {
     private var assemblers = [MessageAssembler(), MessageAssembler()]
     /// Largest piece of messages that are not whole, by session, service and direction.
     private var pieces: [PieceKey: Int] = [:]
+    /// Parameters whose values were overwritten.
+    package private(set) var masked: [String] = []
     /// Sessions that the head unit granted.
     package private(set) var grantedSessions = 0
     /// Frames of sessions whose beginning is not in the recording.
@@ -43,6 +45,7 @@ package struct RecordingScript {
 
     /// A link has 255 sessions; who asks for more than this at once is answered by nobody.
     private static let maximumAsked = 1024
+    private static let maximumMasked = 1000
 
     package init(_ part: Part) { self.part = part }
 
@@ -71,7 +74,10 @@ package struct RecordingScript {
             where owner.app == app { end(session, at: time, &steps) }
         case .sessionEnded(_, let session): end(session, at: time, &steps)
         case .gap: forgetMessages()
-        case .trace, .appConnected, .notice, .advice, .mark, .end, .other: break
+        case .trace(let header):
+            masked += header.masked.prefix(Self.maximumMasked).filter { !masked.contains($0) }
+            masked = Array(masked.prefix(Self.maximumMasked))
+        case .appConnected, .notice, .advice, .mark, .end, .other: break
         }
     }
 
@@ -119,11 +125,14 @@ package struct RecordingScript {
             framesWithoutSession += 1
             return
         }
-        guard let (message, registration) = message(tapped) else { return }
+        guard let (message, rpc) = message(tapped) else { return }
         var step = RecordedStep(
             lane: owner.lane, app: app, time: tapped.time,
             content: tapped.direction == .fromApp ? .fromApp(message) : .fromHeadUnit(message))
-        step.registration = registration
+        step.registration = rpc.flatMap { RecordedRegistration($0) }
+        if part == .headUnit, let rpc, rpc.type == .request, tapped.direction == .fromApp {
+            step.fingerprint = AnswerComparison.fingerprint(rpc, ignoring: masked)
+        }
         steps.append(step)
     }
 
@@ -186,7 +195,7 @@ package struct RecordingScript {
 
     private mutating func message(
         _ tapped: TappedFrame
-    ) -> (RecordedMessage, RecordedRegistration?)? {
+    ) -> (RecordedMessage, RPCMessage?)? {
         let frame = tapped.frame
         if frame.type == .control {
             guard let type = frame.controlType else { return nil }
@@ -218,7 +227,7 @@ package struct RecordingScript {
 
     private func recorded(
         _ message: Message, _ piece: Int, _ direction: Direction
-    ) -> (RecordedMessage, RecordedRegistration?) {
+    ) -> (RecordedMessage, RPCMessage?) {
         var message = message
         guard !message.isEncrypted, message.service.carriesRPC,
             let rpc = try? RPCMessage(message)
@@ -231,8 +240,6 @@ package struct RecordingScript {
         message.payload = keeps ? message.payload.detached() : ByteBuffer()
         let kind = RecordedMessage.Kind.rpc(
             rpc.type, rpc.functionID, correlationID: rpc.correlationID)
-        return (
-            RecordedMessage(message, kind: kind, pieceBytes: piece), RecordedRegistration(rpc)
-        )
+        return (RecordedMessage(message, kind: kind, pieceBytes: piece), rpc)
     }
 }

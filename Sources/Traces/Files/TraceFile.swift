@@ -54,7 +54,9 @@ package struct TraceFile: ~Copyable {
                     return nil
                 }
             } catch {
-                throw TraceFileError(path, "\(error)")
+                let place =
+                    error.isOfPacket ? ", in the packet that ends at byte \(reader.offset)" : ""
+                throw TraceFileError(path, "\(error)\(place)")
             }
             try fill()
         }

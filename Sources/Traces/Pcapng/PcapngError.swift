@@ -60,7 +60,7 @@ extension PcapngError: CustomStringConvertible {
         switch bytes {
         case [0xD4, 0xC3, 0xB2, 0xA1], [0xA1, 0xB2, 0xC3, 0xD4], [0x4D, 0x3C, 0xB2, 0xA1],
             [0xA1, 0xB2, 0x3C, 0x4D]:
-            "; this is the older pcap, which \"editcap -F pcapng OLD NEW\" converts"
+            "; this is the older pcap, which does not keep who sent a frame: use the trace as relayd wrote it"
         case let start where start.starts(with: [0x1F, 0x8B]):
             "; this is compressed by gzip: unpack it first"
         case let start where start.starts(with: [0x28, 0xB5, 0x2F, 0xFD]):

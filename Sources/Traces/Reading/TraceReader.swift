@@ -13,6 +13,7 @@ package struct TraceReader {
     package private(set) var header: TraceHeader?
     /// Packets that are none of relayd's.
     package private(set) var foreignPackets = 0
+    private var hasEntries = false
 
     private struct Interface {
         var isExportedPDU: Bool
@@ -48,7 +49,10 @@ package struct TraceReader {
                 application = section.application
             case .interface(let interface): add(interface)
             case .packet(let packet):
-                if let entry = try entry(packet) { return entry }
+                if let entry = try entry(packet) {
+                    hasEntries = true
+                    return entry
+                }
                 foreignPackets += 1
             case .other: break
             }
@@ -58,10 +62,11 @@ package struct TraceReader {
 
     /// To be called at the end of the file.
     ///
-    /// - Throws: `TraceError.empty` or `tooShort` when it ends before the first packet, `notATrace` when
-    ///   there was nothing of relayd in it.
+    /// - Throws: `TraceError.empty` or `tooShort` when it ends before the first packet, `noBeginning` when
+    ///   its first packet is missing, `notATrace` when there was nothing of relayd in it.
     package func finish() throws(TraceError) {
         guard header == nil else { return }
+        if hasEntries { throw .noBeginning }
         let bytes = offset.addingReportingOverflow(UInt64(unfinishedBytes)).partialValue
         if bytes == 0 { throw .empty }
         let isOurs = application?.hasPrefix("relayd") ?? false
@@ -146,6 +151,7 @@ package struct TraceReader {
         guard Self.isFrame(data, omitted: omitted) else {
             throw .noFrame(bytes: data.readableBytes)
         }
+        guard packet.direction != .unknown else { throw .noDirection }
         let frame = Frame(checked: data)
         var tapped = TappedFrame(
             frame: frame, direction: Self.direction(packet, interface), app: interface.app,

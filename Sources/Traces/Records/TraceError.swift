@@ -5,6 +5,8 @@ package enum TraceError: Error, Hashable, Sendable {
     case empty
     /// It ends before the first packet: what there is belongs to no block, or only says that packets come.
     case tooShort(bytes: UInt64)
+    /// What stands first in a trace is not there: a tool has cut it.
+    case noBeginning
     /// A whole pcapng file without a packet of relayd.
     case notATrace(application: String?)
     /// Of a later version of the format.
@@ -16,7 +18,19 @@ package enum TraceError: Error, Hashable, Sendable {
     /// A packet for the dissector "sdl" that is not one whole frame.
     case noFrame(bytes: Int)
     case timeOutOfRange(UInt64)
+    /// A frame without the packet flags that say who sent it.
+    case noDirection
     case tags
+
+    /// It concerns one packet.
+    var isOfPacket: Bool {
+        switch self {
+        case .pcapng, .empty, .tooShort, .noBeginning, .notATrace, .newer: false
+        case .noInterface, .recordTooLarge, .noRecord, .incompleteRecord, .noFrame, .timeOutOfRange,
+            .noDirection, .tags:
+            true
+        }
+    }
 }
 
 extension TraceError: CustomStringConvertible {
@@ -29,6 +43,9 @@ extension TraceError: CustomStringConvertible {
         case .tooShort(let bytes):
             "too short to be a trace: \(bytes) bytes without a whole packet; expected a pcapng section "
                 + "and a packet: copy it again, or wait until its writer has written more"
+        case .noBeginning:
+            "the first packet of the trace is missing, which says what is in it: keep packet 1 when you cut "
+                + "with editcap or tshark, or use \"relayctl trace cut\""
         case .notATrace(let application):
             "a pcapng file, but not a trace of relayd\(application.map { " (made by \($0))" } ?? ""); "
                 + "traces are made by \"relayctl record\""
@@ -39,10 +56,15 @@ extension TraceError: CustomStringConvertible {
             "a packet of interface \(number), which the file does not describe"
         case .recordTooLarge(let bytes):
             "a record of \(bytes) bytes, at most \(TraceRecord.maximumBytes) are allowed"
-        case .noRecord(let text): "expected a record, one JSON object, found \"\(text)\""
+        case .noRecord(let text):
+            "expected a record, one JSON object with members as \"relayctl record format\" has them, found "
+                + "\"\(text)\""
         case .incompleteRecord(let name): "the record \"\(name)\" lacks something it must have"
         case .noFrame(let bytes): "\(bytes) bytes that are not one whole SDL frame"
         case .timeOutOfRange(let ticks): "a packet with a time out of range (\(ticks) ticks)"
+        case .noDirection:
+            "a frame that does not say who sent it: the packet's flags are missing, which only pcapng files "
+                + "keep; use the trace as relayd wrote it"
         case .tags: "a packet whose exported-PDU tags are damaged"
         }
     }

@@ -14,6 +14,14 @@ struct JSONMask {
     /// Of JSON, once the header is there; in a message of version 1 all of it is JSON.
     private var jsonLeft: Int
     private var jsonLength: UInt32 = 0
+    /// Of the message with its header; nil when its frames do not say.
+    private let messageBytes: Int?
+    /// What a PutFile says of its file.
+    private var crc: UInt32?
+    private var isInCRC = false
+    /// The file's first bytes, the lowest first, so that it has that CRC; then zeros.
+    private var patch: UInt32 = 0
+    private var hasPatch = false
 
     /// Of each open bracket whether it is an object's.
     private var isObject: [Bool] = []
@@ -40,8 +48,12 @@ struct JSONMask {
     /// Deeper than any RPC nests.
     private static let maximumDepth = 256
 
-    init(_ names: Set<[UInt8]>, coversBulk: Bool, hasHeader: Bool) {
+    private static let crcKey = Array("crc".utf8)
+
+    /// - Parameter messageBytes: Of the whole message, as its frames say.
+    init(_ names: Set<[UInt8]>, coversBulk: Bool, hasHeader: Bool, messageBytes: Int?) {
         self.names = names
+        self.messageBytes = messageBytes
         self.coversBulk = coversBulk
         isBlind = false
         headerLeft = hasHeader ? RPCHeader.bytes : 0
@@ -53,6 +65,7 @@ struct JSONMask {
 
     private init() {
         names = []
+        messageBytes = nil
         coversBulk = true
         isBlind = true
         headerLeft = 0
@@ -86,9 +99,32 @@ struct JSONMask {
             if headerLeft == 0 { jsonLeft = Int(jsonLength) }
             return nil
         }
-        guard jsonLeft > 0 else { return coversBulk ? 0 : nil }
-        jsonLeft -= 1
+        // Whoever says too little of its length has JSON there all the same.
+        guard jsonLeft > 0 || !isObject.isEmpty else { return coversBulk ? bulk() : nil }
+        jsonLeft = max(0, jsonLeft - 1)
         return text == .none ? outside(byte) : inside(byte)
+    }
+
+    // MARK: The binary part
+
+    private mutating func bulk() -> UInt8 {
+        if !hasPatch {
+            hasPatch = true
+            let before = RPCHeader.bytes + Int(jsonLength)
+            if let crc, let messageBytes {
+                patch = CRCPatch.bytes(crc: crc, count: messageBytes - before) ?? 0
+            }
+        }
+        defer { patch >>= 8 }
+        return UInt8(truncatingIfNeeded: patch)
+    }
+
+    /// A digit of the number that stands behind "crc".
+    private mutating func noteCRC(_ digit: UInt8) {
+        let (tens, overflow) = (crc ?? 0).multipliedReportingOverflow(by: 10)
+        let (sum, isTooLarge) = tens.addingReportingOverflow(UInt32(digit - UInt8(ascii: "0")))
+        if overflow || isTooLarge { isInCRC = false }
+        crc = overflow || isTooLarge ? nil : sum
     }
 
     // MARK: Strings
@@ -115,8 +151,11 @@ struct JSONMask {
 
     /// Keys are never overwritten.
     private func covered(_ replacement: UInt8) -> UInt8? {
-        text != .key && coverDepth != nil ? replacement : nil
+        text != .key && isCovering ? replacement : nil
     }
+
+    /// Beyond `maximumDepth` nobody knows what is whose, and everything goes.
+    private var isCovering: Bool { coverDepth != nil || tooDeep > 0 }
 
     private mutating func note(_ byte: UInt8) {
         guard text == .key, key.count < Self.maximumKeyBytes else { return }
@@ -133,15 +172,19 @@ struct JSONMask {
         case UInt8(ascii: "{"), UInt8(ascii: "["): opens(byte == UInt8(ascii: "{"))
         case UInt8(ascii: "}"), UInt8(ascii: "]"): closes()
         case UInt8(ascii: ","):
+            isInCRC = false
             if coverDepth == isObject.count { coverDepth = nil }
-            expectsKey = isObject.last ?? false
+            expectsKey = tooDeep == 0 && isObject.last == true
         case UInt8(ascii: ":"):
             expectsKey = false
             if coverDepth == nil, isNamed(key) { coverDepth = isObject.count }
+            isInCRC = coversBulk && !isCovering && key == Self.crcKey && isObject.count == 1
+            if isInCRC { crc = nil }
         case UInt8(ascii: "0")...UInt8(ascii: "9"):
-            if coverDepth != nil { return UInt8(ascii: "1") }
+            if isCovering { return UInt8(ascii: "1") }
+            if isInCRC { noteCRC(byte) }
         case UInt8(ascii: "a")...UInt8(ascii: "z"):
-            if coverDepth != nil { return letter(byte) }
+            if isCovering { return letter(byte) }
         default: break
         }
         return nil
@@ -153,7 +196,7 @@ struct JSONMask {
         } else {
             tooDeep += 1
         }
-        expectsKey = object
+        expectsKey = object && tooDeep == 0
     }
 
     private mutating func closes() {
@@ -163,6 +206,7 @@ struct JSONMask {
             isObject.removeLast()
         }
         expectsKey = false
+        isInCRC = false
         if let depth = coverDepth, isObject.count < depth { coverDepth = nil }
     }
 
@@ -186,7 +230,7 @@ struct JSONMask {
         return names.contains(name.utf8.map(Self.lowercased))
     }
 
-    private static func lowercased(_ byte: UInt8) -> UInt8 {
+    static func lowercased(_ byte: UInt8) -> UInt8 {
         (0x41...0x5A).contains(byte) ? byte | 0x20 : byte
     }
 }

@@ -22,14 +22,10 @@ package struct TraceAnonymiser {
     /// Frames that stay as they are because they are encrypted.
     package private(set) var encryptedFrames = 0
 
-    /// Strings of control payloads that are secrets or addresses (SDL protocol spec, "Control frame
-    /// payloads").
-    private static let controlKeys = ["authToken", "tcpIpAddress"]
-
     /// - Parameter clean: Takes out of a text for people what tells of them.
     package init(_ choice: Choice, clean: @escaping (String) -> String) {
         self.choice = choice
-        mask = TraceMask(choice.names)
+        mask = TraceMask(choice.names + ControlMask.addresses)
         self.clean = clean
     }
 
@@ -75,36 +71,12 @@ package struct TraceAnonymiser {
         }
         if frame.isEncrypted { encryptedFrames += 1 }
         var wire = frame.wire
-        let hasCovered =
-            frame.type == .control
-            ? Self.coverControl(&wire, from: frame.headerBytes) : mask.cover(&wire, tapped)
+        let hasCovered = mask.cover(&wire, tapped)
         if hasCovered {
             changedFrames += 1
             tapped.frame = Frame(checked: wire)
         }
         return .frame(tapped, omitted: omitted, isMasked: isMasked || hasCovered)
-    }
-
-    /// Overwrites strings of BSON where they lie: type, name, length, text (bsonspec.org).
-    private static func coverControl(_ wire: inout ByteBuffer, from offset: Int) -> Bool {
-        var hasCovered = false
-        for key in controlKeys {
-            let element = [0x02] + Array(key.utf8) + [0x00]
-            var rest = wire.readableBytesView.dropFirst(offset)
-            // It may stand there more than once.
-            while let found = rest.firstRange(of: element) {
-                let start = found.upperBound
-                rest = rest[start...]
-                guard
-                    let length = wire.getInteger(at: start, endianness: .little, as: UInt32.self),
-                    // The last byte of a text is its end.
-                    length > 1, Int(length) <= wire.writerIndex - start - 4
-                else { continue }
-                wire.setRepeatingByte(UInt8(ascii: "x"), count: Int(length) - 1, at: start + 4)
-                hasCovered = true
-            }
-        }
-        return hasCovered
     }
 
     // MARK: Records

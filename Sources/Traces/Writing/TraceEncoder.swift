@@ -161,12 +161,18 @@ package struct TraceEncoder {
     }
 
     private mutating func append(_ run: TappedBytes, to buffer: inout ByteBuffer) {
+        var bytes = run.bytes
+        var comments = [TraceComment.offset(run.offset).text]
+        if mask != nil {
+            // Nobody knows what they are.
+            bytes = ByteBuffer(repeating: 0, count: bytes.readableBytes)
+            comments.append(TraceComment.masked.text)
+        }
         PcapngWriter.packet(
             interface: interface(Place(of: run.app, link: latestLink), &buffer),
             nanoseconds: run.time.nanoseconds,
             direction: TraceInterfaces.direction(run.direction, app: run.app),
-            head: ExportedPDU.bytes, bytes: run.bytes,
-            comments: [TraceComment.offset(run.offset).text], to: &buffer)
+            head: ExportedPDU.bytes, bytes: bytes, comments: comments, to: &buffer)
     }
 
     // MARK: - Interfaces

@@ -2,10 +2,11 @@ import NIOCore
 import RelayCore
 import SDLProtocol
 
-/// Overwrites values of chosen parameters in frames of RPCs, frame by frame as they pass; lengths stay.
+/// Overwrites values of chosen parameters in RPCs and control payloads, frame by frame as they pass; lengths
+/// stay.
 ///
 /// A message may be cut anywhere, so what is known of its JSON is kept from frame to frame. Messages are
-/// told apart by app, direction, session and message ID, as a head unit tells them apart.
+/// told apart by app, direction, session, service and message ID, as a head unit tells them apart.
 struct TraceMask {
     /// The name that stands for the binary part.
     static let bulk = "bulk"
@@ -18,6 +19,7 @@ struct TraceMask {
         var app: AppID?
         var direction: Direction
         var session: UInt8
+        var service: ServiceType
         var message: UInt32
     }
 
@@ -40,20 +42,25 @@ struct TraceMask {
     /// - Returns: Whether something was overwritten.
     mutating func cover(_ wire: inout ByteBuffer, _ tapped: TappedFrame) -> Bool {
         let frame = tapped.frame
-        guard frame.service == .rpc || frame.service == .bulk, !frame.isEncrypted,
-            wire.readableBytes > frame.headerBytes
-        else { return false }
+        guard !frame.isEncrypted, wire.readableBytes > frame.headerBytes else { return false }
+        if frame.type == .control {
+            return ControlMask.cover(&wire, from: frame.headerBytes, names)
+        }
+        guard frame.service.carriesRPC else { return false }
         let key = Key(
             app: tapped.app, direction: tapped.direction, session: frame.sessionID,
-            message: frame.messageID ?? 0)
+            service: frame.service, message: frame.messageID ?? 0)
         switch frame.type {
         case .control: return false
         case .single:
-            var mask = JSONMask(names, coversBulk: coversBulk, hasHeader: frame.version > 1)
+            var mask = mask(frame, messageBytes: frame.payloadBytes)
             return mask.cover(&wire, from: frame.headerBytes)
         case .first:
             if messages.count >= Self.maximumMessages { messages = [:] }
-            messages[key] = JSONMask(names, coversBulk: coversBulk, hasHeader: frame.version > 1)
+            // What a first frame carries is how long the message is, and in how many frames it comes.
+            let announced = frame.payload.getInteger(
+                at: frame.payload.readerIndex, as: UInt32.self)
+            messages[key] = mask(frame, messageBytes: announced.map(Int.init))
             return false
         case .consecutive:
             // Of a message whose beginning was not seen nobody knows what is where: all of it goes.
@@ -62,5 +69,10 @@ struct TraceMask {
             messages[key] = frame.info == 0 ? nil : mask
             return hasCovered
         }
+    }
+
+    private func mask(_ frame: Frame, messageBytes: Int?) -> JSONMask {
+        JSONMask(
+            names, coversBulk: coversBulk, hasHeader: frame.version > 1, messageBytes: messageBytes)
     }
 }

@@ -94,6 +94,7 @@ final class RecordedAppHandler: ChannelInboundHandler {
             self.isReading = false
             switch result {
             case .success(let batch):
+                self.app.masked = batch.masked
                 self.act(
                     self.app.feed(batch.steps, isLast: batch.isLast, at: context.eventLoop.now),
                     context: context)

@@ -43,6 +43,11 @@ struct TraceInterruptTests {
         try FileManager.default.contentsOfDirectory(atPath: folder)
     }
 
+    private static func tracer(of pid: pid_t) throws -> pid_t? {
+        let status = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
+        return status.firstMatch(of: #/TracerPid:\s*([1-9]\d*)/#).flatMap { pid_t($0.1) }
+    }
+
     /// Starts relayctl under strace(1), which puts faults before its system calls.
     private static func start(
         _ arguments: [String], faults: [String], in directory: TemporaryDirectory,
@@ -72,12 +77,20 @@ struct TraceInterruptTests {
                 faults: ["-e", "trace=fsync", "-e", "inject=fsync:delay_enter=600s:when=1"],
                 in: directory)
             let calls = directory.file("strace")
-            let isLate = try await DirectoryWatch.until(directory.path) {
-                let text = try? String(contentsOfFile: calls, encoding: .utf8)
-                return text?.contains("fsync(") == true ? true : nil
+            func until(_ words: String) async throws {
+                let found = try await DirectoryWatch.until(directory.path) {
+                    let text = try? String(contentsOfFile: calls, encoding: .utf8)
+                    return text?.contains(words) == true ? true : nil
+                }
+                #expect(found == true, "\(words): \(process.errors.all)")
             }
-            #expect(isLate == true, "\(process.errors.all)")
+            try await until("fsync(")
+            let found = try Self.tracer(of: process.pid)
+            let tracer = try #require(found)
             process.signal(SIGINT)
+            try await until("killed by SIGINT")
+            // It would not look at what is dead before the wait is over.
+            kill(tracer, SIGKILL)
             #expect(try await process.ended() == .killed(by: SIGINT), "\(process.errors.all)")
             #expect(try Self.names(folder) == [])
         }

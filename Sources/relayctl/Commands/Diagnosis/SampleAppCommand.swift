@@ -75,7 +75,10 @@ struct SampleAppCommand: AsyncParsableCommand {
                 configuration, host: endpoint.host, port: endpoint.port, isJSON: json)
         } catch {
             fail("cannot connect to \(place): \(ConnectFailure(error))")
-            write("→ " + ConnectFailure.remedy(wasAsked: client != nil), to: STDERR_FILENO)
+            write(
+                "→ "
+                    + ConnectFailure.remedy(
+                        wasAsked: client != nil, option: "sample-app --connect"), to: STDERR_FILENO)
             throw ExitCode.failure
         }
         if case .failed(let reason) = outcome {

@@ -71,7 +71,12 @@ struct TraceCutCommand: AsyncParsableCommand {
             var cut = TraceCut(
                 trace.files, filter: filter, apps: choice.app.isEmpty ? nil : appFilter,
                 from: from.flatMap { TraceMoment($0) }, to: to.flatMap { TraceMoment($0) })
-            try made.tell(cut.write(to: made.path))
+            let sum = try cut.write(to: made.path)
+            try made.tell(sum)
+            guard sum.frames == 0 else { return }
+            Output.current.write(
+                "relayctl: no frame is in that part; relayctl trace info shows the apps and times of the "
+                    + "trace\n", to: .error)
         }
     }
 }

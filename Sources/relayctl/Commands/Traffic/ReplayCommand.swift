@@ -83,7 +83,8 @@ struct ReplayCommand: AsyncParsableCommand {
         } catch {
             Output.current.write(
                 "relayctl: cannot connect to \(SafeText.line(place)): \(ConnectFailure(error))\n"
-                    + "→ \(ConnectFailure.remedy(wasAsked: to == "relayd"))\n", to: .error)
+                    + "→ \(ConnectFailure.remedy(wasAsked: to == "relayd", option: "replay --to"))\n",
+                to: .error)
             throw ExitCode.failure
         }
         let report = ReplayReport(
