@@ -29,7 +29,7 @@ package struct FuzzTarget: Sendable {
 
     package static let all: [FuzzTarget] = [
         traffic, hub, headUnit, sampleApp, bson, json, specification, configuration, control, gate,
-        query, filter, usb, openXC, openXCJSON, openXCProtobuf, openXCRelay, openXCTraces,
+        query, filter, drive, usb, openXC, openXCJSON, openXCProtobuf, openXCRelay, openXCTraces,
         openXCTraffic, addresses, quantities, shownText, media, replay, traces,
     ]
 

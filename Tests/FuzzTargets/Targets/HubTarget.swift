@@ -11,7 +11,9 @@ extension FuzzTarget {
     static let hub = FuzzTarget(
         name: "hub",
         about: "four apps and a head unit that comes and goes, through the hub's handlers",
-        promise: "whatever comes out on the link or at an app is whole frames",
+        promise:
+            "whatever comes out on the link or at an app is whole frames; who has relayd say something "
+            + "hears once what became of it",
         isScript: true, seeds: { FuzzSeeds.dialogues(headUnit: 0, app: 1) },
         run: { bytes in
             let world = try HubWorld()
@@ -22,6 +24,7 @@ extension FuzzTarget {
                 throw error
             }
             world.end()
+            try world.checkTold(atEnd: true)
         })
 }
 
@@ -36,6 +39,8 @@ private final class HubWorld {
     private var link: Peer?
     private var peers: [Peer?] = Array(repeating: nil, count: apps)
     private var configuration = RelayConfiguration()
+    /// How often each of those has heard who had something said.
+    private var told: [Int] = []
 
     /// One end, and what checks its bytes.
     private final class Peer {
@@ -186,13 +191,51 @@ private final class HubWorld {
                 of: RelayConfiguration.SecondaryTransports.allCases)
             configuration.framesPerSecond = Int(bytes.byte())
             switchboard.reconfigure(configuration, accessoryAddress: bytes.text())
-        default: _ = switchboard.snapshot(missedBatches: 0)
+        default:
+            if what & 4 == 4 {
+                drive(&bytes)
+            } else {
+                _ = switchboard.snapshot(missedBatches: 0)
+            }
         }
+    }
+
+    /// Somebody has something said in an app's session, and the head unit may answer.
+    private func drive(_ bytes: inout FuzzBytes) {
+        guard let language = switchboard.language as? SDLLanguage else { return }
+        let app = AppID(rawValue: UInt64(bytes.byte() % 8))
+        let session = bytes.byte() % 6
+        let function = bytes.one(of: [FunctionID.show, .listFiles, .putFile, .onButtonPress])
+        let rpc = DrivenRPC(
+            function, bytes.one(of: [RPCType.request, .request, .notification, .response]), "{}",
+            bulk: ByteBuffer(repeating: 7, count: Int(bytes.byte()) * 16), correlationID: 5)
+        let number = told.count
+        told.append(0)
+        let said: Void? = try? language.drive(
+            rpc, bytes.one(of: [Direction.fromApp, .fromAccessory]), app: app,
+            session: session == 0 ? nil : session,
+            patience: .milliseconds(Int64(bytes.byte()) * 100)
+        ) { [weak self] _ in self?.told[number] += 1 }
+        // What is refused is told by what is thrown.
+        if said == nil { told[number] += 1 }
+        guard bytes.byte() & 1 == 1 else { return }
+        let answer = DrivenRPC(function, .response, #"{"success":true,"resultCode":"SUCCESS"}"#)
+            .payload(correlationID: OwnRequests.correlationIDs.lowerBound + Int32(bytes.byte() % 8))
+        let frames = Frame.message(
+            version: 5, sessionID: max(1, session), messageID: UInt32(bytes.byte()),
+            payload: answer, limit: 12 + Int(bytes.byte()))
+        for frame in frames { link?.say(frame.wire) }
+    }
+
+    func checkTold(atEnd: Bool = false) throws {
+        try ensure(
+            told.allSatisfy { $0 == 1 || !atEnd && $0 == 0 }, "heard what became of it: \(told)")
     }
 
     private func hear() throws {
         try link?.hear("the head unit")
         for (number, peer) in peers.enumerated() { try peer?.hear("app \(number)") }
+        try checkTold()
     }
 
     /// Everybody goes; timers hold the hub otherwise.
