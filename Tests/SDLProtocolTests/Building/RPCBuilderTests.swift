@@ -1,6 +1,7 @@
 // From what somebody writes to an RPC: types by the specification, and what is told when it does not fit.
 
 import NIOCore
+import RelayTesting
 import Testing
 
 @testable import SDLProtocol
@@ -195,65 +196,6 @@ struct RPCBuilderTests {
 
 @Suite("All functions of the specification are built from the specification alone")
 struct WholeSpecificationTests {
-    /// Assignments for a parameter, made of nothing but its definition.
-    private static func assignments(
-        _ parameter: RPCParameter, at path: String, depth: Int, all: Bool
-    ) -> [String] {
-        if let size = parameter.arraySize {
-            let count = max(size.minimum ?? 0, all ? 1 : 0)
-            guard count > 0 else { return ["\(path)=[]"] }
-            return (0..<count).flatMap {
-                single(parameter, at: "\(path)[\($0)]", depth: depth, all: all)
-            }
-        }
-        return single(parameter, at: path, depth: depth, all: all)
-    }
-
-    private static func single(
-        _ parameter: RPCParameter, at path: String, depth: Int, all: Bool
-    ) -> [String] {
-        switch parameter.kind {
-        case .boolean: return ["\(path)=true"]
-        case .integer: return ["\(path)=\(Int(number(parameter.value)))"]
-        case .float: return ["\(path)=\(number(parameter.value))"]
-        case .string:
-            let length = max(parameter.length.minimum ?? 0, all ? 1 : 0)
-            return ["\(path)=" + String(repeating: "x", count: length)]
-        case .enumeration(let name):
-            let elements = RPCCatalogue.builtIn.enumeration(name)?.elements ?? []
-            let used = elements.filter {
-                (parameter.values.isEmpty || parameter.values.contains($0.name))
-                    && $0.lifetime.until == nil
-            }
-            return ["\(path)=\(used.first?.name ?? "")"]
-        case .structure(let name):
-            let members = RPCCatalogue.builtIn.structure(name)?.parameters ?? []
-            let wanted = members.filter {
-                $0.lifetime.until == nil && ($0.isMandatory || all && depth < 2)
-            }
-            guard !wanted.isEmpty else { return ["\(path)={}"] }
-            return wanted.flatMap {
-                assignments($0, at: "\(path).\($0.name)", depth: depth + 1, all: all)
-            }
-        }
-    }
-
-    private static func number(_ bounds: RPCBounds<Double>) -> Double {
-        min(max(0, bounds.minimum ?? 0), bounds.maximum ?? .infinity)
-    }
-
-    private static func wanted(_ function: RPCFunction, all: Bool) -> [String] {
-        function.parameters.filter { $0.lifetime.until == nil && (all || $0.isMandatory) }
-            .flatMap { assignments($0, at: $0.name, depth: 0, all: all) }
-            .map { $0 == "success=true" && !maySucceed(function) ? "success=false" : $0 }
-    }
-
-    /// What a response tells as its result and whether it succeeded must agree.
-    private static func maySucceed(_ function: RPCFunction) -> Bool {
-        let codes = function.parameters.first { $0.name == "resultCode" }?.values ?? []
-        return codes.isEmpty || codes.contains("SUCCESS")
-    }
-
     @Test(
         "all 152, with their mandatory parameters and with all there are", arguments: [false, true])
     func all(withEverything all: Bool) throws {
@@ -263,7 +205,9 @@ struct WholeSpecificationTests {
         var values = 0
         for function in functions {
             for sender in [RPCSender.app, .accessory] {
-                let given = try Self.wanted(function, all: all).map { try RPCAssignment($0) }
+                let given = try function.exampleAssignments(all: all).map {
+                    try RPCAssignment($0)
+                }
                 values += given.count
                 let built = try builder.build(
                     .init(function.name, type: function.type, assignments: given), from: sender)
