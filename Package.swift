@@ -364,7 +364,7 @@ if Context.environment["RELAY_BENCHMARKS"] != nil {
         .executableTarget(
             name: "RelayBenchmarks",
             dependencies: [
-                "RelayCore", "SDLTraffic", "SDLProtocol", "OpenXCProtocol", "ControlAPI",
+                "RelayCore", "SDLTraffic", "SDLProtocol", "OpenXCProtocol", "Traces", "ControlAPI",
                 "RelayTesting", "CShims", "CMallocCounter", "CPlainEnds",
                 nioCore, nioPosix, logging, arguments,
             ],
