@@ -51,9 +51,21 @@ enum RecordText {
         return lines.map { $0 + "\n" }.joined()
     }
 
-    static func started(_ report: RecordReport) -> String {
+    /// - Parameter name: What somebody asked for it to be called.
+    static func started(_ report: RecordReport, asked name: String? = nil) -> String {
         "recording into \(SafeText.line(report.recording?.file ?? "a file that has ended already"))\n"
-            + "'relayctl record stop' ends it\n"
+            + renamed(name, report.recording?.file) + "'relayctl record stop' ends it\n"
+    }
+
+    /// relayd takes of a name what is safe in a file's name everywhere. Empty when that is all of it.
+    private static func renamed(_ name: String?, _ file: String?) -> String {
+        guard let name, !name.isEmpty, let file = file?.split(separator: "/").last else {
+            return ""
+        }
+        // Of two recordings with one name, the second has a number after it.
+        if file.contains("-\(name).") || file.contains("-\(name)-") { return "" }
+        return "\"\(SafeText.line(name))\" was changed to fit: a name has the letters A to Z, "
+            + "digits, -, _ and . and at most 80 characters\n"
     }
 
     static func stopped(_ report: RecordReport) -> String {
@@ -69,11 +81,11 @@ enum RecordText {
         return text
     }
 
-    static func saved(_ saved: RecordReport.Saved) -> String {
+    static func saved(_ saved: RecordReport.Saved, asked name: String? = nil) -> String {
         let gap =
             saved.missedFrames > 0
             ? "\(saved.missedFrames) frames are missing: they came too fast\n" : ""
-        return "\(SafeText.line(saved.file))\n"
+        return "\(SafeText.line(saved.file))\n\(renamed(name, saved.file))"
             + "\(amount(saved.frames, saved.bytes, 1)) since \(saved.beganAt)\n\(gap)"
     }
 

@@ -98,7 +98,7 @@ struct RecordCommand: AsyncParsableCommand {
         func run() async throws {
             let answer = try await socket.client().change(
                 RecordReport.self, "POST", Routes.recordStart, RecordRequest(name: name))
-            output.show(answer.json, as: { RecordText.started(answer.value) })
+            output.show(answer.json, as: { RecordText.started(answer.value, asked: name) })
         }
     }
 
@@ -178,7 +178,7 @@ struct RecordCommand: AsyncParsableCommand {
         func run() async throws {
             let answer = try await socket.client().change(
                 SaveReport.self, "POST", Routes.recordSave, RecordRequest(name: name))
-            output.show(answer.json, as: { RecordText.saved(answer.value.saved) })
+            output.show(answer.json, as: { RecordText.saved(answer.value.saved, asked: name) })
         }
     }
 
