@@ -8,6 +8,11 @@ import Testing
 
 @Suite("The built relayd begins to record", .serialized)
 struct RecordingStartTests {
+    private static func report(_ relayd: Relayd) async throws -> RecordReport {
+        let answer = try await ControlRequest.get(Routes.record, at: relayd.controlSocket)
+        return try APICoding.decode(RecordReport.self, from: answer.body)
+    }
+
     @Test("a disk that takes nothing at all leaves no empty file, and the traffic goes on")
     func fullFromTheStart() async throws {
         try await FakeAccessory.run { accessory in
@@ -86,15 +91,22 @@ struct RecordingStartTests {
                         "file_time", "save_on",
                     ] { #expect(done.output.contains("record.\(key)"), "\(key)") }
                     #expect(!done.output.contains("restart_needed\" : [\"record"), "\(done.output)")
+                    #expect(done.output.contains("to the next recording"), "\(done.output)")
                     try await headUnit.checkBothWays(app, session: 1, 1)
+                    // What is said of the one that runs is what it does.
+                    let kept = try await Self.report(relayd)
+                    #expect(kept.directory == first && kept.masked == [])
+                    #expect(kept.streams == "all" && kept.whenBehind == "wait")
+                    let said = try await relayd.relayctl("record", "status").output
+                    #expect(said.contains("Directory     \(first)\n"), "\(said)")
+                    #expect(!said.contains("Overwritten"), "\(said)")
                     _ = try await relayd.relayctl("record", "stop")
+                    #expect(try await Self.report(relayd).masked == ["mainField1"])
 
                     let next = try await record()
                     #expect(next.hasPrefix(second + "/"))
                     try await headUnit.checkBothWays(app, session: 1, 2)
-                    let status = try await ControlRequest.get(
-                        Routes.record, at: relayd.controlSocket)
-                    let report = try APICoding.decode(RecordReport.self, from: status.body)
+                    let report = try await Self.report(relayd)
                     #expect(report.directory == second && report.masked == ["mainField1"])
                     #expect(report.streams == "headers" && report.whenBehind == "miss")
                     _ = try await relayd.relayctl("record", "stop")

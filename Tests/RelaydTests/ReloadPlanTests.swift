@@ -57,6 +57,25 @@ struct ReloadPlanTests {
                 == "changed apps.silent_timeout (for new connections)")
     }
 
+    @Test("who asked for a reload is told what holds only for later recordings and connections")
+    func told() {
+        var wanted = Config()
+        wanted.record.mask = ["vin"]
+        #expect(
+            plan(Config(), wanted).report.summary
+                == "the configuration has been reloaded; record.mask applies to the next recording")
+        wanted.record.directory = "/var/tmp/other"
+        wanted.hub.silentTimeout = .zero
+        #expect(
+            plan(Config(), wanted).report.summary == """
+                the configuration has been reloaded; apps.silent_timeout applies to new connections; \
+                record.directory, record.mask apply to the next recording
+                """)
+        wanted = Config()
+        wanted.log.level = .debug
+        #expect(plan(Config(), wanted).report.summary == "the configuration has been reloaded")
+    }
+
     @Test("an applied value brings its origin along, one that waits keeps its old one")
     func origins() {
         let old = ConfigOrigin.environment("OLD")

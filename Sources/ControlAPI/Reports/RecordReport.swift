@@ -11,7 +11,8 @@ package struct RecordReport: Codable, Sendable, Equatable {
     package var latest: Finished?
     /// What is recorded of audio and video: "all" or "headers".
     package var streams: String
-    /// Parameters whose values are overwritten.
+    /// Parameters whose values are overwritten: by the running recording, otherwise by the next one. The same
+    /// is true of `directory`, `streams` and `whenBehind`.
     package var masked: [String]
     /// What happens when traffic comes faster than the disk takes it: "wait" or "miss".
     package var whenBehind: String

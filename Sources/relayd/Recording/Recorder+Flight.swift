@@ -8,9 +8,10 @@ extension Recorder {
     /// - Parameter label: What it is called, beside its time.
     /// - Throws: `APIError` when there is no flight recorder, or no place for the file.
     package func save(_ label: String?) async throws -> SaveReport {
+        let policy = policy
         let saved = try await flight.save(
-            label, because: "somebody asked for it", [], policy, header(startedAt: .now), on: loop()
-        )
+            label, because: "somebody asked for it", [], policy,
+            header(policy, startedAt: .now), on: loop())
         return SaveReport(saved: saved)
     }
 
@@ -37,10 +38,11 @@ extension Recorder {
         guard let (words, triggers) = flight.takeCauses(), let first = triggers.first else {
             return
         }
+        let policy = policy
         do {
             _ = try await flight.save(
-                first.rawValue, because: words, triggers, policy, header(startedAt: .now),
-                on: loop())
+                first.rawValue, because: words, triggers, policy,
+                header(policy, startedAt: .now), on: loop())
         } catch {
             logger.error("\(words), and no file of it: \(Self.words(error))")
         }

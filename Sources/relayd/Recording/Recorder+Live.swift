@@ -15,6 +15,7 @@ extension Recorder {
     /// - Parameter limit: After how long it ends by itself; nil for never.
     func live(into writer: ResponseWriter, for limit: Duration? = nil) async throws {
         let queue = TapQueue(maximumBytes: Self.liveBytes)
+        let policy = policy
         watch(1)
         defer { watch(-1) }
         try await relay.attach(queue, policy.livePolicy)
@@ -27,17 +28,18 @@ extension Recorder {
                 detachLater(queue)
             }
             let reason = limit == nil ? "relayd stopped" : "the time is over"
-            try await write(from: queue, into: writer, endingBecause: reason)
+            try await write(
+                header(policy, startedAt: .now), from: queue, into: writer, endingBecause: reason)
         } onCancel: {
             queue.finish()
         }
     }
 
     private func write(
-        from queue: TapQueue, into writer: ResponseWriter, endingBecause reason: String
+        _ header: TraceHeader, from queue: TapQueue, into writer: ResponseWriter,
+        endingBecause reason: String
     ) async throws {
-        var encoder = TraceEncoder(
-            header(startedAt: .now), operatingSystem: SystemName.current)
+        var encoder = TraceEncoder(header, operatingSystem: SystemName.current)
         var buffer = ByteBuffer()
         encoder.begin(started: "\(Timestamp.now)", at: .now(), into: &buffer)
         try await writer.write(buffer)

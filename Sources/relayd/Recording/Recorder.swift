@@ -70,14 +70,16 @@ package final class Recorder: Sendable {
 
     // MARK: Asking
 
+    /// While a recording runs, this is what it applies, whatever the configuration has said since.
     package var report: RecordReport {
-        let (recording, latest, policy) = state.withLock { ($0.recording, $0.latest, $0.policy) }
+        let (recording, latest, wanted) = state.withLock { ($0.recording, $0.latest, $0.policy) }
+        let policy = recording?.policy ?? wanted
         var report = RecordReport(
             directory: policy.folder, recording: recording.map(Self.describe), latest: latest,
             streams: policy.streams.rawValue, masked: policy.masked,
             whenBehind: policy.whenBehind.rawValue)
         report.diskStall = recording?.disk.stall
-        report.flight = flight.report(policy)
+        report.flight = flight.report(wanted)
         return report
     }
 
@@ -108,7 +110,7 @@ package final class Recorder: Sendable {
         let now = Timestamp.now
         let recording = Recording(
             folder.freeName(started: "\(now)", label: label), policy, in: folder,
-            header(startedAt: now), startedAt: now)
+            header(policy, startedAt: now), startedAt: now)
         try claim(recording)
         do {
             try folder.make()
@@ -130,8 +132,7 @@ package final class Recorder: Sendable {
     }
 
     /// What a trace says of itself.
-    func header(startedAt time: Timestamp) -> TraceHeader {
-        let policy = policy
+    func header(_ policy: RecordingPolicy, startedAt time: Timestamp) -> TraceHeader {
         var header = TraceHeader(
             program: "relayd \(Version.current)", accessory: accessory(), started: "\(time)")
         header.streams = policy.streams

@@ -22,7 +22,8 @@ final class Recording: Sendable {
     let startedAt: Timestamp
     let queue: TapQueue
     let disk: DiskWatch
-    private let policy: RecordingPolicy
+    /// What it applies until it ends.
+    let policy: RecordingPolicy
     private let folder: RecordingFolder
     private let state: Mutex<Progress>
     private let header: TraceHeader

@@ -70,9 +70,18 @@ package struct ReloadPlan: Sendable {
     /// What is answered to who asked for it.
     package var report: ReloadReport {
         let isNothing = applied.isEmpty && needingRestart.isEmpty
+        var parts = [isNothing ? "nothing has changed" : "the configuration has been reloaded"]
+        for (whom, names) in [
+            ("new connections", Self.forNewConnections),
+            ("the next recording", Self.forNextRecording),
+        ] {
+            let later = applied.filter(names.contains)
+            guard !later.isEmpty else { continue }
+            let verb = later.count == 1 ? "applies" : "apply"
+            parts.append("\(later.joined(separator: ", ")) \(verb) to \(whom)")
+        }
         return ReloadReport(
-            summary: isNothing ? "nothing has changed" : "the configuration has been reloaded",
-            changed: applied, needsRestart: needingRestart)
+            summary: parts.joined(separator: "; "), changed: applied, needsRestart: needingRestart)
     }
 
     /// What is said in the log: one sentence.
