@@ -86,6 +86,9 @@ package final class OpenXCLanguage: AccessoryLanguage {
     fileprivate func receive(_ message: VehicleMessage, from client: OpenXCClient) {
         client.connection.counters.framesIn &+= 1
         let id = client.connection.id
+        if case .command(.diagnosticRequest(.add, let request)) = message.content {
+            client.asks(for: request)
+        }
         carryOut(router.receive(message, from: id, at: hub.now), for: id)
     }
 
@@ -382,6 +385,8 @@ final class OpenXCClient: AppReader {
     func hungUp() {}
 
     // MARK: What it hears
+
+    func asks(for request: DiagnosticRequest) { filter.asks(for: request) }
 
     func speak(_ format: PayloadFormat) {
         guard framing.format != format else { return }

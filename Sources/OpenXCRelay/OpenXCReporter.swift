@@ -20,7 +20,7 @@ struct OpenXCReporter {
         case .writeRefused(_, let message):
             inVain(
                 client, who,
-                "a write to the vehicle is refused: \(message.json); openxc.writes allows it",
+                "a write to the vehicle is refused: \(message.json); openxc.writes does not allow it",
                 .warning)
         case .nobodyThere(_, let message):
             inVain(client, who, "no vehicle interface is connected for \(message.json)", .info)

@@ -105,6 +105,43 @@ struct HostileVehicleTests: VehicleDialogue {
         #expect(router.disconnected("right", at: start) == [.toVehicle(cancel(1))])
     }
 
+    @Test("when the answer to a shared request is lost, who comes later has it asked again")
+    func lostAnswer() {
+        var router = router("left", "waits", "right")
+        #expect(router.receive(add(1), from: "left", at: start) == [.toVehicle(add(1))])
+        #expect(router.receive(add(1), from: "waits", at: start) == [])
+        let later = start + .seconds(4)
+        #expect(
+            router.advance(to: later) == [
+                .note(.unanswered("left", .diagnosticRequest)),
+                .note(.unanswered("waits", .diagnosticRequest)),
+            ])
+        // It may have it or not: the one that is taken is the one that counts.
+        #expect(
+            router.receive(add(0.5), from: "right", at: later)
+                == [.toVehicle(cancel(1)), .toVehicle(add(1))])
+        #expect(router.recurringRequests == [request(1)])
+        _ = router.receiveFromVehicle(response(.diagnosticRequest, false), at: later)
+        let answer = router.receiveFromVehicle(response(.diagnosticRequest), at: later)
+        #expect(answer.destination == .client("right"))
+        #expect(router.disconnected("right", at: later) == [])
+    }
+
+    @Test("an answer that is the same for all goes to who waits, not to who is gone or to relayd")
+    func forNobody() {
+        var router = router("left", "right")
+        _ = router.receive(command(.deviceID), from: "left", at: start)
+        _ = router.disconnected("left", at: start)
+        _ = router.ask(.deviceID, at: start)
+        _ = router.receive(command(.deviceID), from: "right", at: start)
+        let answer = router.receiveFromVehicle(response(.deviceID), at: start)
+        #expect(answer.destination == .client("right"))
+        for _ in 0..<2 {
+            let more = router.receiveFromVehicle(response(.deviceID), at: start)
+            #expect(more.destination == .nobody)
+        }
+    }
+
     @Test("a client that wants it faster than firmware does takes nothing from the others")
     func tooFast() {
         var router = router("left", "right")

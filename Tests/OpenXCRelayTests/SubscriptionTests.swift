@@ -36,6 +36,31 @@ struct SubscriptionTests {
         #expect(filter.passes(Self.speed(1), at: start) == true)
     }
 
+    @Test("what a client has asked for itself passes in any case")
+    func asked() {
+        var filter = filter {
+            $0.names = ["vehicle_speed"]
+            $0.ids = ["0x100"].compactMap { IdentifierRange($0) }
+        }
+        func answer(_ id: UInt32, pid: UInt32 = 12) -> VehicleMessage {
+            VehicleMessage(
+                .diagnostic(DiagnosticResponse(bus: 1, id: id, mode: 1, pid: pid, success: true)))
+        }
+        let named = VehicleMessage(.measurement(Measurement("rpm", .number(1))))
+        for message in [answer(0x7E0), answer(0x7E8, pid: 5), named] {
+            #expect(!filter.passes(message, at: start))
+        }
+        filter.asks(for: DiagnosticRequest(id: 0x7E0, mode: 1, pid: 12))
+        filter.asks(for: DiagnosticRequest(id: 0x7DF, mode: 1, pid: 5))
+        var request = DiagnosticRequest(id: 0x7E1, mode: 1, pid: 12)
+        request.name = "rpm"
+        filter.asks(for: request)
+        for message in [answer(0x7E0), answer(0x7E8, pid: 5), named] {
+            #expect(filter.passes(message, at: start))
+        }
+        #expect(!filter.passes(answer(0x7E8), at: start))
+    }
+
     @Test("to names, buses and identifiers leaves the others out")
     func selection() {
         var filter = filter {

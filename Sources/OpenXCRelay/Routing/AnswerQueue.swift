@@ -49,9 +49,13 @@ struct AnswerQueue<Client: Hashable & Sendable>: Sendable {
     }
 
     /// Who asked first; nil when nobody did.
+    ///
+    /// An answer may be missing. What is the same for everybody goes to a client that waits rather than to
+    /// nobody.
     mutating func take(_ name: CommandName) -> Waiting? {
         guard var queue = queues[name], !queue.isEmpty else { return nil }
-        let first = queue.removeFirst()
+        let client = name.isSameForAll ? queue.firstIndex { $0.client != nil } : nil
+        let first = queue.remove(at: client ?? 0)
         queues[name] = queue.isEmpty ? nil : queue
         uncount(first.client)
         return first
@@ -73,11 +77,11 @@ struct AnswerQueue<Client: Hashable & Sendable>: Sendable {
     }
 
     /// Takes out what has waited too long.
-    mutating func expire(at now: NIODeadline) -> [(CommandName, Client?)] {
-        var expired: [(CommandName, Client?)] = []
+    mutating func expire(at now: NIODeadline) -> [(CommandName, Waiting)] {
+        var expired: [(CommandName, Waiting)] = []
         for (name, queue) in queues where queue.contains(where: { $0.deadline <= now }) {
             for waiting in queue where waiting.deadline <= now {
-                expired.append((name, waiting.client))
+                expired.append((name, waiting))
                 uncount(waiting.client)
             }
             let left = queue.filter { $0.deadline > now }
@@ -89,5 +93,15 @@ struct AnswerQueue<Client: Hashable & Sendable>: Sendable {
     private mutating func uncount(_ client: Client?) {
         guard let client, let count = counts[client] else { return }
         counts[client] = count > 1 ? count - 1 : nil
+    }
+}
+
+extension CommandName {
+    /// Whoever asks gets the same answer.
+    fileprivate var isSameForAll: Bool {
+        switch self {
+        case .version, .deviceID, .platform, .vin, .sdMountStatus: true
+        default: false
+        }
     }
 }

@@ -88,6 +88,8 @@ struct RecurringRequests<Client: Hashable & Comparable & Sendable>: Sendable {
         var faster: Client?
         /// The vehicle interface has not answered yet.
         var isUnanswered = true
+        /// It has not answered in time: nobody knows whether it has it.
+        var isLost = false
         /// Owners that are answered when it does.
         var waiting: [Client] = []
     }
@@ -102,7 +104,7 @@ struct RecurringRequests<Client: Hashable & Comparable & Sendable>: Sendable {
         case shared
         /// The same, and what it says to it is not known yet.
         case waits
-        /// It has a slower one, which has to go first.
+        /// It has a slower one, or perhaps none, which has to go first.
         case faster(than: DiagnosticRequest, AddedRequest)
         /// It has another one by the same key, the client has it already, or there are too many.
         case refused
@@ -132,15 +134,16 @@ struct RecurringRequests<Client: Hashable & Comparable & Sendable>: Sendable {
         (same.frequency, same.bus) = (request.frequency, request.bus)
         guard same == request, known.owners.insert(client).inserted else { return .refused }
         let before = known.request
-        guard request.frequency > before.frequency else {
+        guard known.isLost || request.frequency > before.frequency else {
             if known.isUnanswered { known.waiting.append(client) }
             shared[key] = known
             return known.isUnanswered ? .waits : .shared
         }
         known.request = request
+        known.request.frequency = max(request.frequency, before.frequency)
         known.number = nextNumber()
         known.faster = client
-        known.isUnanswered = true
+        (known.isUnanswered, known.isLost) = (true, false)
         shared[key] = known
         return .faster(
             than: before, AddedRequest(key: key, number: known.number, before: before))
@@ -173,7 +176,7 @@ struct RecurringRequests<Client: Hashable & Comparable & Sendable>: Sendable {
         order.compactMap { key in
             guard var known = shared[key] else { return nil }
             known.number = nextNumber()
-            (known.isUnanswered, known.faster) = (true, nil)
+            (known.isUnanswered, known.isLost, known.faster) = (true, false, nil)
             shared[key] = known
             return (known.request, AddedRequest(key: key, number: known.number))
         }
@@ -207,6 +210,17 @@ struct RecurringRequests<Client: Hashable & Comparable & Sendable>: Sendable {
         (known.request, known.faster, known.number) = (before, nil, nextNumber())
         shared[added.key] = known
         return (waiting, (before, AddedRequest(key: added.key, number: known.number)))
+    }
+
+    /// The vehicle interface has said nothing in time. Who wants the same next has it asked again.
+    ///
+    /// - Returns: Who else waits for that.
+    mutating func unanswered(_ added: AddedRequest) -> [Client] {
+        guard var known = shared[added.key], known.number == added.number else { return [] }
+        let waiting = known.waiting
+        (known.isLost, known.faster, known.waiting) = (true, nil, [])
+        shared[added.key] = known
+        return waiting
     }
 
     var all: [DiagnosticRequest] { order.compactMap { shared[$0]?.request } }

@@ -32,6 +32,11 @@ package struct SubscriptionFilter: Sendable {
     private let wantsCAN: Bool
     private let interval: TimeAmount
     private var seen: [Signal: Latest] = [:]
+    /// What the client has asked for itself, the oldest first.
+    private var asked: [DiagnosticRequest] = []
+    static let maximumAsked = 64
+    /// Of whoever is there (ISO 15765-4).
+    private static let functionalID: UInt32 = 0x7DF
 
     /// What counts as the same signal.
     private enum Signal: Hashable, Sendable {
@@ -62,6 +67,20 @@ package struct SubscriptionFilter: Sendable {
     /// Whether everything passes.
     package var isOpen: Bool { subscription == .everything }
 
+    /// The client asks for it, and gets what is answered whatever it has subscribed to.
+    package mutating func asks(for request: DiagnosticRequest) {
+        guard !isOpen, !asked.contains(request) else { return }
+        if asked.count == Self.maximumAsked { asked.removeFirst() }
+        asked.append(request)
+    }
+
+    private func hasAsked(for response: DiagnosticResponse) -> Bool {
+        asked.contains {
+            $0.mode == response.mode && $0.pid == response.pid
+                && ($0.id == response.id || $0.id == Self.functionalID)
+        }
+    }
+
     /// Whether the client wants this message. Diagnostic messages are thinned by nothing: each is an
     /// answer.
     package mutating func passes(_ message: VehicleMessage, at now: NIODeadline) -> Bool {
@@ -69,6 +88,8 @@ package struct SubscriptionFilter: Sendable {
         let signal: Signal
         switch message.content {
         case .measurement(let measurement):
+            // A request with a name is answered by a measurement.
+            if asked.contains(where: { $0.name == measurement.name }) { return true }
             guard wantsMeasurements, names.isEmpty || names.contains(measurement.name) else {
                 return false
             }
@@ -78,7 +99,8 @@ package struct SubscriptionFilter: Sendable {
         case .can(let can):
             guard wantsCAN, wants(can.bus, can.id) else { return false }
             signal = .can(bus: can.bus, id: can.id)
-        case .diagnostic(let response): return wants(response.bus, response.id)
+        case .diagnostic(let response):
+            return wants(response.bus, response.id) || hasAsked(for: response)
         default: return true
         }
         guard subscription.onChange || interval > .zero else { return true }

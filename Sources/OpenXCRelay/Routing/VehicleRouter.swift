@@ -260,6 +260,8 @@ package struct VehicleRouter<Client: Hashable & Comparable & Sendable>: Sendable
         case .faster(let before, let added):
             // A vehicle interface refuses a second one beside the first.
             ask(.diagnosticRequest(.cancel, before), for: nil, .plain, now, &actions)
+            var request = request
+            request.frequency = max(request.frequency, before.frequency)
             ask(.diagnosticRequest(.add, request), for: client, .add(added), now, &actions)
         case .waits: break
         case .shared: answer(client, .diagnosticRequest, true, now, &actions)
@@ -350,10 +352,13 @@ package struct VehicleRouter<Client: Hashable & Comparable & Sendable>: Sendable
 
     /// Answers that have not come belong to nobody any more.
     package mutating func advance(to now: NIODeadline) -> [Action] {
-        let expired = waiting.expire(at: now).compactMap { name, client in
-            client.map { Action.note(.unanswered($0, name)) }
+        var actions: [Action] = []
+        for (name, asked) in waiting.expire(at: now) {
+            var clients = asked.client.map { [$0] } ?? []
+            if case .add(let added) = asked.purpose { clients += recurring.unanswered(added) }
+            actions += clients.map { .note(.unanswered($0, name)) }
         }
-        return expired + release(at: now)
+        return actions + release(at: now)
     }
 
     /// Clients and requests at the moment, for status.

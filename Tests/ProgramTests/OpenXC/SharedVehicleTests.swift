@@ -89,7 +89,7 @@ struct SharedVehicleTests {
                 containing: #"written to the vehicle: {"bus":1,"id":2016,"data":"0x02"}"#)
             try await relayd.process.errors.first(
                 containing: #"a write to the vehicle is refused: {"bus":1,"id":2017,"data":"0x01"}"#
-                    + "; openxc.writes allows it")
+                    + "; openxc.writes does not allow it")
         }
     }
 
