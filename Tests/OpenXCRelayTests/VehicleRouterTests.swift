@@ -26,11 +26,12 @@ struct VehicleRouterTests: VehicleDialogue {
     @Test("an answer for a client that is gone is not the next one's")
     func gone() {
         var router = router("left", "right")
-        _ = router.receive(command(.version), from: "left", at: start)
-        _ = router.receive(command(.version), from: "right", at: start)
+        let once = command(.diagnosticRequest(.add, DiagnosticRequest(id: 0x7E0, mode: 1, pid: 12)))
+        _ = router.receive(once, from: "left", at: start)
+        _ = router.receive(once, from: "right", at: start)
         #expect(router.disconnected("left", at: start) == [])
-        #expect(router.hear(response(.version)) == .nobody)
-        #expect(router.hear(response(.version)) == .client("right"))
+        #expect(router.hear(response(.diagnosticRequest)) == .nobody)
+        #expect(router.hear(response(.diagnosticRequest)) == .client("right"))
     }
 
     @Test("an answer that does not come is nobody's after a while, and said")
