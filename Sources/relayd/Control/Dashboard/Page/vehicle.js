@@ -81,7 +81,7 @@ export class VehicleView {
 
   #drawClients({ clients }) {
     this.#clients.update(clients, (one) => one.id, (one) => [
-      `#${one.id}`, one.peer, count(one.lost), bytes(one.queue_bytes), one.format, count(one.messages_out), subscription(one),
+      `#${one.id}`, count(one.lost), bytes(one.queue_bytes), one.peer, one.format, count(one.messages_out), subscription(one),
     ], (row, one) => {
       row.classList.toggle('c-failure', one.lost > 0);
       row.title = [one.problem, one.writes.length > 0 ? `may write ${one.writes.join(', ')}` : 'may not write', one.refused > 0 ? `${count(one.refused)} of its messages were refused` : ''].filter(Boolean).join('\n');
