@@ -959,7 +959,7 @@ class DashboardTests(unittest.TestCase):
             self.assertEqual(page.value("document.querySelector('#signals').getBoundingClientRect().height > 100"), True)
             # No name is cut in two, the losses are seen without scrolling, and the plot has all of its strip.
             self.assertEqual(page.value("Math.max(...[...document.querySelectorAll('#signals tbody th')].map((one) => one.getClientRects().length && one.offsetHeight)) < 30"), True, f"{width} × {height}")
-            self.assertEqual(page.value("(() => { const lost = document.querySelector('#vehicle-clients thead th:nth-child(2)'); return lost.textContent === 'Lost' && lost.getBoundingClientRect().right <= document.querySelector('.apps').getBoundingClientRect().right; })()"), True, f"{width} × {height}")
+            self.assertEqual(page.value("(() => { const lost = document.querySelector('#vehicle-clients thead th:nth-child(2)'); return lost.textContent === 'Lost' && lost.getBoundingClientRect().right <= document.querySelector('.apps.of-vehicle').getBoundingClientRect().right; })()"), True, f"{width} × {height}")
             self.assertGreater(page.value("Math.max(...[...document.querySelectorAll('.plots canvas')].map((one) => one.clientWidth)) / document.querySelector('.plots').clientWidth"), 0.8, f"{width} × {height}")
 
     def test_names_and_roles(self):
