@@ -178,6 +178,16 @@ struct RecordedAppTests {
                 == ["- speed: …", "- success: true", "+ success: false"])
     }
 
+    @Test("what was overwritten in the recording is not compared, the rest is")
+    func masked() throws {
+        let then = #"{"success":true,"gps":{"dataType":"xxxx"},"list":[{"VIN":"xx","a":1}]}"#
+        let now = #"{"success":true,"gps":{"dataType":"GPS"},"list":[{"VIN":"1H","a":2}]}"#
+        let lines = AnswerComparison.differences(
+            recorded: try Self.response(.subscribeVehicleData, then),
+            live: try Self.response(.subscribeVehicleData, now), masked: ["GPS", "vin"])
+        #expect(lines == ["- list[0].a: 1", "+ list[0].a: 2"])
+    }
+
     // MARK: Hostile recordings
 
     @Test("very many sessions in a recording cost no more than is allowed")
