@@ -107,6 +107,22 @@ struct InjectionTests {
         #expect(bench.told().count == 1 && bench.answers.map(\.id) == [id])
     }
 
+    @Test("a half message of another session that was given up is no reason to look at once again")
+    func abandonedElsewhere() throws {
+        let bench = RouterBench()
+        bench.open("radio", session: 1)
+        bench.open("maps", session: 2)
+        _ = bench.accessory(says: parts(session: 2)[0])
+        bench.pass(.seconds(5))
+        _ = bench.accessory(says: parts(session: 1)[0])
+        _ = try bench.injects(patience: .seconds(60))
+        bench.pass(.seconds(5))
+        #expect(bench.told().isEmpty)
+        #expect(bench.router.nextDeadline == bench.now + .seconds(5))
+        bench.pass(.seconds(5))
+        #expect(bench.told().count == 1)
+    }
+
     @Test("the app leaves, or the link, while it waits", arguments: [true, false])
     func gone(isLinkLost: Bool) throws {
         let bench = RouterBench()

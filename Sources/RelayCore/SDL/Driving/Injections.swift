@@ -75,6 +75,8 @@ struct Injections {
     /// What may be said now, in the order in which it came.
     mutating func takeReady(at now: NIODeadline) -> [(id: OwnRequestID, frames: [Frame])] {
         guard !waiting.isEmpty else { return [] }
+        // Given up: else its time, which is over, would be the next deadline again and again.
+        halves = halves.filter { now - $0.value < Self.patience }
         let before = waiting
         let stays = before.map { isHalf($0.session, $0.service, at: now) }
         waiting = zip(before, stays).filter(\.1).map(\.0)
