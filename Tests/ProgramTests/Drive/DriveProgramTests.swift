@@ -235,6 +235,11 @@ struct DriveProgramTests {
                 let frame = try await app.next()
                 if let header = RPCHeader(frame.payload), header.type == .response { break }
             }
+            // The app has its answer before relayd has decoded it.
+            while true {
+                let report = try await ControlRequest.get("/v1/apps/1", at: relayd.controlSocket)
+                if String(decoding: report.body, as: UTF8.self).contains("go on") { break }
+            }
             let wrong = try await relayd.relayctl("inject", "--app", "1", "voice", "stop")
             #expect(wrong.ending == .exited(64))
             #expect(wrong.errors.contains("expected one of \"play\", \"go on\""), "\(wrong.errors)")
