@@ -4,7 +4,6 @@ import NIOCore
 import RelayCore
 import RelayTesting
 import SDLProtocol
-import SampleApp
 import Testing
 
 @testable import Replays
@@ -74,13 +73,6 @@ struct RecordedHeadUnitTests {
 
     private static func show(_ text: String) -> String { #"{"mainField1":"\#(text)"}"# }
 
-    private static func maximum(loops: Bool = false) -> RecordedHeadUnit.Options {
-        var options = RecordedHeadUnit.Options()
-        options.speed = .maximum
-        options.loops = loops
-        return options
-    }
-
     @Test(
         "answers when it is asked, with the live session and correlation ID, as late as it did then"
     )
@@ -119,7 +111,7 @@ struct RecordedHeadUnitTests {
         #expect(fast.wait(.milliseconds(189)).isEmpty)
         #expect(fast.wait(.milliseconds(1)).count == 1)
 
-        var instant = try Self.speaker(Self.maximum())
+        var instant = try Self.speaker(.maximum())
         #expect(instant.start().count == 1)
         let heard = instant.ask(
             .registerAppInterface, Self.registration("Map"), correlation: 1)
@@ -148,7 +140,8 @@ struct RecordedHeadUnitTests {
             }
         }
         var app = Speaker(
-            ReplayingHeadUnit(try steps(recorder.items), piece: 1000, Self.maximum()))
+            ReplayingHeadUnit(
+                try steps(recorder.items), piece: 1000, .maximum()))
         _ = app.start()
         _ = app.ask(.registerAppInterface, Self.registration("Map"), correlation: 1)
         func answer(_ text: String, _ correlation: Int32) -> String? {
@@ -168,7 +161,7 @@ struct RecordedHeadUnitTests {
 
     @Test("what the recording does not have is refused as a head unit does, and told")
     func unknown() throws {
-        var app = try Self.speaker(Self.maximum())
+        var app = try Self.speaker(.maximum())
         _ = app.start()
         _ = app.ask(.registerAppInterface, Self.registration("Map"), correlation: 1)
         let alert = try #require(app.ask(.alert, correlation: 2).first?.rpc)
@@ -218,7 +211,7 @@ struct RecordedHeadUnitTests {
         rpc(.request, .listFiles, "{}", 5)
         rpc(.response, .listFiles, done, 6)
         rpc(.notification, .onHMIStatus, #"{"hmiLevel":"FULL"}"#, 400)
-        return Speaker(ReplayingHeadUnit(try steps(recorder.items), maximum()))
+        return Speaker(ReplayingHeadUnit(try steps(recorder.items), .maximum()))
     }
 
     @Test("an app that waits for the screen before it asks what was asked then gets there")
@@ -246,7 +239,7 @@ struct RecordedHeadUnitTests {
 
     @Test("an app may unregister where the recording ended sooner")
     func unregisters() throws {
-        var app = try Self.speaker(Self.maximum())
+        var app = try Self.speaker(.maximum())
         _ = app.start()
         _ = app.ask(.registerAppInterface, Self.registration("Map"), correlation: 1)
         let answer = try #require(app.ask(.unregisterAppInterface, correlation: 2).first?.rpc)
@@ -256,7 +249,7 @@ struct RecordedHeadUnitTests {
 
     @Test("what the app leaves out is told when it leaves")
     func leftOut() throws {
-        var app = try Self.speaker(Self.maximum())
+        var app = try Self.speaker(.maximum())
         _ = app.start()
         _ = app.ask(.registerAppInterface, Self.registration("Map"), correlation: 1)
         _ = app.say(.endService(version: 5, sessionID: 1, hashID: 77))
@@ -269,7 +262,8 @@ struct RecordedHeadUnitTests {
     @Test(
         "several apps: each gets its own part, in whatever order they come", arguments: [1, 1000])
     func severalApps(piece: Int) throws {
-        var apps = try Self.speaker(Self.maximum(), piece: piece, apps: ["Map", "Radio", "News"])
+        var apps = try Self.speaker(
+            .maximum(), piece: piece, apps: ["Map", "Radio", "News"])
         for _ in 0..<3 { #expect(apps.start().count == 1) }
         for (name, session) in [("News", 1), ("Map", 2), ("Radio", 3)] as [(String, UInt8)] {
             _ = apps.ask(
@@ -286,7 +280,8 @@ struct RecordedHeadUnitTests {
 
     @Test("one app of several, which is not the first")
     func oneOfSeveral() throws {
-        var app = try Self.speaker(Self.maximum(), piece: 1, apps: ["Map", "Radio"])
+        var app = try Self.speaker(
+            .maximum(), piece: 1, apps: ["Map", "Radio"])
         _ = app.start()
         _ = app.ask(.registerAppInterface, Self.registration("Radio"), correlation: 1)
         #expect(
@@ -303,7 +298,7 @@ struct RecordedHeadUnitTests {
 
     @Test("an app with another name gets the next part, and that is told")
     func stranger() throws {
-        var app = try Self.speaker(Self.maximum())
+        var app = try Self.speaker(.maximum())
         _ = app.start()
         #expect(
             !app.ask(.registerAppInterface, Self.registration("Mine"), correlation: 1).isEmpty)
@@ -315,12 +310,12 @@ struct RecordedHeadUnitTests {
 
     @Test("more apps than recorded sessions are refused; with loop=on it begins again")
     func loops() throws {
-        var app = try Self.speaker(Self.maximum())
+        var app = try Self.speaker(.maximum())
         _ = app.start()
         #expect(app.start().map(\.controlType) == [.startServiceNAK])
         #expect(app.unit.divergences.map(\.kind) == [.noSession])
 
-        var again = try Self.speaker(Self.maximum(loops: true))
+        var again = try Self.speaker(.maximum(loops: true))
         for session in 1...5 as ClosedRange<UInt8> {
             #expect(again.start().map(\.sessionID) == [session])
             #expect(
@@ -334,7 +329,7 @@ struct RecordedHeadUnitTests {
 
     @Test("heartbeats are answered whatever was recorded")
     func heartbeats() throws {
-        var app = try Self.speaker(Self.maximum())
+        var app = try Self.speaker(.maximum())
         _ = app.start()
         let beat = Frame(
             version: 5, type: .control, service: .control,
@@ -367,7 +362,7 @@ struct RecordedHeadUnitTests {
                     json: #"{"resultCode":"ABORTED"}"#),
                 direction, app: 1, at: .start + .seconds(300))
         }
-        var options = Self.maximum()
+        var options = RecordedHeadUnit.Options.maximum()
         options.limits.steps = 50
         var app = Speaker(ReplayingHeadUnit(try steps(recorder.items), piece: 1, options))
         _ = app.start()
@@ -381,86 +376,9 @@ struct RecordedHeadUnitTests {
         #expect(app.unit.divergences.first?.app == "Never")
     }
 
-    // MARK: Sample app
-
-    @Test(
-        "the sample app has the same conversation with the recording as with the head unit",
-        arguments: [1, 7, 1000])
-    func sampleApp(piece: Int) throws {
-        let recorded = try Conversation.recorded()
-        var unit = ReplayingHeadUnit(try steps(recorded.recorder.items), piece: piece)
-        let replayed = try Conversation.run(&unit)
-        #expect(replayed.outcome == .finished)
-        #expect(replayed.lines == recorded.lines)
-        #expect(unit.divergences.isEmpty, "\(unit.divergences)")
-        #expect(unit.unit.sessionIDs.isEmpty)
-        #expect(unit.unit.held.steps == 0 && unit.unit.held.bytes == 0)
-        // And the recording of the replay once more.
-        var again = ReplayingHeadUnit(try steps(replayed.recorder.items))
-        #expect(try Conversation.run(&again).lines == recorded.lines)
-    }
-
-    @Test("the sample app at every speed", arguments: ["0.1", "1", "100", "max"])
-    func sampleAppSpeeds(speed: String) throws {
-        let recorded = try Conversation.recorded()
-        var options = RecordedHeadUnit.Options()
-        options.speed = try #require(ReplaySpeed(speed))
-        var unit = ReplayingHeadUnit(try steps(recorded.recorder.items), options)
-        let replayed = try Conversation.run(&unit)
-        #expect(speed == "0.1" || replayed.outcome == .finished, "\(replayed.lines)")
-        #expect(speed != "max" || replayed.ended - .start < .seconds(1))
-    }
-
     @Test(
         "speeds that are none", arguments: ["", "0", "-1", "0.09", "101", "nan", "fast", "1e400"])
     func noSpeed(text: String) {
         #expect(ReplaySpeed(text) == nil)
-    }
-
-    // MARK: Recordings of real apps
-
-    /// What the recorded apps said gets the answers of then, whole sessions long.
-    @Test(
-        "a recorded app gets the recorded answers",
-        arguments: ["js-full-1", "js-killed-1", "js-core-stops-1", "java-zero-message-id-1"])
-    func captures(name: String) throws {
-        let items = try Capture.items(name)
-        var unit = ReplayingHeadUnit(try steps(items), piece: 5, Self.maximum())
-        var then: [String] = []
-        var live: [String] = []
-        var now = NIODeadline.start
-        for case .frames(let frames) in items {
-            for tapped in frames where tapped.direction == .fromApp {
-                now = now + .milliseconds(1)
-                live += unit.hear(tapped.frame, at: now).compactMap(Self.answer)
-            }
-            then += frames.filter { $0.direction == .fromAccessory }.map(\.frame)
-                .compactMap(Self.answer)
-        }
-        live += unit.pass(to: now + .hours(1)).compactMap(Self.answer)
-        #expect(live.sorted() == then.sorted())
-        #expect(unit.divergences.isEmpty, "\(unit.divergences)")
-    }
-
-    @Test(
-        "the sample app talks to the head unit of a recorded app, and goes on where that one stopped",
-        arguments: [
-            ("js-full-1", nil), ("js-killed-1", nil), ("java-zero-message-id-1", nil),
-            // It was switched off.
-            ("js-core-stops-1", "the head unit ended the session"),
-        ] as [(String, String?)])
-    func sampleApp(name: String, reason: String?) throws {
-        var unit = ReplayingHeadUnit(try steps(try Capture.items(name)), Self.maximum())
-        let app = name.hasPrefix("java") ? "Java Relay Test" : "Relay Test"
-        let talk = try Conversation.run(&unit, name: app)
-        #expect(
-            talk.outcome == (reason.map { .failed($0) } ?? .finished), "\(talk.lines)")
-        #expect(unit.divergences.allSatisfy { $0.kind != .otherApp })
-    }
-
-    private static func answer(_ frame: Frame) -> String? {
-        guard let rpc = frame.rpc, rpc.type == .response else { return nil }
-        return "\(rpc.functionName) \(rpc.correlationID ?? -1) "
-            + (rpc.parameters.string("resultCode") ?? "")
     }
 }

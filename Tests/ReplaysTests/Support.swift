@@ -224,6 +224,16 @@ struct Speaker {
     }
 }
 
+extension RecordedHeadUnit.Options {
+    /// Nothing takes time.
+    static func maximum(loops: Bool = false) -> Self {
+        var options = Self()
+        options.speed = .maximum
+        options.loops = loops
+        return options
+    }
+}
+
 extension Frame {
     /// Of a single frame.
     var rpc: RPCMessage? { type == .single ? try? RPCMessage(Message(single: self)) : nil }
