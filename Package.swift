@@ -165,11 +165,11 @@ let package = Package(
                 "DecodedTraces", "Media",
                 "SDLProtocol", "OpenXCProtocol", "OpenXCRelay", "OpenXCTraffic", "MessageFilters",
                 "DidYouMean",
-                "CShims", "CSystemd", "CLibYAML",
+                "CFiles", "CShims", "CSystemd", "CLibYAML",
                 nioCore, nioPosix, nioHTTP1, logging, lifecycle, unixSignals, arguments,
             ],
-            // The dashboard and the API's description travel inside the program: one file to install, none to find.
-            resources: [.embedInCode("Control/Dashboard/Page"), .embedInCode("Control/OpenAPI")],
+            // These travel inside the program, in CFiles.
+            exclude: ["Control/Dashboard/Page", "Control/OpenAPI"],
             swiftSettings: daemonSettings + [small], linkerSettings: [linking]),
         .executableTarget(
             name: "relayctl",
@@ -180,16 +180,17 @@ let package = Package(
                 "SampleApp", "SDLAdvice",
                 "SDLProtocol", "SDLTraffic", "Traces", "DecodedTraces", "MessageFilters",
                 "DidYouMean",
-                "CNcurses",
+                "CFiles", "CNcurses",
                 nioCore, nioPosix, nioHTTP1, arguments,
             ],
-            // What relayctl prints or installs: links to files that have their place elsewhere.
-            resources: [.embedInCode("Embedded"), .embedInCode("Wireshark/Files")],
             swiftSettings: settings + [small], linkerSettings: [linking]),
         // Which commit a build is of.
         .target(
             name: "CVersion",
             cSettings: build.isEmpty ? [] : [.define("RELAY_BUILD", to: "\"\(build)\"")]),
+        // The dashboard, the API's description and what relayctl prints or installs travel inside the
+        // programs: one file to install, none to find.
+        .target(name: "CFiles"),
         // What Glibc's Swift module leaves out (termios2, ucred, …).
         .target(name: "CShims"),
         .systemLibrary(

@@ -1,3 +1,4 @@
+import CFiles
 import Glibc
 
 /// A file that relayctl puts into one of Wireshark's folders, and takes away again.
@@ -35,10 +36,12 @@ struct WiresharkFile: Sendable {
     /// - Parameter program: The absolute path of relayctl.
     static func all(in folders: WiresharkFolders, program: String) -> [WiresharkFile] {
         let script = Self.script(program)
+        let dissector = relay_wireshark_dissector()
         return [
             WiresharkFile(
                 kind: .dissector, path: folders.plugins + "/sdl.lua",
-                content: PackageResources.sdl_lua,
+                content: Array(
+                    UnsafeRawBufferPointer(start: dissector.bytes, count: dissector.count)),
                 mark: "-- SmartDeviceLink for Wireshark", mode: 0o644)
         ]
             + folders.extcap.map {

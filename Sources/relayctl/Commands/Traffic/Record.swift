@@ -1,4 +1,5 @@
 import ArgumentParser
+import CFiles
 import ControlAPI
 import Glibc
 import NIOCore
@@ -205,8 +206,9 @@ struct RecordCommand: AsyncParsableCommand {
             abstract: "Print the description of the trace format; relayd does not have to run.")
 
         func run() throws {
-            Output.current.write(
-                String(decoding: PackageResources.trace_format_md, as: UTF8.self))
+            let page = relay_trace_format()
+            let text = UnsafeRawBufferPointer(start: page.bytes, count: page.count)
+            Output.current.write(String(decoding: text, as: UTF8.self))
         }
     }
 }

@@ -1,3 +1,4 @@
+import CFiles
 import ControlAPI
 import NIOCore
 import NIOHTTP1
@@ -7,13 +8,13 @@ import NIOHTTP1
 enum DashboardPage {
     private struct File: Sendable {
         let type: String
-        let bytes: [UInt8]
+        let content: ByteBuffer
     }
 
     static func addRoutes(to routes: inout RouteHandlers) {
         routes.get(Routes.page) { _, _ in page }
         routes.get(Routes.pageFile) { _, context in
-            guard let response = response(files[context.segment("file")]) else {
+            guard let response = file(named: context.segment("file")) else {
                 throw APIError(.notFound, "the dashboard has no such file")
             }
             return response
@@ -24,7 +25,7 @@ enum DashboardPage {
     }
 
     static var page: ControlResponse {
-        response(files["dashboard.html"]) ?? ControlResponse(.notFound)
+        file(named: "dashboard.html") ?? ControlResponse(.notFound)
     }
 
     /// Browsers want HTML at /, where tools are content with the list of routes.
@@ -32,15 +33,15 @@ enum DashboardPage {
         request.header("Accept")?.contains("text/html") ?? false
     }
 
-    private static func response(_ file: File?) -> ControlResponse? {
-        guard let file else { return nil }
+    static func file(named name: String) -> ControlResponse? {
+        guard let file = files[name] else { return nil }
         // Not kept: small, local, and another one after an update.
         var headers = HTTPHeaders.ofMoment(file.type)
         headers.add(name: "Vary", value: "Accept")
         headers.add(name: "Content-Security-Policy", value: contentSecurityPolicy)
         headers.add(name: "X-Frame-Options", value: "DENY")
         headers.add(name: "Cross-Origin-Opener-Policy", value: "same-origin")
-        return ControlResponse(.ok, headers, body: .whole(ByteBuffer(bytes: file.bytes)))
+        return ControlResponse(.ok, headers, body: .whole(file.content))
     }
 
     /// Nothing but these files and this relayd, no script in the page's text, and no way to make
@@ -59,35 +60,31 @@ enum DashboardPage {
     }
 
     private static let files: [String: File] = {
-        let script = "text/javascript; charset=utf-8"
-        return [
-            "dashboard.html": File(
-                type: "text/html; charset=utf-8", bytes: PackageResources.dashboard_html),
-            "dashboard.css": File(
-                type: "text/css; charset=utf-8", bytes: PackageResources.dashboard_css),
-            "icon.svg": File(type: "image/svg+xml", bytes: PackageResources.icon_svg),
-            "actions.js": File(type: script, bytes: PackageResources.actions_js),
-            "address.js": File(type: script, bytes: PackageResources.address_js),
-            "api.js": File(type: script, bytes: PackageResources.api_js),
-            "cards.js": File(type: script, bytes: PackageResources.cards_js),
-            "chain.js": File(type: script, bytes: PackageResources.chain_js),
-            "console.js": File(type: script, bytes: PackageResources.console_js),
-            "detail.js": File(type: script, bytes: PackageResources.detail_js),
-            "dom.js": File(type: script, bytes: PackageResources.dom_js),
-            "filter.js": File(type: script, bytes: PackageResources.filter_js),
-            "keys.js": File(type: script, bytes: PackageResources.keys_js),
-            "limits.js": File(type: script, bytes: PackageResources.limits_js),
-            "main.js": File(type: script, bytes: PackageResources.main_js),
-            "plots.js": File(type: script, bytes: PackageResources.plots_js),
-            "recorded.js": File(type: script, bytes: PackageResources.recorded_js),
-            "recordings.js": File(type: script, bytes: PackageResources.recordings_js),
-            "saved.js": File(type: script, bytes: PackageResources.saved_js),
-            "store.js": File(type: script, bytes: PackageResources.store_js),
-            "stream.js": File(type: script, bytes: PackageResources.stream_js),
-            "summary.js": File(type: script, bytes: PackageResources.summary_js),
-            "vehicle.js": File(type: script, bytes: PackageResources.vehicle_js),
-        ]
+        var files: [String: File] = [:]
+        for index in 0..<relay_dashboard_file_count() {
+            let file = relay_dashboard_file(index)
+            let name = String(cString: file.name)
+            files[name] = File(type: type(of: name), content: ByteBuffer(file))
+        }
+        return files
     }()
+
+    private static func type(of name: String) -> String {
+        switch name.split(separator: ".").last {
+        case "html": "text/html; charset=utf-8"
+        case "css": "text/css; charset=utf-8"
+        case "js": "text/javascript; charset=utf-8"
+        case "svg": "image/svg+xml"
+        default: "application/octet-stream"
+        }
+    }
+}
+
+extension ByteBuffer {
+    /// What one of the files inside the program contains.
+    init(_ file: relay_file) {
+        self.init(bytes: UnsafeRawBufferPointer(start: file.bytes, count: file.count))
+    }
 }
 
 extension RequestGate.Head {

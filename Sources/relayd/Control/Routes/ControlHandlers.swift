@@ -1,3 +1,4 @@
+import CFiles
 import ControlAPI
 import NIOCore
 import NIOHTTP1
@@ -29,7 +30,7 @@ struct ControlHandlers: Sendable {
         routes.get(Routes.openAPI) { _, _ in
             ControlResponse(
                 .ok, .ofMoment("application/json"),
-                body: .whole(ByteBuffer(bytes: PackageResources.openapi_json)))
+                body: .whole(ByteBuffer(relay_openapi_description())))
         }
         routes.get(Routes.status) { _, _ in try await statusNow() }
         routes.get(Routes.health) { _, _ in try await health() }

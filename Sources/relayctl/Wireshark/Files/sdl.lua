@@ -1,1 +1,0 @@
-../../../../config/wireshark/sdl.lua
