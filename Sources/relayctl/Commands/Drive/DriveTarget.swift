@@ -1,4 +1,4 @@
-// What relayctl send and relayctl inject have in common.
+// What `relayctl send` and `relayctl inject` have in common.
 
 import ArgumentParser
 import ControlAPI
