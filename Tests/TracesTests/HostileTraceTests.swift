@@ -19,7 +19,7 @@ struct HostileTraceTests {
     @Test("cut anywhere, all whole packets before the cut are read, and nothing is wrong")
     func cut() throws {
         let all = try Made.entries(whole).map(\.summary)
-        for count in stride(from: 0, to: whole.readableBytes, by: 7) {
+        for count in stride(from: 0, to: whole.readableBytes, by: Effort.isFull ? 7 : 61) {
             let piece = try #require(whole.getSlice(at: whole.readerIndex, length: count))
             let found = try Made.entries(piece).map(\.summary)
             #expect(found == Array(all.prefix(found.count)))

@@ -21,7 +21,8 @@ struct HubModelTests {
 
     private static func runDialogues() {
         let only = number("RELAY_MODEL_SEED")
-        let steps = number("RELAY_MODEL_STEPS").map { Int(clamping: $0) } ?? 40_000
+        let usual = Effort.rounds(40_000, orQuickly: 15_000)
+        let steps = number("RELAY_MODEL_STEPS").map { Int(clamping: $0) } ?? usual
         var series = HubSeries(seed: only ?? 1)
         repeat {
             guard let finding = series.runNext(), series.isFirstOfItsKind(finding) else { continue }

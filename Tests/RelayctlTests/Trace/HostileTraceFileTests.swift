@@ -33,7 +33,7 @@ import Testing
         let usual = TraceSamples.bytes(TwoApps.usual().items)
         try await TemporaryDirectory.run { directory in
             var generator = SeededGenerator(seed: seed)
-            for number in 0..<60 {
+            for number in 0..<Effort.rounds(60, orQuickly: 15) {
                 var bytes = usual
                 for _ in 0..<Int.random(in: 1...6, using: &generator) {
                     let at = Int.random(in: 0..<bytes.writerIndex, using: &generator)

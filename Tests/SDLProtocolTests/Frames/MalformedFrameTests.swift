@@ -89,7 +89,7 @@ struct MalformedFrameTests {
     @Test("random bytes never trap, whatever their slicing")
     func randomBytes() async {
         var random = SeededGenerator(seed: 2776)
-        for _ in 0..<2000 {
+        for _ in 0..<Effort.rounds(2000, orQuickly: 500) {
             await Task.yield()
             var decoder = FrameDecoder(rules: .fromAccessory(), recovery: .resynchronise)
             for _ in 0..<Int.random(in: 1...6, using: &random) {
