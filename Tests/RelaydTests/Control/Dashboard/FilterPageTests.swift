@@ -1,3 +1,5 @@
+import Foundation
+import RelayTesting
 import SDLProtocol
 import Testing
 
@@ -6,7 +8,9 @@ import Testing
 @Suite struct FilterPageTests {
     @Test("the dashboard's filter knows the functions of the specification") func functions() throws
     {
-        let script = String(decoding: PackageResources.filter_js, as: UTF8.self)
+        let script = try String(
+            contentsOf: Checkout.root.appending(
+                path: "Sources/relayd/Control/Dashboard/Page/filter.js"), encoding: .utf8)
         let start = try #require(script.firstRange(of: "FUNCTIONS = `"))
         let names = script[start.upperBound...].prefix { $0 != "`" }
             .split(whereSeparator: \.isWhitespace).map(String.init)
