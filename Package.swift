@@ -165,6 +165,8 @@ let package = Package(
                 "DecodedTraces", "Media",
                 "SDLProtocol", "OpenXCProtocol", "OpenXCRelay", "OpenXCTraffic", "MessageFilters",
                 "DidYouMean",
+                // The app that relayd is when an RPC is to be sent and none is at hand.
+                "SampleApp",
                 "CFiles", "CShims", "CSystemd", "CLibYAML",
                 nioCore, nioPosix, nioHTTP1, logging, lifecycle, unixSignals, arguments,
             ],

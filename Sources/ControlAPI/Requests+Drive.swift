@@ -57,6 +57,52 @@ package struct DriveRequest: ControlBody, Equatable {
     }
 }
 
+/// The body of `POST /v1/apps`.
+package struct OwnAppRequest: ControlBody, Equatable {
+    /// What the app is called.
+    package var name: String
+    /// Its app ID; made of the name when left out.
+    package var appID: String?
+    /// Values of AppHMIType; DEFAULT when left out.
+    package var hmiTypes: [String]?
+    /// Whether it is to unregister and leave.
+    package var leave: Bool?
+
+    package static let members = ["name", "app_id", "hmi_types", "leave"]
+    /// Of a name and of an app ID, as MOBILE_API has it.
+    package static let maximumScalars = 100
+    package static let maximumTypes = 100
+    /// How long relayd waits for each answer of the head unit: milliseconds.
+    package static let patience = 10_000
+
+    package init(
+        name: String, appID: String? = nil, hmiTypes: [String]? = nil, leave: Bool? = nil
+    ) {
+        (self.name, self.appID, self.hmiTypes, self.leave) = (name, appID, hmiTypes, leave)
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case name
+        case appID = "app_id"
+        case hmiTypes = "hmi_types"
+        case leave
+    }
+}
+
+/// The answer to `POST /v1/apps`.
+package struct OwnAppReport: Codable, Sendable, Equatable {
+    /// Version of the JSON layout: 1.
+    package var schema = 1
+    /// What was done, in one sentence.
+    package var summary: String
+    /// The app's number; left out when it has left.
+    package var app: Int?
+
+    package init(summary: String, app: Int? = nil) {
+        (self.summary, self.app) = (summary, app)
+    }
+}
+
 /// The answer to `POST /v1/apps/:app/send` and to `POST /v1/apps/:app/inject`.
 package struct DriveReport: Codable, Sendable, Equatable {
     /// Version of the JSON layout: 1.

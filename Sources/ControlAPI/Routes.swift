@@ -140,6 +140,9 @@ package enum Routes {
             method: "PUT", path: log, access: .write,
             summary: "changes what is logged until relayd stops; absent fields stay"),
         Route(
+            method: "POST", path: apps, access: .drive,
+            summary: "registers an app that is relayd itself, or has it leave"),
+        Route(
             method: "POST", path: send, access: .drive,
             summary: "sends an RPC to the head unit in the app's place, and answers with its answer"
         ),

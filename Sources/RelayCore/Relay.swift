@@ -68,6 +68,17 @@ package final class Relay: Sendable {
         }
     }
 
+    /// The same for a connection of relayd's own.
+    ///
+    /// - Returns: The app's number; nil when there is no place for it, and it hears why.
+    package func configureOwnApp(
+        _ channel: any Channel, as name: String
+    ) -> EventLoopFuture<AppID?> {
+        channel.eventLoop.makeCompletedFuture {
+            try switchboard.value.gate.accept(channel, at: name, as: name)
+        }
+    }
+
     /// Looks after a listening socket. To be called while it is being initialised, on `loop`.
     package func configureListener(_ channel: any Channel) -> EventLoopFuture<Void> {
         channel.eventLoop.makeCompletedFuture {

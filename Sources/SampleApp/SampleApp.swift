@@ -151,8 +151,12 @@ extension SampleApp {
     package struct Configuration: Hashable, Sendable {
         package var name = "relayd sample"
         package var appID = "relayd-sample"
+        /// Of AppHMIType.
+        package var hmiTypes = ["DEFAULT"]
         /// Stay registered until `leave` instead of leaving at the end.
         package var stays = false
+        /// Do nothing between registering and `Step.stay`.
+        package var isIdle = false
         /// For any answer; slow head units have taken 14 s for a StartServiceACK.
         package var patience: Duration = .seconds(20)
         /// For the next vehicle data: a head unit sends only what has changed, and the car may be parked.

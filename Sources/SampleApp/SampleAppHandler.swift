@@ -10,6 +10,8 @@ package final class SampleAppHandler: ChannelInboundHandler {
     private var app: SampleApp
     private let show: (String) -> Void
     private let outcome: EventLoopPromise<SampleApp.Outcome>
+    private let stays: () -> Void
+    private var hasStayed = false
     private var decoder = FrameDecoder(rules: .fromAccessory(), recovery: .fail)
     private var timer: (deadline: NIODeadline, scheduled: Scheduled<Void>)?
     private var context: ChannelHandlerContext?
@@ -17,12 +19,14 @@ package final class SampleAppHandler: ChannelInboundHandler {
     /// - Parameters:
     ///   - show: Called with each line of progress, on the event loop.
     ///   - outcome: Succeeds when the app is done, one way or the other.
+    ///   - stays: Called once, on the event loop, when the app has done all but leave.
     package init(
         _ app: SampleApp, outcome: EventLoopPromise<SampleApp.Outcome>,
-        show: @escaping (String) -> Void
+        stays: @escaping () -> Void = {}, show: @escaping (String) -> Void
     ) {
         self.app = app
         self.outcome = outcome
+        self.stays = stays
         self.show = show
     }
 
@@ -72,6 +76,10 @@ package final class SampleAppHandler: ChannelInboundHandler {
         if let outcome = app.outcome {
             finish(outcome, context: context)
         } else {
+            if app.step == .stay, !hasStayed {
+                hasStayed = true
+                stays()
+            }
             scheduleTimer(context: context)
         }
     }

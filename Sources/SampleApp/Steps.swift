@@ -48,7 +48,7 @@ extension SampleApp {
             nextDeadline = nil
             return
         }
-        begin(next)
+        begin(step == .register && configuration.isIdle ? .stay : next)
     }
 
     private mutating func beginActivation() {
@@ -87,9 +87,11 @@ extension SampleApp {
     private var registration: String {
         """
         {"syncMsgVersion":{"majorVersion":8,"minorVersion":0,"patchVersion":0},\
-        "appName":\(PrintableText.jsonString(configuration.name)),"isMediaApplication":false,\
+        "appName":\(PrintableText.jsonString(configuration.name)),\
+        "isMediaApplication":\(configuration.hmiTypes.contains("MEDIA")),\
         "languageDesired":"EN-US","hmiDisplayLanguageDesired":"EN-US",\
-        "appHMIType":["DEFAULT"],"appID":\(PrintableText.jsonString(configuration.appID))}
+        "appHMIType":[\(configuration.hmiTypes.map(PrintableText.jsonString).joined(separator: ","))],\
+        "appID":\(PrintableText.jsonString(configuration.appID))}
         """
     }
 

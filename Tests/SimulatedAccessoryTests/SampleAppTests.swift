@@ -33,6 +33,8 @@ private struct Bench {
         }
     }
 
+    mutating func leave(_ index: Int) { carry(apps[index].leave(at: now), of: index) }
+
     private mutating func carry(_ output: SampleApp.Output, of index: Int) {
         lines[index] += output.lines
         for frame in output.frames {
@@ -67,6 +69,21 @@ private struct Bench {
         #expect(bench.accessory.nextDeadline == nil)
         #expect(bench.accessory.counters.malformedMessages == 0)
         #expect(bench.lines[0].count { $0.hasPrefix("vehicle data") } >= 3)
+    }
+
+    @Test("an idle one registers and does nothing else until it is to leave")
+    func idle() throws {
+        var configuration = SampleApp.Configuration()
+        configuration.isIdle = true
+        configuration.stays = true
+        configuration.hmiTypes = ["MEDIA", "NAVIGATION"]
+        var bench = try Bench(apps: [SampleApp(configuration: configuration)])
+        bench.run()
+        #expect(bench.apps[0].step == .stay && bench.apps[0].outcome == nil)
+        #expect(bench.lines[0].count == 3, "\(bench.lines[0])")
+        bench.leave(0)
+        bench.run()
+        #expect(bench.apps[0].outcome == .finished && bench.accessory.sessionIDs.isEmpty)
     }
 
     @Test("two apps on one link go through side by side")

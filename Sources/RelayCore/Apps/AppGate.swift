@@ -44,16 +44,21 @@ final class AppGate {
     /// - Parameters:
     ///   - entrance: where it came in, as the configuration names it.
     ///   - name: what to call it; nil for its address.
+    /// - Returns: The app's number; nil when there is no place for it.
+    @discardableResult
     func accept(
         _ channel: any Channel, at entrance: String = "", as name: String? = nil
-    ) throws {
+    ) throws -> AppID? {
         let now = hub.loop.now
         let peer = channel.remoteAddress.flatMap(PeerAddress.init)
         let decision = admission.decide(about: peer, apps: admitted, surplus: surplus, at: now)
-        guard !isClosed else { return channel.close(promise: nil) }
+        guard !isClosed else {
+            channel.close(promise: nil)
+            return nil
+        }
         switch decision {
         case .admit:
-            try admit(channel, at: entrance, as: name ?? Self.peerName(channel))
+            return try admit(channel, at: entrance, as: name ?? Self.peerName(channel))
         case .surplus:
             tell(refused: channel, at: now, .maximumApps, tooManyApps)
             try refuse(channel)
@@ -62,9 +67,12 @@ final class AppGate {
             tell(refused: channel, at: now, limit, reason)
             channel.close(promise: nil)
         }
+        return nil
     }
 
-    private func admit(_ channel: any Channel, at entrance: String, as name: String) throws {
+    private func admit(
+        _ channel: any Channel, at entrance: String, as name: String
+    ) throws -> AppID {
         lastID += 1
         let app = AppConnection(
             id: AppID(rawValue: lastID), peer: name, entrance: entrance, connectedAt: .now(),
@@ -76,6 +84,7 @@ final class AppGate {
             self.admitted -= 1
             hub.allMayBeSaid()
         }
+        return app.id
     }
 
     private func refuse(_ channel: any Channel) throws {

@@ -121,6 +121,7 @@ struct DriveProgramTests {
             let (app, _) = try await relayd.registered("Radio")
             for command in [
                 ["send", "--app", "1", "ListFiles"], ["inject", "--app", "1", "press", "OK"],
+                ["send", "--as", "RPC tester"],
             ] {
                 let done = try await Program.relayctl.run(
                     command, environment: [ControlSocket.environmentVariable: relayd.controlSocket])

@@ -4,15 +4,8 @@ import ArgumentParser
 import ControlAPI
 import NIOCore
 
-/// Whom it concerns, and how long it may take.
+/// In which session, whether it is checked, and how long it may take.
 struct DriveTarget: ParsableArguments {
-    @Option(
-        help: ArgumentHelp(
-            "Name or part of it, app ID, or the number that relayctl status shows.",
-            valueName: "app"),
-        completion: Completions.apps)
-    var app: String
-
     @Option(help: ArgumentHelp("A session of the app. Default: its first.", valueName: "number"))
     var session: Int?
 
@@ -22,9 +15,12 @@ struct DriveTarget: ParsableArguments {
     @Option(help: ArgumentHelp("How long to wait, 10ms to 60s (10s).", valueName: "duration"))
     var timeout: String?
 
-    func check(_ rpc: String) throws {
-        try Names.check([app], "--app", example: "a name, an app ID or a number")
-        try Names.check([rpc], "<rpc>", example: "the name of an RPC such as Show")
+    static let appHelp = ArgumentHelp(
+        "Name or part of it, app ID, or the number that relayctl status shows.", valueName: "app")
+
+    func check(app: String?, rpc: String?) throws {
+        if let app { try Names.check([app], "--app", example: "a name, an app ID or a number") }
+        if let rpc { try Names.check([rpc], "<rpc>", example: "the name of an RPC such as Show") }
         if let timeout {
             guard let milliseconds = timeoutMilliseconds,
                 DriveRequest.timeouts.contains(milliseconds)

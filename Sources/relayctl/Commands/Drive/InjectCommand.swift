@@ -33,6 +33,9 @@ struct InjectCommand: AsyncParsableCommand {
                 refused: "relayd refused: no such app, a wrong parameter, off"))
             """)
 
+    @Option(help: DriveTarget.appHelp, completion: Completions.apps)
+    var app: String
+
     @OptionGroup var target: DriveTarget
 
     @Argument(
@@ -63,7 +66,7 @@ struct InjectCommand: AsyncParsableCommand {
     @OptionGroup var socket: SocketOptions
 
     func validate() throws {
-        try target.check(rpc)
+        try target.check(app: app, rpc: rpc)
         guard InjectShortForm.names.contains(rpc) else {
             return try DriveArguments.check(parameters)
         }
@@ -79,11 +82,11 @@ struct InjectCommand: AsyncParsableCommand {
         let client = try target.client(socket)
         let words: [InjectShortForm.Words]
         if rpc == "voice" {
-            let app = try await client.ask(
-                AppReport.self, Routes.path(Routes.app, target.app)
+            let known = try await client.ask(
+                AppReport.self, Routes.path(Routes.app, app)
             ).value
             words = try InjectShortForm.voice(
-                parameters.joined(separator: " "), app.menu.commands)
+                parameters.joined(separator: " "), known.menu.commands)
         } else if InjectShortForm.names.contains(rpc) {
             words = try InjectShortForm.expand(rpc, parameters)
         } else {
@@ -92,7 +95,7 @@ struct InjectCommand: AsyncParsableCommand {
         let file = try parameterFile.map(DriveFile.parameters)
         for (index, said) in words.enumerated() {
             let answer = try await client.change(
-                DriveReport.self, "POST", Routes.path(Routes.inject, target.app),
+                DriveReport.self, "POST", Routes.path(Routes.inject, app),
                 DriveRequest(
                     rpc: said.rpc, type: type, parameters: file,
                     set: said.set.isEmpty ? nil : said.set,

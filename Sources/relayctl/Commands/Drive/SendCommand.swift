@@ -1,5 +1,6 @@
 import ArgumentParser
 import ControlAPI
+import NIOCore
 
 /// `relayctl send`: say something to the head unit in an app's place.
 struct SendCommand: AsyncParsableCommand {
@@ -14,6 +15,9 @@ struct SendCommand: AsyncParsableCommand {
 
             A file for PutFile is sent in pieces, each with its checksum.
 
+            --as NAME sends it from an app that relayd itself is: it registers when it is first named, and stays \
+            until --leave, the head unit ends it or the link is lost.
+
             relayd must have drive.enabled, and be yours: see Documentation/driving.md.
 
             EXAMPLES
@@ -23,16 +27,41 @@ struct SendCommand: AsyncParsableCommand {
               relayctl send --app radio PutFile syncFileName=a.png \\
                 fileType=GRAPHIC_PNG --bulk a.png
               relayctl send --app radio Alert duration=5 --unchecked
+              relayctl send --as "RPC tester" Show mainField1=Hello
+              relayctl send --as "RPC tester" --leave
 
             \(ExitStatus.codes(
                 ok: "the head unit has done it", failed: "the head unit has refused",
                 refused: "no answer in time, or relayd refused: no such app, a wrong parameter, off"))
             """)
 
+    @Option(help: DriveTarget.appHelp, completion: Completions.apps)
+    var app: String?
+
+    @Option(
+        name: .customLong("as"),
+        help: ArgumentHelp("Send from an app of relayd's own.", valueName: "name"))
+    var ownName: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "With --as: its app ID. Default: relayd-NAME.", valueName: "id"))
+    var appID: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "With --as: its AppHMIType, such as NAVIGATION; repeatable.", valueName: "type"))
+    var hmiType: [String] = []
+
+    @Flag(help: "With --as: unregister and leave.")
+    var leave = false
+
     @OptionGroup var target: DriveTarget
 
-    @Argument(help: "The RPC, such as Show.", completion: Completions.functions)
-    var rpc: String
+    @Argument(
+        help: "The RPC, such as Show; with --as it may be left out.",
+        completion: Completions.functions)
+    var rpc: String?
 
     @Argument(help: "Its parameters: NAME=VALUE, or NAME:=JSON.")
     var parameters: [String] = []
@@ -63,18 +92,56 @@ struct SendCommand: AsyncParsableCommand {
     @OptionGroup var socket: SocketOptions
 
     func validate() throws {
-        try target.check(rpc)
+        guard (app == nil) != (ownName == nil) else {
+            throw ValidationError(
+                app == nil
+                    ? "whose RPC is it? expected --app APP, or --as NAME for an app of relayd's own"
+                    : "--app and --as exclude each other")
+        }
+        if ownName == nil, leave || appID != nil || !hmiType.isEmpty {
+            throw ValidationError("--leave, --app-id and --hmi-type go with --as NAME")
+        }
+        if leave, rpc != nil {
+            throw ValidationError("--leave goes without an RPC; send it first")
+        }
+        if rpc == nil, ownName == nil {
+            throw ValidationError("what is to be sent? expected the name of an RPC such as Show")
+        }
+        try target.check(app: app ?? ownName, rpc: rpc)
         try DriveArguments.check(parameters)
     }
 
     func run() async throws {
+        let client = try target.client(socket)
+        guard let rpc else {
+            let answer = try await ownApp(client)
+            output.show(answer.json) { SafeText.clean(answer.value.summary) + "\n" }
+            return
+        }
+        let number = ownName == nil ? nil : try await ownApp(client).value.app
+        try await send(rpc, as: number.map(String.init) ?? app ?? "", client)
+    }
+
+    /// Has relayd be that app, or leave.
+    private func ownApp(
+        _ client: ControlClient
+    ) async throws -> ControlClient.Answer<OwnAppReport> {
+        var client = client
+        client.timeout = client.timeout + .milliseconds(Int64(2 * OwnAppRequest.patience))
+        return try await client.change(
+            OwnAppReport.self, "POST", Routes.apps,
+            OwnAppRequest(
+                name: ownName ?? "", appID: appID, hmiTypes: hmiType.isEmpty ? nil : hmiType,
+                leave: leave ? true : nil))
+    }
+
+    private func send(_ rpc: String, as app: String, _ client: ControlClient) async throws {
         var wanted = DriveRequest(
             rpc: rpc, type: type, parameters: try parameterFile.map(DriveFile.parameters),
             set: parameters.isEmpty ? nil : parameters,
             unchecked: target.unchecked ? true : nil,
             timeoutMilliseconds: target.timeoutMilliseconds, session: target.session,
             correlationID: correlation)
-        let client = try target.client(socket)
         var pieces = [wanted]
         if let bulk {
             let bytes = try DriveFile.bytes(bulk)
@@ -85,7 +152,7 @@ struct SendCommand: AsyncParsableCommand {
         wanted = pieces[0]
         for (index, piece) in pieces.enumerated() {
             let answer = try await client.change(
-                DriveReport.self, "POST", Routes.path(Routes.send, target.app), piece)
+                DriveReport.self, "POST", Routes.path(Routes.send, app), piece)
             let report = answer.value
             let isLast = index == pieces.count - 1 || report.success == false
             if isLast { output.show(answer.json) { DriveText(output).answer(report) } }

@@ -14,6 +14,7 @@ package struct DriveHandlers: Sendable {
     /// Nil for a server without a relay behind it.
     private let relay: Relay?
     private let events: EventRing?
+    private let own: OwnApps?
 
     package init(
         _ relay: Relay?, status: @escaping @Sendable () async throws -> StatusSnapshot,
@@ -25,11 +26,47 @@ package struct DriveHandlers: Sendable {
         self.facts = facts
         // Also when what others say is compared with nothing.
         builder = RPCBuilder(validator ?? .builtIn)
+        own = relay.map { relay in
+            OwnApps(relay) { app, name, reason in
+                guard let reason else { return }
+                events?.add(
+                    .control, "relayd is no longer the app \"\(name)\": \(reason)", app: app,
+                    appName: name)
+            }
+        }
     }
 
     func addRoutes(to routes: inout RouteHandlers) {
+        routes.post(Routes.apps) { request, context in try await register(request, context) }
         routes.post(Routes.send) { request, context in try await send(request, context) }
         routes.post(Routes.inject) { request, context in try await inject(request, context) }
+    }
+
+    // MARK: Apps of relayd's own
+
+    private func register(
+        _ request: ControlRequest, _ context: RouteContext
+    ) async throws -> ControlResponse {
+        let wanted = try await request.controlBody(
+            OwnAppRequest.self, example: OwnAppRequest.example)
+        let configuration = try wanted.configuration()
+        guard let own else { throw APIError(.conflict, DriveRefusal.noLink.description) }
+        let name = configuration.name
+        if wanted.leave == true {
+            try await own.leave(name)
+            context.audit("relayd left as the app \"\(name)\"")
+            return try .json(OwnAppReport(summary: "\"\(name)\" unregistered and left"))
+        }
+        let (app, isNew) = try await own.register(configuration)
+        if isNew {
+            context.audit("relayd registered as the app \(app) \"\(name)\"")
+            events?.add(
+                .control, "relayd registered as an app, as somebody asked", app: app, appName: name)
+        }
+        return try .json(
+            OwnAppReport(
+                summary: "relayd is the app \"\(name)\"" + (isNew ? "" : ", and was before"),
+                app: Int(clamping: app.rawValue)))
     }
 
     // MARK: To the head unit

@@ -87,7 +87,7 @@ struct APITypesTests {
         Kind(nil, VehicleDiagnosticRequest.self), Kind(nil, VehicleDiagnosticReport.self),
         Kind(nil, VehicleStreamBody.self), Kind(nil, VehicleRepeatedRequest.self),
         Kind(nil, VehicleWriteRequest.self), Kind(nil, DriveRequest.self),
-        Kind(nil, DriveReport.self),
+        Kind(nil, DriveReport.self), Kind(nil, OwnAppRequest.self), Kind(nil, OwnAppReport.self),
     ]
 
     /// Written by hand into the buffer, and compared with answers by `APIDocumentTests`.

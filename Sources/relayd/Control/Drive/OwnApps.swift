@@ -1,0 +1,187 @@
+import ControlAPI
+import Glibc
+import NIOCore
+import NIOPosix
+import RelayCore
+import SDLProtocol
+import SampleApp
+
+/// Apps that relayd itself is, so that RPCs can be sent without an app at hand. Each registers when it is asked for,
+/// and stays until it is told to leave, the head unit ends it or the link is lost. To the hub it is an app like
+/// any other, at one end of a pair of sockets. `DriveHandlers` has them.
+actor OwnApps {
+    /// At a time.
+    static let maximum = 8
+    /// Where `relayctl apps` says that they come from.
+    static let peer = "relayd"
+
+    private struct Member {
+        let app: AppID
+        let handler: NIOLoopBound<SampleAppHandler>
+        let registered: EventLoopFuture<Void>
+        let outcome: EventLoopFuture<SampleApp.Outcome>
+    }
+
+    private struct NotRegistered: Error {
+        let reason: String
+    }
+
+    private let relay: Relay
+    private let ended: @Sendable (AppID, _ name: String, _ reason: String?) -> Void
+    private var members: [String: Member] = [:]
+    /// Names of those that come or go.
+    private var busy: Set<String> = []
+
+    /// - Parameter ended: Called with each that is over, with the reason when nobody had told it to leave.
+    init(
+        _ relay: Relay, ended: @escaping @Sendable (AppID, _ name: String, String?) -> Void
+    ) {
+        self.relay = relay
+        self.ended = ended
+    }
+
+    /// Registers an app of that name, unless there is one already.
+    ///
+    /// - Returns: Its number, and whether it is new.
+    /// - Throws: `APIError` in words, such as the head unit's reason to refuse it.
+    func register(_ configuration: SampleApp.Configuration) async throws -> (AppID, isNew: Bool) {
+        let name = configuration.name
+        if let member = members[name] { return (member.app, false) }
+        guard members.count + busy.count < Self.maximum else {
+            throw APIError(
+                .conflict,
+                "relayd is \(Self.maximum) apps already: \(members.keys.sorted().joined(separator: ", ")); have "
+                    + "one leave first (relayctl send --as NAME --leave)")
+        }
+        try begin(name)
+        defer { busy.remove(name) }
+        let member = try await connect(configuration)
+        do {
+            try await member.registered.get()
+        } catch {
+            let reason = (error as? NotRegistered)?.reason ?? "\(error)"
+            throw APIError(.conflict, "\"\(name)\" could not be registered: \(reason)")
+        }
+        members[name] = member
+        member.outcome.whenComplete { result in
+            Task { await self.left(name, member.app, result) }
+        }
+        return (member.app, true)
+    }
+
+    /// Has the app unregister and end its session, and returns when it has.
+    ///
+    /// - Throws: `APIError` when relayd is no app of that name.
+    func leave(_ name: String) async throws {
+        guard let member = members[name] else {
+            let names = members.keys.sorted().map { "\"\($0)\"" }
+            throw APIError(
+                .notFound,
+                "relayd is no app called \"\(name)\"; "
+                    + (names.isEmpty
+                        ? "it is none at all" : "it is " + names.joined(separator: ", ")))
+        }
+        try begin(name)
+        defer { busy.remove(name) }
+        try await relay.loop.submit { member.handler.value.leave() }.get()
+        let outcome = try await member.outcome.get()
+        if case .failed(let reason) = outcome {
+            throw APIError(.conflict, "\"\(name)\" is gone, but not as it should: \(reason)")
+        }
+    }
+
+    private func begin(_ name: String) throws(APIError) {
+        guard busy.insert(name).inserted else {
+            throw APIError(.conflict, "\"\(name)\" is coming or going just now; try again")
+        }
+    }
+
+    private func left(
+        _ name: String, _ app: AppID, _ result: Result<SampleApp.Outcome, any Error>
+    ) {
+        guard members[name]?.app == app else { return }
+        members[name] = nil
+        switch result {
+        case .success(.finished): ended(app, name, nil)
+        case .success(.failed(let reason)): ended(app, name, reason)
+        case .failure(let error): ended(app, name, "\(error)")
+        }
+    }
+
+    // MARK: The connection
+
+    private func connect(_ configuration: SampleApp.Configuration) async throws -> Member {
+        var ends: [CInt] = [-1, -1]
+        let kind = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue
+        guard socketpair(AF_UNIX, CInt(kind), 0, &ends) == 0 else {
+            throw APIError(
+                .conflict, "no socket pair could be made: \(String(cString: strerror(errno)))")
+        }
+        let (relay, hubEnd, appEnd) = (relay, ends[0], ends[1])
+        let app: AppID
+        do {
+            app = try await attach(hubEnd)
+        } catch {
+            close(appEnd)
+            throw error
+        }
+        return try await relay.loop.flatSubmit {
+            let registered = relay.loop.makePromise(of: Void.self)
+            let outcome = relay.loop.makePromise(of: SampleApp.Outcome.self)
+            let handler = SampleAppHandler(
+                SampleApp(configuration: configuration), outcome: outcome,
+                stays: { registered.succeed() }, show: { _ in })
+            // After it is registered this does nothing any more.
+            outcome.futureResult.whenComplete { result in
+                let reason =
+                    switch result {
+                    case .success(.failed(let reason)): reason
+                    case .success(.finished): "it was over at once"
+                    case .failure(let error): "\(error)"
+                    }
+                registered.fail(NotRegistered(reason: reason))
+            }
+            let bound = NIOLoopBound(handler, eventLoop: relay.loop)
+            return ClientBootstrap(group: relay.loop)
+                .channelInitializer { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        try channel.pipeline.syncOperations.addHandler(bound.value)
+                    }
+                }
+                .withConnectedSocket(appEnd)
+                .map { _ in
+                    Member(
+                        app: app, handler: bound, registered: registered.futureResult,
+                        outcome: outcome.futureResult)
+                }
+                .flatMapErrorThrowing { error in
+                    outcome.fail(error)
+                    throw error
+                }
+        }.get()
+    }
+
+    /// Makes the socket an app of the hub's.
+    private func attach(_ socket: CInt) async throws -> AppID {
+        let relay = relay
+        let number = relay.loop.makePromise(of: AppID?.self)
+        do {
+            _ = try await ClientBootstrap(group: relay.loop)
+                .channelInitializer { channel in
+                    let accepted = relay.configureOwnApp(channel, as: Self.peer)
+                    number.completeWith(accepted)
+                    return accepted.map { _ in }
+                }
+                .withConnectedSocket(socket).get()
+        } catch {
+            number.fail(error)
+            throw APIError(.conflict, "relayd could not connect to itself: \(error)")
+        }
+        guard let app = try await number.futureResult.get() else {
+            throw APIError(
+                .conflict, "there is no place for another app (apps.maximum), or relayd is stopping"
+            )
+        }
+        return app
+    }
+}
