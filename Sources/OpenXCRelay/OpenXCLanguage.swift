@@ -245,8 +245,15 @@ package final class OpenXCLanguage: AccessoryLanguage {
     }
 
     package func readIsOver() {}
-    package var nextDeadline: NIODeadline? { router.nextDeadline }
-    package func advance() { carryOut(router.advance(to: hub.now)) }
+    package var nextDeadline: NIODeadline? {
+        let deadlines = clients.values.lazy.compactMap(\.nextDeadline)
+        return [router.nextDeadline, deadlines.min()].compactMap { $0 }.min()
+    }
+
+    package func advance() {
+        carryOut(router.advance(to: hub.now))
+        for client in clients.values { client.offerDue(hub, at: hub.now) }
+    }
 
     // MARK: - Status, reload and stop
 
@@ -410,6 +417,13 @@ final class OpenXCClient: AppReader {
             }
             if let bytes = batch.bytes(index, in: framing) { send(bytes, hub) }
         }
+    }
+
+    /// When something is due that its rate has delayed.
+    var nextDeadline: NIODeadline? { filter.nextDeadline }
+
+    func offerDue(_ hub: Switchboard, at now: NIODeadline) {
+        for message in filter.takeDue(at: now) { offer(message, hub) }
     }
 
     func offer(_ message: VehicleMessage, _ hub: Switchboard) {

@@ -116,6 +116,20 @@ struct OpenXCLanguageTests {
         }
     }
 
+    @Test("a client with a rate hears the state in which a signal comes to rest")
+    func rests() async throws {
+        var settings = OpenXCConfiguration()
+        settings.subscription.maximumRate = 10
+        try await VehicleBench.run(settings) { bench in
+            let vehicle = try await bench.openLink()
+            let client = try await bench.client()
+            try await vehicle.says(
+                (1...5).map { #"{"name":"a","value":\#($0)}"# + "\0" }.joined())
+            try await client.hears(
+                #"{"name":"a","value":1}"# + "\0" + #"{"name":"a","value":5}"# + "\0")
+        }
+    }
+
     @Test("rubbish reaches nobody, and the client that sends it goes on")
     func rubbish() async throws {
         try await VehicleBench.run { bench in

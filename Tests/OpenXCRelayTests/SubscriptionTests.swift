@@ -121,6 +121,42 @@ struct SubscriptionTests {
         #expect(filter.passes(Self.speed(3), at: start + .milliseconds(499)) == false)
     }
 
+    @Test("with a rate delays the last state of a signal that rests, and drops what is between")
+    func lastState() {
+        var filter = filter { $0.maximumRate = 4 }
+        #expect(filter.passes(Self.speed(1), at: start) == true)
+        #expect(filter.nextDeadline == nil)
+        #expect(filter.passes(Self.can(1, 1), at: start + .milliseconds(10)) == true)
+        #expect(filter.passes(Self.can(1, 1), at: start + .milliseconds(20)) == false)
+        for value in 2...5 {
+            let now = start + .milliseconds(Int64(20 * value))
+            #expect(filter.passes(Self.speed(Double(value)), at: now) == false)
+        }
+        #expect(filter.nextDeadline == start + .milliseconds(250))
+        #expect(filter.takeDue(at: start + .milliseconds(249)) == [])
+        #expect(filter.takeDue(at: start + .milliseconds(250)) == [Self.speed(5)])
+        #expect(filter.takeDue(at: start + .milliseconds(300)) == [Self.can(1, 1)])
+        #expect(filter.nextDeadline == nil)
+        // What was delayed counts like what passed at once.
+        #expect(filter.passes(Self.speed(6), at: start + .milliseconds(499)) == false)
+        #expect(filter.passes(Self.speed(7), at: start + .milliseconds(500)) == true)
+        #expect(filter.nextDeadline == nil)
+        #expect(filter.takeDue(at: start + .seconds(9)) == [])
+    }
+
+    @Test("with a rate and to changes says nothing of a state that has come back meanwhile")
+    func cameBack() {
+        var filter = filter {
+            $0.maximumRate = 4
+            $0.onChange = true
+        }
+        #expect(filter.passes(Self.speed(1), at: start) == true)
+        #expect(filter.passes(Self.speed(2), at: start + .milliseconds(10)) == false)
+        #expect(filter.passes(Self.speed(1), at: start + .milliseconds(20)) == false)
+        #expect(filter.nextDeadline == nil)
+        #expect(filter.takeDue(at: start + .seconds(1)) == [])
+    }
+
     @Test("remembers a bounded number of signals")
     func bounded() {
         var filter = filter { $0.onChange = true }

@@ -124,12 +124,41 @@ struct VehicleRouterTests: VehicleDialogue {
         #expect(
             router.receive(add(5), from: "third", at: start)
                 == [.toClient("third", response(.diagnosticRequest, "", false))])
-        #expect(router.disconnected("third", at: start) == [])
+        // The fastest dies: nobody wants it as often any more.
+        #expect(
+            router.disconnected("third", at: start) == [.toVehicle(cancel(5)), .toVehicle(add(1))])
+        #expect(router.hear(response(.diagnosticRequest)) == .nobody)
+        #expect(router.hear(response(.diagnosticRequest)) == .nobody)
+        #expect(router.recurringRequests == [rpm(1)])
         #expect(
             router.receive(cancel(0), from: "left", at: start)
                 == [.toClient("left", response(.diagnosticRequest))])
         // The owner of the last dies.
-        #expect(router.disconnected("right", at: start) == [.toVehicle(cancel(5))])
+        #expect(router.disconnected("right", at: start) == [.toVehicle(cancel(1))])
+    }
+
+    @Test("the fastest takes its request back, and the others get theirs at their own pace")
+    func slower() {
+        var router = router("left", "right", "third")
+        _ = router.receive(add(2), from: "left", at: start)
+        #expect(router.hear(response(.diagnosticRequest)) == .client("left"))
+        _ = router.receive(add(5), from: "right", at: start)
+        #expect(router.hear(response(.diagnosticRequest)) == .nobody)
+        #expect(router.hear(response(.diagnosticRequest)) == .client("right"))
+        #expect(
+            router.receive(cancel(5), from: "right", at: start)
+                == [
+                    .toClient("right", response(.diagnosticRequest)), .toVehicle(cancel(5)),
+                    .toVehicle(add(2)),
+                ])
+        // Who wants the same meanwhile waits for what the vehicle interface says to it.
+        #expect(router.receive(add(1), from: "third", at: start) == [])
+        #expect(router.hear(response(.diagnosticRequest)) == .nobody)
+        let said = router.receiveFromVehicle(response(.diagnosticRequest), at: start)
+        #expect(said.after == [.toClient("third", response(.diagnosticRequest))])
+        // One that is not the fastest changes nothing.
+        #expect(router.disconnected("third", at: start) == [])
+        #expect(router.disconnected("left", at: start) == [.toVehicle(cancel(2))])
     }
 
     @Test("nobody cancels what only others want, or changes it under them")

@@ -81,7 +81,8 @@ struct RecurringRequests<Client: Hashable & Comparable & Sendable>: Sendable {
     private struct Shared: Sendable {
         /// As the vehicle interface has it.
         var request: DiagnosticRequest
-        var owners: Set<Client>
+        /// How often each wants it, in Hz.
+        var owners: [Client: Double]
         /// Of what was last sent to the vehicle interface.
         var number: UInt64
         /// Who has wanted that faster than before; nil when nobody has.
@@ -112,11 +113,19 @@ struct RecurringRequests<Client: Hashable & Comparable & Sendable>: Sendable {
 
     enum Disowning {
         case lastOne
-        case othersLeft
+        /// Whether the fastest has gone: then it is asked for more slowly.
+        case othersLeft(Slower?)
         /// Only others want it.
         case foreign
         /// Nobody has asked for it through relayd.
         case unknown
+    }
+
+    /// A request in the place of a faster one.
+    struct Slower {
+        var than: DiagnosticRequest
+        var request: DiagnosticRequest
+        var added: AddedRequest
     }
 
     mutating func own(
@@ -126,13 +135,15 @@ struct RecurringRequests<Client: Hashable & Comparable & Sendable>: Sendable {
         guard var known = shared[key] else {
             guard shared.count < maximum else { return .refused }
             let number = nextNumber()
-            shared[key] = Shared(request: request, owners: [client], number: number)
+            shared[key] = Shared(
+                request: request, owners: [client: request.frequency], number: number)
             order.append(key)
             return .new(AddedRequest(key: key, number: number))
         }
         var same = known.request
         (same.frequency, same.bus) = (request.frequency, request.bus)
-        guard same == request, known.owners.insert(client).inserted else { return .refused }
+        guard same == request, known.owners[client] == nil else { return .refused }
+        known.owners[client] = request.frequency
         let before = known.request
         guard known.isLost || request.frequency > before.frequency else {
             if known.isUnanswered { known.waiting.append(client) }
@@ -151,24 +162,37 @@ struct RecurringRequests<Client: Hashable & Comparable & Sendable>: Sendable {
 
     mutating func disown(_ key: DiagnosticKey, _ client: Client) -> Disowning {
         guard var known = shared[key] else { return .unknown }
-        guard known.owners.remove(client) != nil else { return .foreign }
+        guard known.owners.removeValue(forKey: client) != nil else { return .foreign }
         known.waiting.removeAll { $0 == client }
-        guard known.owners.isEmpty else {
-            shared[key] = known
-            return .othersLeft
+        guard let fastest = known.owners.values.max() else {
+            drop(key)
+            return .lastOne
         }
-        drop(key)
-        return .lastOne
+        let before = known.request
+        guard fastest < before.frequency else {
+            shared[key] = known
+            return .othersLeft(nil)
+        }
+        known.request.frequency = fastest
+        known.number = nextNumber()
+        (known.isUnanswered, known.isLost, known.faster) = (true, false, nil)
+        shared[key] = known
+        let added = AddedRequest(key: key, number: known.number, before: nil)
+        return .othersLeft(Slower(than: before, request: known.request, added: added))
     }
 
-    /// - Returns: What nobody wants any more.
-    mutating func leave(_ client: Client) -> [DiagnosticRequest] {
-        order.compactMap { key -> DiagnosticRequest? in
-            guard let request = shared[key]?.request, case .lastOne = disown(key, client) else {
-                return nil
+    /// - Returns: What nobody wants any more, and what nobody wants as fast.
+    mutating func leave(_ client: Client) -> (over: [DiagnosticRequest], slower: [Slower]) {
+        var (over, slower): ([DiagnosticRequest], [Slower]) = ([], [])
+        for key in order {
+            guard let request = shared[key]?.request else { continue }
+            switch disown(key, client) {
+            case .lastOne: over.append(request)
+            case .othersLeft(let next?): slower.append(next)
+            case .othersLeft(nil), .foreign, .unknown: break
             }
-            return request
         }
+        return (over, slower)
     }
 
     /// All of them, to be sent once more.
@@ -197,16 +221,16 @@ struct RecurringRequests<Client: Hashable & Comparable & Sendable>: Sendable {
             shared[added.key] = known
             return (waiting, nil)
         }
-        if let faster = known.faster { known.owners.remove(faster) }
+        if let faster = known.faster { known.owners[faster] = nil }
         guard let before = added.before, known.faster != nil,
-            known.owners.contains(where: { !waiting.contains($0) })
+            known.owners.keys.contains(where: { !waiting.contains($0) })
         else {
             // The vehicle interface does not repeat it. Whoever shared it gets nothing any more, either.
             drop(added.key)
             return (waiting, nil)
         }
         // It had taken the slower one, which its owners still want.
-        known.owners.subtract(waiting)
+        for client in waiting { known.owners[client] = nil }
         (known.request, known.faster, known.number) = (before, nil, nextNumber())
         shared[added.key] = known
         return (waiting, (before, AddedRequest(key: added.key, number: known.number)))
@@ -226,7 +250,7 @@ struct RecurringRequests<Client: Hashable & Comparable & Sendable>: Sendable {
     var all: [DiagnosticRequest] { order.compactMap { shared[$0]?.request } }
 
     func owners(of request: DiagnosticRequest) -> Set<Client> {
-        shared[DiagnosticKey(request)]?.owners ?? []
+        Set((shared[DiagnosticKey(request)]?.owners ?? [:]).keys)
     }
 
     private mutating func nextNumber() -> UInt64 {

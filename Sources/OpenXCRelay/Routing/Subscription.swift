@@ -12,7 +12,7 @@ package struct Subscription: Hashable, Sendable {
     package var ids: [IdentifierRange] = []
     /// Only what differs from the message of the same signal before.
     package var onChange = false
-    /// Messages of one signal in a second at most; 0 for all.
+    /// Messages of one signal in a second at most; 0 for all. The last one is delayed and not left out.
     package var maximumRate = 0
 
     package static let everything = Subscription()
@@ -49,7 +49,12 @@ package struct SubscriptionFilter: Sendable {
     private struct Latest: Sendable {
         var content: VehicleMessage.Content
         var at: NIODeadline
+        /// What came too soon after it, without what came in between.
+        var delayed: VehicleMessage?
     }
+
+    /// Signals with something delayed, in the order in which it is due.
+    private var late: [Signal] = []
 
     package init(_ subscription: Subscription) {
         self.subscription = subscription
@@ -104,7 +109,24 @@ package struct SubscriptionFilter: Sendable {
         default: return true
         }
         guard subscription.onChange || interval > .zero else { return true }
-        return isDue(signal, message.content, now)
+        return isDue(signal, message, now)
+    }
+
+    /// When `takeDue` has something.
+    package var nextDeadline: NIODeadline? {
+        late.first.flatMap { seen[$0] }.map { $0.at + interval }
+    }
+
+    /// The messages whose signals have rested since: the client gets the state that they ended in.
+    package mutating func takeDue(at now: NIODeadline) -> [VehicleMessage] {
+        var due: [VehicleMessage] = []
+        while let deadline = nextDeadline, deadline <= now {
+            let signal = late.removeFirst()
+            guard let message = seen[signal]?.delayed else { continue }
+            seen[signal] = Latest(content: message.content, at: now)
+            due.append(message)
+        }
+        return due
     }
 
     private func wants(_ bus: Int32, _ id: UInt32) -> Bool {
@@ -113,15 +135,37 @@ package struct SubscriptionFilter: Sendable {
     }
 
     private mutating func isDue(
-        _ signal: Signal, _ content: VehicleMessage.Content, _ now: NIODeadline
+        _ signal: Signal, _ message: VehicleMessage, _ now: NIODeadline
     ) -> Bool {
         if let latest = seen[signal] {
-            if subscription.onChange, latest.content == content { return false }
-            if now < latest.at + interval { return false }
+            if subscription.onChange, latest.content == message.content {
+                // It is again as the client knows it.
+                delay(nil, of: signal)
+                return false
+            }
+            if now < latest.at + interval {
+                delay(message, of: signal)
+                return false
+            }
+            delay(nil, of: signal)
         } else if seen.count >= Self.maximumSignals {
             seen.removeAll(keepingCapacity: true)
+            late.removeAll(keepingCapacity: true)
         }
-        seen[signal] = Latest(content: content, at: now)
+        seen[signal] = Latest(content: message.content, at: now)
         return true
+    }
+
+    private mutating func delay(_ message: VehicleMessage?, of signal: Signal) {
+        guard let latest = seen[signal] else { return }
+        if latest.delayed == nil, message != nil {
+            // Those that passed earlier are due earlier; few are between.
+            let place =
+                late.lastIndex { (seen[$0]?.at ?? latest.at) <= latest.at }.map { $0 + 1 } ?? 0
+            late.insert(signal, at: place)
+        } else if latest.delayed != nil, message == nil {
+            late.removeAll { $0 == signal }
+        }
+        seen[signal]?.delayed = message
     }
 }

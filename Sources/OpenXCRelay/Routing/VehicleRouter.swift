@@ -79,9 +79,12 @@ package struct VehicleRouter<Client: Hashable & Comparable & Sendable>: Sendable
         for key in switches.leave(client) where isUp {
             ask(key.command(isOn: false), for: nil, .plain, now, &actions)
         }
-        for request in recurring.leave(client) where isUp {
+        let left = recurring.leave(client)
+        guard isUp else { return actions }
+        for request in left.over {
             ask(.diagnosticRequest(.cancel, request), for: nil, .plain, now, &actions)
         }
+        for slower in left.slower { slowDown(slower, now, &actions) }
         return actions
     }
 
@@ -276,9 +279,20 @@ package struct VehicleRouter<Client: Hashable & Comparable & Sendable>: Sendable
         switch recurring.disown(DiagnosticKey(request), client) {
         case .lastOne, .unknown:
             ask(.diagnosticRequest(.cancel, request), for: client, .plain, now, &actions)
-        case .othersLeft: answer(client, .diagnosticRequest, true, now, &actions)
+        case .othersLeft(let slower):
+            answer(client, .diagnosticRequest, true, now, &actions)
+            if let slower { slowDown(slower, now, &actions) }
         case .foreign: answer(client, .diagnosticRequest, false, now, &actions)
         }
+    }
+
+    /// The fastest has gone. A vehicle interface knows no other way to change a request.
+    private mutating func slowDown(
+        _ slower: RecurringRequests<Client>.Slower, _ now: NIODeadline, _ actions: inout [Action]
+    ) {
+        ask(.diagnosticRequest(.cancel, slower.than), for: nil, .plain, now, &actions)
+        ask(
+            .diagnosticRequest(.add, slower.request), for: nil, .add(slower.added), now, &actions)
     }
 
     private mutating func ask(
