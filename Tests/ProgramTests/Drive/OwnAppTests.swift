@@ -97,6 +97,15 @@ struct OwnAppTests {
         }
     }
 
+    @Test("a vehicle interface has no apps")
+    func vehicle() async throws {
+        try await Relayd.run(accessory: "sim:openxc", config: enabled) { relayd in
+            let done = try await relayd.relayctl("send", "--as", "RPC tester")
+            #expect(done.ending == .exited(3))
+            #expect(done.errors.contains("the accessory is no SDL head unit"), "\(done.errors)")
+        }
+    }
+
     @Test("a command line that cannot be meant is refused")
     func usage() async throws {
         let rows = [

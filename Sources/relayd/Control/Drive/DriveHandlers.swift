@@ -51,6 +51,9 @@ package struct DriveHandlers: Sendable {
             OwnAppRequest.self, example: OwnAppRequest.example)
         let configuration = try wanted.configuration()
         guard let own else { throw APIError(.conflict, DriveRefusal.noLink.description) }
+        guard try await status().accessory.spoken == .sdl else {
+            throw APIError(.conflict, DriveRefusal.notSDL.description)
+        }
         let name = configuration.name
         if wanted.leave == true {
             try await own.leave(name)
