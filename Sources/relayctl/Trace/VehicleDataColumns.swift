@@ -64,9 +64,12 @@ struct VehicleDataColumns {
         }
     }
 
-    /// As RFC 4180 has it; a line is a line, and a terminal shows it as it is.
+    /// As RFC 4180 has it; a line is a line, and a terminal shows it as it is. A text that a spreadsheet would
+    /// take for a formula begins with the sign for a text: apps choose their names.
     private static func quoted(_ cell: String) -> String {
-        let cell = SafeText.line(cell)
+        var cell = SafeText.line(cell)
+        let isFormula = cell.first.map { "=+-@".contains($0) } ?? false
+        if isFormula, Double(cell) == nil { cell = "'" + cell }
         guard cell.contains(where: { $0 == "," || $0 == "\"" }) else { return cell }
         return "\"" + cell.replacing("\"", with: "\"\"") + "\""
     }

@@ -27,13 +27,13 @@ import Traces
         return talk.items
     }()
 
-    private func export(_ arguments: String...) async throws -> (
-        code: Int32, out: String, error: String
-    ) {
+    private func export(
+        _ arguments: String..., of items: [TapItem] = Self.items
+    ) async throws -> (code: Int32, out: String, error: String) {
         var result: (Int32, String, String) = (0, "", "")
         try await TraceSamples.run(
             ["trace", "export", "a.pcapng"] + arguments,
-            on: ["a.pcapng": TraceSamples.bytes(Self.items)]
+            on: ["a.pcapng": TraceSamples.bytes(items)]
         ) { code, out, error, _ in result = (code, out, error) }
         return result
     }
@@ -56,6 +56,23 @@ import Traces
         #expect(some.out.hasPrefix("time,app,gps.latitudeDegrees,") && !some.out.contains("2000"))
         let none = try await export("--format", "csv", "rpc:Alert")
         #expect(none.code == 0 && none.out == "time,app\n")
+    }
+
+    @Test("what a spreadsheet would take for a formula is a text to it, and a number stays one")
+    func formulas() async throws {
+        var talk = TwoApps()
+        talk.connect(TwoApps.radio, "=1+cmd|' /C calc'!A0", session: 1, at: 1)
+        talk.notify(
+            TwoApps.radio, 1, .onVehicleData,
+            #"{"vin":"@SUM(1)","gps":{"longitudeDegrees":-83.5},"prndl":"-DRIVE","+x":"+1"}"#,
+            at: 2)
+        let csv = try await export("--format", "csv", of: talk.items).out
+        #expect(
+            csv == """
+                time,app,'+x,gps.longitudeDegrees,prndl,vin
+                2026-11-23T10:00:02.000000Z,'=1+cmd|' /C calc'!A0,+1,-83.5,'-DRIVE,'@SUM(1)
+
+                """)
     }
 
     @Test("JSON lines are those of the API") func jsonl() async throws {
