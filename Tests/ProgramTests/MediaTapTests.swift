@@ -124,6 +124,30 @@ struct MediaTapTests {
         }
     }
 
+    @Test("where nothing more fits no empty file is left, and each medium that is missing is named")
+    func full() async throws {
+        try await TemporaryDirectory.run { folder in
+            _ = try folder.write(String(repeating: "x", count: 900_000), to: "old")
+            try await Self.run(Self.config(folder) + "  limit: 1MiB\n") { relayd, headUnit, app in
+                for name in ["first.bin", "second.bin", "third.bin"] {
+                    try await Self.put(name, Array(repeating: 1, count: 100_000), headUnit, app)
+                }
+                await app.close()
+                let status = try await relayd.until("one is there, and why no other") {
+                    ($0.media?.files, $0.media?.openFiles) == (1, 0) && $0.media?.problem != nil
+                }
+                #expect(status.media?.problem?.contains("media.limit") == true)
+                let there = try Self.files(folder).mapValues(\.count)
+                #expect(there.count == 2 && there.values.contains(100_000), "\(there)")
+                for name in ["second.bin", "third.bin"] {
+                    _ = try await relayd.process.errors.wait(for: "a word about \(name)") { lines in
+                        lines.first { $0.contains(name) && $0.contains("not written") }
+                    }
+                }
+            }
+        }
+    }
+
     @Test("a player gets the pictures while they pass, from one on that it can begin with")
     func player() async throws {
         try await TemporaryDirectory.run { folder in

@@ -86,6 +86,13 @@ struct MediaFolder {
         bytes += growth
     }
 
+    /// Takes a file of the folder away again.
+    mutating func remove(_ file: MediaFile) {
+        guard unlink(file.path) == 0 else { return }
+        files -= 1
+        bytes -= file.bytes
+    }
+
     private func check(_ hasRoom: Bool, _ hasPlaces: Bool) throws(MediaFailure) {
         guard hasRoom else {
             throw MediaFailure(

@@ -32,8 +32,8 @@ struct MediaRun: ~Copyable {
     private var collector: MediaCollector
     private var entries: [TrafficEntry] = []
     private var files: [MediaID: MediaFile] = [:]
-    /// Begun, and the disk took no more of it.
-    private var failed: Set<MediaID> = []
+    /// Those of which the disk took no more, and whether a part of them is there.
+    private var failed: [MediaID: Bool] = [:]
     private var videos: Set<MediaID> = []
 
     init(
@@ -131,7 +131,7 @@ struct MediaRun: ~Copyable {
                 $0.open += 1
             }
         } catch {
-            failed.insert(id)
+            failed[id] = false
             tell(error)
         }
     }
@@ -145,10 +145,15 @@ struct MediaRun: ~Copyable {
                 $0.problem = nil
             }
         } catch {
-            // What is there stays, and is whole up to its end.
+            // What is there stays, and is whole up to its end; a file of nothing helps nobody.
             files[id] = nil
-            failed.insert(id)
-            progress.withLock { $0.open -= 1 }
+            let isEmpty = file.bytes == 0
+            failed[id] = !isEmpty
+            if isEmpty { folder?.remove(file) }
+            progress.withLock {
+                $0.open -= 1
+                if isEmpty { $0.files -= 1 }
+            }
             tell(error)
         }
     }
@@ -156,9 +161,13 @@ struct MediaRun: ~Copyable {
     private mutating func end(_ id: MediaID?, _ item: MediaItem, _ summary: MediaSummary) {
         if let id, videos.remove(id) != nil { port?.ended(id) }
         let file = id.flatMap { files.removeValue(forKey: $0) }
-        let hasFailed = id.map { failed.remove($0) != nil } ?? false
         if file != nil { progress.withLock { $0.open -= 1 } }
-        guard policy.saved.contains(item.kind), !hasFailed else { return }
+        guard policy.saved.contains(item.kind) else { return }
+        if let isPartlyThere = id.flatMap({ failed.removeValue(forKey: $0) }) {
+            // Why has been said when it began.
+            let words = isPartlyThere ? "not written to its end" : "not written"
+            return logger.warning("\(item.fileName): \(words)")
+        }
         var words: [String] = []
         if let file {
             words.append("\(file.path): \(Quantity.text(bytes: summary.bytes))")
