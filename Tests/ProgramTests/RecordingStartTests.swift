@@ -106,6 +106,10 @@ struct RecordingStartTests {
 
                     let next = try await record()
                     #expect(next.hasPrefix(second + "/"))
+                    let listed = try await ControlRequest.get(
+                        Routes.recordings, at: relayd.controlSocket)
+                    let list = try APICoding.decode(RecordingList.self, from: listed.body)
+                    #expect(list.directory == second && list.recordings.map(\.name).count == 1)
                     try await headUnit.checkBothWays(app, session: 1, 2)
                     let report = try await Self.report(relayd)
                     #expect(report.directory == second && report.masked == ["mainField1"])

@@ -17,7 +17,8 @@ package final class RecordingLibrary: Sendable {
         var readers = 0
     }
 
-    private let folder: RecordingFolder?
+    /// As the configuration has it at the moment.
+    private let path: @Sendable () -> String?
     /// The path of the file that is being written.
     private let current: @Sendable () -> String?
     private let executor = Mutex<LoopExecutor?>(nil)
@@ -44,16 +45,18 @@ package final class RecordingLibrary: Sendable {
     private static let entriesAtOnce = 2000
 
     /// - Parameters:
-    ///   - folder: Nil where relayd has no place for recordings.
+    ///   - folder: Asked each time; nil where relayd has no place for recordings.
     ///   - current: The path of the file that is being written.
     package init(
-        _ folder: String?, limits: Limits = Limits(),
+        _ folder: @autoclosure @escaping @Sendable () -> String?, limits: Limits = Limits(),
         current: @escaping @Sendable () -> String? = { nil }
     ) {
-        self.folder = folder.map { RecordingFolder($0) }
+        path = folder
         self.current = current
         self.limits = limits
     }
+
+    private var folder: RecordingFolder? { path().map { RecordingFolder($0) } }
 
     package func list() async throws -> RecordingList {
         guard let folder else { return RecordingList(directory: nil) }
