@@ -95,7 +95,8 @@ struct Daemon {
         let reporter = StatusReporter(
             relay: relay, accessory: accessory, facts: facts, advisor: advisor,
             outputs: outputs, effective: effective, specification: specification.report,
-            overflow: overflow, diskStall: { recorder.diskStall }, media: { media.report })
+            overflow: overflow, diskStall: { recorder.diskStall },
+            recordingProblem: { recorder.problem }, media: { media.report })
         let stopTime = StopTime { reporter.farewellTimeout }
         let systemd = SystemdNotifier(
             logger: Logger(label: "systemd"), stopTime: stopTime,

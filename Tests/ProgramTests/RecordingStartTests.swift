@@ -45,8 +45,65 @@ struct RecordingStartTests {
                 let line = try await relayd.process.errors.first(containing: "record.always")
                 #expect(
                     line.contains("record.always: nothing is recorded: \(path)/relayd-"), "\(line)")
-                #expect(line.hasSuffix(".pcapng cannot be made: Not a directory"), "\(line)")
+                #expect(
+                    line.contains(".pcapng cannot be made: Not a directory; relayd tries again"))
                 try await relayd.until("open") { $0.accessory.state == .open }
+                try await relayd.until("the reason is shown") {
+                    $0.recordingProblem?.contains("Not a directory") == true
+                }
+                let status = try await relayd.relayctl("status")
+                #expect(status.ending == .exited(0))
+                #expect(status.output.contains("record.always is true"), "\(status.output)")
+                let doctor = try await relayd.relayctl("doctor")
+                #expect(doctor.output.contains("nothing is recorded: "), "\(doctor.output)")
+                let said = try await relayd.relayctl("record", "status").output
+                #expect(said.contains("no, although record.always is true"), "\(said)")
+                // The folder can be made now.
+                try FileManager.default.removeItem(atPath: path)
+                try await relayd.until("it records") { $0.recordingProblem == nil }
+                #expect(try await Self.report(relayd).recording?.file.hasPrefix(path) == true)
+            }
+        }
+    }
+
+    @Test("one of record.always that a full disk has ended begins again when there is room")
+    func resumes() async throws {
+        try await TemporaryDirectory.run { directory in
+            try await FakeAccessory.run { accessory in
+                try await Relayd.run(
+                    accessory: "tcp:127.0.0.1:\(accessory.port)",
+                    config: Relayd.quickGoodbyes
+                        + "record: { always: true, directory: \(directory.path) }\n"
+                ) { relayd in
+                    func limit(_ bytes: String) async throws {
+                        let limited = try await ChildProcess.run(
+                            "prlimit", ["--pid", "\(relayd.process.pid)", "--fsize=\(bytes)"],
+                            environment: Program.environment([:]))
+                        #expect(limited.ending == .exited(0), "\(limited.errors)")
+                    }
+                    let headUnit = try await accessory.nextLink()
+                    let app = try await relayd.connectApp()
+                    try await headUnit.start(1, for: app)
+                    let first = try #require(try await Self.report(relayd).recording?.file)
+                    try await limit("0:")
+                    var round: UInt32 = 1
+                    while try await Self.report(relayd).problem == nil {
+                        try await headUnit.checkBothWays(app, session: 1, round)
+                        round += 1
+                    }
+                    _ = try await relayd.process.errors.first(
+                        containing: "the recording ended early")
+                    try await limit("unlimited:")
+                    try await relayd.until("it records again") { $0.recordingProblem == nil }
+                    let second = try #require(try await Self.report(relayd).recording?.file)
+                    #expect(second != first)
+                    try await headUnit.checkBothWays(app, session: 1, round)
+                    // Who turns it off has no problem any more.
+                    _ = try relayd.directory.write(Relayd.quickGoodbyes, to: "relayd.yaml")
+                    let reload = try await relayd.relayctl("reload")
+                    #expect(reload.ending == .exited(0), "\(reload.errors)")
+                    #expect(try await Self.report(relayd).problem == nil)
+                }
             }
         }
     }

@@ -18,6 +18,8 @@ package struct RecordReport: Codable, Sendable, Equatable {
     package var whenBehind: String
     /// The disk takes nothing; null while it does.
     package var diskStall: DiskStall?
+    /// Why `record.always` records nothing; null while it does, and where it is false.
+    package var problem: String?
     /// The flight recorder; null while it is off.
     package var flight: Flight?
 
@@ -37,7 +39,7 @@ package struct RecordReport: Codable, Sendable, Equatable {
         case schema, directory, recording, latest, streams, masked
         case whenBehind = "when_behind"
         case diskStall = "disk_stall"
-        case flight
+        case problem, flight
     }
 
     /// The latest traffic, kept in memory.

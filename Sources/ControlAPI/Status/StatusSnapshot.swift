@@ -39,6 +39,8 @@ package struct StatusSnapshot: Codable, Sendable, Equatable {
     package let limitsHit: [LimitHit]
     /// A recording's disk takes nothing; left out while it does.
     package var diskStall: DiskStall?
+    /// Why `record.always` records nothing; left out while it does, and where it is false.
+    package var recordingProblem: String?
     /// What is taken out of the traffic while it passes; left out while nothing is.
     package var media: MediaStatus?
 
@@ -71,6 +73,7 @@ package struct StatusSnapshot: Codable, Sendable, Equatable {
         case log
         case limitsHit = "limits_hit"
         case diskStall = "disk_stall"
+        case recordingProblem = "recording_problem"
         case media
     }
 }

@@ -137,6 +137,11 @@ struct Diagnosis: Codable, Sendable, Equatable {
                     + " not with the one rpc_spec names: \(problem)",
                 "correct the file or rpc_spec, then restart relayd")
         }
+        if let problem = status.recordingProblem {
+            hint(
+                "recording", "record.always is true, and nothing is recorded: \(problem)",
+                "relayd tries again by itself; relayctl record status shows whether it records")
+        }
         if let url = status.relayd.dashboardURL {
             ok("dashboard", "\(url) shows all of this live; relayctl dashboard --open opens it")
         }

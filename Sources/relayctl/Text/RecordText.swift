@@ -12,6 +12,9 @@ enum RecordText {
             ]
             lines += gap(recording.missedFrames)
             if let stall = report.diskStall { lines.append("Disk          \(self.stall(stall))") }
+        } else if let problem = report.problem {
+            lines.append("Recording     no, although record.always is true; relayd tries again")
+            lines.append("              \(SafeText.clean(problem))")
         } else {
             lines.append("Recording     no; 'relayctl record start' begins one")
         }

@@ -173,6 +173,11 @@ struct StatusText: TextPage {
                 remedy: "free the disk, or set record.when_behind to miss: then traffic never waits"
             )
         }
+        if let problem = status.recordingProblem {
+            lines += line("Recording", "none", .red, ["record.always is true"])
+            lines += explanation(
+                SafeText.clean(problem), look: .red, remedy: "relayd tries again by itself")
+        }
         if let media = status.media { lines += self.media(media) }
         let (batches, dropped) = (status.log.droppedBatches, status.log.droppedLines)
         if dropped > 0 || batches > 0 {

@@ -22,8 +22,21 @@ package final class Recorder: Sendable {
         /// What the configuration says.
         var policy: RecordingPolicy
         var isAlways = false
-        /// The recording runs because `record.always` said so.
-        var isAutomatic = false
+        /// The recording runs because `record.always` said so, and began then.
+        var automaticSince: ContinuousClock.Instant?
+        var patience = AlwaysPatience()
+        /// Why `record.always` records nothing, until it does again.
+        var problem: String?
+        /// Tries it again after a while.
+        var retry: Task<Void, Never>?
+        /// relayd stops.
+        var isOver = false
+
+        /// Nothing is tried again.
+        mutating func giveUp() {
+            retry?.cancel()
+            (retry, problem, patience) = (nil, nil, AlwaysPatience())
+        }
     }
 
     let relay: Relay
@@ -56,8 +69,13 @@ package final class Recorder: Sendable {
     /// as it began, but for one of `record.always`, which ends when that is no longer so.
     package func apply(_ policy: RecordingPolicy, isAlways: Bool) async {
         let (wasAlways, ended) = state.withLock { state -> (Bool, Recording?) in
-            defer { (state.policy, state.isAlways) = (policy, isAlways) }
-            return (state.isAlways, state.isAutomatic && !isAlways ? state.recording : nil)
+            let wasAlways = state.isAlways
+            (state.policy, state.isAlways) = (policy, isAlways)
+            // What the configuration says now may be better.
+            let isWaiting = state.problem != nil
+            state.giveUp()
+            let isAutomatic = state.automaticSince != nil
+            return (wasAlways && !isWaiting, isAutomatic && !isAlways ? state.recording : nil)
         }
         await flight.apply(policy)
         if isAlways, !wasAlways, running == nil { await startAlways() }
@@ -79,9 +97,13 @@ package final class Recorder: Sendable {
             streams: policy.streams.rawValue, masked: policy.masked,
             whenBehind: policy.whenBehind.rawValue)
         report.diskStall = recording?.disk.stall
+        report.problem = problem
         report.flight = flight.report(wanted)
         return report
     }
+
+    /// Why `record.always` records nothing at this moment.
+    package var problem: String? { state.withLock { $0.problem } }
 
     /// The disk takes nothing at this moment.
     package var diskStall: DiskStall? { state.withLock { $0.recording }?.disk.stall }
@@ -140,14 +162,45 @@ package final class Recorder: Sendable {
         return header
     }
 
-    /// For `record.always`. relayd runs without it when there is no place for it; its log says so.
+    /// For `record.always`. relayd runs without it when there is no place for it; log and status say so.
     private func startAlways() async {
         do {
             _ = try await start(nil)
-            state.withLock { $0.isAutomatic = $0.recording != nil }
+            let problem = state.withLock { state -> String? in
+                // It may have ended already.
+                guard state.recording != nil else { return state.latest?.problem }
+                (state.automaticSince, state.problem) = (.now, nil)
+                return nil
+            }
+            if let problem { alwaysFailed(problem, after: nil) }
         } catch {
-            logger.error("record.always: \(Self.words(error))")
+            alwaysFailed(Self.words(error), after: nil)
         }
+    }
+
+    private func alwaysFailed(_ problem: String, after lasted: Duration?) {
+        let isNews = state.withLock { state -> Bool in
+            guard state.isAlways, !state.isOver else { return false }
+            defer { state.problem = problem }
+            let pause = state.patience.failed(after: lasted)
+            state.retry?.cancel()
+            state.retry = Task {
+                do { try await Task.sleep(for: pause) } catch { return }
+                await self.tryAgain()
+            }
+            return state.problem != problem
+        }
+        if isNews { logger.error("record.always: \(problem); relayd tries again by itself") }
+    }
+
+    private func tryAgain() async {
+        let isWanted = state.withLock { state -> Bool in
+            state.retry = nil
+            // Somebody has begun one by hand.
+            if state.recording != nil { state.giveUp() }
+            return state.isAlways && !state.isOver && state.recording == nil
+        }
+        if isWanted { await startAlways() }
     }
 
     /// For the log, where nobody wants to see how an error is made.
@@ -262,6 +315,10 @@ package final class Recorder: Sendable {
     /// relayd stops: the tap has ended, and with it the recording. Waits for its last frame, and writes the
     /// file that the flight recorder was about to write.
     package func finish() async {
+        state.withLock {
+            $0.isOver = true
+            $0.giveUp()
+        }
         await saveByItself()
         await running?.1?.value
     }
@@ -270,12 +327,13 @@ package final class Recorder: Sendable {
         // Of a recording that failed the tap must not wait any more.
         try? await relay.detach(recording.queue)
         let described = Self.describe(recording)
-        state.withLock {
-            $0.recording = nil
-            $0.task = nil
-            $0.isAutomatic = false
-            $0.latest = RecordReport.Finished(
-                described, at: .now, problem: failure?.description)
+        let automaticSince = state.withLock { state in
+            defer {
+                (state.recording, state.task, state.automaticSince) = (nil, nil, nil)
+                state.latest = RecordReport.Finished(
+                    described, at: .now, problem: failure?.description)
+            }
+            return state.automaticSince
         }
         let missed = described.missedFrames > 0 ? ", \(described.missedFrames) frames missed" : ""
         let words = "\(described.file): \(described.frames) frames\(missed)"
@@ -283,6 +341,9 @@ package final class Recorder: Sendable {
             let rest = failure.isLoss ? "" : "; recorded until then: \(words)"
             events.add(.control, "the recording ended early: \(failure)")
             logger.error("the recording ended early: \(failure)\(rest)")
+            if let automaticSince {
+                alwaysFailed("\(failure)", after: automaticSince.duration(to: .now))
+            }
         } else {
             events.add(.control, "recorded \(words)")
             logger.notice("recorded \(words)")

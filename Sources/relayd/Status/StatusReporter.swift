@@ -19,6 +19,7 @@ final class StatusReporter: Sendable {
     private let specification: SpecificationReport?
     private let overflow: ControlOverflow
     private let diskStall: @Sendable () -> DiskStall?
+    private let recordingProblem: @Sendable () -> String?
     private let media: @Sendable () -> MediaStatus?
     private let startedAt = Timestamp.now
     private let started = ContinuousClock.now
@@ -30,6 +31,7 @@ final class StatusReporter: Sendable {
         relay: Relay, accessory: AccessoryMonitor, facts: SessionFacts, advisor: TrafficAdvisor,
         outputs: LogOutputs, effective: EffectiveConfig, specification: SpecificationReport?,
         overflow: ControlOverflow, diskStall: @escaping @Sendable () -> DiskStall? = { nil },
+        recordingProblem: @escaping @Sendable () -> String? = { nil },
         media: @escaping @Sendable () -> MediaStatus? = { nil }
     ) {
         self.advisor = advisor
@@ -41,6 +43,7 @@ final class StatusReporter: Sendable {
         self.specification = specification
         self.overflow = overflow
         self.diskStall = diskStall
+        self.recordingProblem = recordingProblem
         self.media = media
     }
 
@@ -101,6 +104,7 @@ final class StatusReporter: Sendable {
                 droppedBatches: hub.missedBatches, droppedLines: outputs.missedLines),
             limitsHit: limits(hub) + overflow.hits)
         snapshot.diskStall = diskStall()
+        snapshot.recordingProblem = recordingProblem()
         snapshot.media = media()
         return snapshot
     }
