@@ -66,7 +66,8 @@ let package = Package(
         .target(name: "DidYouMean", swiftSettings: settings + [small]),
         // The language in which people say what they want to see, as text and as what it asks.
         .target(
-            name: "MessageFilters", dependencies: ["DidYouMean"], swiftSettings: settings + [small]),
+            name: "MessageFilters", dependencies: ["DidYouMean", "SDLProtocol", nioCore],
+            swiftSettings: settings + [small]),
         // Which addresses a host has, without waiting on an event loop.
         .target(
             name: "HostNames", dependencies: [nioCore, nioPosix], swiftSettings: settings + [small]),
@@ -112,7 +113,10 @@ let package = Package(
         // Who gets which frame.
         .target(
             name: "RelayCore",
-            dependencies: ["SDLProtocol", "HostNames", nioCore, nioPosix, logging],
+            dependencies: [
+                "SDLProtocol", "MessageFilters", "DidYouMean", "HostNames", nioCore, nioPosix,
+                logging,
+            ],
             swiftSettings: settings),
         // The same for a vehicle interface and its clients, in the place that the hub has for a language.
         .target(

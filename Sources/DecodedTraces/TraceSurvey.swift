@@ -99,7 +99,7 @@ package struct TraceSurvey {
         case .byRelay: summary.own += 1
         // The amended one follows.
         case .replaced: return
-        case .forwarded, .amended: break
+        case .forwarded, .amended, .faulted: break
         }
         if tapped.direction == .fromApp {
             summary.fromApps.add(1, bytes)

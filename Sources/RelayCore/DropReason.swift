@@ -33,6 +33,8 @@ package enum DropReason: Hashable, Sendable {
     case askerGone
     /// An app sent faster than the head unit stands, and left before it was its turn.
     case leftTooFast
+    /// By this fault rule; 0 where its number is not known.
+    case fault(UInt32)
 }
 
 extension DropReason: CustomStringConvertible {
@@ -57,6 +59,8 @@ extension DropReason: CustomStringConvertible {
         case .askerGone: "StartService of an app that has left"
         case .leftTooFast:
             "the app left behind more frames than apps.frames_per_second lets through in 2 s"
+        case .fault(0): "a fault rule"
+        case .fault(let rule): "fault rule \(rule)"
         }
     }
 }
@@ -81,6 +85,7 @@ extension DropReason {
         case .answersRelay: "answers_relay"
         case .askerGone: "asker_gone"
         case .leftTooFast: "left_too_fast"
+        case .fault: "fault"
         }
     }
 
@@ -90,7 +95,7 @@ extension DropReason {
             .notItsSession(session), .noSuchSession(session), .farewell(session), .noLink,
             .secondaryTransport, .lateAnswer, .queueFull, .sessionOver(session),
             .endNotAsked(session), .lateWords(session), .emptyMessage, .messageTooLarge,
-            .frameTooLarge, .answersRelay, .askerGone, .leftTooFast,
+            .frameTooLarge, .answersRelay, .askerGone, .leftTooFast, .fault(0),
         ]
         guard let reason = all.first(where: { $0.code == code }) else { return nil }
         self = reason

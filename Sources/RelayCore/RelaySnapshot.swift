@@ -27,6 +27,8 @@ package struct RelaySnapshot: Sendable {
         package var drainRate: Int?
         /// Not read at the moment because an app does not take what it brings.
         package var isHeld: Bool
+        /// Nil when the accessory is no head unit.
+        package var faults: FaultsSnapshot?
     }
 
     package struct App: Sendable {

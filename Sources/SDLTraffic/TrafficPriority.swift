@@ -54,7 +54,7 @@ extension DropReason {
     fileprivate var priority: TrafficPriority {
         switch self {
         case .farewell, .lateWords, .answersRelay: .debug
-        case .secondaryTransport, .lateAnswer, .sessionOver, .askerGone: .info
+        case .secondaryTransport, .lateAnswer, .sessionOver, .askerGone, .fault: .info
         case .notItsSession, .noSuchSession, .noLink, .queueFull, .endNotAsked, .emptyMessage,
             .messageTooLarge, .frameTooLarge, .leftTooFast:
             .warning

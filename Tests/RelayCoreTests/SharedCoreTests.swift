@@ -1,7 +1,6 @@
 // Apps that come, go and crash behind the hub, before the stand-in for sdl_core: nothing of one app
 // reaches another, whatever it left half. On embedded channels and a clock that moves when told.
 
-import Logging
 import NIOCore
 import NIOEmbedded
 import RelayTesting
@@ -12,99 +11,6 @@ import Testing
 
 @Suite("Apps that share sdl_core through the hub are not mixed up")
 struct SharedCoreTests {
-    /// The hub between apps and the stand-in.
-    private final class Bench {
-        let loop = EmbeddedEventLoop()
-        let switchboard: Switchboard
-        var core: SDLCoreModel
-        private let link: EmbeddedChannel
-        private let connection: SDLCoreModel.ConnectionID
-        private var fromAccessory = FrameDecoder(rules: .fromAccessory(), recovery: .fail)
-
-        init(seed: UInt64, habits: SDLCoreHabits = SDLCoreHabits()) throws {
-            var configuration = RelayConfiguration()
-            configuration.framesPerSecond = 0
-            switchboard = Switchboard(
-                loop: loop, configuration: configuration, accessoryAddress: "test:",
-                tapQueue: TapQueue(maximumBytes: 1 << 20),
-                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-            core = SDLCoreModel(habits: habits, seed: seed)
-            link = EmbeddedChannel(handler: LinkConnection(hub: switchboard), loop: loop)
-            connection = core.connect(at: loop.now)
-            try Self.connect(link)
-        }
-
-        private static func connect(_ channel: EmbeddedChannel) throws {
-            try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 2776)).wait()
-        }
-
-        func connect() throws -> SharedApp {
-            let channel = EmbeddedChannel(loop: loop)
-            try switchboard.gate.accept(channel)
-            try Self.connect(channel)
-            return SharedApp(channel)
-        }
-
-        /// Lets both sides talk for so long.
-        func pass(_ time: TimeAmount) throws {
-            let end = loop.now + time
-            try exchange()
-            while loop.now < end {
-                loop.advanceTime(by: .milliseconds(1))
-                core.advance(to: loop.now)
-                try exchange()
-            }
-        }
-
-        private func exchange() throws {
-            var isQuiet = false
-            while !isQuiet {
-                isQuiet = true
-                loop.run()
-                while let bytes = try link.readOutbound(as: ByteBuffer.self) {
-                    isQuiet = false
-                    core.receive(bytes, on: connection, at: loop.now)
-                }
-                for output in core.takeOutput() {
-                    isQuiet = false
-                    if case .frame(let sent) = output { try link.writeInbound(sent.frame.wire) }
-                }
-            }
-        }
-
-        func register(_ app: SharedApp, _ appID: String) throws -> String? {
-            try app.say(.startService())
-            try pass(.milliseconds(20))
-            app.session = try app.heard().last?.sessionID ?? 0
-            try app.say(.register(app.session, appID))
-            try pass(.milliseconds(60))
-            return try app.heard().first { $0.correlationID == 65_529 }?.resultCode
-        }
-    }
-
-    private final class SharedApp {
-        let channel: EmbeddedChannel
-        var session: UInt8 = 0
-        private var decoder = FrameDecoder(rules: .fromAccessory(), recovery: .fail)
-
-        init(_ channel: EmbeddedChannel) {
-            self.channel = channel
-        }
-
-        func say(_ frames: Frame...) throws {
-            for frame in frames { try channel.writeInbound(frame.wire) }
-        }
-
-        func heard() throws -> [Frame] {
-            while let bytes = try channel.readOutbound(as: ByteBuffer.self) {
-                decoder.append(bytes)
-            }
-            var frames: [Frame] = []
-            while let frame = try decoder.next() { frames.append(frame) }
-            return frames
-        }
-    }
-
     private func file(
         _ session: UInt8, _ contents: UInt8, service: ServiceType, name: String = "cover.png"
     ) -> [Frame] {
@@ -120,7 +26,7 @@ extension SharedCoreTests {
         arguments: [ServiceType.bulk, .rpc], 0...2)
     func crashInMidFile(service: ServiceType, frames: Int) throws {
         for seed in UInt64(1)...5 {
-            let bench = try Bench(seed: seed)
+            let bench = try SharedCoreBench(seed: seed)
             let first = try bench.connect()
             #expect(try bench.register(first, "app") == "SUCCESS")
             for frame in file(first.session, 0x7A, service: service).prefix(1 + frames) {
@@ -155,7 +61,7 @@ extension SharedCoreTests {
         "an app pauses alone in a file and sends another with the same ID: that one arrives whole")
     func sameMessageIDAfterPause() throws {
         for seed in UInt64(1)...5 {
-            let bench = try Bench(seed: seed)
+            let bench = try SharedCoreBench(seed: seed)
             let app = try bench.connect()
             #expect(try bench.register(app, "app") == "SUCCESS")
             for frame in file(app.session, 0x7A, service: .bulk).prefix(2) { try app.say(frame) }
@@ -173,7 +79,7 @@ extension SharedCoreTests {
     @Test("a message that was given up while its app was silent: the goodbye waits for no answer")
     func givenUp() throws {
         for seed in UInt64(1)...5 {
-            let bench = try Bench(seed: seed)
+            let bench = try SharedCoreBench(seed: seed)
             let (first, other) = (try bench.connect(), try bench.connect())
             #expect(try bench.register(first, "first") == "SUCCESS")
             #expect(try bench.register(other, "other") == "SUCCESS")
@@ -205,7 +111,7 @@ extension SharedCoreTests {
     @Test("a crash leaves what the app needs to resume, being sent away does not")
     func resumption() throws {
         for isSentAway in [false, true] {
-            let bench = try Bench(seed: 3)
+            let bench = try SharedCoreBench(seed: 3)
             let app = try bench.connect()
             #expect(try bench.register(app, "app") == "SUCCESS")
             try app.say(.request(app.session, .addCommand, 5, json: #"{"cmdID":1}"#))
@@ -225,7 +131,7 @@ extension SharedCoreTests {
 
     @Test("a stop unregisters all apps, and none of them counts as unexpectedly gone")
     func stop() throws {
-        let bench = try Bench(seed: 4)
+        let bench = try SharedCoreBench(seed: 4)
         for number in 1...8 {
             #expect(try bench.register(bench.connect(), "app\(number)") == "SUCCESS")
         }
@@ -240,7 +146,7 @@ extension SharedCoreTests {
 
     @Test("EndService is lost on the line: the head unit's own watch ends what relayd gave up")
     func lostEnd() throws {
-        let bench = try Bench(seed: 6)
+        let bench = try SharedCoreBench(seed: 6)
         let app = try bench.connect()
         #expect(try bench.register(app, "app") == "SUCCESS")
         try app.say(.control(.heartbeat, service: .control, session: app.session, messageID: 7))
@@ -258,7 +164,7 @@ extension SharedCoreTests {
 
     @Test("a head unit that refuses protection leaves no ghost")
     func refusedProtection() throws {
-        let bench = try Bench(seed: 5)
+        let bench = try SharedCoreBench(seed: 5)
         let app = try bench.connect()
         #expect(try bench.register(app, "app") == "SUCCESS")
         try app.say(
@@ -273,7 +179,7 @@ extension SharedCoreTests {
 
     @Test("a control frame that the head unit would not take brings nothing of its payload to it")
     func framesInAPayload() throws {
-        let bench = try Bench(seed: 6)
+        let bench = try SharedCoreBench(seed: 6)
         let victim = try bench.connect()
         #expect(try bench.register(victim, "victim") == "SUCCESS")
         let attacker = try bench.connect()
@@ -294,7 +200,7 @@ extension SharedCoreTests {
         "random lives and deaths: every file is of one app, every answer its asker's",
         arguments: 1...12)
     func random(seed: Int) throws {
-        let bench = try Bench(seed: UInt64(seed))
+        let bench = try SharedCoreBench(seed: UInt64(seed))
         var random = SeededGenerator(seed: UInt64(seed))
         var apps: [(app: SharedApp, number: Int, requests: Int32)] = []
         var count = 0

@@ -107,7 +107,7 @@ package struct MediaCollector: Sendable {
         case .dropped, .replaced: return
         // relayd ends messages that an app left unfinished: no bytes of the app.
         case .byRelay where frame.type != .control: return
-        case .forwarded, .amended, .byRelay: break
+        case .forwarded, .amended, .byRelay, .faulted: break
         }
         if frame.type == .control {
             control(frame, lane, tapped)
@@ -183,7 +183,7 @@ package struct MediaCollector: Sendable {
             names[owner] = name
         }
         switch entry.content {
-        case .rpc(let rpc) where entry.fate == .forwarded || entry.fate == .amended:
+        case .rpc(let rpc) where entry.fate.isPeers:
             receive(rpc, entry, owner)
         case .encrypted:
             if isWanted(entry.appName), encryptedMessages.count < MediaLimits.maximumApps {

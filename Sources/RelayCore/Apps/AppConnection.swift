@@ -53,6 +53,8 @@ package final class AppConnection: ChannelInboundHandler {
         package static let rate = Self(rawValue: 2)
         /// A sink of the tap that may miss nothing is full.
         package static let tap = Self(rawValue: 4)
+        /// Fault rules hold as many of its bytes as may wait for the link.
+        package static let fault = Self(rawValue: 8)
     }
 
     init(
@@ -208,6 +210,8 @@ package final class AppConnection: ChannelInboundHandler {
     }
 
     package var isPaused: Bool { !pauses.isEmpty }
+
+    func isPaused(_ reason: Pauses) -> Bool { pauses.contains(reason) }
 
     // MARK: Link → app
 

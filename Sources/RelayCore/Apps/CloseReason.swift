@@ -33,6 +33,8 @@ package enum CloseReason: Hashable, Sendable {
     case byOperator(String?)
     /// Nobody may connect at the moment: the server was switched off.
     case serverOff
+    /// A fault rule took a message of it.
+    case fault(UInt32)
 
     package struct GarbageFromApp: Hashable, Sendable {
         /// Stream position of the first bad byte, counted from 0.
@@ -81,6 +83,7 @@ extension CloseReason: CustomStringConvertible {
         case .byOperator(nil): "disconnected through the control API"
         case .byOperator(.some(let reason)): "disconnected through the control API: \(reason)"
         case .serverOff: "the server was switched off (relayctl server on switches it on)"
+        case .fault(let rule): "closed by fault rule \(rule)"
         }
     }
 }

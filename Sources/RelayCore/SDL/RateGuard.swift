@@ -41,6 +41,16 @@ struct RateGuard {
         sum += 1
     }
 
+    /// Counts in each slot at least as many frames as the other guard has counted there.
+    mutating func adopt(_ other: RateGuard, at now: NIODeadline) {
+        guard limit > 0 else { return }
+        var other = other
+        advance(to: now)
+        other.advance(to: now)
+        for index in slots.indices { slots[index] = max(slots[index], other.slots[index]) }
+        sum = slots.reduce(0, +)
+    }
+
     static func slot(at now: NIODeadline) -> Int64 {
         Int64(now.uptimeNanoseconds) / slotLength.nanoseconds
     }

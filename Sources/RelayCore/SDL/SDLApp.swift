@@ -84,6 +84,9 @@ final class SDLApp: AppReader {
         }
     }
 
+    /// What fault rules have let go counts as what the app says now.
+    func count(_ passed: RateGuard) { rateGuard.adopt(passed, at: language.hub.now) }
+
     /// Whole frames that arrived before the end are still the app's word, as fast as the head unit takes
     /// them: it would end the session for a flood, and not hear them at all.
     func hungUp() {

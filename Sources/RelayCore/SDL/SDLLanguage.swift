@@ -18,8 +18,13 @@ final class SDLLanguage: AccessoryLanguage {
     private lazy var backPressure = BackPressure(hub: hub)
     var router: SessionRouter<SDLApp>
     private var link: SDLLink?
-    private var apps: [AppID: SDLApp] = [:]
+    private(set) var apps: [AppID: SDLApp] = [:]
     private var isPerforming = false
+    /// What people have asked to be spoilt; nil when nothing is, which costs each frame one look.
+    var faults: FaultStage<SDLApp>?
+    var isFaulting = false
+    /// Of the latest rule.
+    var faultNumber: UInt32 = 0
     /// Who waits for the answer to a request of relayd's own.
     private var asked: [OwnRequestID: (DrivenAnswer) -> Void] = [:]
 
@@ -34,6 +39,8 @@ final class SDLLanguage: AccessoryLanguage {
         reporter.configuration = configuration
         backPressure.reconfigure(configuration)
         output.reconfigure(configuration)
+        faults?.limit(to: configuration.framesPerSecond, at: hub.loop.now)
+        dropHarmfulFaults()
     }
 
     // MARK: - Accessory → app
@@ -43,9 +50,7 @@ final class SDLLanguage: AccessoryLanguage {
         hub.link.counters.framesIn &+= 1
         switch router.receiveFromAccessory(frame, at: hub.now) {
         case .toApp(let app):
-            hub.tap.record(
-                frame, .fromAccessory, app: app.id, time: hub.time, grant: meaning(of: frame))
-            hub.send(frame.wire, to: app.connection)
+            deliver(frame, to: app, grant: meaning(of: frame))
         case .drop(let reason):
             hub.tap.record(
                 frame, .fromAccessory, app: nil, time: hub.time, fate: .dropped(reason))
@@ -58,6 +63,23 @@ final class SDLLanguage: AccessoryLanguage {
         }
         if !router.actions.isEmpty { performActions() }
         if frame.type == .control { sessionsMayHaveChanged() }
+    }
+
+    /// Sends to an app, unless a fault rule has something against it.
+    @inline(__always)
+    private func deliver(
+        _ frame: Frame, to app: SDLApp, fate: FrameFate = .forwarded, grant: GrantMeaning? = nil
+    ) {
+        guard faults == nil || mayReach(app, frame, fate, grant) else { return }
+        pass(frame, to: app, fate: fate, grant: grant)
+    }
+
+    @inline(__always)
+    func pass(_ frame: Frame, to app: SDLApp, fate: FrameFate, grant: GrantMeaning?) {
+        let hub = hub
+        hub.tap.record(
+            frame, .fromAccessory, app: app.id, time: hub.time, fate: fate, grant: grant)
+        hub.send(frame.wire, to: app.connection)
     }
 
     /// What the router took the frame for, if it is a grant.
@@ -74,17 +96,24 @@ final class SDLLanguage: AccessoryLanguage {
 
     // MARK: - App → accessory
 
+    @inline(__always)
     func receive(_ frame: Frame, from app: SDLApp) {
+        guard faults == nil || mayLeave(app, frame) else { return }
+        route(frame, from: app)
+    }
+
+    /// - Parameter fate: What a fault rule has done to it.
+    func route(_ frame: Frame, from app: SDLApp, fate: FrameFate = .forwarded) {
         let hub = hub
         switch router.receive(frame, from: app, at: hub.now) {
         case .toLink:
-            hub.tap.record(frame, .fromApp, app: app.id, time: hub.time)
+            hub.tap.record(frame, .fromApp, app: app.id, time: hub.time, fate: fate)
             output.forward(frame, from: .app(app))
         case .drop(let reason):
             hub.tap.record(frame, .fromApp, app: app.id, time: hub.time, fate: .dropped(reason))
             reporter.refused(frame, of: app, because: reason, at: hub.time)
         case .toApp, .handled:
-            hub.tap.record(frame, .fromApp, app: app.id, time: hub.time)
+            hub.tap.record(frame, .fromApp, app: app.id, time: hub.time, fate: fate)
         }
         if !router.actions.isEmpty { performActions() }
     }
@@ -92,7 +121,7 @@ final class SDLLanguage: AccessoryLanguage {
     // MARK: - What the router wants besides
 
     /// Carries out what the router wants, and what it wants because of that, in order.
-    private func performActions() {
+    func performActions() {
         guard !isPerforming else { return }
         isPerforming = true
         defer { isPerforming = false }
@@ -115,22 +144,21 @@ final class SDLLanguage: AccessoryLanguage {
             }
             output.forward(frame, from: origin)
         case .amended(let frame, let app):
-            hub.tap.record(
-                frame, .fromAccessory, app: app.id, time: hub.time, fate: .amended,
-                grant: meaning(of: frame))
-            hub.send(frame.wire, to: app.connection)
+            deliver(frame, to: app, fate: .amended, grant: meaning(of: frame))
         case .toApp(let frame, let app):
-            hub.tap.record(
-                frame, .fromAccessory, app: app.id, time: hub.time, fate: .byRelay)
-            hub.send(frame.wire, to: app.connection)
+            deliver(frame, to: app, fate: .byRelay)
         case .close(let app, let reason):
             hub.close(app.connection, reason)
         case .drain(let session):
             output.drain(session)
         case .purge(let session):
             output.purge(session)
+            faults?.sessionIsOver(session)
         case .event(let event):
-            if case .sessionOpened(let app, let grant) = event { opened(grant, of: app) }
+            if case .sessionOpened(let app, let grant) = event {
+                faults?.sessionIsOver(grant.sessionID)
+                opened(grant, of: app)
+            }
             reporter.tell(event, at: hub.now, hub.time)
         case .driven(let frames, let app):
             for frame in frames {
@@ -140,8 +168,7 @@ final class SDLLanguage: AccessoryLanguage {
                 output.forward(frame, from: .app(app))
             }
         case .pass(let frame, let app):
-            hub.tap.record(frame, .fromAccessory, app: app.id, time: hub.time)
-            hub.send(frame.wire, to: app.connection)
+            deliver(frame, to: app)
         case .dropped(let frame, let reason):
             hub.tap.record(
                 frame, .fromAccessory, app: nil, time: hub.time, fate: .dropped(reason))
@@ -222,15 +249,19 @@ final class SDLLanguage: AccessoryLanguage {
     func readIsOver() { output.drainIfReady() }
 
     var nextDeadline: NIODeadline? {
+        let own = faults?.nextDeadline
         guard let left = router.nextDeadline, let right = backPressure.nextDeadline else {
-            return router.nextDeadline ?? backPressure.nextDeadline
+            let next = router.nextDeadline ?? backPressure.nextDeadline
+            guard let own, let next else { return own ?? next }
+            return min(own, next)
         }
-        return min(left, right)
+        return min(left, right, own ?? .distantFuture)
     }
 
     func advance() {
         router.advance(to: hub.now)
         performActions()
+        if faults != nil { carryOutFaults() }
         sessionsMayHaveChanged()
         backPressure.advance(to: hub.now)
     }
@@ -251,6 +282,7 @@ final class SDLLanguage: AccessoryLanguage {
         link?.showUnfinished()
         link = nil
         output.linkClosed()
+        if faults != nil { faultsLoseLink() }
         router.linkClosed(reason: reason, at: hub.now)
         performActions()
     }
@@ -281,6 +313,7 @@ final class SDLLanguage: AccessoryLanguage {
         let app = SDLApp(connection, self)
         apps[connection.id] = app
         router.connect(app)
+        faults?.know(app, FaultAppFacts(connection: connection.id.rawValue))
         return app
     }
 
@@ -288,6 +321,7 @@ final class SDLLanguage: AccessoryLanguage {
 
     func disconnected(_ connection: AppConnection) -> AppLeaving {
         guard let app = apps.removeValue(forKey: connection.id) else { return .unused }
+        if faults != nil { faultsLose(app) }
         let leaving = app.leavingInsideFrame ?? router.leaving(of: app)
         app.showUnfinished()
         router.disconnect(app, at: hub.now)
@@ -310,6 +344,7 @@ final class SDLLanguage: AccessoryLanguage {
 
     func leave(_ connection: AppConnection) {
         guard let app = apps[connection.id] else { return }
+        if faults != nil { forgetInFaults(app) }
         router.endSessions(of: app, at: hub.now)
         performActions()
     }
@@ -345,6 +380,8 @@ final class SDLLanguage: AccessoryLanguage {
     // MARK: - The end
 
     func leaveAll() {
+        // relayd stops: what is said now must be heard.
+        if faults != nil { clearFaults() }
         router.endAllSessions(at: hub.now)
         performActions()
     }
@@ -368,6 +405,7 @@ extension SDLLanguage {
         link.farewellSessions = router.farewellSessions
         link.waitingStarts = router.waitingStarts
         link.isAwaitingAnswer = isAwaitingAnswer
+        link.faults = faultSnapshot
         link.queuedBytes = output.waitingBytes
         link.bytesInFlight = output.bytesInFlight
         link.drainRate = output.drainRate.map { Int(min($0, 1e15)) }

@@ -15,13 +15,31 @@ package enum FrameFate: Hashable, Sendable {
     case forwarded
     /// Passed on without its secondary transport offers; the frame shown is the one passed on.
     case amended
-    /// The head unit's frame as it came, which was not passed on: the amended one follows.
+    /// A frame as it came, which was not passed on: the amended one follows, or what a fault rule has made
+    /// of it.
     case replaced
     /// Not sent by a peer but by relayd itself, `direction` telling on whose behalf:
     /// a farewell to the head unit counts as `fromApp`, a refusal to an app as `fromAccessory`.
     case byRelay
+    /// Passed on, after a fault rule had done something to it.
+    case faulted(FaultMark)
     /// Not passed on.
     case dropped(DropReason)
+}
+
+extension FrameFate {
+    /// Passed on, and a peer's words.
+    package var isPeers: Bool {
+        switch self {
+        case .forwarded, .amended, .faulted: true
+        case .replaced, .byRelay, .dropped: false
+        }
+    }
+
+    /// It has passed once already, and a fault rule lets it pass once more.
+    var isRepeated: Bool {
+        if case .faulted(let mark) = self { mark.kind == .repeated } else { false }
+    }
 }
 
 /// One frame on its way past the tap.

@@ -102,6 +102,8 @@ package struct RecordingScript {
         // The head unit's own words for its part, and what the app got for the app's.
         case .replaced: part == .headUnit
         case .amended: part == .app
+        // The bytes that came are in a replaced frame before it, or the same frame twice.
+        case .faulted(let mark): mark.isAsItCame || mark.kind != .repeated && part == .app
         case .byRelay, .dropped: false
         }
     }

@@ -20,7 +20,9 @@ import SDLProtocol
 ///               from        app or accessory
 ///               bytes       payload, without frame headers
 ///               frames      when more than one
-///               fate        amended, replaced, by_relay or to_relay, when not simply forwarded
+///               fate        amended, replaced, by_relay, to_relay, held, corrupted, truncated, repeated or
+///                           reordered, when not simply forwarded
+///               fault_rule  number of the fault rule that did the last five
 /// RPCs          function, function_id, correlation_id
 ///               success, result_code, info      responses
 ///               latency_ms, request             responses; n of the request
@@ -117,6 +119,9 @@ struct TrafficJSONFormat: Sendable {
         case .amended: line.append(",\"fate\":\"amended\"")
         case .replaced: line.append(",\"fate\":\"replaced\"")
         case .byRelay: line.append(",\"fate\":\"by_relay\"")
+        case .faulted(let mark):
+            line.append(key: "fate", string: mark.kind.rawValue)
+            line.append(key: "fault_rule", number: mark.rule)
         }
     }
 

@@ -80,6 +80,7 @@ struct TrafficTextFormat: Sendable {
         case .amended: line.append("  secondary transports taken out")
         case .replaced: line.append("  not passed on as it is")
         case .byRelay: line.append("  by relayd")
+        case .faulted(let mark): line.append("  \(mark)")
         }
     }
 

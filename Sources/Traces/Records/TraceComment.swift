@@ -6,6 +6,7 @@ enum TraceComment: Hashable, Sendable {
     case replaced
     case amended
     case dropped(code: String, words: String)
+    case fault(FaultMark)
     case grant(GrantMeaning)
     case masked
     case offset(UInt64)
@@ -19,6 +20,7 @@ enum TraceComment: Hashable, Sendable {
             case .replaced: "replaced"
             case .amended: "amended"
             case .dropped(let code, let words): "dropped, \(code): \(words)"
+            case .fault(let mark): "fault \(mark.rule), \(mark.kind)"
             case .grant(let meaning): "grant \(meaning)"
             case .masked: "masked"
             case .offset(let offset): "offset \(offset)"
@@ -46,10 +48,24 @@ enum TraceComment: Hashable, Sendable {
                 self = .dropped(
                     code: parts.first.map(String.init) ?? "",
                     words: parts.dropFirst().first.map { String($0.drop { $0 == " " }) } ?? "")
+            } else if let mark = FaultMark(comment: words) {
+                self = .fault(mark)
             } else {
                 return nil
             }
         }
+    }
+}
+
+extension FaultMark {
+    /// "fault 3, held".
+    fileprivate init?(comment words: Substring) {
+        guard words.hasPrefix("fault ") else { return nil }
+        let parts = words.dropFirst(6).split(separator: ",", maxSplits: 1)
+        guard parts.count == 2, let rule = UInt32(parts[0]),
+            let kind = Kind(rawValue: String(parts[1].drop { $0 == " " }))
+        else { return nil }
+        self.init(rule: rule, kind: kind)
     }
 }
 
@@ -61,6 +77,7 @@ extension TraceComment {
         case .amended: self = .amended
         case .replaced: self = .replaced
         case .byRelay: self = .own
+        case .faulted(let mark): self = .fault(mark)
         case .dropped(let reason): self = .dropped(code: reason.code, words: reason.description)
         }
     }
@@ -71,6 +88,7 @@ extension TraceComment {
         case .own: .byRelay
         case .replaced: .replaced
         case .amended: .amended
+        case .fault(let mark): .faulted(mark)
         case .dropped(let code, _):
             .dropped(DropReason(code: code, session: session) ?? .noSuchSession(session))
         case .grant, .masked, .offset: nil

@@ -101,7 +101,8 @@ package struct TracePrologue {
         switch tapped.fate {
         // The amended one follows.
         case .dropped, .replaced: return
-        case .forwarded, .amended, .byRelay: break
+        case .faulted(let mark) where mark.kind == .repeated: return
+        case .forwarded, .amended, .byRelay, .faulted: break
         }
         if tapped.frame.type == .control {
             learnControl(tapped, app)

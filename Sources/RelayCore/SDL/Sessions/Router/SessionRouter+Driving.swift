@@ -210,6 +210,21 @@ extension SessionRouter {
         return id
     }
 
+    /// relayd's own answer to a request of the app's that reaches no head unit. Not said inside of a message
+    /// of the head unit's either, however long that takes.
+    package mutating func answer(_ frame: Frame, to app: App, at now: NIODeadline) {
+        self.now = now
+        let session = frame.sessionID
+        guard frame.type != .control, routes[session].owner == app,
+            !injections.mayGo(session, frame.service, at: now),
+            injections.waiting(in: session) < Injections.limitPerSession
+        else {
+            actions.append(.toApp(frame, app))
+            return
+        }
+        injections.wait(ownRequests.nextID(), [frame], in: session, until: .distantFuture)
+    }
+
     private mutating func say(_ frames: [Frame], to owner: App, _ id: OwnRequestID) {
         for frame in frames { actions.append(.toApp(frame, owner)) }
         actions.append(.answer(id, .passedOn))

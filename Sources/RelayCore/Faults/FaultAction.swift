@@ -1,0 +1,92 @@
+package import NIOCore
+import SDLProtocol
+
+/// What a fault rule does to the messages it takes.
+package enum FaultAction: Hashable, Sendable {
+    /// Each is passed on so much later, and all behind it of its session and service wait for it.
+    case delay(TimeAmount, jitter: TimeAmount)
+    case drop
+    /// A request is not passed on, and answered by relayd.
+    case answer(code: String, info: String?)
+    /// A StartService is not passed on, and refused by relayd.
+    case nak(reason: String?)
+    /// Some bytes of the payload are changed.
+    case corrupt
+    case duplicate
+    /// It changes places with the next message.
+    case reorder
+    /// The payload loses its second half.
+    case truncate
+    /// The app's connection is closed, and the message not passed on.
+    case disconnect
+    /// It waits until the rule is removed, or for as long; with nil for `FaultLimits.longestHold`.
+    case hold(TimeAmount?)
+    /// All that the rule takes passes at this rate.
+    case rate(bytesPerSecond: Int)
+}
+
+extension FaultAction {
+    /// What sdl_core turns against everybody on a link: half messages, and RPCs whose header promises
+    /// more than there is.
+    package var mayHarmOthers: Bool {
+        switch self {
+        case .corrupt, .truncate: true
+        default: false
+        }
+    }
+
+    /// Only data, and no control frames: what grants or ends a session is not made up.
+    var needsData: Bool {
+        switch self {
+        case .corrupt, .truncate, .duplicate, .reorder: true
+        default: false
+        }
+    }
+
+    /// Only messages of one frame: a part of a message twice, or in another place, is no message.
+    var needsSingle: Bool { self == .duplicate || self == .reorder }
+}
+
+extension FaultAction: CustomStringConvertible {
+    /// As it is written in a rule.
+    package var description: String {
+        switch self {
+        case .delay(let time, let jitter):
+            "delay \(Self.text(time))" + (jitter > .zero ? " jitter \(Self.text(jitter))" : "")
+        case .drop: "drop"
+        case .answer(let code, let info): "answer \(code)\(Self.quoted(info))"
+        case .nak(let reason): "nak\(Self.quoted(reason))"
+        case .corrupt: "corrupt"
+        case .duplicate: "duplicate"
+        case .reorder: "reorder"
+        case .truncate: "truncate"
+        case .disconnect: "disconnect"
+        case .hold(let time): "hold" + (time.map { " \(Self.text($0))" } ?? "")
+        case .rate(let bytes): "rate \(Self.rateText(bytes))"
+        }
+    }
+
+    /// "2s", "500ms".
+    package static func text(_ time: TimeAmount) -> String {
+        let milliseconds = time.nanoseconds / 1_000_000
+        if milliseconds % 60_000 == 0, milliseconds > 0 { return "\(milliseconds / 60_000)m" }
+        if milliseconds % 1000 == 0 { return "\(milliseconds / 1000)s" }
+        return "\(milliseconds)ms"
+    }
+
+    private static func rateText(_ bytes: Int) -> String {
+        if bytes % 1_000_000 == 0 { return "\(bytes / 1_000_000)MB/s" }
+        if bytes % 1000 == 0 { return "\(bytes / 1000)KB/s" }
+        return "\(bytes)B/s"
+    }
+
+    private static func quoted(_ words: String?) -> String {
+        guard let words else { return "" }
+        var quoted = " \""
+        for scalar in words.unicodeScalars {
+            if scalar == "\"" || scalar == "\\" { quoted.unicodeScalars.append("\\") }
+            quoted.unicodeScalars.append(scalar)
+        }
+        return quoted + "\""
+    }
+}

@@ -1,0 +1,29 @@
+/// What a fault rule has done to a frame that passed.
+package struct FaultMark: Hashable, Sendable {
+    package enum Kind: String, Hashable, Sendable, CaseIterable {
+        /// It had to wait, itself or behind another.
+        case held
+        /// The bytes are not those that came.
+        case corrupted
+        case truncated
+        /// It came once, and this is once more.
+        case repeated
+        /// Another one went before it.
+        case reordered
+    }
+
+    package var rule: UInt32
+    package var kind: Kind
+
+    /// The bytes are those that came, and came as often.
+    package var isAsItCame: Bool { kind == .held || kind == .reordered }
+
+    package init(rule: UInt32, kind: Kind) {
+        self.rule = rule
+        self.kind = kind
+    }
+}
+
+extension FaultMark: CustomStringConvertible {
+    package var description: String { "\(kind) by fault rule \(rule)" }
+}
