@@ -84,6 +84,8 @@ package enum Routes {
     package static let vehicleCommand = "/v1/vehicle/command"
     package static let vehicleDiagnostic = "/v1/vehicle/diagnostic"
     package static let vehicleWrite = "/v1/vehicle/write"
+    package static let faults = "/v1/faults"
+    package static let fault = "/v1/faults/:id"
     package static let dashboard = "/v1/dashboard"
     package static let openAPI = "/v1/openapi.json"
     /// The page for browsers. Browsers get it at `index` as well.
@@ -209,6 +211,17 @@ package enum Routes {
         Route(
             method: "POST", path: vehicleWrite, access: .write,
             summary: "writes a signal or a CAN frame to the vehicle, if openxc.writes allows it"),
+        Route(
+            path: faults, summary: "fault rules, and what they have done"),
+        Route(
+            method: "POST", path: faults, access: .drive,
+            summary: "adds fault rules, or a fault of the link"),
+        Route(
+            method: "DELETE", path: faults, access: .drive,
+            summary: "removes all fault rules"),
+        Route(
+            method: "DELETE", path: fault, access: .drive,
+            summary: "removes a fault rule; what it holds passes"),
         Route(
             path: dashboard, access: .secret,
             summary: "where the dashboard is, and its token; on the Unix socket only"),

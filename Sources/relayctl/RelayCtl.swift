@@ -39,7 +39,7 @@ struct RelayCtl: AsyncParsableCommand {
             name: "Control",
             subcommands: [
                 DisconnectCommand.self, ReopenCommand.self, ServerCommand.self,
-                LogLevelCommand.self, ReloadCommand.self,
+                LogLevelCommand.self, ReloadCommand.self, FaultCommand.self,
             ]),
     ]
 

@@ -150,6 +150,8 @@ struct Daemon {
         let dashboardPlace = await Dashboard.place(
             of: config.dashboard, on: LoopExecutor.shared.loop)
         // From here on the machine is touched; a second relayd stops before anything of it.
+        let actions = actions(
+            relay: relay, link: link, server: server, reloader: reloader, events: events)
         let control = try ControlServer(
             configuration: .init(
                 socketPath: config.control.socketPath, mode: UInt16(config.control.mode),
@@ -165,13 +167,14 @@ struct Daemon {
             reports: ReportHandlers(
                 status: { try await reporter.snapshot() }, statistics: statistics,
                 advisor: advisor, ring: ring, config: { reporter.configuration }),
-            actions: actions(
-                relay: relay, link: link, server: server, reloader: reloader, events: events),
-            log: log, records: RecordHandlers(recorder),
+            actions: actions, log: log, records: RecordHandlers(recorder),
             vehicle: VehicleHandlers(vehicle) { accessory.address },
             driving: DriveHandlers(
                 relay, status: { try await reporter.snapshot() }, facts: facts,
-                validator: specification.validator, events: events), drive: drive,
+                validator: specification.validator, events: events),
+            faults: FaultHandlers(
+                relay, facts: facts, address: { accessory.address }, reopen: actions.reopen),
+            drive: drive,
             dashboard: Dashboard(
                 config.dashboard, at: dashboardPlace,
                 isChosen: config.dashboard.isChosen(effective.origins["dashboard.address"]),

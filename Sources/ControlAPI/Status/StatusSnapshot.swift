@@ -43,6 +43,8 @@ package struct StatusSnapshot: Codable, Sendable, Equatable {
     package var recordingProblem: String?
     /// What is taken out of the traffic while it passes; left out while nothing is.
     package var media: MediaStatus?
+    /// Fault rules that are at work; left out while there are none.
+    package var faults: FaultStatus?
 
     /// How many departures relayd remembers: enough to see an app that reconnects in a loop,
     /// little enough to fit a terminal.
@@ -74,7 +76,7 @@ package struct StatusSnapshot: Codable, Sendable, Equatable {
         case limitsHit = "limits_hit"
         case diskStall = "disk_stall"
         case recordingProblem = "recording_problem"
-        case media
+        case media, faults
     }
 }
 

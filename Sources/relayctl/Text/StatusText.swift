@@ -179,6 +179,7 @@ struct StatusText: TextPage {
                 SafeText.clean(problem), look: .red, remedy: "relayd tries again by itself")
         }
         if let media = status.media { lines += self.media(media) }
+        if let faults = status.faults { lines += self.faults(faults) }
         let (batches, dropped) = (status.log.droppedBatches, status.log.droppedLines)
         if dropped > 0 || batches > 0 {
             lines += line(
@@ -207,6 +208,26 @@ struct StatusText: TextPage {
         let look: Style.Look = media.problem == nil ? .green : .yellow
         var lines = line("Media", media.problem == nil ? "on" : "incomplete", look, details)
         if let problem = media.problem { lines += explanation(SafeText.line(problem), look: look) }
+        return lines
+    }
+
+    private func faults(_ faults: FaultStatus) -> [String] {
+        var details = [
+            "\(Units.count(faults.rules, "rule")), \(Units.count(faults.hits, "message")) taken"
+        ]
+        if faults.heldFrames > 0 {
+            details.append(
+                "\(Units.count(faults.heldFrames, "frame")) held (\(Units.bytes(faults.heldBytes)))"
+            )
+        }
+        var lines = line("Faults", "on", .yellow, details)
+        for rule in faults.first {
+            lines += words(FaultText.status(rule), indent: Self.stateColumn)
+        }
+        let more = faults.rules - faults.first.count
+        if more > 0 {
+            lines += words("and \(more) more: relayctl fault list", indent: Self.stateColumn)
+        }
         return lines
     }
 

@@ -48,6 +48,14 @@ struct ReloadTargets: Sendable {
             RecordingPolicy(config.record, state: stateDirectory), isAlways: config.record.always)
         await media.apply(MediaPolicy(config.media, state: stateDirectory))
         drive.isOn = config.drive.enabled
+        if !config.drive.enabled {
+            // Nobody may remove them any more.
+            let count = try await relay.removeFaults()
+            if count > 0 {
+                logger.notice(
+                    "drive: removed all \(count) fault rules, because drive.enabled is off now")
+            }
+        }
         reporter.reconfigure(plan.effective)
         if plan.applied.contains("apps.maximum") {
             OpenFiles.warnOfShortage(apps: config.hub.maximumApps, logger)

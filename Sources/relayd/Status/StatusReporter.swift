@@ -106,6 +106,7 @@ final class StatusReporter: Sendable {
         snapshot.diskStall = diskStall()
         snapshot.recordingProblem = recordingProblem()
         snapshot.media = media()
+        snapshot.faults = FaultStatus(hub.link.faults)
         return snapshot
     }
 

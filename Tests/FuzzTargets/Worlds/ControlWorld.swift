@@ -45,7 +45,8 @@ final class ControlWorld {
             reports: ReportHandlers(status: { Self.status }),
             writes: WriteHandlers(status: { Self.status }, actions: .none, log: .none),
             devices: DeviceHandlers { DeviceList() }, records: .none, vehicle: .none,
-            driving: DriveHandlers(nil, status: status, validator: nil), drive: DriveSwitch(true),
+            driving: DriveHandlers(nil, status: status, validator: nil), faults: .none,
+            drive: DriveSwitch(true),
             dashboard: Self.dashboard)
         let endpoint = ControlEndpoint(
             kind: isPort ? .port : .unixSocket(Self.policy), gate: Self.gates[number & 3],

@@ -40,7 +40,7 @@ struct APIDocumentTests {
         "ReasonRequest", "RecordRequest", "DriveRequest", "MarkRequest", "ServerRequest",
         "VehicleCommandRequest", "OwnAppRequest",
         "VehicleDiagnosticRequest", "VehicleRepeatedRequest", "VehicleStreamBody",
-        "VehicleWriteRequest", "USBDevice",
+        "VehicleWriteRequest", "FaultRequest", "FaultRuleRequest", "FaultStatus", "USBDevice",
         "SerialDevice", "USBUse", "Fate", "DiskStall", "MediaStatus", "TraceNoteReport",
         "TraceStream",
     ]

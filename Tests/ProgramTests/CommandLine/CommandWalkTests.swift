@@ -52,6 +52,7 @@ struct CommandWalkTests {
             Walk(name: "send", arguments: ["--app", "1", "ListFiles"]),
             Walk(name: "inject", arguments: ["--app", "1", "press", "OK"]),
             Walk(name: "log-level", arguments: ["debug"]), Walk(name: "reload"),
+            Walk(name: "fault"),
             Walk(name: "disconnect", arguments: ["1"]), Walk(name: "reopen"),
             Walk(name: "server", arguments: ["off"]),
         ]

@@ -93,7 +93,7 @@ struct ExitCodeTests {
         ["tail"], ["show", "1"], ["doctor"], ["advice"], ["permissions", "1", "Show"],
         ["log-level", "debug"], ["reload"], ["disconnect", "1"], ["reopen"], ["server", "off"],
         ["sample-app"], ["record"], ["vi"], ["send", "--app", "1", "Show"],
-        ["inject", "--app", "1", "press", "OK"],
+        ["inject", "--app", "1", "press", "OK"], ["fault"],
     ].map { Row(arguments: $0, code: 3, words: "not today") }
 
     private static func check(_ rows: [Row], _ environment: [String: String]) async throws {

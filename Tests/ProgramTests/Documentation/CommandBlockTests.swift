@@ -29,6 +29,10 @@ import Testing
             "Documentation/openxc.md", "openxc-dump",
             "programs of openxc-python, as is openxc-control"
         ),
+        (
+            "Documentation/faults.md", "relayctl fault",
+            "needs drive.enabled; FaultCommandTests has it"
+        ),
         ("Documentation/traces.md", "ffplay -fflags", "players; MediaTapTests connects as one"),
         ("Documentation/traces.md", "relayctl replay", "ProgramReplayTests has a trace for it"),
         (

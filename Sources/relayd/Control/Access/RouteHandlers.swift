@@ -58,5 +58,9 @@ struct RouteHandlers: Sendable {
         handlers[Self.key("POST", path)] = handler
     }
 
+    mutating func delete(_ path: String, _ handler: @escaping Handler) {
+        handlers[Self.key("DELETE", path)] = handler
+    }
+
     private static func key(_ method: String, _ path: String) -> String { "\(method) \(path)" }
 }

@@ -18,6 +18,7 @@ struct ControlHandlers: Sendable {
     let records: RecordHandlers
     let vehicle: VehicleHandlers
     let driving: DriveHandlers
+    let faults: FaultHandlers
     /// Whether anybody may drive the conversation; `ControlResponder` asks it.
     let drive: DriveSwitch
     let dashboard: Dashboard
@@ -43,6 +44,7 @@ struct ControlHandlers: Sendable {
         records.addRoutes(to: &routes)
         vehicle.addRoutes(to: &routes)
         driving.addRoutes(to: &routes)
+        faults.addRoutes(to: &routes)
         dashboard.addRoutes(to: &routes)
         DashboardPage.addRoutes(to: &routes)
     }

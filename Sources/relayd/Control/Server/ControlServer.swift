@@ -42,6 +42,7 @@ package struct ControlServer: Service {
     ///   - records: recordings.
     ///   - vehicle: an OpenXC vehicle interface.
     ///   - driving: says things in the place of apps and of the head unit; nobody is there when not given.
+    ///   - faults: fault rules.
     ///   - drive: whether anybody may drive the conversation.
     ///   - dashboard: where browsers may ask as well; nowhere, when not given.
     ///   - overflow: counts how often there was no room for a client.
@@ -59,6 +60,7 @@ package struct ControlServer: Service {
         reports: ReportHandlers? = nil, actions: ControlActions = .none, log: LogControl = .none,
         devices: DeviceHandlers = DeviceHandlers(), records: RecordHandlers = .none,
         vehicle: VehicleHandlers = .none, driving: DriveHandlers? = nil,
+        faults: FaultHandlers = .none,
         drive: DriveSwitch = DriveSwitch(false),
         dashboard: @autoclosure () -> Dashboard? = nil,
         overflow: ControlOverflow = ControlOverflow(),
@@ -89,7 +91,8 @@ package struct ControlServer: Service {
             events: events, reports: reports ?? ReportHandlers(status: status),
             writes: WriteHandlers(status: status, actions: actions, log: log), devices: devices,
             records: records, vehicle: vehicle,
-            driving: driving ?? DriveHandlers(nil, status: status, validator: nil), drive: drive,
+            driving: driving ?? DriveHandlers(nil, status: status, validator: nil), faults: faults,
+            drive: drive,
             dashboard: self.dashboard)
         self.responder = ControlResponder(handlers)
     }

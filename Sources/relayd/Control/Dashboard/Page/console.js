@@ -3,7 +3,7 @@
 import { $, h, appWord, clock, count, many, milliseconds, setText } from './dom.js';
 import { Filter as Expression, FilterError } from './filter.js';
 import { Filter, colour, isFailed, isSlow } from './store.js';
-import { outline, title } from './summary.js';
+import { faultWords, outline, title } from './summary.js';
 import { Detail } from './detail.js';
 import { addressOf, viewOf } from './address.js';
 import { SavedFilters, SavedMenu, offers } from './saved.js';
@@ -463,7 +463,7 @@ class Row {
     setText(this.kind, MARKS[message.kind] ?? '');
     setText(this.name, `${isFailed(message) ? '▲ ' : ''}${title(message)}`);
     setText(this.id, message.correlation_id && message.kind !== 'notification' ? `corr ${message.correlation_id}` : '');
-    setText(this.outline, [OWN[message.fate], outline(message)].filter(Boolean).join(' · '));
+    setText(this.outline, [OWN[message.fate] ?? faultWords(message), outline(message)].filter(Boolean).join(' · '));
     const latency = message.latency_ms ?? (message.kind === 'request' ? message.partner?.latency_ms : undefined);
     setText(this.latency, latency === undefined ? '' : milliseconds(latency));
     this.latency.classList.toggle('slow-one', isSlow(message, latency));

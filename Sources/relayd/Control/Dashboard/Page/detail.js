@@ -4,7 +4,7 @@
 import { $, h, appWord, bytes, clock, milliseconds } from './dom.js';
 import { ask } from './api.js';
 import { colour } from './store.js';
-import { title, whole } from './summary.js';
+import { faultWords, title, whole } from './summary.js';
 
 /** Lines of JSON that are shown; more belongs into a file: relayctl show. */
 const LINES = 3000;
@@ -81,7 +81,7 @@ export class Detail {
       bulk ? `${bytes(bulk.bytes)} of data${bulk.kind ? ` (${bulk.kind})` : ''}` : '',
       facts.latency_ms !== undefined ? `after ${milliseconds(facts.latency_ms)}` : '',
       { amended: 'changed by relayd', by_relay: 'written by relayd', to_relay: 'for relayd',
-        replaced: 'not forwarded as it is' }[facts.fate],
+        replaced: 'not forwarded as it is' }[facts.fate] ?? faultWords(facts),
       message.info ? `“${message.info}”` : '',
     ].filter(Boolean).join(' · ');
   }

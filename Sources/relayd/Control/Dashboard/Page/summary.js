@@ -29,6 +29,11 @@ const EVENTS = {
   notice: 'notice',
 };
 
+/** What a fault rule has done to a message; empty when none has. */
+export function faultWords(message) {
+  return message.fault_rule ? `${message.fate} by fault rule ${message.fault_rule}` : '';
+}
+
 /** Made once for each message that is looked at. */
 export function outline(message) {
   message.outline ??= cut(describe(message), LINE);
