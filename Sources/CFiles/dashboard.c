@@ -33,6 +33,9 @@ static const unsigned char detail_js[] = {
 static const unsigned char dom_js[] = {
 #embed "../relayd/Control/Dashboard/Page/dom.js"
 };
+static const unsigned char faults_js[] = {
+#embed "../relayd/Control/Dashboard/Page/faults.js"
+};
 static const unsigned char filter_js[] = {
 #embed "../relayd/Control/Dashboard/Page/filter.js"
 };
@@ -85,6 +88,7 @@ static const struct relay_file files[] = {
     FILE("dashboard.html", dashboard_html),
     FILE("detail.js", detail_js),
     FILE("dom.js", dom_js),
+    FILE("faults.js", faults_js),
     FILE("filter.js", filter_js),
     FILE("icon.svg", icon_svg),
     FILE("keys.js", keys_js),

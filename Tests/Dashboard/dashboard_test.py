@@ -710,6 +710,30 @@ class DashboardTests(unittest.TestCase):
             self.assertEqual(page.value("document.querySelectorAll('#issues li').length"), 1, "twenty minutes ago is no news")
             self.assertNotIn("relayd.yaml", issues)
 
+    def test_fault_rules_are_shown_while_there_are_any(self):
+        relayd = self.relayd(accessory="sim:?lenient=on", config="drive: {enabled: true}\n")
+        panel = "document.querySelector('#faults')"
+        page = self.visit(relayd.url, width=1024, height=768)
+        page.until("there is traffic or none, and no panel", "document.querySelector('#rate').textContent")
+        self.assertTrue(page.value(f"{panel}.hidden"))
+        relayd.relayctl("fault", "add", "rpc:Show", "delay", "50ms")
+        relayd.relayctl("fault", "add", "app:<b>radio</b> rpc:Show", "drop", "count", "3")
+        relayd.relayctl("fault", "add", "link", "slow", "900KB/s", "until", "5m")
+        page.until("all are there", f"{panel}.querySelectorAll('li').length === 3")
+        rules = page.value(f"[...{panel}.querySelectorAll('li')].map((one) => one.textContent)")
+        self.assertEqual(rules, ["1rpc:Show → delay 50ms0 taken", "2app:<b>radio</b> rpc:Show → drop count 30 of 3 taken",
+                                 "3link slow rate 900KB/s until 300s0 taken"])
+        relayd.sample_app()
+        page.until("what a rule has taken is counted", f"/delay 50ms[1-9]/.test({panel}.textContent)")
+        for number in range(7):
+            relayd.relayctl("fault", "add", "rpc:Alert", "delay", f"{number + 1}s")
+        page.until("eight are shown, and how many more there are",
+                   f"{panel}.querySelectorAll('li').length === 8 && {panel}.textContent.includes('and 2 more')")
+        self.assertLessEqual(page.value("document.documentElement.scrollHeight"), 768)
+        relayd.relayctl("fault", "clear")
+        page.until("it is gone with them", f"{panel}.hidden")
+        self.expect_clean(page, f"127.0.0.1:{relayd.port}")
+
     def test_people_are_not_in_the_latency(self):
         answer = {"kind": "response", "app": "#1", "app_name": "Speaker", "session": 1, "service": "rpc", "from": "accessory",
                   "bytes": 60, "function_id": 14, "success": True, "result_code": "SUCCESS"}

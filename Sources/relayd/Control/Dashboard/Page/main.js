@@ -12,6 +12,7 @@ import { drawCards, forgetCards } from './cards.js';
 import { History, Plot, drawLatency, drawThroughput } from './plots.js';
 import { connectKeys } from './keys.js';
 import { isNews, recentLimits } from './limits.js';
+import { drawFaults } from './faults.js';
 import { Recordings } from './recordings.js';
 import { Recorded, drawBar } from './recorded.js';
 import { VehicleView } from './vehicle.js';
@@ -253,6 +254,7 @@ function draw() {
   }
   document.title = isLost ? 'relayd: not answering' : `${status.health === 'ok' ? '' : '! '}relayd`;
   drawIssues(status, isLost);
+  drawFaults(isLost ? undefined : status.faults);
   actions.know(status);
   drawRate();
   drawPlots();
