@@ -88,6 +88,8 @@ struct APITypesTests {
         Kind(nil, VehicleStreamBody.self), Kind(nil, VehicleRepeatedRequest.self),
         Kind(nil, VehicleWriteRequest.self), Kind(nil, DriveRequest.self),
         Kind(nil, DriveReport.self), Kind(nil, OwnAppRequest.self), Kind(nil, OwnAppReport.self),
+        Kind(nil, FaultRequest.self), Kind(nil, FaultRuleRequest.self), Kind(nil, FaultList.self),
+        Kind(nil, FaultRuleReport.self), Kind(nil, FaultStatus.self),
     ]
 
     /// Written by hand into the buffer, and compared with answers by `APIDocumentTests`.

@@ -21,7 +21,7 @@ export function drawFaults(faults) {
       h('span', { class: 'what', text: rule.text }),
       h('span', { class: 'taken number', text: [rule.taken, rule.state].filter(Boolean).join(', ') })))),
     h('p', { class: 'quiet', text: [more > 0 ? `and ${more} more: relayctl fault list` : '', held,
-      'relayctl fault remove NUMBER removes one'].filter(Boolean).join(' · ') }),
+      'remove one: relayctl fault remove N'].filter(Boolean).join(' · ') }),
   ]);
 }
 
