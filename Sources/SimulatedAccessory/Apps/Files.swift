@@ -79,9 +79,9 @@ extension SimulatedAccessory {
     mutating func listFiles(_ request: Request) {
         let appID = sessions[request.sessionID]?.app?.appID ?? ""
         let names = files[appID]?.names.map(JSON.string) ?? []
-        respond(
-            to: request, .success,
-            (["filenames": .array(names)] as JSON).merging(spaceAvailable(appID)))
+        // sdl_core leaves out a list of nothing.
+        let list: JSON = names.isEmpty ? [:] : ["filenames": .array(names)]
+        respond(to: request, .success, list.merging(spaceAvailable(appID)))
     }
 
     mutating func setAppIcon(_ request: Request) {
@@ -121,6 +121,9 @@ extension SimulatedAccessory {
 }
 
 extension FileStore {
+    /// sdl_core's words.
+    private static let stored = "File was downloaded"
+
     /// Takes a chunk. Refusals are those of sdl_core (MOBILE_API, "PutFile").
     fileprivate mutating func put(
         _ name: String, _ request: Request, at now: NIODeadline
@@ -142,7 +145,7 @@ extension FileStore {
             }
             file.receivedBytes += bytes
             files[name] = file
-            return (.success, nil)
+            return (.success, Self.stored)
         }
         guard files[name] != nil || files.count < Self.maximumFiles else {
             return (.outOfMemory, "\(Self.maximumFiles) files are already stored")
@@ -151,6 +154,6 @@ extension FileStore {
             totalBytes: max(length.flatMap(Int.init(exactly:)) ?? bytes, bytes),
             receivedBytes: bytes,
             isPersistent: request["persistentFile"]?.bool ?? false)
-        return (.success, nil)
+        return (.success, Self.stored)
     }
 }
