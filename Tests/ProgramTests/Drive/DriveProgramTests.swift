@@ -224,6 +224,38 @@ struct DriveProgramTests {
         }
     }
 
+    /// The simulated head unit has no user; the page about it says what to do instead.
+    @Test("what the page says in place of a user of sim: reaches the app, as in a car")
+    func user() async throws {
+        let page = try #require(
+            try MarkdownPage.all().first { $0.path == "Documentation/connect-your-head-unit.md" })
+        let commands = page.codeSpans.map(\.text).filter { $0.hasPrefix("relayctl inject") }
+        #expect(commands.count == 3)
+        try await Relayd.run(accessory: "sim:?vehicle-data=off", config: enabled) { relayd in
+            let (app, _) = try await relayd.registered("Radio")
+            for (command, expected) in zip(
+                commands,
+                [
+                    (FunctionID.onButtonPress, #""buttonName":"OK""#),
+                    (.onHMIStatus, #""systemContext":"MENU""#),
+                    (.onHMIStatus, #""hmiLevel":"BACKGROUND""#),
+                ])
+            {
+                let words = command.split(separator: " ").dropFirst().map(String.init)
+                let done = try await Program.relayctl.run(
+                    words, environment: [ControlSocket.environmentVariable: relayd.controlSocket])
+                #expect(done.ending == .exited(0), "\(command): \(done.errors)")
+                // Until then the app hears of its registration and of being activated.
+                while true {
+                    let payload = try await app.next().payload
+                    guard RPCHeader(payload)?.functionID == expected.0.rawValue else { continue }
+                    if String(buffer: payload).contains(expected.1) { break }
+                }
+            }
+            await app.close()
+        }
+    }
+
     @Test("a voice command is found by what the app has said that it is called")
     func voice() async throws {
         try await Relayd.run(accessory: "sim:?lenient=on", config: enabled) { relayd in
