@@ -1,0 +1,51 @@
+// What bash offers with the script that relayctl prints for it, in front of a running relayd. What
+// relayctl is asked by the script is in `CompletionsTests`.
+
+import ControlAPI
+import Foundation
+import RelayTesting
+import SDLProtocol
+import Testing
+
+@Suite("Completion in bash") struct ShellCompletionTests {
+    /// Completes the line that is its argument, and prints what is offered.
+    private static let script = """
+        source <("$RELAYCTL" --generate-completion-script bash)
+        COMP_LINE=$1 COMP_POINT=${#1}
+        read -ra COMP_WORDS <<<"$1"
+        [[ $1 == *' ' ]] && COMP_WORDS+=("")
+        COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+        _relayctl relayctl "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+        printf '%s\\n' "${COMPREPLY[@]}"
+
+        """
+
+    private static func offered(_ line: String, _ relayd: Relayd) async throws -> [String] {
+        // The script calls relayctl by the name that was typed.
+        let path = try Program.relayctl.path()
+        let folder = URL(filePath: path).deletingLastPathComponent().path
+        let done = try await ChildProcess.run(
+            "/bin/bash", ["-c", script, "bash", line],
+            environment: Program.environment([
+                "RELAYCTL": path, ControlSocket.environmentVariable: relayd.controlSocket,
+                "PATH": "\(folder):\(Program.environment()["PATH"] ?? "/usr/bin:/bin")",
+            ]))
+        return done.output.split(separator: "\n").map(String.init)
+    }
+
+    @Test("commands, names of apps, RPCs, and codes of advice") func words() async throws {
+        try await Relayd.run(accessory: "sim:") { relayd in
+            let app = try await relayd.connectApp()
+            try await app.register("Radio", session: app.startSession().sessionID)
+            try await relayd.until("registered") { $0.apps.first?.appName == "Radio" }
+            #expect(try await Self.offered("relayctl expl", relayd) == ["explain"])
+            #expect(try await Self.offered("relayctl app ", relayd).contains("Radio"))
+            #expect(try await Self.offered("relayctl tail --app Ra", relayd) == ["Radio"])
+            #expect(try await Self.offered("relayctl tail --rpc PutF", relayd) == ["PutFile"])
+            let codes = try await Self.offered("relayctl explain request_", relayd)
+            #expect(codes.contains("request_in_none"))
+            #expect(codes.allSatisfy { $0.hasPrefix("request_") })
+            await app.close()
+        }
+    }
+}
