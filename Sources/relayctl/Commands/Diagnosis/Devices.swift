@@ -33,7 +33,7 @@ struct DevicesCommand: AsyncParsableCommand {
 
     @Argument(
         help:
-            "An address as for relayd --accessory: usb:…, serial:… or rfcomm:…; without a kind, USB."
+            "An address as for relayd's --accessory: usb:…, serial:… or rfcomm:…; without a kind, USB."
     )
     var address: String?
 
