@@ -106,7 +106,7 @@ let package = Package(
             dependencies: [
                 "SimulatedAccessory", "SimulatedVehicle", "Replays", "Traces", "OpenXCTraces",
                 "SDLProtocol", "OpenXCProtocol", "CLibUSB", "CShims",
-                "DidYouMean", "HostNames", nioCore,
+                "CSystemd", "DidYouMean", "HostNames", nioCore,
                 nioPosix, nioLocks, logging,
             ],
             swiftSettings: settings + [small]),

@@ -28,7 +28,7 @@ package struct AccessoryAddress: Hashable, Sendable {
         case openxc
 
         /// Where other languages than SDL are spoken: on everything that is a device or a socket.
-        package static let transports = ["tcp", "serial", "rfcomm", "usb"]
+        package static let transports = ["tcp", "serial", "bluetooth", "rfcomm", "usb"]
 
         /// What these are says what they speak.
         static func implied(_ scheme: String, _ path: String) -> Language {

@@ -4,7 +4,7 @@ package import NIOCore
 /// How much of what was written to a link the kernel still holds; the hub asks before it writes more.
 package enum LinkOutputQueue {
     /// A question to be asked on the link's loop while the channel is active. The answer is 0 when
-    /// the kernel cannot tell, as with a pty.
+    /// the kernel cannot tell, as with a pty or a Bluetooth socket.
     ///
     /// To be called while the channel is being configured.
     package static func gauge(of channel: any Channel) -> () -> Int {
@@ -12,6 +12,7 @@ package enum LinkOutputQueue {
         if let link = try? pipeline.handler(type: TTYLinkHandler.self) {
             return { link.tty.queuedBytes }
         }
+        guard (try? pipeline.handler(type: BluetoothLinkHandler.self)) == nil else { return { 0 } }
         let socket = try? pipeline.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
             $0
         }

@@ -7,6 +7,7 @@ package enum TransportCatalog {
         ReplayTransport.self,
         TCPTransport.self,
         SerialTransport.self,
+        BluetoothTransport.self,
         RFCOMMTransport.self,
         USBTransport.self,
     ]

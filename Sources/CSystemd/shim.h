@@ -1,3 +1,4 @@
-/* The parts of libsystemd relayd uses: readiness, watchdog (sd-daemon) and the journal. */
+/* The parts of libsystemd relayd uses: the message bus, readiness and watchdog (sd-daemon), the journal. */
+#include <systemd/sd-bus.h>
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-journal.h>

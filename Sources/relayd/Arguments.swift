@@ -15,7 +15,7 @@ package struct Arguments: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Where the head unit is: sim:, tcp:HOST:PORT, serial:/dev/…?baud=…, "
-                + "rfcomm:/dev/rfcommN, usb:VID:PID.",
+                + "bluetooth:listen, rfcomm:/dev/rfcommN, usb:VID:PID.",
             valueName: "address"))
     package var accessory: String?
 

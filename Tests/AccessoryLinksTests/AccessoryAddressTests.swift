@@ -66,7 +66,7 @@ struct AccessoryAddressTests {
             ),
             (
                 "openxc+sim:",
-                "\"openxc+sim:\": openxc+ can only come before tcp:, serial:, rfcomm:, usb:; sim:openxc "
+                "\"openxc+sim:\": openxc+ can only come before tcp:, serial:, bluetooth:, rfcomm:, usb:; sim:openxc "
                     + "and replay: of an OpenXC trace need none"
             ),
         ])
@@ -128,7 +128,7 @@ struct AccessoryAddressTests {
             (
                 "a b:c",
                 "\"a b\" in \"a b:c\" is not the name of a transport; "
-                    + "known: sim, replay, tcp, serial, rfcomm, usb"
+                    + "known: sim, replay, tcp, serial, bluetooth, rfcomm, usb"
             ),
             (
                 "serial:/dev/x?baud",

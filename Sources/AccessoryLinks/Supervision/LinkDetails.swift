@@ -27,7 +27,10 @@ package final class LinkDetails: Sendable {
 
     private let state = Mutex(Values())
 
-    package init() {}
+    /// Whether it is known what was lost; without, the numbers say nothing.
+    package let countsLosses: Bool
+
+    package init(countsLosses: Bool = true) { self.countsLosses = countsLosses }
 
     package var values: Values { state.withLock { $0 } }
 

@@ -46,6 +46,10 @@ int relay_tty_flush(int fd);
  * Needs no privilege; EAFNOSUPPORT or EPROTONOSUPPORT without Bluetooth in the kernel. */
 int relay_rfcomm_is_connected(int device_id, bool *connected);
 
+/* Begins to connect to an RFCOMM channel, paired and encrypted. The device's six bytes are in the order
+ * in which they are written. The socket does not block; it is writable when the outcome is known. */
+int relay_rfcomm_connect(const uint8_t *device, uint8_t channel, int *fd);
+
 /* ---- sockets ------------------------------------------------------------------------- */
 
 /* Who connected to this Unix socket (SO_PEERCRED, struct ucred). */

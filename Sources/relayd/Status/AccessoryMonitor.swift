@@ -38,9 +38,9 @@ final class AccessoryMonitor: Sendable {
     /// The open device in words, the bytes lost in flight each way, and when that was last; nil where
     /// the transport cannot know.
     var details: (device: String?, lostBytesIn: Int?, lostBytesOut: Int?, lostAt: Timestamp?) {
-        guard let values = state.withLock({ $0.details })?.values else {
-            return (nil, nil, nil, nil)
-        }
+        guard let details = state.withLock({ $0.details }) else { return (nil, nil, nil, nil) }
+        let values = details.values
+        guard details.countsLosses else { return (values.device, nil, nil, nil) }
         return (
             values.device, values.lostBytesIn, values.lostBytesOut,
             values.lostAt.map { Timestamp(millisecondsSince1970: $0) }

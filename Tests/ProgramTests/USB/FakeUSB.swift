@@ -9,7 +9,7 @@ import Testing
 /// A running fake-usb-device; gone when `run` returns. Devices are plugged in with `tell`.
 struct FakeUSB {
     let process: ChildProcess
-    private let control: CInt
+    private let orders: OrderSocket
     private let testbed: String
 
     static let preload = "libumockdev-preload.so.0"
@@ -52,10 +52,10 @@ struct FakeUSB {
                 environment: Program.environment(["LD_PRELOAD": preload]))
             do {
                 let line = try await process.output.first(containing: "UMOCKDEV_DIR=")
-                let control = try connect(to: socketPath)
-                defer { close(control) }
+                let orders = try OrderSocket(socketPath)
+                defer { orders.close() }
                 let usb = FakeUSB(
-                    process: process, control: control,
+                    process: process, orders: orders,
                     testbed: String(line.dropFirst("UMOCKDEV_DIR=".count)))
                 // `tell` blocks until the device has done it.
                 try await onOwnThread { try await body(usb) }
@@ -84,41 +84,7 @@ struct FakeUSB {
     ///
     /// - Returns: what is said behind "ok".
     @discardableResult
-    func tell(_ command: String) throws -> Substring {
-        let line = Array((command + "\n").utf8)
-        guard write(control, line, line.count) == line.count else {
-            throw SystemFailure("\(command) could not be told")
-        }
-        var answer: [UInt8] = []
-        var byte: UInt8 = 0
-        while answer.last != UInt8(ascii: "\n") {
-            guard read(control, &byte, 1) == 1 else {
-                throw SystemFailure("no answer to \(command)")
-            }
-            answer.append(byte)
-        }
-        let text = String(decoding: answer.dropLast(), as: UTF8.self)
-        guard text.hasPrefix("ok") else { throw NotBuilt(description: "\(command): \(text)") }
-        return text.dropFirst(2)
-    }
-
-    private static func connect(to path: String) throws -> CInt {
-        let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
-        var patience = timeval(tv_sec: 120, tv_usec: 0)
-        setsockopt(
-            descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience,
-            socklen_t(MemoryLayout<timeval>.size))
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-        let connected = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
-        guard connected == 0 else { throw SystemFailure("\(path) does not answer") }
-        return descriptor
-    }
+    func tell(_ command: String) throws -> Substring { try orders.tell(command) }
 }
 
 /// Fake devices, a head unit behind them, and a relayd that sees them.

@@ -1,0 +1,190 @@
+/// What stands between relayd and a Bluetooth link, in words.
+enum BlueZProblem {
+    static let noDaemon = LinkProblem(
+        .absent, "bluetoothd does not run, so no Bluetooth service can be offered or looked up",
+        remedy: "install the package bluez, then: systemctl enable --now bluetooth")
+
+    static let takenBack = LinkProblem(
+        .closedHere, "bluetoothd has ended the service that relayd had registered")
+
+    static let cancelled = LinkProblem(.closedHere, "relayd stopped waiting for the head unit")
+
+    static func connectedWithoutUs(_ address: BluetoothAddress) -> LinkProblem {
+        LinkProblem(
+            .other,
+            "bluetoothd says that \(address) is connected, and has handed over no connection",
+            remedy: "disconnect it with: bluetoothctl disconnect \(address)")
+    }
+
+    /// The device with this address, on the adapter that is asked for.
+    static func device(
+        _ address: BluetoothAddress, _ wish: BlueZDialogue.Wish, _ objects: BlueZObjects
+    ) -> BlueZObjects.Device? {
+        let adapter = wish.adapter.map { "/org/bluez/\($0)" }
+        let known = objects.devices.filter { device in
+            BluetoothAddress(device.address) == address
+                && (adapter == nil || device.adapter == adapter)
+        }
+        // The same unit may be known to two adapters, and paired with one.
+        return known.first(where: \.isPaired) ?? known.first
+    }
+
+    /// What is missing before anything else is worth a try; nil when nothing is.
+    static func obstacle(to wish: BlueZDialogue.Wish, _ objects: BlueZObjects) -> LinkProblem? {
+        let adapters = objects.adapters.filter { wish.adapter == nil || $0.name == wish.adapter }
+        guard let first = adapters.first else { return noAdapter(wish, objects) }
+        guard adapters.contains(where: \.isPowered) else { return isOff(first) }
+        guard let address = wish.device else { return nil }
+        guard let device = device(address, wish, objects) else {
+            return LinkProblem(
+                .absent, "bluetoothd does not know \(address): it has never been paired",
+                remedy: "let the head unit show that it can be paired, then: "
+                    + "bluetoothctl --timeout 30 scan on, and bluetoothctl pair \(address)")
+        }
+        if device.isBlocked {
+            return LinkProblem(
+                .refused, "\(device.words) is blocked on this machine",
+                remedy: "unblock it with: bluetoothctl unblock \(address)")
+        }
+        guard device.isPaired else { return notPaired(device.words, address) }
+        if let adapter = objects.adapters.first(where: { $0.path == device.adapter }),
+            !adapter.isPowered
+        {
+            return isOff(adapter)
+        }
+        return nil
+    }
+
+    private static func noAdapter(
+        _ wish: BlueZDialogue.Wish, _ objects: BlueZObjects
+    ) -> LinkProblem {
+        guard let name = wish.adapter, !objects.adapters.isEmpty else {
+            return LinkProblem(
+                .absent,
+                wish.adapter.map { "this machine has no Bluetooth adapter \($0)" }
+                    ?? "this machine has no Bluetooth adapter",
+                remedy: "plug one in; relayd looks again by itself")
+        }
+        let names = objects.adapters.map(\.name).joined(separator: ", ")
+        return LinkProblem(
+            .absent, "this machine has no Bluetooth adapter \(name); it has \(names)",
+            remedy: "plug it in, or correct adapter= in the address")
+    }
+
+    private static func isOff(_ adapter: BlueZObjects.Adapter) -> LinkProblem {
+        LinkProblem(
+            .unreachable, "the Bluetooth adapter \(adapter.name) (\(adapter.address)) is off",
+            remedy: "switch it on with: bluetoothctl power on (if that fails, first: "
+                + "rfkill unblock bluetooth)")
+    }
+
+    private static func notPaired(_ words: String, _ address: BluetoothAddress) -> LinkProblem {
+        LinkProblem(
+            .refused, "\(words) is not paired with this machine",
+            remedy: "pair it with: bluetoothctl pair \(address), and confirm on the head unit")
+    }
+}
+
+// MARK: - What bluetoothd and the bus answer
+
+extension BlueZProblem {
+    static func explain(_ failure: BusFailure, asking what: String) -> LinkProblem {
+        general(failure)
+            ?? LinkProblem(.other, "bluetoothd did not say \(what): \(failure)")
+    }
+
+    static func explain(_ failure: BusFailure, registering uuid: String) -> LinkProblem {
+        if let general = general(failure) { return general }
+        switch failure {
+        case .refused("org.bluez.Error.NotPermitted", _),
+            .refused("org.bluez.Error.AlreadyExists", _):
+            return LinkProblem(
+                .busy, "another program has registered the Bluetooth service \(uuid)",
+                remedy: "end it (is another relayd running?), or restart bluetoothd: "
+                    + "systemctl restart bluetooth")
+        default:
+            return LinkProblem(
+                .other, "bluetoothd did not register the service \(uuid): \(failure)")
+        }
+    }
+
+    /// The words of `Device1.ConnectProfile` are those of BlueZ's src/error.h, since 5.56; before they were
+    /// the system's.
+    static func explain(
+        _ failure: BusFailure, connecting address: BluetoothAddress, _ wish: BlueZDialogue.Wish,
+        _ objects: BlueZObjects
+    ) -> LinkProblem {
+        if let general = general(failure) { return general }
+        let words = device(address, wish, objects)?.words ?? "\(address)"
+        guard case .refused(let name, let text) = failure else {
+            return LinkProblem(.other, "connecting to \(words) failed: \(failure)")
+        }
+        switch (name, text) {
+        case (_, "br-connection-page-timeout"), (_, "Host is down"), (_, "Connection timed out"),
+            ("org.freedesktop.DBus.Error.NoReply", _):
+            return LinkProblem(
+                .timedOut, "\(words) did not answer",
+                remedy: "check that the head unit is on and in range")
+        case (_, "br-connection-profile-unavailable"), ("org.bluez.Error.NotAvailable", _),
+            ("org.bluez.Error.DoesNotExist", _):
+            return LinkProblem(
+                .refused, "\(words) does not offer the service \(wish.uuid)",
+                remedy: "check that SDL is switched on there; most head units connect to the phone "
+                    + "instead: bluetooth:listen")
+        case (_, "br-connection-refused"), (_, "Connection refused"),
+            (_, "br-connection-aborted-by-remote"):
+            return LinkProblem(
+                .refused, "\(words) did not accept the connection",
+                remedy: "check that no phone is connected to it, and that it still has the pairing")
+        case (_, "br-connection-key-missing"), ("org.bluez.Error.AuthenticationFailed", _),
+            ("org.bluez.Error.AuthenticationRejected", _), (_, "Permission denied"):
+            return LinkProblem(
+                .refused, "\(words) has forgotten the pairing with this machine",
+                remedy:
+                    "pair again: bluetoothctl remove \(address), then bluetoothctl pair \(address)")
+        case (_, "br-connection-adapter-not-powered"), ("org.bluez.Error.NotReady", _):
+            return LinkProblem(
+                .unreachable, "the Bluetooth adapter is off",
+                remedy: "switch it on with: bluetoothctl power on (if that fails, first: "
+                    + "rfkill unblock bluetooth)")
+        case ("org.bluez.Error.InProgress", _), (_, "br-connection-busy"):
+            return LinkProblem(
+                .busy, "bluetoothd is busy connecting to \(words); relayd tries again")
+        case ("org.freedesktop.DBus.Error.UnknownObject", _):
+            return LinkProblem(
+                .absent, "bluetoothd has forgotten \(words)",
+                remedy: "pair it again: bluetoothctl pair \(address)")
+        default:
+            return LinkProblem(.other, "connecting to \(words) failed: \(failure)")
+        }
+    }
+
+    /// Whatever was asked: nobody is there to answer, or it may not be asked.
+    private static func general(_ failure: BusFailure) -> LinkProblem? {
+        switch failure {
+        case .system(_, let error):
+            return LinkProblem(
+                .absent,
+                "bluetoothd cannot be reached: \(systemMessage(error)) on the system's message bus",
+                remedy:
+                    "install the packages dbus and bluez, then: systemctl enable --now bluetooth")
+        case .refused(let name, let words):
+            switch name {
+            case "org.freedesktop.DBus.Error.ServiceUnknown",
+                "org.freedesktop.DBus.Error.NameHasNoOwner",
+                "org.freedesktop.systemd1.NoSuchUnit",
+                "org.freedesktop.DBus.Error.Spawn.ServiceNotFound",
+                "org.freedesktop.DBus.Error.Spawn.ChildExited",
+                "org.freedesktop.DBus.Error.Disconnected":
+                return noDaemon
+            case "org.freedesktop.DBus.Error.AccessDenied":
+                return LinkProblem(
+                    .permissionDenied, "relayd's user may not talk to bluetoothd: \(words)",
+                    remedy: "add it to the group bluetooth, or allow it in a file in "
+                        + "/etc/dbus-1/system.d")
+            default:
+                return nil
+            }
+        }
+    }
+}

@@ -1,0 +1,304 @@
+import CShims
+import Glibc
+import HostNames
+import NIOCore
+
+/// One link by way of bluetoothd: a thread with a connection of its own to the message bus, from the first
+/// question until the link has ended. It does what `BlueZDialogue` says and sleeps otherwise.
+final class BlueZThread: Sendable {
+    /// A connection that was handed over. The descriptor is the receiver's.
+    struct Connection: Sendable {
+        let descriptor: CInt
+        /// The device at its other end, in words.
+        let device: String
+    }
+
+    private let wish: BlueZDialogue.Wish
+    private let mailbox: BluetoothMailbox
+    private let result: EventLoopPromise<Connection>
+    private let listening: @Sendable (String) -> Void
+
+    /// - Parameter listening: is told where a head unit can connect, each time that this changes.
+    init(
+        _ wish: BlueZDialogue.Wish, on loop: any EventLoop,
+        listening: @escaping @Sendable (String) -> Void
+    ) throws(LinkProblem) {
+        self.wish = wish
+        self.listening = listening
+        mailbox = try BluetoothMailbox()
+        result = loop.makePromise()
+    }
+
+    /// Waits for the connection, as long as it takes or until the task is cancelled. `linkEnded` must follow
+    /// when there was one.
+    func connect() async throws(LinkProblem) -> Connection {
+        let failure = DetachedThread.run { self.run() }
+        if failure != 0 {
+            result.fail(LinkProblem.system("a thread could not be started", errno: failure))
+        }
+        let outcome = await withTaskCancellationHandler {
+            await result.futureResult.outcome()
+        } onCancel: {
+            mailbox.put(.cancelled)
+        }
+        return try outcome.linkValue("no Bluetooth connection was made")
+    }
+
+    func linkEnded() { mailbox.put(.linkEnded) }
+
+    private func run() {
+        _ = relay_thread_set_name("bluetooth")
+        do throws(BusFailure) {
+            var run = try Run(wish, mailbox, result, listening)
+            try run.untilItIsOver()
+        } catch {
+            // Nobody waits any more if the link is there already; it lives on without bluetoothd.
+            result.fail(BlueZProblem.explain(error, asking: "anything"))
+        }
+    }
+}
+
+extension BlueZThread {
+    /// What the thread knows.
+    private struct Run: ~Copyable {
+        private let wish: BlueZDialogue.Wish
+        private let mailbox: BluetoothMailbox
+        private let result: EventLoopPromise<Connection>
+        private let listening: @Sendable (String) -> Void
+        private let bus: MessageBus
+        private var dialogue: BlueZDialogue
+        private var isOver = false
+        /// The unique name of bluetoothd on the bus; others have no say.
+        private var daemon = ""
+        /// Which call has which number.
+        private var asked: [UInt64: Question] = [:]
+        /// The call with a connection that has just come.
+        private var offered: (call: BusMessage, descriptor: CInt)?
+        /// A second descriptor of the link, to end it.
+        private var link: CInt = -1
+
+        private enum Question { case objects, registration, connection }
+
+        private static let service = "org.bluez"
+        private static let path = "/org/relayd/profile"
+        /// Long enough for a page time-out, an authentication and a search for services.
+        private static let connectSeconds: UInt64 = 60
+        private static let answerSeconds: UInt64 = 10
+
+        init(
+            _ wish: BlueZDialogue.Wish, _ mailbox: BluetoothMailbox,
+            _ result: EventLoopPromise<Connection>,
+            _ listening: @escaping @Sendable (String) -> Void
+        ) throws(BusFailure) {
+            (self.wish, self.mailbox, self.result) = (wish, mailbox, result)
+            self.listening = listening
+            bus = try MessageBus()
+            dialogue = BlueZDialogue(wish)
+        }
+
+        deinit {
+            if let offered { close(offered.descriptor) }
+            if link >= 0 { close(link) }
+        }
+
+        mutating func untilItIsOver() throws(BusFailure) {
+            try bus.serve(Self.path)
+            // A message on every change of a name would wake us for each program that uses the bus.
+            try bus.hear(
+                "type='signal',sender='org.freedesktop.DBus',member='NameOwnerChanged',"
+                    + "arg0='\(Self.service)'")
+            try bus.hear(
+                "type='signal',sender='\(Self.service)',"
+                    + "interface='org.freedesktop.DBus.ObjectManager'")
+            for interface in ["org.bluez.Adapter1", "org.bluez.Device1"] {
+                try bus.hear(
+                    "type='signal',sender='\(Self.service)',member='PropertiesChanged',"
+                        + "interface='org.freedesktop.DBus.Properties',arg0='\(interface)'")
+            }
+            try receive(.begun)
+            while !isOver {
+                for letter in mailbox.take() {
+                    try receive(letter == .cancelled ? .cancelled : .linkEnded)
+                }
+                try bus.process()
+                while let arrival = bus.next() { try receive(arrival) }
+                if !isOver { wait() }
+            }
+        }
+
+        private func wait() {
+            let (descriptor, events, milliseconds) = bus.interest
+            var polled = [
+                pollfd(fd: descriptor, events: events, revents: 0),
+                pollfd(fd: mailbox.descriptor, events: Int16(POLLIN), revents: 0),
+            ]
+            poll(&polled, 2, milliseconds)
+        }
+
+        // MARK: What arrives
+
+        private mutating func receive(_ arrival: MessageBus.Arrival) throws(BusFailure) {
+            switch arrival {
+            case .answer(let number, let answer):
+                try answered(asked.removeValue(forKey: number), answer)
+            case .signal(let signal) where signal.member == "NameOwnerChanged":
+                // The first news may be that bluetoothd was started to answer us.
+                if !daemon.isEmpty { try receive(.daemonLeft) }
+            case .signal:
+                try receive(.changed)
+            case .call(let call):
+                try called(call)
+            }
+        }
+
+        private mutating func answered(
+            _ question: Question?, _ answer: Result<BusMessage, BusFailure>
+        ) throws(BusFailure) {
+            var failure: BusFailure?
+            if case .failure(let reason) = answer { failure = reason }
+            switch question {
+            case .objects:
+                try receive(.objects(objects(answer)))
+            case .registration:
+                try receive(.registered(failure))
+            case .connection:
+                try receive(.connectAnswered(failure))
+            case nil:
+                break
+            }
+        }
+
+        private mutating func objects(
+            _ answer: Result<BusMessage, BusFailure>
+        ) -> Result<BlueZObjects, BusFailure> {
+            do throws(BusFailure) {
+                let message = try answer.get()
+                daemon = message.sender
+                return .success(try BlueZObjects(message))
+            } catch {
+                return .failure(error)
+            }
+        }
+
+        private mutating func called(_ call: BusMessage) throws(BusFailure) {
+            guard call.interface == "org.bluez.Profile1" else {
+                return bus.answer(
+                    call,
+                    .refused(
+                        name: "org.freedesktop.DBus.Error.UnknownMethod",
+                        words: "\(Self.path) has org.bluez.Profile1 only"))
+            }
+            guard call.sender == daemon else {
+                return bus.answer(
+                    call,
+                    .refused(
+                        name: "org.freedesktop.DBus.Error.AccessDenied",
+                        words: "only bluetoothd may call this"))
+            }
+            switch call.member {
+            case "NewConnection": try connected(call)
+            case "RequestDisconnection":
+                let device = try call.path()
+                bus.answer(call)
+                try receive(.disconnectAsked(device: device))
+            case "Release":
+                bus.answer(call)
+                try receive(.released)
+            default:
+                bus.answer(
+                    call,
+                    .refused(
+                        name: "org.freedesktop.DBus.Error.UnknownMethod",
+                        words: "org.bluez.Profile1 has no \(call.member)"))
+            }
+        }
+
+        private mutating func connected(_ call: BusMessage) throws(BusFailure) {
+            let device: String
+            do throws(BusFailure) {
+                device = try call.path()
+                offered = (call, try call.descriptor().release())
+            } catch {
+                return bus.answer(
+                    call, .refused(name: "org.bluez.Error.Rejected", words: "\(error)"))
+            }
+            try receive(.connected(device: device))
+        }
+
+        // MARK: What follows
+
+        private mutating func receive(_ event: BlueZDialogue.Event) throws(BusFailure) {
+            for action in dialogue.receive(event) { try perform(action) }
+        }
+
+        private mutating func perform(_ action: BlueZDialogue.Action) throws(BusFailure) {
+            switch action {
+            case .askForObjects:
+                try ask(.objects, BlueZObjects.question, on: "/", within: Self.answerSeconds)
+            case .register:
+                let options = options
+                let method = BusMethod("org.bluez.ProfileManager1", "RegisterProfile")
+                let (path, uuid) = (Self.path, wish.uuid)
+                try ask(.registration, method, on: "/org/bluez", within: Self.answerSeconds) {
+                    (message) throws(BusFailure) in
+                    try message.append(path: path)
+                    try message.append(text: uuid)
+                    try message.append(options: options)
+                }
+            case .connect(let device):
+                let method = BusMethod("org.bluez.Device1", "ConnectProfile")
+                let uuid = wish.uuid
+                try ask(.connection, method, on: device, within: Self.connectSeconds) {
+                    (message) throws(BusFailure) in try message.append(text: uuid)
+                }
+            case .listening(let place): listening(place)
+            case .take(let device): take(device)
+            case .refuse(let words): refuse(words)
+            case .hangUp: if link >= 0 { shutdown(link, CInt(SHUT_RDWR)) }
+            case .fail(let problem): result.fail(problem)
+            case .end: isOver = true
+            }
+        }
+
+        private mutating func ask(
+            _ question: Question, _ method: BusMethod, on path: String, within seconds: UInt64,
+            write: (BusMessage) throws(BusFailure) -> Void = { _ in }
+        ) throws(BusFailure) {
+            let number = try bus.call(
+                method, on: path, of: Self.service, within: seconds, write: write)
+            asked[number] = question
+        }
+
+        /// What a phone says of its service. Pairing is asked for, as Android does; whether the head unit may
+        /// connect was decided by pairing.
+        private var options: [BusOption] {
+            var options = [
+                BusOption("Name", .text(BluetoothTransport.serviceName)),
+                BusOption("Role", .text(wish.device == nil ? "server" : "client")),
+                BusOption("RequireAuthentication", .flag(true)),
+                BusOption("RequireAuthorization", .flag(false)),
+                // Only when we ask for it.
+                BusOption("AutoConnect", .flag(false)),
+            ]
+            if let channel = wish.channel {
+                options.append(BusOption("Channel", .number(UInt16(channel))))
+            }
+            return options
+        }
+
+        private mutating func take(_ device: String) {
+            guard let (call, descriptor) = offered else { return }
+            offered = nil
+            bus.answer(call)
+            link = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+            result.succeed(Connection(descriptor: descriptor, device: device))
+        }
+
+        private mutating func refuse(_ words: String) {
+            guard let (call, descriptor) = offered else { return }
+            offered = nil
+            close(descriptor)
+            bus.answer(call, .refused(name: "org.bluez.Error.Rejected", words: words))
+        }
+    }
+}

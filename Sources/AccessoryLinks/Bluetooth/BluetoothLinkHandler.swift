@@ -1,0 +1,40 @@
+import NIOCore
+
+/// First handler of a Bluetooth link: puts the reason in front of the bare end that a lost peer is.
+///
+/// Its bytes in the kernel are not counted: an RFCOMM socket answers SIOCOUTQ with the room that is left
+/// (net/bluetooth/af_bluetooth.c, bt_sock_ioctl), not with what waits.
+final class BluetoothLinkHandler: ChannelDuplexHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private let device: String
+    /// The end has a reason: ours, or one that has been told.
+    private var isExplained = false
+
+    init(device: String) { self.device = device }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard error is IOError else { return context.fireErrorCaught(error) }
+        tell(context)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        tell(context)
+        context.fireChannelInactive()
+    }
+
+    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+        if mode == .all { isExplained = true }
+        context.close(mode: mode, promise: promise)
+    }
+
+    private func tell(_ context: ChannelHandlerContext) {
+        guard !isExplained else { return }
+        isExplained = true
+        context.fireErrorCaught(
+            LinkProblem(
+                .closedByPeer, "\(device) has disconnected from Bluetooth, or is out of range"))
+    }
+}

@@ -1,0 +1,40 @@
+import Glibc
+import Synchronization
+
+/// What a Bluetooth link's thread is told: relayd stops waiting for the link, or the link has ended.
+/// The thread polls it beside what else it waits for.
+final class BluetoothMailbox: Sendable {
+    enum Letter: Hashable {
+        case cancelled
+        case linkEnded
+    }
+
+    private let letters = Mutex<[Letter]>([])
+    private let wake: OwnedDescriptor
+    private let woken: OwnedDescriptor
+
+    init() throws(LinkProblem) {
+        let ends = try OwnedDescriptor.socketPair()
+        woken = OwnedDescriptor(ends.0)
+        wake = OwnedDescriptor(ends.1)
+    }
+
+    /// To be polled for reading.
+    var descriptor: CInt { woken.rawValue }
+
+    func put(_ letter: Letter) {
+        letters.withLock { $0.append(letter) }
+        var byte: UInt8 = 1
+        _ = send(wake.rawValue, &byte, 1, CInt(MSG_DONTWAIT) | CInt(MSG_NOSIGNAL))
+    }
+
+    /// What has come, in order.
+    func take() -> [Letter] {
+        var bytes = (UInt64(0), UInt64(0))
+        _ = recv(woken.rawValue, &bytes, MemoryLayout.size(ofValue: bytes), CInt(MSG_DONTWAIT))
+        return letters.withLock { letters in
+            defer { letters = [] }
+            return letters
+        }
+    }
+}
