@@ -5,9 +5,8 @@ package import RelayCore
 /// A vehicle interface shared by its clients: what `VehicleRouter` decides, carried out in the hub.
 ///
 /// It is always read, even without clients or with slow ones, because a vehicle interface that is not read
-/// slows down all its outputs. A client whose socket is full gets a queue, and misses whole messages when that is full. Its
-/// connection outlives the link, because clients do not reconnect. Everything here is called on the
-/// hub's loop.
+/// slows down all its outputs. A client misses whole messages while as much waits for it as may. Its connection
+/// outlives the link, because clients do not reconnect. Everything here is called on the hub's loop.
 package final class OpenXCLanguage: AccessoryLanguage {
     private unowned let hub: Switchboard
     private let settings: OpenXCSettings
@@ -195,14 +194,9 @@ package final class OpenXCLanguage: AccessoryLanguage {
         return .unused
     }
 
-    package func blocked(_ app: AppConnection) { clients[app.id]?.isBlocked = true }
-
-    package func tookAll(_ app: AppConnection) {
-        guard let client = clients[app.id], client.isBlocked else { return }
-        hub.beginRead()
-        client.goOn(hub)
-        hub.endRead()
-    }
+    // Each client has room of its own, whatever its socket says.
+    package func blocked(_ app: AppConnection) {}
+    package func tookAll(_ app: AppConnection) {}
 
     /// What only this client wanted is taken back when its connection ends.
     package func leave(_ app: AppConnection) {}
@@ -277,7 +271,6 @@ package final class OpenXCLanguage: AccessoryLanguage {
 
     package func describe(_ app: inout RelaySnapshot.App) {
         guard let client = clients[app.id] else { return }
-        app.queuedBytes += client.queuedBytes
         app.refusedFrames &+= client.lost
         if app.lastProblem == nil { app.lastProblem = client.problem }
     }
@@ -339,12 +332,12 @@ final class OpenXCClient: AppReader {
     private unowned let language: OpenXCLanguage
     private var messages = VehicleMessageReader(recovery: .nextPiece)
     private(set) var framing: MessageFraming
+    /// What JSON is to it: a client that began with lines reads lines.
+    private let jsonFraming: MessageFraming
     private var filter: SubscriptionFilter
     private let maximumQueueBytes: Int
-
-    var isBlocked = false
-    private var queue: [ByteBuffer] = []
-    private(set) var queuedBytes = 0
+    /// Bytes that may be written before somebody looks again at how many wait.
+    private var room: Int
     /// Messages it has missed.
     private(set) var lost: UInt64 = 0
 
@@ -353,8 +346,10 @@ final class OpenXCClient: AppReader {
         self.language = language
         let choice = settings.choice(at: connection.entrance)
         framing = choice.framing
+        jsonFraming = choice.framing == .protobuf ? .json : choice.framing
         filter = SubscriptionFilter(choice.subscription)
         maximumQueueBytes = settings.queueBytes
+        room = maximumQueueBytes
     }
 
     /// The last thing that went wrong, for status.
@@ -368,7 +363,7 @@ final class OpenXCClient: AppReader {
         VehicleSnapshot.Client(
             id: connection.id, peer: connection.peer, connectedAt: connection.connectedAt,
             framing: framing, subscription: filter.subscription,
-            queuedBytes: connection.queuedBytes + queuedBytes, maximumQueueBytes: maximumQueueBytes,
+            queuedBytes: connection.queuedBytes, maximumQueueBytes: maximumQueueBytes,
             lost: lost, refused: connection.refusals, counts: messages.counts,
             counters: connection.counters, problem: connection.lastProblem ?? problem,
             permissions: permissions)
@@ -396,15 +391,16 @@ final class OpenXCClient: AppReader {
     func asks(for request: DiagnosticRequest) { filter.asks(for: request) }
 
     func speak(_ format: PayloadFormat) {
-        guard framing.format != format else { return }
-        framing = format == .protobuf ? .protobuf : .json
+        framing = format == .protobuf ? .protobuf : jsonFraming
     }
 
     /// What one read of the link has brought.
     func offer(_ batch: inout MessageBatch, _ hub: Switchboard, at now: NIODeadline) {
-        if filter.isOpen, !isBlocked, let (bytes, count) = batch.all(in: framing) {
+        if filter.isOpen, let (bytes, count) = batch.all(in: framing),
+            hasRoom(for: bytes.readableBytes)
+        {
             connection.counters.framesOut &+= UInt64(count - 1)
-            return hub.send(bytes, to: connection)
+            return write(bytes, hub)
         }
         for index in batch.indices {
             switch batch.destination(index) {
@@ -433,21 +429,27 @@ final class OpenXCClient: AppReader {
     }
 
     private func send(_ message: ByteBuffer, _ hub: Switchboard) {
-        guard isBlocked else { return hub.send(message, to: connection) }
-        guard queuedBytes + message.readableBytes <= maximumQueueBytes else {
+        // One message always goes where nothing waits: it may be longer than the queue.
+        guard hasRoom(for: message.readableBytes) || room == maximumQueueBytes else {
             lost &+= 1
             return
         }
-        queue.append(message)
-        queuedBytes += message.readableBytes
+        write(message, hub)
     }
 
-    /// Its socket takes bytes again.
-    func goOn(_ hub: Switchboard) {
-        isBlocked = false
-        let waiting = queue
-        (queue, queuedBytes) = ([], 0)
-        for message in waiting { hub.send(message, to: connection) }
+    private func write(_ messages: ByteBuffer, _ hub: Switchboard) {
+        room -= messages.readableBytes
+        hub.send(messages, to: connection)
+    }
+
+    /// Whether so many bytes may wait as well. What the socket takes at once does not wait, also when a read
+    /// brings more than the queue holds.
+    private func hasRoom(for count: Int) -> Bool {
+        if count > room {
+            connection.flush()
+            room = maximumQueueBytes - connection.queuedBytes
+        }
+        return count <= room
     }
 }
 

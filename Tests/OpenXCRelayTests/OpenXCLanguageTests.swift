@@ -33,6 +33,25 @@ struct OpenXCLanguageTests {
         }
     }
 
+    @Test("a client that began with lines gets lines again when it is back from protobuf")
+    func lines() async throws {
+        var settings = OpenXCConfiguration()
+        settings.framing = .lines
+        try await VehicleBench.run(settings) { bench in
+            let vehicle = try await bench.openLink()
+            let client = try await bench.client()
+            let answer = #"{"command_response":"payload_format","message":"","status":true}"#
+            try await client.says(.command(.payloadFormat(.protobuf)))
+            try await client.hears(answer + "\n")
+            try await client.says(.command(.payloadFormat(.json)))
+            try await client.hears(
+                VehicleMessage(.response(CommandResponse(.payloadFormat, status: true))),
+                in: .protobuf)
+            try await vehicle.says(#"{"name":"a","value":1}"# + "\0")
+            try await client.hears(#"{"name":"a","value":1}"# + "\n")
+        }
+    }
+
     @Test("an answer goes to who asked, and what relayd asks for itself to nobody")
     func answers() async throws {
         try await VehicleBench.run { bench in
@@ -113,6 +132,57 @@ struct OpenXCLanguageTests {
             try await vehicle.says(#"{"name":"a","value":1}"# + "\0")
             try await sleeper.hears(#"{"name":"a","value":1}"# + "\0")
             #expect(try await !bench.relay.snapshot().link.isHeld)
+        }
+    }
+
+    @Test("no more waits for a client than its queue holds, however much it could have been handed")
+    func queue() async throws {
+        var settings = OpenXCConfiguration()
+        settings.queueBytes = 64 << 10
+        try await VehicleBench.run(settings) { bench in
+            let vehicle = try await bench.openLink()
+            let reader = try await bench.client()
+            let sleeper = try await bench.client(readsByItself: false)
+            let message =
+                #"{"name":""# + String(repeating: "x", count: 80) + #"","value":1}"# + "\0"
+            let messages = String(repeating: message, count: 5000)
+            var sent = 0
+            var apps = try await bench.relay.snapshot().apps
+            while apps.allSatisfy({ $0.refusedFrames == 0 }) {
+                try #require(apps.count == 2)
+                try await vehicle.says(messages)
+                try await reader.hears(messages)
+                sent += 5000
+                apps = try await bench.relay.snapshot().apps
+                #expect(apps.allSatisfy { $0.queuedBytes <= settings.queueBytes })
+            }
+            // It has lost what did not fit, and nothing else.
+            let slow = try #require(apps.first { $0.refusedFrames > 0 })
+            #expect(slow.queuedBytes > settings.queueBytes / 2)
+            #expect(Int(slow.counters.framesOut + slow.refusedFrames) == sent)
+            try await sleeper.channel.setOption(.autoRead, value: true).get()
+            try await sleeper.hears(
+                String(repeating: message, count: Int(slow.counters.framesOut)))
+        }
+    }
+
+    @Test("a read with more than the queue holds costs a client that reads nothing")
+    func smallQueue() async throws {
+        var settings = OpenXCConfiguration()
+        settings.queueBytes = 4 << 10
+        try await VehicleBench.run(settings) { bench in
+            let vehicle = try await bench.openLink()
+            let client = try await bench.client()
+            // In protobuf, which comes to several times as much in JSON.
+            let text = Measurement("s", .text(String(repeating: "\u{1}", count: 1000)))
+            let bytes = try VehicleMessage(.measurement(text)).bytes(in: .protobuf)
+            let heard = try VehicleMessage(.measurement(text)).bytes(in: .json)
+            #expect(heard.readableBytes > settings.queueBytes)
+            for _ in 0..<20 { try await vehicle.send(bytes: bytes) }
+            for _ in 0..<20 {
+                #expect(try await client.next(bytes: heard.readableBytes) == heard)
+            }
+            #expect(try await bench.relay.snapshot().apps.allSatisfy { $0.refusedFrames == 0 })
         }
     }
 

@@ -228,7 +228,8 @@ package final class AppConnection: ChannelInboundHandler {
         if let last = run.take() { context?.write(wrapOutboundOut(last), promise: nil) }
     }
 
-    func flush() {
+    /// Offers all of it to the socket. May find that the app is gone.
+    package func flush() {
         guard let context else { return }
         writeRun()
         context.flush()

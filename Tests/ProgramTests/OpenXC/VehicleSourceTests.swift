@@ -97,8 +97,7 @@ struct VehicleSourceTests {
         }
     }
 
-    /// A client that asks for JSON where that is spoken already gets it with a NUL behind each message only
-    /// when it has been protobuf before; in lines the meaning is the same.
+    /// A client that begins with lines and asks for JSON has lines already.
     private static func expectRound(
         of messages: [VehicleMessage], _ framing: MessageFraming, _ client: FramePeer
     ) async throws {
