@@ -86,6 +86,56 @@ struct VehicleMessageReaderTests {
         #expect(Self.names(cut).0.suffix(2) == ["good", "good"])
     }
 
+    @Test(
+        "does not wait for a length that garbage claims",
+        arguments: [
+            // 1,383 bytes of a signal, of which nothing comes.
+            "e70a 0802", "ff e70a 0802", "7f 0801",
+            // And the lengths of its parts.
+            "e70a 0802 1ad00a", "e70a 0802 1ad00a 0a0161 12c00a", "e70a 0804 22d00a 0801 42b00a",
+            "e70a 0803 2ad00a 0803 12b00a 0a900a", "e70a 0803 2ad00a 3ab00a 0a900a 1a800a",
+            // No tag, no number, and a part that is longer than the whole.
+            "e70a 0801 00", "e70a 0801 38 ffffffffffffffffffff", "7f 0801 12 80",
+            // A text, and a field that nobody knows.
+            "e70a 0802 1ad00a 0ac00a", "e70a 0801 42d00a",
+        ])
+    func claims(garbage: String) {
+        let good = Array(#"{"name":"good","value":1}"#.utf8)
+        for framing in [MessageFraming.json, .lines] {
+            let bytes = hex(garbage) + good + [framing == .json ? 0 : UInt8(ascii: "\n")]
+            for count in [1, 7, 100_000] {
+                let (names, reader) = Self.names(bytes, by: count)
+                #expect(names == ["good"] && reader.counts.json == 1, "by \(count)")
+                #expect(reader.counts.problems[.notProtobuf] ?? 0 >= 1)
+            }
+        }
+    }
+
+    @Test("of protobuf does not wait for it either")
+    func claimsInProtobuf() throws {
+        for garbage in ["e70a 0802", "ff e70a 0802", "7f 0801", "e70a 0801 00"] {
+            var bytes = hex(garbage)
+            for _ in 0..<3 {
+                try MessageFraming.protobuf.append(Self.measurement("good", 1), to: &bytes)
+            }
+            for count in [1, 7, 100_000] {
+                #expect(Self.names(bytes, by: count).0 == ["good", "good", "good"])
+            }
+        }
+    }
+
+    @Test("of protobuf may have texts that look like JSON")
+    func texts() throws {
+        for text in [#"{"a"#, #"{"name":"a","value":1}"#, #"{"x":1}"# + "\n", "{\"\n"] {
+            let message = VehicleMessage(.measurement(Measurement("s", .text(text))))
+            var bytes: [UInt8] = []
+            try MessageFraming.protobuf.append(message, to: &bytes)
+            var reader = VehicleMessageReader(recovery: .nextBeginning)
+            for byte in bytes { reader.append([byte]) }
+            #expect(reader.next()?.json == message.json, "\(text)")
+        }
+    }
+
     @Test("of a client is taken up behind the broken piece, not inside of it")
     func clients() {
         let text = #"{"x":{"bus":1,"id":2,"data":"00"} oops} {"name":"b","value":1}"# + "\0"

@@ -82,6 +82,11 @@ package struct VehicleMessageReader: Sendable {
                 case .incomplete: return nil
                 }
             case .protobuf(let start, let count):
+                guard canBeProtobuf(start, count) else {
+                    fail(.notProtobuf)
+                    skip(1)
+                    continue
+                }
                 guard start + count <= bytes.count else { return nil }
                 if let message = readProtobuf(start..<start + count) { return message }
             }
@@ -178,6 +183,34 @@ package struct VehicleMessageReader: Sendable {
             fail(problem)
             return .garbage
         }
+    }
+
+    /// Whether what has come of it so far can be a message. The length in front of it may be garbage, and what
+    /// it covers may be messages.
+    private func canBeProtobuf(_ start: Int, _ count: Int) -> Bool {
+        let there = bytes.span.extracting(start..<start + min(count, bytes.count - start))
+        return ProtobufOutline.fits(there, count: count) && !Self.holdsJSON(there)
+    }
+
+    /// Whether a whole message in JSON lies in it, with the end of its line or its NUL. No text that a vehicle
+    /// interface or a client puts into protobuf looks like that.
+    private static func holdsJSON(_ text: Span<UInt8>) -> Bool {
+        var start = 0
+        while start + 1 < text.count {
+            defer { start += 1 }
+            guard text[start] == UInt8(ascii: "{"), text[start + 1] == UInt8(ascii: "\"") else {
+                continue
+            }
+            let rest = text.extracting(start..<text.count)
+            var end = 0
+            guard var reading = try? JSONReading(rest, &end), end < rest.count,
+                [0x00, 0x0A, 0x0D].contains(rest[end]),
+                let content = try? reading.message(rest).content
+            else { continue }
+            if case .unknown = content { continue }
+            return true
+        }
+        return false
     }
 
     private mutating func readProtobuf(_ range: Range<Int>) -> VehicleMessage? {
