@@ -185,6 +185,8 @@ let package = Package(
                 "AccessoryLinks", "ControlAPI", "Media", "RelayCore", "Replays",
                 "SampleApp", "SDLAdvice",
                 "SDLProtocol", "SDLTraffic", "Traces", "DecodedTraces", "MessageFilters",
+                // What the bytes and words of OpenXC may be.
+                "OpenXCProtocol",
                 "DidYouMean",
                 "CFiles", "CNcurses",
                 nioCore, nioPosix, nioHTTP1, arguments,

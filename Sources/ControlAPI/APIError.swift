@@ -44,6 +44,8 @@ package struct APIError: Codable, Sendable, Equatable, Error {
         package static let conflict = Code(rawValue: "conflict")
         /// 409: the accessory is a head unit, and this is about vehicle interfaces.
         package static let wrongAccessory = Code(rawValue: "wrong_accessory")
+        /// 409: the vehicle interface has answered that it does not do this.
+        package static let vehicleRefused = Code(rawValue: "vehicle_refused")
         /// 504: the vehicle interface or the head unit has not answered in time.
         package static let noAnswer = Code(rawValue: "no_answer")
         /// 413: the body is larger than any request needs.

@@ -175,6 +175,17 @@ package struct VehicleStreamBody: ControlBody, Equatable {
     }
 }
 
+/// What numbers and bytes may be, for relayd and for who asks it.
+package enum VehicleLimits {
+    package static let buses = 1...Int(Int32.max)
+    /// 29 bits.
+    package static let identifiers = 1...0x1FFF_FFFF
+    package static let modes = 1...255
+    package static let pids = 0...0xFFFF
+    /// Bytes behind the PID of a request, and of a CAN frame.
+    package static let payloadBytes = 8
+}
+
 /// A diagnostic request that is repeated.
 package struct VehicleRepeatedRequest: Codable, Sendable, Equatable {
     package var bus: Int?

@@ -163,6 +163,60 @@ struct VehicleCommandTests {
         }
     }
 
+    @Test("what the vehicle interface refuses ends with 1, however it was asked")
+    func refused() async throws {
+        try await VehicleBench.run { bench in
+            let passthrough = try await bench.during(
+                .init(
+                    #"{"command":"passthrough","bus":9,"enabled":true}"#,
+                    #"{"command_response":"passthrough","message":"","status":false}"#)
+            ) { try await bench.relayctl(["vi", "can", "--bus", "9", "--passthrough"]) }
+            #expect(passthrough.ending == .exited(1))
+            #expect(
+                passthrough.errors == "relayctl: the vehicle interface refuses passthrough bus 9 on"
+            )
+            let no = #"{"command_response":"diagnostic_request","message":"","status":false}"#
+            let once = try await bench.during(.init(Self.request(""), no)) {
+                try await bench.relayctl(["vi", "diag", "0x7e0", "1", "1", "--bus", "9"])
+            }
+            #expect(once.ending == .exited(1), "\(once.output)\(once.errors)")
+            let repeated = try await bench.during(.init(Self.request(#","frequency":1"#), no)) {
+                try await bench.relayctl(
+                    ["vi", "diag", "0x7e0", "1", "1", "--bus", "9", "--frequency", "1"])
+            }
+            #expect(repeated.ending == .exited(1), "\(repeated.output)\(repeated.errors)")
+        }
+    }
+
+    private static func request(_ more: String) -> String {
+        #"{"command":"diagnostic_request","action":"add","request":{"bus":9,"id":2016,"mode":1,"#
+            + #""pid":1\#(more)}}"#
+    }
+
+    @Test(
+        "a command line that cannot be meant ends with 64, and nothing is asked",
+        arguments: [
+            ("diag 0x7e0 0", "<mode> is 0; expected 1 to 255"),
+            ("diag 0 1 1", "<id> is 0; expected 1 to 536870911"),
+            ("diag 0x7e0 1 0x10000", "<pid> is 65536; expected 0 to 65535"),
+            ("diag 0x7e0 1 --bus 0", "--bus is 0; expected 1 to 2147483647"),
+            ("diag 0x7e0 1 --payload zz", "--payload is \"zz\"; expected at most 8 bytes"),
+            ("diag 0x7e0 1 --payload 010203040506070809 --frequency 1", "at most 8 bytes"),
+            ("can --bus 0 --passthrough", "--bus is 0"), ("can --id x", "--id is x"),
+            ("write --id 0x20000000 --data 01 --yes", "--id is 536870912; expected 1 to"),
+            ("write --id 1 --data 0 --yes", "--data is \"0\""),
+            ("write --id 1 --data 01 --bus 0 --yes", "--bus is 0"),
+            ("write --id 1 --data 01 --frame-format long --yes", "expected standard or extended"),
+        ])
+    func misunderstood(line: String, words: String) async throws {
+        // Without relayd: it is not asked.
+        let done = try await Program.relayctl.run(
+            ["vi"] + line.split(separator: " ").map(String.init),
+            environment: [ControlSocket.environmentVariable: "/nonexistent/relayd.sock"])
+        #expect(done.ending == .exited(64), "\(done.output)\(done.errors)")
+        #expect(done.errors.contains(words), "\(done.errors)")
+    }
+
     @Test("a bus is passed through as long as somebody looks at it")
     func can() async throws {
         try await VehicleBench.run { bench in

@@ -50,6 +50,7 @@ struct VehicleCANCommand: AsyncParsableCommand {
         if unfiltered, !passthrough {
             throw ValidationError("--unfiltered needs --passthrough")
         }
+        for bus in bus { try VehicleArguments.checkBus(bus) }
         for text in id where VehicleIdentifiers(text) == nil {
             throw ValidationError(
                 "--id is \(SafeText.clean(text)); expected an identifier or a range, such as 0x7e8 or "
@@ -170,6 +171,11 @@ struct VehicleWriteCommand: AsyncParsableCommand {
                 value: Self.scalar(String(signal[signal.index(after: sign)...])),
                 event: event.map(Self.scalar))
         case (nil, let id?, let data?) where event == nil:
+            try VehicleArguments.check(
+                id.value, "--id", VehicleLimits.identifiers, example: "--id 0x7e0")
+            try VehicleArguments.checkBus(bus)
+            try VehicleArguments.checkBytes(data, "--data")
+            try VehicleArguments.checkFormat(frameFormat)
             return VehicleWriteRequest(
                 bus: bus, id: id.value, data: data, frameFormat: frameFormat)
         default:

@@ -62,6 +62,18 @@ struct VehicleDiagnosticCommand: AsyncParsableCommand {
         if id == nil, bus != nil || payload != nil || frequency != nil || wait != nil {
             throw ValidationError("expected what to ask as well: ID MODE [PID], e.g. 0x7e0 1 0x0c")
         }
+        if let id {
+            try VehicleArguments.check(
+                id.value, "<id>", VehicleLimits.identifiers, example: "0x7e0")
+        }
+        if let mode {
+            try VehicleArguments.check(mode.value, "<mode>", VehicleLimits.modes, example: "1")
+        }
+        if let pid {
+            try VehicleArguments.check(pid.value, "<pid>", VehicleLimits.pids, example: "0x0c")
+        }
+        try VehicleArguments.checkBus(bus)
+        try VehicleArguments.checkBytes(payload, "--payload")
         if let frequency, !(frequency > 0 && frequency <= VehicleRepeatedRequest.maximumFrequency) {
             throw ValidationError(
                 "--frequency is \(frequency); expected more than 0 and at most 10, e.g. --frequency 2"
@@ -111,6 +123,18 @@ enum VehicleLines {
     ///   - query: Which messages.
     ///   - wanted: What is on meanwhile; nil for nothing.
     static func follow(
+        _ client: ControlClient, _ query: String, _ wanted: VehicleStreamBody?,
+        _ options: OutputOptions
+    ) async throws {
+        do {
+            try await show(client, query, wanted, options)
+        } catch ControlClientError.refused(_, _, _, _, .vehicleRefused?, let message) {
+            Output.current.write("relayctl: \(message)\n", to: .error)
+            throw VehicleCommand.failed
+        }
+    }
+
+    private static func show(
         _ client: ControlClient, _ query: String, _ wanted: VehicleStreamBody?,
         _ options: OutputOptions
     ) async throws {

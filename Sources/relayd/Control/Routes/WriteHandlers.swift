@@ -76,7 +76,7 @@ extension APIError {
     var httpStatus: HTTPResponseStatus {
         switch error.code {
         case .notFound, .ringOff: .notFound
-        case .ambiguous, .conflict, .wrongAccessory: .conflict
+        case .ambiguous, .conflict, .wrongAccessory, .vehicleRefused: .conflict
         case .badRequest: .badRequest
         case .forbidden, .driveOff: .forbidden
         case .tooLarge: .payloadTooLarge

@@ -195,25 +195,24 @@ private enum Bounds {
     /// 0 for none.
     static func bus(_ bus: Int?) throws(APIError) -> Int32 {
         guard let bus else { return 0 }
-        try check(bus, "bus", 1...Int(Int32.max))
+        try check(bus, "bus", VehicleLimits.buses)
         return Int32(clamping: bus)
     }
 
-    /// 29 bits.
     static func identifier(_ id: Int) throws(APIError) -> UInt32 {
-        try check(id, "id", 1...0x1FFF_FFFF)
+        try check(id, "id", VehicleLimits.identifiers)
         return UInt32(clamping: id)
     }
 
     static func mode(_ mode: Int) throws(APIError) -> UInt32 {
-        try check(mode, "mode", 1...255)
+        try check(mode, "mode", VehicleLimits.modes)
         return UInt32(clamping: mode)
     }
 
     /// 0 for none.
     static func pid(_ pid: Int?) throws(APIError) -> UInt32 {
         guard let pid else { return 0 }
-        try check(pid, "pid", 0...0xFFFF)
+        try check(pid, "pid", VehicleLimits.pids)
         return UInt32(clamping: pid)
     }
 

@@ -89,7 +89,7 @@ extension VehicleHandlers {
             guard !response.status else { continue }
             let said = response.message.isEmpty ? "" : ": \(response.message)"
             throw APIError(
-                .conflict,
+                .vehicleRefused,
                 "the vehicle interface refuses \(VehicleText.words(command))"
                     + PrintableText.string(said, limit: 200))
         }

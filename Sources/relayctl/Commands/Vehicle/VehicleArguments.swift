@@ -1,0 +1,35 @@
+import ArgumentParser
+import ControlAPI
+import OpenXCProtocol
+
+/// What relayd would refuse as not understood is a mistake in the command line, and is told as one.
+enum VehicleArguments {
+    static func checkBus(_ bus: Int?) throws(ValidationError) {
+        if let bus { try check(bus, "--bus", VehicleLimits.buses, example: "--bus 1") }
+    }
+
+    /// - Parameter name: As the command line has it.
+    static func check(
+        _ value: Int, _ name: String, _ range: ClosedRange<Int>, example: String
+    ) throws(ValidationError) {
+        guard !range.contains(value) else { return }
+        throw ValidationError(
+            "\(name) is \(value); expected \(range.lowerBound) to \(range.upperBound), e.g. \(example)"
+        )
+    }
+
+    static func checkBytes(_ text: String?, _ name: String) throws(ValidationError) {
+        guard let text,
+            HexText.bytes(text, maximum: VehicleLimits.payloadBytes) == nil
+        else { return }
+        throw ValidationError(
+            "\(name) is \"\(SafeText.clean(text))\"; expected at most \(VehicleLimits.payloadBytes) bytes as "
+                + "pairs of hexadecimal digits, e.g. \(name) 0102")
+    }
+
+    static func checkFormat(_ text: String?) throws(ValidationError) {
+        guard let text, CANMessage.FrameFormat(rawValue: text) == nil else { return }
+        throw ValidationError(
+            "--frame-format is \"\(SafeText.clean(text))\"; expected standard or extended")
+    }
+}
