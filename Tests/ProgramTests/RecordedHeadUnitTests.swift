@@ -77,7 +77,9 @@ struct ProgramReplayTests {
         "a file that cannot be replayed is a reason with a remedy",
         arguments: [
             ("absent", "there is no file"), ("empty", "empty, 0 bytes; expected a trace"),
-            ("text", "not a pcapng file"), ("large", "damaged at byte 0"),
+            ("empty", "no OpenXC trace either, whose lines are JSON objects"),
+            ("text", "not a pcapng file"), ("text", "no OpenXC trace either"),
+            ("large", "damaged at byte 0"),
         ])
     func hostile(name: String, reason: String) async throws {
         try await TemporaryDirectory.run { directory in

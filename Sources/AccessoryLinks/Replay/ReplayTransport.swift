@@ -159,9 +159,17 @@ package struct ReplayTransport: AccessoryTransport {
                 if batch.isLast { break }
             }
         } catch {
+            guard error.isNoTrace else {
+                throw LinkProblem(
+                    .other, "\(error)",
+                    remedy:
+                        "relayctl trace info says what is in it; relayctl record makes a trace")
+            }
+            // That it is no OpenXC trace either has been found out before.
             throw LinkProblem(
-                .other, "\(error)",
-                remedy: "relayctl trace info says what is in it; relayctl record makes a trace")
+                .other, "\(error); no OpenXC trace either, whose lines are JSON objects",
+                remedy: "make one with relayctl record (of a vehicle interface: with --format "
+                    + "openxc), put it there, then: relayctl reopen")
         }
         throw LinkProblem(
             .other, "\(path): no app was granted a session in this recording",

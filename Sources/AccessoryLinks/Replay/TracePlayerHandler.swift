@@ -18,7 +18,7 @@ final class TracePlayerHandler: ChannelInboundHandler {
     private var file: OpenXCTraceFile
     private var timer: (deadline: NIODeadline, scheduled: Scheduled<Void>)?
     private var isReading = false
-    private var notes = NoteCounts()
+    private var skipped = SkippedLines()
     /// In a loop, only the first round is told of: the others are the same.
     private var isFirstRound = true
 
@@ -41,6 +41,7 @@ final class TracePlayerHandler: ChannelInboundHandler {
 
     func channelInactive(context: ChannelHandlerContext) {
         stop()
+        tellRest()
         context.fireChannelInactive()
     }
 
@@ -129,37 +130,28 @@ final class TracePlayerHandler: ChannelInboundHandler {
         guard isFirstRound else { return }
         switch note {
         case .badLine(let problem, let number):
-            guard notes.isWorthALine() else { return }
-            let count = notes.badLines == 1 ? "" : " (\(notes.badLines) such lines so far)"
-            say("line \(number) is skipped: \(problem.words)\(count)")
+            if let words = skipped.add(number, problem) { say(words) }
         case .gap(let seconds, let number):
             say(
                 "line \(number): a gap of \(Int(clamping: Int64(min(seconds, 1e15)))) s is "
                     + "shortened to \(Int(options.maximumGap)) s")
         case .ended(let messages, let badLines):
+            tellRest()
             let skipped = badLines == 0 ? "" : ", \(badLines) lines skipped"
             let next = options.loops ? "; it starts again" : ""
             say("the trace has ended: \(messages) messages\(skipped)\(next)")
             isFirstRound = false
         case .nothing(let badLines):
+            tellRest()
             say("there is no message in the trace, and \(badLines) lines were skipped")
         }
     }
 
+    private func tellRest() {
+        if let words = skipped.takeRest() { say(words) }
+    }
+
     private func say(_ words: String) {
         Self.logger.notice("\(words)", metadata: ["file": "\(file.path)"])
-    }
-}
-
-/// A damaged file must not fill the log: the first bad line is told, then the 2nd, the 4th, the 8th …
-private struct NoteCounts {
-    private(set) var badLines = 0
-    private var next = 1
-
-    mutating func isWorthALine() -> Bool {
-        badLines += 1
-        guard badLines >= next else { return false }
-        next *= 2
-        return true
     }
 }

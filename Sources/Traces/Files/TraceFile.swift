@@ -54,9 +54,7 @@ package struct TraceFile: ~Copyable {
                     return nil
                 }
             } catch {
-                let place =
-                    error.isOfPacket ? ", in the packet that ends at byte \(reader.offset)" : ""
-                throw TraceFileError(path, "\(error)\(place)")
+                throw TraceFileError(path, error, at: reader.offset)
             }
             try fill()
         }
@@ -85,6 +83,19 @@ package struct TraceFile: ~Copyable {
 /// A trace that cannot be read, in words that name the file.
 package struct TraceFileError: Error, CustomStringConvertible {
     package let description: String
+    /// It holds nothing that a trace of relayd begins with: it is empty, or something else.
+    package private(set) var isNoTrace = false
+
+    /// - Parameter offset: Behind the packet that it may concern.
+    init(_ path: String, _ error: TraceError, at offset: UInt64) {
+        let place = error.isOfPacket ? ", in the packet that ends at byte \(offset)" : ""
+        self.init(path, "\(error)\(place)")
+        switch error {
+        case .empty: isNoTrace = true
+        case .pcapng(let error): if case .notPcapng = error.reason { isNoTrace = true }
+        default: break
+        }
+    }
 
     init(_ path: String, _ words: String) {
         description = "\(path == "-" ? "standard input" : path): \(words)"
