@@ -16,6 +16,9 @@ package struct TraceFiles: ~Copyable {
     private var open: Open?
     private var apps: [AppID: String] = [:]
     private var link: Int?
+    /// The latest time in the files before this one, and in all so far.
+    private var told = WallTime(nanoseconds: .min)
+    private var latest = WallTime(nanoseconds: .min)
     private let onEnd: (_ path: String, _ unfinishedBytes: Int) -> Void
 
     /// A bench has a handful; of a trace that has more, who is there may be told again.
@@ -42,15 +45,19 @@ package struct TraceFiles: ~Copyable {
                 next += 1
             }
             while let entry = try open?.file.next() {
+                latest = max(latest, entry.time)
                 if isNews(entry) { return entry }
             }
+            told = latest
             onEnd(paths[next - 1], open?.file.unfinishedBytes ?? 0)
             open = nil
         }
     }
 
     private mutating func isNews(_ entry: TraceEntry) -> Bool {
-        guard case .record(let record) = entry.content else { return true }
+        guard case .record(let record) = entry.content else {
+            return entry.frame?.isEarlier != true || entry.time > told
+        }
         switch record {
         case .linkOpened(let number, _):
             defer { link = number }

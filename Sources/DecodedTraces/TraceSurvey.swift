@@ -92,6 +92,7 @@ package struct TraceSurvey {
 
     private mutating func count(_ tapped: TappedFrame, _ omitted: Int) {
         let frame = tapped.frame
+        guard !tapped.isEarlier else { return learn(tapped) }
         let bytes = frame.wire.readableBytes + omitted
         let lane = Lane(service: frame.service, direction: tapped.direction)
         switch tapped.fate {
@@ -110,13 +111,23 @@ package struct TraceSurvey {
         guard let app = tapped.app, let index = place(of: app) else { return }
         if tapped.direction == .fromApp {
             summary.apps[index].sent.add(1, bytes)
-            if frame.service == .rpc { learnName(tapped, index) }
         } else {
             summary.apps[index].received.add(1, bytes)
-            if frame.controlType == .startServiceACK, frame.service == .rpc, tapped.grant == .opens
-            {
-                sessions[app, default: []].insert(frame.sessionID)
-            }
+        }
+        learn(tapped)
+    }
+
+    /// Who an app is. Also from what has passed before, which is not counted.
+    private mutating func learn(_ tapped: TappedFrame) {
+        let frame = tapped.frame
+        guard let app = tapped.app, frame.service == .rpc, let index = place(of: app) else {
+            return
+        }
+        if tapped.direction == .fromApp {
+            // Of an earlier file, in the middle of other messages.
+            if !tapped.isEarlier || summary.apps[index].name == nil { learnName(tapped, index) }
+        } else if frame.controlType == .startServiceACK, tapped.grant == .opens {
+            sessions[app, default: []].insert(frame.sessionID)
         }
     }
 

@@ -307,13 +307,73 @@ struct ProgramRecordingTests {
                 for file in files {
                     let (frames, rest) = try Self.frames(folder + "/" + file)
                     #expect(rest == 0)
-                    numbers += frames.map { frame in
+                    // Each begins with the session's grant.
+                    let data = frames.drop { $0[0] & 7 == 0 }
+                    #expect(frames.count - data.count == 2)
+                    numbers += data.map { frame in
                         frame.dropFirst(8).prefix(4).reduce(0) { $0 << 8 | UInt32($1) }
                     }
                 }
                 #expect(numbers == Array((1001 - UInt32(numbers.count))...1000))
             }
         }
+    }
+
+    @Test("a recording that begins late, and each file of a ring, knows the apps by their names")
+    func names() async throws {
+        try await FakeAccessory.run { accessory in
+            try await Relayd.run(
+                accessory: "tcp:127.0.0.1:\(accessory.port)",
+                config: Relayd.quickGoodbyes + """
+                    apps: { frames_per_second: 0 }
+                    record: { file_size: 1 MiB, files: 3 }
+
+                    """
+            ) { relayd in
+                let headUnit = try await accessory.nextLink()
+                let app = try await relayd.connectApp()
+                try await headUnit.start(1, for: app)
+                try await headUnit.register(app, session: 1, name: "Radio")
+                let first = try Self.file(in: try await relayd.relayctl("record", "start").output)
+                for start in stride(from: UInt32(1), to: 300, by: 50) {
+                    for number in start..<start + 50 {
+                        try await app.send(.data(session: 1, message: number, bytes: 16_000))
+                    }
+                    for _ in 0..<50 { _ = try await headUnit.next() }
+                }
+                _ = try await relayd.relayctl("record", "stop")
+                let folder = URL(filePath: first).deletingLastPathComponent().path
+                let files = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
+                    .map { folder + "/" + $0 }
+                #expect(files.count == 3)
+                for file in files {
+                    let info = try await Program.relayctl.run(
+                        ["trace", "info", "--json", file], environment: [:])
+                    #expect(info.output.contains("\"Radio\""), "\(info.output)")
+                    #expect(try await Self.registrations(file) == 2)
+                }
+                // Together they are one recording, in which it is told once.
+                #expect(try await Self.registrations(files) == 2)
+                let merged = folder + "/merged.pcapng"
+                let done = try await Program.relayctl.run(
+                    ["trace", "merge"] + files + ["-o", merged], environment: [:])
+                #expect(done.ending == .exited(0), "\(done.errors)")
+                #expect(try await Self.registrations(merged) == 2)
+            }
+        }
+    }
+
+    /// Requests and answers that are shown of these files.
+    private static func registrations(_ files: [String]) async throws -> Int {
+        let shown = try await Program.relayctl.run(
+            ["trace", "show", "--json"] + files, environment: [:])
+        #expect(shown.ending == .exited(0), "\(shown.errors)")
+        return shown.output.split(separator: "\n")
+            .count { $0.contains("\"RegisterAppInterface\"") }
+    }
+
+    private static func registrations(_ file: String) async throws -> Int {
+        try await registrations([file])
     }
 
     @Test("a link that is lost and comes back and an app that crashes are in one recording")

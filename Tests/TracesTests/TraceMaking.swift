@@ -55,6 +55,7 @@ extension TraceEntry {
                 "\(frame.direction) \(frame.app?.description ?? "-") \(frame.fate) "
                     + "\(frame.grant.map { "\($0)" } ?? "-") \(frame.frame.wire.hexText)"
                     + (omitted > 0 ? " without \(omitted)" : "") + (isMasked ? " masked" : "")
+                    + (frame.isEarlier ? " earlier" : "")
             case .bytes(let run):
                 "\(run.direction) \(run.app?.description ?? "-") at \(run.offset) \(run.bytes.hexText)"
             case .record(let record): "\(record)"

@@ -12,21 +12,29 @@ package final class FrameTap {
     private let observers: TapSink
     private var others: [TapSink] = []
     private var isFinished = false
+    /// For sinks that come later.
+    private var prologue = TapPrologue(maximumBytes: prologueBytes)
     /// Called when the hub has to wait for a sink, and when it need not any more.
     var holdChanged: () -> Void = {}
+
+    /// Registrations and grants of all sessions that a link can have, with long answers.
+    private static let prologueBytes = 8 << 20
 
     init(queue: TapQueue, _ policy: TapPolicy = .observers, loop: any EventLoop) {
         self.loop = loop
         observers = TapSink(queue, policy, loop: loop)
     }
 
-    /// Adds a sink, which sees everything from now on.
+    /// Adds a sink, which sees everything from now on. Before that it gets the frames which opened the sessions
+    /// that are running, and registered their apps.
     ///
     /// - Parameter news: Events that bring it up to date.
     func attach(_ queue: TapQueue, _ policy: TapPolicy, news: [TapItem]) {
         guard !isFinished else { return queue.finish() }
         let sink = TapSink(queue, policy, loop: loop) { [weak self] _ in self?.holdChanged() }
         for event in news { sink.record(event) }
+        let frames = prologue.frames
+        if !frames.isEmpty { sink.record(.frames(frames)) }
         others.append(sink)
     }
 
@@ -42,8 +50,22 @@ package final class FrameTap {
         fate: FrameFate = .forwarded, grant: GrantMeaning? = nil
     ) {
         observers.record(frame, direction, app: app, time: time, fate: fate, grant: grant)
+        if TapPrologue.concerns(frame) {
+            learn(frame, direction, app: app, time: time, fate: fate, grant: grant)
+        }
         guard !others.isEmpty else { return }
         recordForOthers(frame, direction, app: app, time: time, fate: fate, grant: grant)
+    }
+
+    @inline(never)
+    private func learn(
+        _ frame: Frame, _ direction: Direction, app: AppID?, time: WallTime, fate: FrameFate,
+        grant: GrantMeaning?
+    ) {
+        prologue.learn(
+            TappedFrame(
+                frame: frame, direction: direction, app: app, time: time, fate: fate,
+                grant: grant))
     }
 
     @inline(never)
@@ -66,6 +88,7 @@ package final class FrameTap {
 
     /// Events are rare and go at once, with the frames before them.
     package func record(_ event: TapItem) {
+        prologue.learn(event)
         observers.record(event)
         for sink in others { sink.record(event) }
     }

@@ -53,6 +53,8 @@ package struct TappedFrame: Sendable {
     package var fate: FrameFate
     /// Of an RPC StartServiceACK that an app gets; nil for every other frame.
     package var grant: GrantMeaning?
+    /// Told again to who comes later: it has passed before.
+    package var isEarlier = false
 
     package init(
         frame: Frame, direction: Direction, app: AppID?, time: WallTime,

@@ -161,6 +161,7 @@ package struct TraceReader {
         for text in packet.comments {
             switch TraceComment(text) {
             case .masked: isMasked = true
+            case .earlier: tapped.isEarlier = true
             case .grant(let meaning): tapped.grant = meaning
             case let comment?: tapped.fate = comment.fate(session: frame.sessionID) ?? tapped.fate
             case nil: notes.append(text)

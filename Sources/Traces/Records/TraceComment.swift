@@ -9,6 +9,7 @@ enum TraceComment: Hashable, Sendable {
     case fault(FaultMark)
     case grant(GrantMeaning)
     case masked
+    case earlier
     case offset(UInt64)
 
     static let prefix = "relayd: "
@@ -23,6 +24,7 @@ enum TraceComment: Hashable, Sendable {
             case .fault(let mark): "fault \(mark.rule), \(mark.kind)"
             case .grant(let meaning): "grant \(meaning)"
             case .masked: "masked"
+            case .earlier: "earlier"
             case .offset(let offset): "offset \(offset)"
             }
         return Self.prefix + words
@@ -37,6 +39,7 @@ enum TraceComment: Hashable, Sendable {
         case "replaced": self = .replaced
         case "amended": self = .amended
         case "masked": self = .masked
+        case "earlier": self = .earlier
         case "grant opens": self = .grant(.opens)
         case "grant protects": self = .grant(.protects)
         case "grant nothing": self = .grant(.nothing)
@@ -91,7 +94,7 @@ extension TraceComment {
         case .fault(let mark): .faulted(mark)
         case .dropped(let code, _):
             .dropped(DropReason(code: code, session: session) ?? .noSuchSession(session))
-        case .grant, .masked, .offset: nil
+        case .grant, .masked, .earlier, .offset: nil
         }
     }
 }

@@ -11,6 +11,8 @@ package struct TraceEncoder {
     private var header: TraceHeader
     private let operatingSystem: String?
     private var mask: TraceMask?
+    /// What a file after the first has to begin with; nil when there will be none.
+    private var prologue: TapPrologue?
     /// Of this file.
     private var interfaces: TraceInterfaces
     private var apps: [AppID: App] = [:]
@@ -34,8 +36,15 @@ package struct TraceEncoder {
         var openedAt: WallTime
     }
 
-    package init(_ header: TraceHeader, operatingSystem: String? = nil) {
+    /// Bytes that frames at the beginning of a file may take.
+    private static let prologueBytes = 8 << 20
+
+    /// - Parameter isSeveral: Several files are made, each of which can be understood by itself.
+    package init(
+        _ header: TraceHeader, operatingSystem: String? = nil, isSeveral: Bool = false
+    ) {
         self.header = header
+        if isSeveral { prologue = TapPrologue(maximumBytes: Self.prologueBytes) }
         self.operatingSystem = operatingSystem
         interfaces = TraceInterfaces(accessory: header.accessory)
         if !header.masked.isEmpty { mask = TraceMask(header.masked) }
@@ -76,6 +85,16 @@ package struct TraceEncoder {
         for (id, app) in apps.sorted(by: { $0.key < $1.key }) {
             append(.appConnected(id, peer: app.peer), at: app.connectedAt, to: &buffer)
         }
+        appendPrologue(to: &buffer)
+    }
+
+    private mutating func appendPrologue(to buffer: inout ByteBuffer) {
+        guard let frames = prologue?.frames, !frames.isEmpty else { return }
+        // Messages may be half written, and their mask has to go on where it stands.
+        var other = header.masked.isEmpty ? nil : TraceMask(header.masked)
+        swap(&mask, &other)
+        for frame in frames { append(frame, to: &buffer) }
+        swap(&mask, &other)
     }
 
     /// Ends a file that is closed properly.
@@ -93,6 +112,7 @@ package struct TraceEncoder {
     package mutating func append(
         _ item: TapItem, at time: WallTime, into buffer: inout ByteBuffer
     ) {
+        prologue?.learn(item)
         switch item {
         case .frames(let frames):
             for frame in frames { append(frame, to: &buffer) }
@@ -149,9 +169,13 @@ package struct TraceEncoder {
         if let fate = TraceComment(tapped.fate) { comments.append(fate.text) }
         if let grant = tapped.grant { comments.append(TraceComment.grant(grant).text) }
         if mask?.cover(&wire, tapped) == true { comments.append(TraceComment.masked.text) }
-        sum.frames += 1
-        news.frames += 1
-        sum.bytes += full
+        if tapped.isEarlier {
+            comments.append(TraceComment.earlier.text)
+        } else {
+            sum.frames += 1
+            news.frames += 1
+            sum.bytes += full
+        }
         PcapngWriter.packet(
             interface: interface(Place(of: tapped.app, link: latestLink), &buffer),
             nanoseconds: tapped.time.nanoseconds,

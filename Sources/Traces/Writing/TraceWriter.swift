@@ -102,8 +102,12 @@ package struct TraceWriter {
         if let fate = TraceComment(tapped.fate) { said.append(fate.text) }
         if let grant = tapped.grant { said.append(TraceComment.grant(grant).text) }
         if isMasked { said.append(TraceComment.masked.text) }
-        sum.frames += 1
-        sum.bytes += tapped.frame.wire.readableBytes + omitted
+        if tapped.isEarlier {
+            said.append(TraceComment.earlier.text)
+        } else {
+            sum.frames += 1
+            sum.bytes += tapped.frame.wire.readableBytes + omitted
+        }
         PcapngWriter.packet(
             interface: interface(Place(of: tapped.app, link: link), &buffer),
             nanoseconds: tapped.time.nanoseconds,

@@ -31,6 +31,8 @@ struct TraceMerge {
     /// Who told of each app that is connected, and with which words.
     private var apps: [AppID: (input: Int, peer: String, time: WallTime)] = [:]
     private var link: (input: Int, number: Int, address: String)?
+    /// How far each input has been written.
+    private var written: [Int: Int64] = [:]
 
     private static let maximumApps = 100_000
 
@@ -64,6 +66,7 @@ struct TraceMerge {
                 }
             }
             if try isNews(entry, of: index) { try output.append(entry) }
+            written[index] = inputs[index].time
             try inputs[index].advance()
         }
         return try output.finish(because: "merged")
@@ -79,7 +82,11 @@ struct TraceMerge {
 
     /// Whether nobody has told it yet.
     private mutating func isNews(_ entry: TraceEntry, of index: Int) throws(TraceFailure) -> Bool {
-        guard case .record(let record) = entry.content else { return true }
+        guard case .record(let record) = entry.content else {
+            // What had passed before one file began may stand in another.
+            return entry.frame?.isEarlier != true
+                || !written.contains { $0.key != index && $0.value >= entry.time.nanoseconds }
+        }
         switch record {
         case .appConnected(let app, let peer):
             if let known = apps[app], known.input != index {

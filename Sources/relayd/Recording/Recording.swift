@@ -60,10 +60,9 @@ final class Recording: Sendable {
 
     /// A ring's files have numbers.
     private static func file(_ name: String, _ number: Int, _ policy: RecordingPolicy) -> String {
-        let isRing = policy.fileBytes > 0 || policy.fileTime > .zero
         let digits = String(number)
         let padded = String(repeating: "0", count: max(0, 4 - digits.count)) + digits
-        return name + (isRing && number > 1 ? "-\(padded)" : "") + RecordingFolder.suffix
+        return name + (policy.isRing && number > 1 ? "-\(padded)" : "") + RecordingFolder.suffix
     }
 
     /// Opens the first file and writes its beginning. Before anything is taken from the tap, so that whoever
@@ -101,7 +100,9 @@ final class Recording: Sendable {
             paths = [file.path]
             self.file = file
             self.recording = recording
-            encoder = TraceEncoder(recording.header, operatingSystem: SystemName.current)
+            encoder = TraceEncoder(
+                recording.header, operatingSystem: SystemName.current,
+                isSeveral: recording.policy.isRing)
         }
 
         /// Until the queue ends.

@@ -65,6 +65,9 @@ package struct RecordingPolicy: Sendable, Equatable {
         return policy
     }
 
+    /// Whether there may be a next file.
+    var isRing: Bool { fileBytes > 0 || fileTime > .zero }
+
     /// Whether the next file is due.
     func isNextDue(bytes: Int, age: Duration) -> Bool {
         fileBytes > 0 && bytes >= fileBytes || fileTime > .zero && age >= fileTime

@@ -113,7 +113,8 @@ struct TappedBytesTests {
     private static func words(_ queue: TapQueue) -> [String] {
         queue.takeAll().flatMap { item -> [String] in
             switch item {
-            case .frames(let frames): frames.map { "\($0.direction) frame" }
+            case .frames(let frames):
+                frames.filter { !$0.isEarlier }.map { "\($0.direction) frame" }
             case .bytes(let run):
                 [
                     "\(run.direction) \(run.app?.description ?? "-") at \(run.offset): \(run.bytes.readableBytes)"

@@ -103,14 +103,16 @@ struct TapSinksTests {
 
         var items: [TapItem] = []
         while let batch = await queue.nextBatch() { items += batch }
-        try #require(items.count == 3)
+        try #require(items.count == 4)
         guard case .linkOpened = items[0], case .appConnected(AppID(rawValue: 1), _, _) = items[1],
-            case .frames(let frames) = items[2]
+            case .frames(let before) = items[2], case .frames(let frames) = items[3]
         else {
             Issue.record("\(items)")
             return
         }
-        #expect(frames.map(\.frame.messageID) == [5])
+        #expect(before.map(\.frame.controlType) == [.startService, .startServiceACK])
+        #expect(before.allSatisfy { $0.isEarlier } && before[1].grant == .opens)
+        #expect(frames.map(\.frame.messageID) == [5] && !frames[0].isEarlier)
         // The others still look.
         hub.switchboard.tap.emit()
         #expect(self.frames(hub.tapQueue).map(\.messageID).suffix(2) == [5, 6])

@@ -9,7 +9,7 @@ package struct FlightRing {
     private let maximumBytes: Int
     private var items = CircularBuffer<Kept>()
     private var itemBytes = 0
-    private var prologue: TracePrologue
+    private var prologue: TapPrologue
     /// Frames that are kept.
     private(set) var frames = 0
     /// Frames that passed among those that are kept, and were not seen.
@@ -33,7 +33,7 @@ package struct FlightRing {
 
     package init(maximumBytes: Int) {
         self.maximumBytes = maximumBytes
-        prologue = TracePrologue(maximumBytes: maximumBytes / 16)
+        prologue = TapPrologue(maximumBytes: maximumBytes / 16)
     }
 
     /// What it occupies.

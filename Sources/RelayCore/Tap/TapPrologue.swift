@@ -1,5 +1,4 @@
 import NIOCore
-package import RelayCore
 import SDLProtocol
 
 /// What a trace has to begin with, so that what follows can be understood: the link, the connected apps, and
@@ -7,8 +6,9 @@ import SDLProtocol
 ///
 /// Learns it from the items before, one after the other, and then tells it as items. Control frames and the
 /// headers of RPCs are looked into; nothing is decoded. Frames are copied, because those of a batch keep all
-/// of its bytes alive.
-package struct TracePrologue {
+/// of its bytes alive. The tap has one on the hub's loop, for sinks that come later; recordings in several
+/// files and the flight recorder have their own.
+package struct TapPrologue {
     /// Bytes that its frames may occupy. What does not fit is not kept.
     private let maximumBytes: Int
     private var link: TapItem?
@@ -23,6 +23,10 @@ package struct TracePrologue {
         /// Asked for, not granted.
         var starts: [ServiceType: TappedFrame] = [:]
         var sessions: [UInt8: Session] = [:]
+
+        var frames: [TappedFrame] {
+            Array(starts.values) + sessions.values.flatMap(\.frames)
+        }
     }
 
     private struct Session {
@@ -31,6 +35,7 @@ package struct TracePrologue {
         var response: [TappedFrame] = []
 
         var frames: [TappedFrame] { grants.values.flatMap(\.self) + request + response }
+        var isRegistered: Bool { !request.isEmpty && !response.isEmpty }
     }
 
     private struct Half: Hashable {
@@ -44,6 +49,7 @@ package struct TracePrologue {
     private static let overheadBytes = 256
     private static let maximumHalves = 256
     private static let registration = FunctionID.registerAppInterface.rawValue
+    private static let unregistration = FunctionID.unregisterAppInterface.rawValue
 
     package init(maximumBytes: Int) {
         self.maximumBytes = maximumBytes
@@ -56,9 +62,7 @@ package struct TracePrologue {
         var told: [(time: WallTime, item: TapItem)] = []
         for app in apps.values {
             if let time = app.arrival.latestTime { told.append((time, app.arrival)) }
-            let frames =
-                Array(app.starts.values) + app.sessions.values.flatMap(\.frames)
-            for frame in frames { told.append((frame.time, .frames([frame]))) }
+            for frame in app.frames { told.append((frame.time, .frames([frame]))) }
         }
         // What came with one read keeps its order: nobody answers before being asked.
         let sorted = told.enumerated().sorted { left, right in
@@ -66,6 +70,13 @@ package struct TracePrologue {
                 < (right.element.time, right.element.item.rank, right.offset)
         }
         return [link].compactMap(\.self) + sorted.map(\.element.item)
+    }
+
+    /// Its frames alone, for who knows already who is there.
+    package var frames: [TappedFrame] {
+        items.flatMap { item -> [TappedFrame] in
+            if case .frames(let frames) = item { frames } else { [] }
+        }
     }
 
     // MARK: - Learning
@@ -84,7 +95,7 @@ package struct TracePrologue {
         case .appConnected(let id, _, _): apps[id] = App(arrival: item)
         case .appClosed(let id, _, _):
             if let app = apps.removeValue(forKey: id) {
-                release(Array(app.starts.values) + app.sessions.values.flatMap(\.frames))
+                release(app.frames)
             }
             for half in halves.keys where half.app == id { forget(half) }
         case .sessionEnded(let session, let id, _):
@@ -96,7 +107,16 @@ package struct TracePrologue {
         }
     }
 
-    private mutating func learn(_ tapped: TappedFrame) {
+    /// Whether anything can be learnt from a frame; asked of each that passes.
+    @inline(__always)
+    static func concerns(_ frame: Frame) -> Bool {
+        if frame.type == .control { return true }
+        guard frame.service == .rpc, !frame.isEncrypted else { return false }
+        // Of most messages, this is all that is looked at.
+        return frame.type != .single || function(frame) != nil
+    }
+
+    package mutating func learn(_ tapped: TappedFrame) {
         guard let app = tapped.app, apps[app] != nil else { return }
         switch tapped.fate {
         // The amended one follows.
@@ -106,7 +126,7 @@ package struct TracePrologue {
         }
         if tapped.frame.type == .control {
             learnControl(tapped, app)
-        } else if tapped.frame.service == .rpc, !tapped.frame.isEncrypted {
+        } else if Self.concerns(tapped.frame) {
             learnRPC(tapped, app)
         }
     }
@@ -149,16 +169,23 @@ package struct TracePrologue {
         switch frame.type {
         case .control: return
         case .single:
-            if Self.isRegistration(frame), let copy = keep(tapped) { register([copy], half) }
+            switch Self.function(frame) {
+            case .registration: if let copy = keep(tapped) { register([copy], half) }
+            case .unregistration: unregister(half)
+            case nil: break
+            }
         case .first:
             forget(half)
-            guard halves.count < Self.maximumHalves, let copy = keep(tapped) else { return }
+            // Who is registered sends files and the like in several frames.
+            guard apps[app]?.sessions[frame.sessionID]?.isRegistered != true,
+                halves.count < Self.maximumHalves, let copy = keep(tapped)
+            else { return }
             halves[half] = [copy]
         case .consecutive:
-            guard let begun = halves[half] else { return }
-            guard begun.count > 1 || Self.isRegistration(frame), let copy = keep(tapped) else {
-                return forget(half)
-            }
+            guard !halves.isEmpty, let begun = halves[half] else { return }
+            guard begun.count > 1 || Self.function(frame) == .registration,
+                let copy = keep(tapped)
+            else { return forget(half) }
             halves[half]?.append(copy)
             if frame.info == 0, let whole = halves.removeValue(forKey: half) {
                 register(whole, half)
@@ -180,16 +207,42 @@ package struct TracePrologue {
         apps[message.app]?.sessions[message.session] = session
     }
 
+    /// The app may register again in the same session.
+    private mutating func unregister(_ message: Half) {
+        guard message.direction == .fromApp,
+            let session = apps[message.app]?.sessions[message.session]
+        else { return }
+        release(session.request + session.response)
+        apps[message.app]?.sessions[message.session]?.request = []
+        apps[message.app]?.sessions[message.session]?.response = []
+    }
+
+    private enum Function {
+        case registration, unregistration
+    }
+
     /// - Parameter frame: That of a message which has its header.
-    private static func isRegistration(_ frame: Frame) -> Bool {
-        let payload = frame.payload
-        guard frame.version > 1 else {
-            // The name stands near the beginning of a few lines of JSON.
-            return payload.readableBytesView.prefix(256)
-                .firstRange(of: Array("\"RegisterAppInterface\"".utf8)) != nil
+    @inline(__always)
+    private static func function(_ frame: Frame) -> Function? {
+        guard frame.version > 1 else { return functionOfText(frame.payload) }
+        guard let header = RPCHeader(frame.payload), header.type != .notification else {
+            return nil
         }
-        guard let header = RPCHeader(payload) else { return false }
-        return header.functionID == registration && header.type != .notification
+        switch header.functionID {
+        case registration: return .registration
+        case unregistration: return .unregistration
+        default: return nil
+        }
+    }
+
+    /// In version 1 of the protocol, the name stands near the beginning of a few lines of JSON.
+    private static func functionOfText(_ payload: ByteBuffer) -> Function? {
+        let beginning = payload.readableBytesView.prefix(256)
+        func has(_ name: String) -> Bool {
+            beginning.firstRange(of: Array("\"\(name)\"".utf8)) != nil
+        }
+        if has("RegisterAppInterface") { return .registration }
+        return has("UnregisterAppInterface") ? .unregistration : nil
     }
 
     // MARK: - Memory
@@ -200,6 +253,7 @@ package struct TracePrologue {
         guard occupiedBytes + bytes <= maximumBytes else { return nil }
         occupiedBytes += bytes
         var copy = tapped
+        copy.isEarlier = true
         copy.frame = Frame(checked: ByteBuffer(bytes: tapped.frame.wire.readableBytesView))
         return copy
     }
@@ -209,6 +263,7 @@ package struct TracePrologue {
     }
 
     private mutating func forget(_ half: Half) {
+        guard !halves.isEmpty else { return }
         release(halves.removeValue(forKey: half) ?? [])
     }
 

@@ -7,7 +7,7 @@ import Testing
 @testable import Traces
 
 @Suite("What a trace has to begin with is learnt from what came before")
-struct TracePrologueTests {
+struct TapPrologueTests {
     private let radio = AppID(rawValue: 1)
     private let map = AppID(rawValue: 2)
 
@@ -25,7 +25,7 @@ struct TracePrologueTests {
         ])
     }
 
-    private func told(_ prologue: TracePrologue) -> [String] {
+    private func told(_ prologue: TapPrologue) -> [String] {
         prologue.items.flatMap { item -> [String] in
             switch item {
             case .linkOpened(let number, _, _): ["link \(number)"]
@@ -43,8 +43,8 @@ struct TracePrologueTests {
     }
 
     /// The link, one app with a session, registered, that talks.
-    private func session() -> TracePrologue {
-        var prologue = TracePrologue(maximumBytes: 1 << 20)
+    private func session(isAnswered: Bool = true) -> TapPrologue {
+        var prologue = TapPrologue(maximumBytes: 1 << 20)
         prologue.learn(.linkOpened(number: 3, address: "sim:", time: at(1)))
         prologue.learn(.appConnected(radio, peer: "127.0.0.1:1", time: at(2)))
         prologue.learn(frame(.startService(), of: radio, at: 3))
@@ -52,10 +52,12 @@ struct TracePrologueTests {
             frame(.startServiceACK(session: 7), .fromAccessory, of: radio, at: 4, grant: .opens))
         prologue.learn(
             frame(.rpc(session: 7, message: 1, .request, .registerAppInterface), of: radio, at: 5))
-        prologue.learn(
-            frame(
-                .rpc(session: 7, message: 1, .response, .registerAppInterface), .fromAccessory,
-                of: radio, at: 6))
+        if isAnswered {
+            prologue.learn(
+                frame(
+                    .rpc(session: 7, message: 1, .response, .registerAppInterface),
+                    .fromAccessory, of: radio, at: 6))
+        }
         for number in 2...50 as ClosedRange<UInt32> {
             prologue.learn(
                 frame(.rpc(session: 7, message: number, .request, .show), of: radio, at: 7))
@@ -74,7 +76,7 @@ struct TracePrologueTests {
 
     @Test("a registration in several frames stays whole, another message of several goes")
     func multipleFrames() {
-        var prologue = session()
+        var prologue = session(isAnswered: false)
         var payload = ByteBuffer()
         RPCHeader(
             type: .response, functionID: FunctionID.registerAppInterface.rawValue,
@@ -130,9 +132,31 @@ struct TracePrologueTests {
         #expect(prologue.occupiedBytes == before)
     }
 
+    @Test("an app that has unregistered is not registered, and may be again")
+    func unregistered() {
+        var prologue = session()
+        prologue.learn(
+            frame(
+                .rpc(session: 7, message: 90, .request, .unregisterAppInterface), of: radio, at: 8))
+        #expect(told(prologue) == ["link 3", "#1", "#1 StartService 0", "#1 StartServiceACK 7"])
+        prologue.learn(
+            frame(.rpc(session: 7, message: 91, .request, .registerAppInterface), of: radio, at: 9))
+        #expect(told(prologue).last == "#1 single fromApp 7")
+    }
+
+    @Test("files in several frames of who is registered are not looked at")
+    func files() {
+        var prologue = session()
+        let before = prologue.occupiedBytes
+        for frame in Frame.message(session: 7, service: .rpc, message: 60, frames: 3, bytes: 100) {
+            prologue.learn(self.frame(frame, of: radio, at: 8))
+            #expect(prologue.occupiedBytes == before)
+        }
+    }
+
     @Test("what does not fit is not kept")
     func bounded() {
-        var prologue = TracePrologue(maximumBytes: 10_000)
+        var prologue = TapPrologue(maximumBytes: 10_000)
         prologue.learn(.linkOpened(number: 1, address: "sim:", time: at(1)))
         for number in 1...200 as ClosedRange<UInt64> {
             let app = AppID(rawValue: number)
