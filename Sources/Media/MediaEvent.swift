@@ -73,6 +73,10 @@ package enum MediaProblem: Hashable, Sendable {
     /// Up to the next picture that a decoder can begin with.
     case lost(pictures: Int)
     case damaged(count: Int, first: String)
+    /// Nobody has seen that the head unit granted the service.
+    case notGranted
+    /// The head unit has refused the service, and the app has sent all the same.
+    case serviceRefused
     case oversized(count: Int)
     case unreadableFormat(String)
     case encrypted(frames: Int)
@@ -103,6 +107,8 @@ extension MediaProblem: CustomStringConvertible {
         case .beginsLate: "begins_late"
         case .lost: "lost_pictures"
         case .damaged: "damaged"
+        case .notGranted: "not_granted"
+        case .serviceRefused: "service_refused"
         case .oversized: "oversized"
         case .unreadableFormat: "unreadable_format"
         case .encrypted: "encrypted"
@@ -133,6 +139,10 @@ extension MediaProblem: CustomStringConvertible {
                 + "next key picture"
         case .damaged(let count, let first):
             "\(Self.count(count, "damaged packet")) left out, the first: \(first)"
+        case .notGranted:
+            "sent without a granted service, so the head unit has probably used none of it"
+        case .serviceRefused:
+            "sent although the head unit refused the service, so it has used none of it"
         case .oversized(let count):
             "\(Self.count(count, "piece")) of more than "
                 + "\(MediaLimits.maximumUnitBytes >> 20) MiB left out"

@@ -75,6 +75,34 @@ import Testing
         #expect(shelf.left.map(\.item.kind) == [.video])
     }
 
+    @Test("what the head unit has refused, or was never asked to take, is told to be so")
+    func refused() throws {
+        var shelf = Shelf()
+        shelf.register()
+        // Without a word before.
+        shelf.stream(Self.pictures[0])
+        shelf.stream([1, 2], .audio)
+        // Sent before the answer, which is no.
+        shelf.send(.control(.startService, service: .video, session: 1))
+        shelf.stream(Self.pictures[1])
+        shelf.send(.control(.startServiceNAK, service: .video, session: 1), .fromAccessory)
+        shelf.stream(Self.pictures[2])
+        shelf.send(.control(.endService, service: .video, session: 1))
+        // And again, without asking again.
+        for picture in Self.pictures { shelf.stream(picture) }
+        // Granted at last.
+        shelf.startVideo("RAW")
+        for picture in Self.pictures { shelf.stream(picture) }
+        // It goes on with what it has when another start is refused.
+        shelf.send(.control(.startService, service: .video, session: 1))
+        shelf.send(.control(.startServiceNAK, service: .video, session: 1), .fromAccessory)
+        shelf.finish()
+        let videos = shelf.files.filter { $0.item.kind == .video }
+        #expect(videos.map(\.summary.problems) == [[.serviceRefused], [.serviceRefused], []])
+        let audio = try #require(shelf.files.first { $0.item.kind == .audio })
+        #expect(audio.summary.problems.contains(.notGranted))
+    }
+
     @Test("encrypted frames are not read, and frames without payload, and both is told")
     func unreadable() {
         var shelf = Shelf()
@@ -82,6 +110,7 @@ import Testing
         shelf.startVideo("RAW")
         shelf.stream([1, 2, 3, 4], isEncrypted: true)
         shelf.stream([1, 2, 3, 4], isEncrypted: true)
+        shelf.startAudio()
         shelf.stream([], .audio, omitted: 100)
         shelf.finish()
         #expect(shelf.files.isEmpty)
@@ -100,6 +129,7 @@ import Testing
         )
         shelf.startVideo("RAW")
         shelf.stream(Self.pictures.flatMap { $0 })
+        shelf.startAudio()
         shelf.stream([1, 2, 3], .audio)
         shelf.take(.missed(frames: 3, bytes: 300))
         shelf.stream(Self.pictures[1] + Self.pictures.flatMap { $0 })
@@ -182,6 +212,10 @@ import Testing
                         version: 5, type: .single, service: .video, sessionID: session,
                         payload: ByteBuffer(bytes: bytes)))
             }
+        }
+        for session in 1...streams {
+            shelf.send(
+                .control(.startServiceACK, service: .video, session: session), .fromAccessory)
         }
         let start = Self.pictures[0]
         // Each is about to have a unit of almost as many bytes as one may have.

@@ -154,6 +154,11 @@ struct Shelf {
         send(.control(.startServiceACK, service: .video, session: 1), .fromAccessory)
     }
 
+    mutating func startAudio() {
+        send(.control(.startService, service: .audio, session: 1))
+        send(.control(.startServiceACK, service: .audio, session: 1), .fromAccessory)
+    }
+
     mutating func stream(
         _ bytes: [UInt8], _ service: ServiceType = .video, isEncrypted: Bool = false,
         omitted: Int = 0

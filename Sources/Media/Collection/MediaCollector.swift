@@ -19,6 +19,8 @@ package struct MediaCollector: Sendable {
     private var speechFormats: [Owner: PCMFormat] = [:]
     /// What StartServices of video asked for that wait for their answer.
     private var requests: [Lane: VideoFormat] = [:]
+    /// Services that the head unit has refused and not granted since.
+    private var refused: Set<Lane> = []
     private var streams: [Lane: StreamTap] = [:]
     private var recordings: [Owner: SoundTap] = [:]
     private var uploads: [UploadKey: UploadTap] = [:]
@@ -112,7 +114,11 @@ package struct MediaCollector: Sendable {
         if frame.type == .control {
             control(frame, lane, tapped)
         } else if tapped.direction == .fromApp, kinds.contains(Self.kind(frame.service)) {
-            if streams[lane] == nil { open(lane, VideoFormat(), at: tapped.time) }
+            if streams[lane] == nil {
+                open(
+                    lane, requests[lane] ?? VideoFormat(),
+                    refused.contains(lane) ? .refused : .unknown, at: tapped.time)
+            }
             streams[lane]?.receive(frame, omitted: omitted, at: tapped.time, &output)
             boundStreams(at: tapped.time)
         }
@@ -141,10 +147,14 @@ package struct MediaCollector: Sendable {
             }
         case .startServiceACK:
             end(lane)
+            refused.remove(lane)
             let format = VideoFormat(ControlPayload(frame))
                 .completed(by: requests.removeValue(forKey: lane))
-            open(lane, format, at: tapped.time)
-        case .startServiceNAK: requests[lane] = nil
+            open(lane, format, .granted, at: tapped.time)
+        case .startServiceNAK:
+            requests[lane] = nil
+            if refused.count < MediaLimits.maximumApps { refused.insert(lane) }
+            streams[lane]?.refuse()
         case .endService, .endServiceACK: end(lane)
         default: break
         }
@@ -154,7 +164,9 @@ package struct MediaCollector: Sendable {
         service == .video ? .video : .audio
     }
 
-    private mutating func open(_ lane: Lane, _ format: VideoFormat, at time: WallTime) {
+    private mutating func open(
+        _ lane: Lane, _ format: VideoFormat, _ verdict: StreamTap.Verdict, at time: WallTime
+    ) {
         let kind = Self.kind(lane.service)
         guard kinds.contains(kind), isWanted(names[lane.owner]) else { return }
         let item = item(
@@ -164,8 +176,8 @@ package struct MediaCollector: Sendable {
         { end(oldest) }
         streams[lane] =
             kind == .video
-            ? StreamTap(video: item, format)
-            : StreamTap(audio: item, audioFormat)
+            ? StreamTap(video: item, format, verdict)
+            : StreamTap(audio: item, audioFormat, verdict)
     }
 
     private mutating func end(_ lane: Lane) {
@@ -340,6 +352,7 @@ package struct MediaCollector: Sendable {
     /// Ends what is open, the oldest first, and forgets what is known of its owners.
     private mutating func endAll(_ isMeant: (Owner) -> Bool = { _ in true }) {
         requests = requests.filter { !isMeant($0.key.owner) }
+        refused = refused.filter { !isMeant($0.owner) }
         let lanes = streams.filter { isMeant($0.key.owner) }
         for lane in lanes.sorted(by: { $0.value.began < $1.value.began }).map(\.key) { end(lane) }
         let owners = recordings.filter { isMeant($0.key) }

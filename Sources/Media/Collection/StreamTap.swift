@@ -13,6 +13,15 @@ struct StreamTap: Sendable {
     /// The frames of a message whose beginning is missing.
     private var skipsMessage = false
     let began: WallTime
+    /// What the head unit has said to the service.
+    private(set) var verdict: Verdict
+
+    enum Verdict: Sendable {
+        case granted
+        /// There is no answer in what has passed.
+        case unknown
+        case refused
+    }
 
     private enum Content {
         case video(VideoStream, OpenMedia)
@@ -21,7 +30,8 @@ struct StreamTap: Sendable {
         case unread(VideoFormat, OpenMedia)
     }
 
-    init(video item: MediaItem, _ format: VideoFormat) {
+    init(video item: MediaItem, _ format: VideoFormat, _ verdict: Verdict) {
+        self.verdict = verdict
         var item = item
         item.format = format.description
         let media = OpenMedia(item)
@@ -30,7 +40,8 @@ struct StreamTap: Sendable {
         began = item.began
     }
 
-    init(audio item: MediaItem, _ format: PCMFormat?) {
+    init(audio item: MediaItem, _ format: PCMFormat?, _ verdict: Verdict) {
+        self.verdict = verdict
         content = .sound(SoundTap(item, format))
         began = item.began
     }
@@ -63,6 +74,11 @@ struct StreamTap: Sendable {
             content = .sound(sound)
         case .unread: unreadFrames &+= 1
         }
+    }
+
+    /// The head unit refuses the service. One that it has granted before goes on.
+    mutating func refuse() {
+        if verdict == .unknown { verdict = .refused }
     }
 
     /// Frames passed that nobody has seen.
@@ -108,6 +124,11 @@ struct StreamTap: Sendable {
 
     mutating func finish(at time: WallTime, _ output: inout MediaOutput) {
         var problems: [MediaProblem] = []
+        switch verdict {
+        case .granted: break
+        case .unknown: problems.append(.notGranted)
+        case .refused: problems.append(.serviceRefused)
+        }
         if encryptedFrames > 0 { problems.append(.encrypted(frames: encryptedFrames)) }
         if unrecordedFrames > 0 { problems.append(.notRecorded(frames: unrecordedFrames)) }
         if gaps > 0 { problems.append(.gaps(gaps)) }
