@@ -66,9 +66,14 @@ extension FaultAction: CustomStringConvertible {
         }
     }
 
-    /// "2s", "500ms".
+    /// "2s", "500ms", "0.25ms".
     package static func text(_ time: TimeAmount) -> String {
-        let milliseconds = time.nanoseconds / 1_000_000
+        let (milliseconds, rest) = time.nanoseconds.quotientAndRemainder(dividingBy: 1_000_000)
+        if rest > 0 {
+            var digits = String(String(1000 + rest / 1000).dropFirst())
+            while digits.hasSuffix("0") { digits.removeLast() }
+            return "\(milliseconds).\(digits)ms"
+        }
         if milliseconds % 60_000 == 0, milliseconds > 0 { return "\(milliseconds / 60_000)m" }
         if milliseconds % 1000 == 0 { return "\(milliseconds / 1000)s" }
         return "\(milliseconds)ms"

@@ -164,7 +164,7 @@ struct FaultActionParser {
                 "'\(word.text)' is no time up to \(FaultAction.text(longest)); expected one such as "
                     + "500ms or 2s")
         }
-        return .nanoseconds(Int64(number.value * 1e6))
+        return .microseconds(Int64((number.value * 1000).rounded()))
     }
 
     private mutating func rate() throws(FaultRuleError) -> Int {

@@ -148,7 +148,7 @@ package struct RPCBuilder: Sendable {
         var owner = function.name
         var place: Place?
         for (index, step) in path.steps.enumerated() {
-            let before = RPCPath.text(path.steps[..<index])
+            let before = RPCBuildError.shown(RPCPath.text(path.steps[..<index]))
             switch step {
             case .name(let name):
                 if let outer = place {
@@ -191,6 +191,8 @@ package struct RPCBuilder: Sendable {
 
     // MARK: - Values
 
+    private static func shown(_ path: RPCPath) -> String { RPCBuildError.shown("\(path)") }
+
     private static func value(
         of assignment: RPCAssignment, _ place: Place?, isUnchecked: Bool
     ) throws(RPCBuildError) -> RPCValue {
@@ -199,14 +201,16 @@ package struct RPCBuilder: Sendable {
             do {
                 return try RPCValue(json: text)
             } catch {
-                throw RPCBuildError("the value of \(assignment.path) is not JSON: \(error)")
+                throw RPCBuildError(
+                    "the value of \(Self.shown(assignment.path)) is not JSON: \(error)")
             }
         case .text(let text):
             guard let place else { return guessed(text) }
             if let value = read(text, place) { return value }
             if isUnchecked { return guessed(text) }
             let found = text.isEmpty ? "empty" : "\"\(RPCBuildError.shown(text))\""
-            throw RPCBuildError("\(assignment.path) is \(found), expected \(place.expected)")
+            throw RPCBuildError(
+                "\(Self.shown(assignment.path)) is \(found), expected \(place.expected)")
         }
     }
 
