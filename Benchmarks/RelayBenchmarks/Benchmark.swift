@@ -45,6 +45,7 @@ enum BenchmarkCatalog {
             RouterBenchmark.self,
             SchedulerBenchmark.self,
             HubBenchmark.self,
+            FaultRulesBenchmark.self,
             TrafficLogBenchmark.self,
             TraceReadingBenchmark.self,
             ObserversBenchmark.self,

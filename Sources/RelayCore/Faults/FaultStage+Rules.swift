@@ -37,6 +37,7 @@ extension FaultStage {
 
     private mutating func rulesHaveChanged(at now: NIODeadline) {
         candidates = [:]
+        shortcut.forget()
         release(at: now) { $0.undecided != nil }
     }
 
@@ -47,6 +48,7 @@ extension FaultStage {
         guard facts[app] != known else { return }
         facts[app] = known
         candidates = [:]
+        shortcut.forget()
     }
 
     /// An app tells its name when it registers: rules know it from that message on.

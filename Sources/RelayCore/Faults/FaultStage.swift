@@ -5,13 +5,14 @@ import SDLProtocol
 /// Follows fault rules: says of each frame whether it passes as it came, and keeps those that have to
 /// wait. Pure: no sockets, no clock; `SDLLanguage` carries out what it says.
 ///
-/// In running order: a frame comes (`take`), the first rule that takes its message decides (+Rules), what
+/// In running order: a frame comes, and passes if nothing waits and no rule takes its kind (`passes`); else
+/// (`take`) the first rule that takes its message decides (+Rules), what
 /// has to wait stands in the lane of its app, session and service (+Lanes), and `next` brings what is due,
 /// one after the other. A rule takes whole messages: what it does to the first frame of one it does to all.
 /// Of frames that no rule takes, only those wait that are behind one that waits.
 ///
 /// Generic over the handle of an app, as `SessionRouter` is.
-struct FaultStage<App: Hashable> {
+struct FaultStage<App: FaultApp> {
     /// What the carrier wants back with a frame that had to wait.
     struct Tag: Hashable {
         var fate = FrameFate.forwarded
@@ -96,6 +97,8 @@ struct FaultStage<App: Hashable> {
     var dice: FaultDice
     var facts: [App: FaultAppFacts] = [:]
     var candidates: [CandidateKey: [Candidate]] = [:]
+    /// Kinds of messages without any.
+    var shortcut = FaultShortcut()
     var messages: [MessageKey: Verdict] = [:]
     var lanes: [LaneKey: Lane] = [:]
     /// When the first frame of all lanes is due; later than true at no time.
@@ -142,6 +145,25 @@ struct FaultStage<App: Hashable> {
 
     // MARK: - A frame comes
 
+    /// The short way, and the first question: whether the frame passes as it came, and nothing else is to be
+    /// done. Else `take` decides.
+    @inline(__always)
+    mutating func passes(
+        _ frame: Frame, _ direction: Direction, of app: App, at now: @autoclosure () -> NIODeadline
+    ) -> Bool {
+        guard isShort(frame, direction, of: app) else { return false }
+        guard framesPerSecond > 0, direction == .fromApp else { return true }
+        return allows(app, frame.service, at: now())
+    }
+
+    /// Whether nothing waits, and no rule takes the kind of the frame.
+    @inline(__always)
+    func isShort(_ frame: Frame, _ direction: Direction, of app: App) -> Bool {
+        guard lanes.isEmpty, messages.isEmpty, effects.isEmpty else { return false }
+        let kind = FaultShortcut.kind(of: frame, direction)
+        return kind == FaultShortcut.consecutive || shortcut.knows(kind, of: app.faultNumber)
+    }
+
     /// Decides about a frame. What is to be done else comes from `next`.
     ///
     /// - Parameters:
@@ -154,6 +176,7 @@ struct FaultStage<App: Hashable> {
         _ frame: Frame, _ direction: Direction, of app: App, at now: NIODeadline,
         tag: Tag = Tag(), isOwn: Bool = false
     ) -> Bool {
+        if passes(frame, direction, of: app, at: now) { return true }
         let lane = LaneKey(
             app: app, direction: direction, session: frame.sessionID, service: frame.service)
         guard decide(frame, lane, tag, isOwn: isOwn, at: now) else { return false }
@@ -173,6 +196,9 @@ struct FaultStage<App: Hashable> {
         case .control, .single:
             let payload = frame.payload
             let header = FaultHeader(frame, direction, payload: payload)
+            guard mayBeTaken(frame, header, of: app) else {
+                return passBehind(frame, lane, tag, at: now)
+            }
             guard
                 let index = ruleTaking(
                     header, of: app, payload: payload, bytes: frame.payloadBytes, frame: frame,
@@ -196,6 +222,9 @@ struct FaultStage<App: Hashable> {
         let key = MessageKey(lane: lane, messageID: messageID)
         messages[key] = nil
         let header = FaultHeader(frame, lane.direction, payload: nil)
+        guard mayBeTaken(frame, header, of: lane.app) else {
+            return passBehind(frame, lane, tag, at: now)
+        }
         let bytes = frame.announcedBytes
         guard header.kind == .unknown else {
             guard
@@ -204,9 +233,6 @@ struct FaultStage<App: Hashable> {
                     at: now)
             else { return passBehind(frame, lane, tag, at: now) }
             return begin(key, verdict(index, nil), frame, lane, tag, at: now)
-        }
-        guard !candidates(for: header, of: lane.app).isEmpty else {
-            return passBehind(frame, lane, tag, at: now)
         }
         wait(
             frame, in: lane, tag,
@@ -242,6 +268,17 @@ struct FaultStage<App: Hashable> {
         if isLast { messages[key] = nil } else { messages[key]?.hasBegun = true }
         let place = Place(isLast: isLast, hasHeader: !verdict.hasBegun)
         return apply(verdict, to: frame, lane, tag, place, at: now)
+    }
+
+    /// Whether any rule may take such a message as the frame is or begins; if none, the next of its kind goes
+    /// the short way.
+    private mutating func mayBeTaken(_ frame: Frame, _ header: FaultHeader, of app: App) -> Bool {
+        guard candidates(for: header, of: app).isEmpty else { return true }
+        let kind = FaultShortcut.kind(of: frame, header.direction)
+        if kind != 0, kind != FaultShortcut.consecutive {
+            shortcut.remember(kind, of: app.faultNumber)
+        }
+        return false
     }
 
     private mutating func begin(
@@ -355,10 +392,15 @@ struct FaultStage<App: Hashable> {
 
     /// Whether the head unit may get one more frame of the lane now, which then counts.
     mutating func allows(_ lane: LaneKey, at now: NIODeadline) -> Bool {
-        guard framesPerSecond > 0, lane.direction == .fromApp, !lane.service.isStream else {
-            return true
-        }
-        return guards[lane.app, default: RateGuard(limit: framesPerSecond)].allow(at: now)
+        guard framesPerSecond > 0, lane.direction == .fromApp else { return true }
+        return allows(lane.app, lane.service, at: now)
+    }
+
+    private mutating func allows(
+        _ app: App, _ service: ServiceType, at now: NIODeadline
+    ) -> Bool {
+        service.isStream
+            || guards[app, default: RateGuard(limit: framesPerSecond)].allow(at: now)
     }
 
     /// Head units count from 1, so that theirs are never as high, and injections from there on.

@@ -133,7 +133,9 @@ final class SDLApp: AppReader {
     }
 }
 
-extension SDLApp: Hashable {
+extension SDLApp: FaultApp {
+    var faultNumber: UInt64 { id.rawValue }
+
     static func == (left: SDLApp, right: SDLApp) -> Bool { left === right }
 
     func hash(into hasher: inout Hasher) {

@@ -12,6 +12,7 @@ extension SDLLanguage {
     /// Whether the frame of an app goes on as it came; else `carryOutFaults` has done what is to be done.
     @inline(never)
     func mayLeave(_ app: SDLApp, _ frame: Frame) -> Bool {
+        if faults?.passes(frame, .fromApp, of: app, at: hub.now) == true { return true }
         let isFree = faults?.take(frame, .fromApp, of: app, at: hub.now) ?? true
         if isFree {
             if faults?.isQuiet(at: hub.now) == true { return true }
@@ -30,6 +31,7 @@ extension SDLLanguage {
     func mayReach(
         _ app: SDLApp, _ frame: Frame, _ fate: FrameFate, _ grant: GrantMeaning?
     ) -> Bool {
+        if faults?.passes(frame, .fromAccessory, of: app, at: hub.now) == true { return true }
         let isFree =
             faults?.take(
                 frame, .fromAccessory, of: app, at: hub.now, tag: .init(fate: fate, grant: grant),

@@ -104,3 +104,7 @@ extension FuzzTarget {
         try ensure(stage.heldBytes == 0 && stage.heldFrames == 0, "frames are left")
     }
 }
+
+extension Int: FaultApp {
+    var faultNumber: UInt64 { UInt64(bitPattern: Int64(self)) }
+}

@@ -109,6 +109,11 @@ final class FaultBench {
     var hits: [UInt64] { stage.rules.map(\.hits) }
 }
 
+extension String: FaultApp {
+    /// Of the letters of its name, of which eight are enough here.
+    var faultNumber: UInt64 { utf8.prefix(8).reduce(0) { $0 << 8 | UInt64($1) } }
+}
+
 extension Frame {
     /// A PutFile of so many frames, whose RPC header is at the start of its second one.
     static func faultFile(

@@ -1,0 +1,81 @@
+// The short way of the frames that no rule takes: nearly all of them.
+
+import NIOCore
+import SDLProtocol
+
+/// Who says or hears what fault rules decide about.
+protocol FaultApp: Hashable {
+    /// Another one for each that there ever was.
+    var faultNumber: UInt64 { get }
+}
+
+/// Remembers kinds of messages that no rule takes, by app. Asked before anything is decoded: two words of the
+/// frame tell what kind it is, and one look whether it is known. Each kind has one place, from which another
+/// of the same place drives it out.
+struct FaultShortcut {
+    /// Numbers only: a reference to an app would be counted for every frame.
+    private struct Entry {
+        var kind: UInt64 = 0
+        var app: UInt64 = 0
+    }
+
+    private static var places: Int { 256 }
+    private var entries = [Entry](repeating: Entry(), count: Self.places)
+
+    /// The kind of all consecutive frames: what no message is known to have begun no rule has taken. No other
+    /// frame has it, nor those that are looked at more closely.
+    static var consecutive: UInt64 { 1 }
+
+    /// What `FaultHeader` makes of a frame that is or begins a message depends on this and on nothing else.
+    ///
+    /// - Returns: 0 for frames that are looked at more closely: control frames, registrations, messages too
+    ///   short for their header.
+    @inline(__always)
+    static func kind(of frame: Frame, _ direction: Direction) -> UInt64 {
+        let wire = frame.wire
+        guard let header = wire.getInteger(at: wire.readerIndex, as: UInt32.self) else { return 0 }
+        let type = UInt8(truncatingIfNeeded: header >> 24) & 0b111
+        guard type != FrameType.consecutive.rawValue else { return consecutive }
+        guard type == FrameType.single.rawValue || type == FrameType.first.rawValue else {
+            return 0
+        }
+        // Without the info byte, which counts the frames of a message; the direction takes its place.
+        let place = UInt64(header & 0xFFFF_00FF | (direction == .fromApp ? 0x100 : 0)) << 32
+        let service = UInt8(truncatingIfNeeded: header >> 16)
+        // Of a stream, of TLS and of what the next frame tells, the header is all that is known.
+        guard service == ServiceType.rpc.rawValue || service == ServiceType.bulk.rawValue,
+            type == FrameType.single.rawValue, header >> 24 & 0b1000 == 0
+        else { return place }
+        // v1 has no binary header (SDL protocol spec, "RPC payload").
+        guard header >> 28 > 1, wire.readableBytes >= 12 + RPCHeader.bytes,
+            let function = wire.getInteger(at: wire.readerIndex + 12, as: UInt32.self),
+            // Its parameters tell the app's name.
+            direction != .fromApp || function != Self.registration
+        else { return 0 }
+        return place | UInt64(function)
+    }
+
+    /// The first word of a request to register: its type is 0.
+    private static var registration: UInt32 { 1 }
+
+    @inline(__always)
+    func knows(_ kind: UInt64, of app: UInt64) -> Bool {
+        let entry = entries[Self.place(of: kind)]
+        return entry.kind == kind && entry.app == app
+    }
+
+    mutating func remember(_ kind: UInt64, of app: UInt64) {
+        entries[Self.place(of: kind)] = Entry(kind: kind, app: app)
+    }
+
+    /// Rules or names have changed.
+    mutating func forget() {
+        entries = [Entry](repeating: Entry(), count: Self.places)
+    }
+
+    /// The upper bits of a product with 2^64 divided by the golden ratio depend on all bits of the kind.
+    @inline(__always)
+    private static func place(of kind: UInt64) -> Int {
+        Int((kind &* 0x9E37_79B9_7F4A_7C15) >> 56)
+    }
+}
