@@ -158,6 +158,68 @@ struct DrivenIDTests {
         #expect(Set(bench.answers.map(\.id)) == Set(mine.keys))
     }
 
+    @Test("an ID that the app waits for already when relayd first asks is passed over")
+    func before() throws {
+        let bench = RouterBench()
+        bench.open("radio", session: 1)
+        let lowest = OwnRequests.correlationIDs.lowerBound
+        // Larger than what is looked at anyway.
+        let json = #"{"mainField1":"\#(String(repeating: "x", count: 200))"}"#
+        for number in 0..<20 as Range<Int32> {
+            let request = Frame.rpc(
+                session: 1, .request, .show, correlation: lowest + number, json: json)
+            #expect(bench.app("radio", says: request) == .toLink)
+        }
+        let file = Frame.putFile(session: 1, correlation: lowest + 20, frames: 3)
+        for frame in file { #expect(bench.app("radio", says: frame) == .toLink) }
+        _ = bench.heard()
+        let id = try bench.sends()
+        let correlation = try bench.heardCorrelation()
+        #expect(correlation > lowest + 20)
+        for number in 0..<20 as Range<Int32> {
+            #expect(bench.accessory(says: answer(.show, lowest + number)[0]) == .toApp("radio"))
+        }
+        #expect(bench.accessory(says: answer(.putFile, lowest + 20)[0]) == .toApp("radio"))
+        #expect(bench.answers.isEmpty)
+        #expect(bench.accessory(says: answer(.show, correlation)[0]) == .drop(.answersRelay))
+        _ = bench.actions()
+        #expect(bench.answers.map(\.id) == [id])
+    }
+
+    @Test(
+        "an app with thousands of unanswered requests still gets the answer to one of relayd's IDs")
+    func manyUnanswered() throws {
+        let bench = RouterBench()
+        bench.open("radio", session: 1)
+        _ = try bench.sends()
+        let taken = try bench.heardCorrelation()
+        for number in 0..<Int32(AppRequests.maximum + 10) {
+            _ = bench.app(
+                "radio", says: Frame.rpc(session: 1, .request, .show, correlation: number))
+        }
+        _ = bench.heard()
+        let own = Frame.rpc(session: 1, .request, .show, correlation: taken)
+        #expect(bench.app("radio", says: own) == .handled)
+        let other = try bench.heardCorrelation()
+        #expect(bench.accessory(says: answer(.show, other)[0]) == .handled)
+        #expect(bench.actions() == [.pass(answer(.show, taken)[0], to: "radio")])
+    }
+
+    @Test("a message that the app has half said keeps its number for itself")
+    func messageIDs() throws {
+        let bench = RouterBench()
+        bench.open("radio", session: 1)
+        let lowest = OwnRequests.messageIDs.lowerBound
+        for number in 1...3 as ClosedRange<UInt32> {
+            let half = Frame.message(
+                session: 1, service: .bulk, message: lowest + number, frames: 3, bytes: 100)
+            #expect(bench.app("radio", says: half[0]) == .toLink)
+        }
+        _ = bench.heard()
+        _ = try bench.sends()
+        #expect(bench.heard().map(\.messageID) == [lowest + 4])
+    }
+
     @Test("an app that nobody drives is not looked at")
     func undriven() throws {
         let bench = RouterBench()
@@ -166,9 +228,12 @@ struct DrivenIDTests {
         _ = try bench.sends()
         let taken = try bench.heardCorrelation()
         let large = #"{"mainField1":"\#(String(repeating: "x", count: 200))"}"#
+        let usual = Frame.rpc(session: 2, .request, .show, correlation: 70_000, json: large)
+        #expect(bench.app("maps", says: usual) == .toLink)
+        #expect(bench.router.routes[2].examinedPayload != .max)
+        // relayd's ID in the other session is the app's own here.
         let request = Frame.rpc(session: 2, .request, .show, correlation: taken, json: large)
         #expect(bench.app("maps", says: request) == .toLink)
-        #expect(bench.router.routes[2].examinedPayload != .max)
         let response = answer(.show, taken, session: 2)[0]
         #expect(bench.accessory(says: response) == .toApp("maps"))
     }
@@ -302,7 +367,31 @@ struct DrivenTimeTests {
         #expect(bench.answers.count == 1)
         #expect(
             bench.events.contains(.lateAnswer("radio", session: 1, .show)), "\(bench.events)")
-        #expect(bench.accessory(says: late) == .toApp("radio"))
+        // A head unit that answers twice: the app has asked nothing of the kind.
+        #expect(bench.accessory(says: late) == .drop(.answersRelay))
+        _ = bench.actions()
+        #expect(bench.answers.count == 1)
+    }
+
+    @Test("a second answer reaches nobody, until the app itself asks with that ID")
+    func twice() throws {
+        let bench = RouterBench()
+        bench.open("radio", session: 1)
+        _ = try bench.sends()
+        let correlation = try bench.heardCorrelation()
+        let frame = answer(.show, correlation)[0]
+        #expect(bench.accessory(says: frame) == .drop(.answersRelay))
+        #expect(bench.accessory(says: frame) == .drop(.answersRelay))
+        let request = Frame.rpc(session: 1, message: 9, .request, .show, correlation: correlation)
+        #expect(bench.app("radio", says: request) == .handled)
+        let other = try bench.heardCorrelation()
+        #expect(other != correlation)
+        // A third one is still no answer to the app's.
+        #expect(bench.accessory(says: frame) == .drop(.answersRelay))
+        _ = bench.actions()
+        #expect(bench.accessory(says: answer(.show, other)[0]) == .handled)
+        #expect(bench.actions() == [.pass(frame, to: "radio")])
+        #expect(bench.answers.count == 1)
     }
 
     @Test("the app leaves in the middle: an answer before the end of the session is still told")
@@ -342,6 +431,63 @@ struct DrivenTimeTests {
         }
         #expect(bench.actions() == parts.prefix(2).map { .dropped($0, .answersRelay) })
         #expect(bench.events.contains(.lateAnswer("maps", session: 1, .listFiles)))
+    }
+
+    @Test("two who ask at once each get their own answer, in whatever order they come")
+    func two() throws {
+        let bench = RouterBench()
+        bench.open("radio", session: 1)
+        let first = try bench.sends()
+        let one = try bench.heardCorrelation()
+        let second = try bench.sends()
+        let other = try bench.heardCorrelation()
+        #expect(one != other)
+        let refusal = answer(.show, other, json: #"{"success":false,"resultCode":"REJECTED"}"#)[0]
+        #expect(bench.accessory(says: refusal) == .drop(.answersRelay))
+        _ = bench.actions()
+        #expect(bench.answers.map(\.id) == [second])
+        #expect(bench.accessory(says: answer(.show, one)[0]) == .drop(.answersRelay))
+        _ = bench.actions()
+        #expect(bench.answers.map(\.id) == [second, first])
+    }
+
+    @Test("the link breaks in the middle: who asked is told once, and the next link owes nothing")
+    func linkBreaks() throws {
+        let bench = RouterBench()
+        bench.open("radio", session: 1)
+        let id = try bench.sends()
+        let correlation = try bench.heardCorrelation()
+        let half = try bench.sends(DrivenRPC(.listFiles))
+        let parts = answer(.listFiles, try bench.heardCorrelation(), limit: 15)
+        for part in parts.prefix(3) { _ = bench.accessory(says: part) }
+        bench.router.linkClosed(reason: "cut", at: bench.now)
+        _ = bench.actions()
+        #expect(Set(bench.answers.map(\.id)) == [id, half] && bench.answers.count == 2)
+        #expect(bench.answers.allSatisfy { $0.answer == .sessionOver })
+        bench.router.linkOpened(at: bench.now)
+        bench.open("maps", session: 1)
+        // What the next app asks is its own, whatever number it has.
+        let own = Frame.rpc(session: 1, .request, .show, correlation: correlation)
+        #expect(bench.app("maps", says: own) == .toLink)
+        #expect(bench.accessory(says: answer(.show, correlation)[0]) == .toApp("maps"))
+        bench.pass(.seconds(60))
+        _ = bench.actions()
+        #expect(bench.answers.count == 2)
+    }
+
+    @Test("a refusal that names no function is an answer; one that names no request is none")
+    func genericResponse() throws {
+        let bench = RouterBench()
+        bench.open("radio", session: 1)
+        let id = try bench.sends(patience: .seconds(2))
+        let correlation = try bench.heardCorrelation()
+        let refused = #"{"success":false,"resultCode":"INVALID_DATA"}"#
+        let nameless = answer(.genericResponse, 0, json: refused)[0]
+        #expect(bench.accessory(says: nameless) == .toApp("radio"))
+        let generic = answer(.genericResponse, correlation, json: refused)[0]
+        #expect(bench.accessory(says: generic) == .drop(.answersRelay))
+        _ = bench.actions()
+        #expect(bench.answers.map(\.id) == [id])
     }
 
     @Test("what cannot be said is refused at once, with the reason")

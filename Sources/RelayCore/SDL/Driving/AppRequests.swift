@@ -52,6 +52,11 @@ struct AppRequests {
             || session.replaced[correlationID] != nil
     }
 
+    /// Whether one more request may go by another ID: the answer needs the app's own again.
+    func mayReplace(in session: UInt8) -> Bool {
+        sessions[session]?.replaced.count ?? 0 < Self.maximum
+    }
+
     /// Whether one of the app's requests goes by this ID in place of its own.
     func isStandIn(_ correlationID: Int32, in session: UInt8) -> Bool {
         sessions[session]?.replaced[correlationID] != nil
@@ -71,16 +76,20 @@ struct AppRequests {
         }
     }
 
+    /// The frame has the header of a message whose first frame passed unseen.
+    mutating func noteBegun(_ frame: Frame) {
+        guard frame.type == .consecutive, begun.count < Self.maximum else { return }
+        begun.insert(Key(frame))
+    }
+
     /// An app's request.
     ///
     /// - Parameter other: The ID that it goes on with, because relayd has its own in use.
     mutating func said(_ correlationID: Int32, in session: UInt8, insteadOf other: Int32?) {
-        guard let known = sessions[session],
-            known.unanswered.count + known.replaced.count < Self.maximum
-        else { return }
+        guard let known = sessions[session] else { return }
         if let other {
             sessions[session]?.replaced[other] = correlationID
-        } else {
+        } else if known.unanswered.count < Self.maximum {
             sessions[session]?.unanswered.insert(correlationID)
         }
     }

@@ -58,6 +58,11 @@ struct OwnRequests {
     private var requests: [Request] = []
     private var lastID: UInt64 = 0
 
+    /// Correlation IDs that were answered to relayd, the latest last: a head unit may answer twice.
+    private var spent: [(session: UInt8, correlationID: Int32)] = []
+    /// Of all sessions.
+    private static let spentLimit = 256
+
     private var lastCorrelation: UInt64 = 0
     private var lastMessage: UInt64 = 0
 
@@ -89,6 +94,41 @@ struct OwnRequests {
     /// Whether an answer with this ID would be taken for one to relayd.
     func isUsed(_ correlationID: Int32, in session: UInt8) -> Bool {
         requests.contains { $0.session == session && $0.correlationID == correlationID }
+    }
+
+    /// Whether relayd has had an answer with this ID in the session.
+    func isSpent(_ correlationID: Int32, in session: UInt8) -> Bool {
+        spent.contains { $0.correlationID == correlationID && $0.session == session }
+    }
+
+    private mutating func spend(_ request: Request) -> Request {
+        switch request.kind {
+        case .asked, .late:
+            if spent.count >= Self.spentLimit { spent.removeFirst() }
+            spent.append((request.session, request.correlationID))
+        case .messageEnd, .unregister: break
+        }
+        return request
+    }
+
+    /// Whether the frame of an app may be a request with one of relayd's correlation IDs; asked of every frame,
+    /// and wrong for hardly any. In frames with other headers the byte is something else.
+    @inline(__always)
+    static func mayBeMeant(by frame: Frame) -> Bool {
+        let wire = frame.wire
+        return wire.getInteger(at: wire.readerIndex + 16, as: UInt8.self) == 0x7F
+    }
+
+    /// Whether it is one, or the start of one whose first frame came before.
+    static func isMeant(by frame: Frame) -> Bool {
+        guard mayBeMeant(by: frame), frame.service.carriesRPC, !frame.isEncrypted,
+            frame.version > 1,
+            frame.type == .single || frame.type == .consecutive && frame.info <= 1,
+            let header = RPCHeader(frame.payload)
+        else { return false }
+        // The rest of a file may look like a header, but hardly so much.
+        return header.type == .request && correlationIDs.contains(header.correlationID)
+            && header.jsonBytes <= frame.payloadBytes
     }
 
     /// A new request of relayd's own, with the IDs that it goes by on the link.
@@ -142,13 +182,14 @@ struct OwnRequests {
     }
 
     /// The link is gone. IDs are not given again.
-    mutating func forgetAll() { requests = [] }
+    mutating func forgetAll() { (requests, spent) = ([], []) }
 
     /// Gives up what was asked in a session, or with nil in all: nobody waits for it any more.
     ///
     /// - Parameter deadline: Until then an answer may come all the same, in the next session with the
     ///   number.
     mutating func takeAsked(in session: UInt8?, lateUntil deadline: NIODeadline) -> [OwnRequestID] {
+        spent.removeAll { session == nil || $0.session == session }
         guard !requests.isEmpty else { return [] }
         for index in requests.indices
         where requests[index].isLate && (session == nil || requests[index].session == session) {
@@ -200,7 +241,7 @@ struct OwnRequests {
         let index = requests.firstIndex {
             $0.session == frame.sessionID && $0.isAnswered(by: frame)
         }
-        return index.map { requests.remove(at: $0) }
+        return index.map { spend(requests.remove(at: $0)) }
     }
 
     /// The request of somebody that an answer in several frames, of which this is the header, answers; taken
@@ -220,7 +261,7 @@ struct OwnRequests {
             case .messageEnd, .unregister: return false
             }
         }
-        return index.map { requests.remove(at: $0) }
+        return index.map { spend(requests.remove(at: $0)) }
     }
 }
 

@@ -22,7 +22,8 @@ extension SessionRouter {
             throw .tooMany(limit: OwnRequests.limitPerSession)
         }
         let id: OwnRequestID
-        let (correlationID, messageID): (Int32, UInt32)
+        let correlationID: Int32
+        var messageID: UInt32
         if rpc.type == .request {
             appRequests.begin(session)
             (id, correlationID, messageID) = ownRequests.ask(
@@ -35,6 +36,10 @@ extension SessionRouter {
         } else {
             id = ownRequests.nextID()
             (correlationID, messageID) = (rpc.correlationID ?? 0, ownRequests.nextMessageID())
+        }
+        // With the number of a message that the app has half said, that one would be ended.
+        while halves.unfinished(of: session).contains(where: { $0.messageID == messageID }) {
+            messageID = ownRequests.nextMessageID()
         }
         let frames = Frame.message(
             version: grant.version, service: rpc.bulk.readableBytes > 0 ? .bulk : .rpc,
@@ -83,6 +88,18 @@ extension SessionRouter {
     private static var largestPayloadOfV2: Int { 1488 }
     private static var largestDrivenPayload: Int { 131_072 }
 
+    /// An app that has come to the range of relayd's IDs before relayd has asked anything: which of them it
+    /// uses must be known when relayd does.
+    mutating func noteRange(_ frame: Frame) {
+        let session = frame.sessionID
+        guard OwnRequests.isMeant(by: frame) else { return }
+        appRequests.begin(session)
+        appRequests.noteBegun(frame)
+        routes[session].isDriven = true
+        routes[session].isWatched = true
+        routes[session].examinedPayload = .max
+    }
+
     /// An app's frame in a driven session: what it asks must not be taken for what relayd asks.
     mutating func noteDriven(_ frame: Frame, of app: App) -> Decision {
         guard let header = appRequests.header(in: frame), header.type == .request else {
@@ -91,9 +108,10 @@ extension SessionRouter {
         let session = frame.sessionID
         let isTaken =
             ownRequests.isUsed(header.correlationID, in: session)
+            || ownRequests.isSpent(header.correlationID, in: session)
             || appRequests.isStandIn(header.correlationID, in: session)
         let other =
-            isTaken
+            isTaken && appRequests.mayReplace(in: session)
             ? ownRequests.nextCorrelationID(in: session, besides: appRequests) : nil
         appRequests.said(header.correlationID, in: session, insteadOf: other)
         guard let other else { return .toLink }

@@ -65,6 +65,12 @@ extension SessionRouter {
         if routes[session].isDriven, original.type == .single, original.service.carriesRPC,
             !original.isEncrypted, let header = RPCHeader(original.payload)
         {
+            // A second answer to what relayd has asked: the app knows of none.
+            if header.type == .response, ownRequests.isSpent(header.correlationID, in: session),
+                !appRequests.isUsed(header.correlationID, in: session)
+            {
+                return .drop(.answersRelay)
+            }
             restored = restore(original, header)
         }
         let frame = restored ?? original

@@ -23,7 +23,8 @@ extension SessionRouter {
             routes[session].highestMessageID = messageID
         }
         guard frame.type != .first, frame.payloadBytes <= routes[session].payloads.smallest,
-            frame.payloadBytes > routes[session].examinedPayload
+            frame.payloadBytes > routes[session].examinedPayload,
+            !OwnRequests.mayBeMeant(by: frame)
         else {
             return examine(frame, of: app)
         }
@@ -50,7 +51,9 @@ extension SessionRouter {
     @inline(never)
     private mutating func examine(_ frame: Frame, of app: App) -> Decision {
         let decision = judge(frame, of: app)
-        guard routes[frame.sessionID].isDriven, case .toLink = decision else { return decision }
+        guard case .toLink = decision else { return decision }
+        if !routes[frame.sessionID].isDriven { noteRange(frame) }
+        guard routes[frame.sessionID].isDriven else { return decision }
         return noteDriven(frame, of: app)
     }
 
