@@ -34,7 +34,9 @@ struct RelayCtl: AsyncParsableCommand {
                 PermissionsCommand.self, DevicesCommand.self, USBCommand.self,
                 BugReportCommand.self, SampleAppCommand.self,
             ]),
-        CommandGroup(name: "Drive", subcommands: [SendCommand.self, InjectCommand.self]),
+        CommandGroup(
+            name: "Drive",
+            subcommands: [SendCommand.self, RequestCommand.self, InjectCommand.self]),
         CommandGroup(
             name: "Control",
             subcommands: [
@@ -77,6 +79,11 @@ struct RelayCtl: AsyncParsableCommand {
               $XDG_CONFIG_HOME/relayd/filters
                   filters saved by 'relayctl filter'; without
                   the variable in ~/.config
+              $XDG_CONFIG_HOME/relayd/requests.json
+                  the same of 'relayctl request'
+              $XDG_STATE_HOME/relayd/requests
+                  what 'relayctl send' has sent; without the
+                  variable in ~/.local/state
 
             \(ExitStatus.discussion)
             """,

@@ -63,8 +63,10 @@ enum DriveFile {
         return parameters
     }
 
-    /// - Parameter path: "-" is standard input.
-    static func bytes(_ path: String) throws -> [UInt8] {
+    /// - Parameters:
+    ///   - path: "-" is standard input.
+    ///   - limit: Bytes it may have.
+    static func bytes(_ path: String, limit: Int = maximumBytes) throws -> [UInt8] {
         let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw failure(path, errno) }
         defer { if descriptor != STDIN_FILENO { close(descriptor) } }
@@ -76,9 +78,9 @@ enum DriveFile {
             guard count >= 0 else { throw failure(path, errno) }
             guard count > 0 else { return bytes }
             bytes += buffer[..<count]
-            guard bytes.count <= maximumBytes else {
+            guard bytes.count <= limit else {
                 throw ValidationError(
-                    "\(SafeText.clean(path)) is larger than \(maximumBytes >> 20) MiB")
+                    "\(SafeText.clean(path)) is larger than \(limit >> 20) MiB")
             }
         }
     }

@@ -40,6 +40,22 @@ enum Completions {
         }
     }
 
+    /// Functions, and requests that are saved.
+    static var requests: CompletionKind {
+        .custom { _, _, _ in
+            literal(
+                FunctionID.all.map(\.name).sorted() + savedRequestNames.map { "@" + $0 })
+        }
+    }
+
+    static var savedRequests: CompletionKind {
+        .custom { _, _, _ in literal(savedRequestNames) }
+    }
+
+    private static var savedRequestNames: [String] {
+        ((try? SavedRequests().all()) ?? []).map(\.name)
+    }
+
     static var savedFilters: CompletionKind {
         .custom { _, _, _ in literal(saved) }
     }

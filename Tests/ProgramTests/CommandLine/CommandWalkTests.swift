@@ -50,6 +50,7 @@ struct CommandWalkTests {
                 name: "sample-app", arguments: ["--connect", "127.0.0.1:\(port)"] + second,
                 alone: 1),
             Walk(name: "send", arguments: ["--app", "1", "ListFiles"]),
+            Walk(name: "request", alone: 0),
             Walk(name: "inject", arguments: ["--app", "1", "press", "OK"]),
             Walk(name: "log-level", arguments: ["debug"]), Walk(name: "reload"),
             Walk(name: "fault"),

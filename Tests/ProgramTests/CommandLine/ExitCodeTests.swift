@@ -76,6 +76,14 @@ struct ExitCodeTests {
         Row(
             arguments: ["send", "--app", "1", "Show", "--timeout", "2h"], code: 64,
             words: "expected 10ms to 60s"),
+        Row(arguments: ["request", "rm", "no-such"], code: 1, words: "no request is saved as"),
+        Row(arguments: ["send", "@no-such"], code: 1, words: "no request is saved as"),
+        Row(arguments: ["send", "@-1000"], code: 1, words: "fewer than 1000 requests"),
+        Row(arguments: ["send", "@-x"], code: 64, words: "expected @NAME, or @-1"),
+        Row(arguments: ["request", "save", "a b", "Show"], code: 64, words: "cannot be a name"),
+        Row(
+            arguments: ["request", "export", "-o", "/nonexistent/a"], code: 3,
+            words: "cannot be written"),
         Row(arguments: ["inject", "--app", "1", "hmi", "HALF"], code: 64, words: "one of FULL"),
     ]
 

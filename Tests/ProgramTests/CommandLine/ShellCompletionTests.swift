@@ -27,6 +27,7 @@ import Testing
         let done = try await ChildProcess.run(
             "/bin/bash", ["-c", script, "bash", line],
             environment: Program.environment([
+                "XDG_CONFIG_HOME": relayd.directory.file("config"),
                 "RELAYCTL": path, ControlSocket.environmentVariable: relayd.controlSocket,
                 "PATH": "\(folder):\(Program.environment()["PATH"] ?? "/usr/bin:/bin")",
             ]))
@@ -45,6 +46,13 @@ import Testing
             let codes = try await Self.offered("relayctl explain request_", relayd)
             #expect(codes.contains("request_in_none"))
             #expect(codes.allSatisfy { $0.hasPrefix("request_") })
+            let saved = try await Program.relayctl.run(
+                ["request", "save", "greeting", "Show"],
+                environment: ["XDG_CONFIG_HOME": relayd.directory.file("config")])
+            #expect(saved.ending == .exited(0), "\(saved.errors)")
+            #expect(try await Self.offered("relayctl send @gr", relayd) == ["@greeting"])
+            #expect(try await Self.offered("relayctl send PutF", relayd) == ["PutFile"])
+            #expect(try await Self.offered("relayctl request rm gr", relayd) == ["greeting"])
             await app.close()
         }
     }

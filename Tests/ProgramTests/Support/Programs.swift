@@ -8,7 +8,10 @@ import Testing
 enum Program: String {
     case relayd, relayctl
 
-    func path() throws -> String {
+    func path() throws -> String { try "\(Self.folder())/\(rawValue)" }
+
+    /// Where the test bundle and the programs lie.
+    private static func folder() throws -> String {
         var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
         let length = readlink("/proc/self/exe", &bytes, bytes.count)
         guard length > 0 else { throw SystemFailure("/proc/self/exe cannot be read") }
@@ -17,8 +20,7 @@ enum Program: String {
         let bundle =
             [ours, CommandLine.arguments.first ?? ""].first { $0.hasSuffix(".xctest") }
             ?? CommandLine.arguments.first { $0.hasSuffix(".xctest") }
-        let folder = try #require(bundle).split(separator: "/").dropLast().joined(separator: "/")
-        return "/\(folder)/\(rawValue)"
+        return try "/" + #require(bundle).split(separator: "/").dropLast().joined(separator: "/")
     }
 
     /// What programs see of this process's environment: nothing that could change what they do.
@@ -29,6 +31,8 @@ enum Program: String {
         for name in ["PATH", "HOME", "LD_LIBRARY_PATH"] {
             if let value = getenv(name) { environment[name] = String(cString: value) }
         }
+        // What relayctl remembers of the tests is not for whoever runs them.
+        if let folder = try? folder() { environment["XDG_STATE_HOME"] = folder + "/tests-state" }
         return environment.merging(Sanitizer.environment) { $1 }.merging(additions) { $1 }
     }
 

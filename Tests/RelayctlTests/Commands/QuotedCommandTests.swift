@@ -58,7 +58,7 @@ import Testing
         }
         // Its name alone is that of the command, not a line to type.
         if words == [command] { return nil }
-        if ["filter", "trace"].contains(command), words.count == 2 { return nil }
+        if ["filter", "request", "trace"].contains(command), words.count == 2 { return nil }
         if mention.isWhole { return await problem(words) }
         // In a sentence nobody says where the command ends; its last option is part of it.
         let last = words.lastIndex { $0.hasPrefix("-") } ?? 0

@@ -1,6 +1,8 @@
 import ArgumentParser
 import ControlAPI
 import NIOCore
+import RelayCore
+import SDLTraffic
 
 /// `relayctl send`: say something to the head unit in an app's place.
 struct SendCommand: AsyncParsableCommand {
@@ -14,6 +16,9 @@ struct SendCommand: AsyncParsableCommand {
             They are checked first; --unchecked sends them all the same.
 
             A file for PutFile is sent in pieces, each with its checksum.
+
+            @NAME sends a request that 'relayctl request' has saved, with what is to be filled in; @-1 is the last \
+            one that was sent, @-2 the one before.
 
             --as NAME sends it from an app that relayd itself is: it registers when it is first named, and stays \
             until --leave, the head unit ends it or the link is lost.
@@ -29,6 +34,8 @@ struct SendCommand: AsyncParsableCommand {
               relayctl send --app radio Alert duration=5 --unchecked
               relayctl send --as "RPC tester" Show mainField1=Hello
               relayctl send --as "RPC tester" --leave
+              relayctl send --app radio @greeting text=Hello
+              relayctl send @-1
 
             \(ExitStatus.codes(
                 ok: "the head unit has done it", failed: "the head unit has refused",
@@ -59,8 +66,8 @@ struct SendCommand: AsyncParsableCommand {
     @OptionGroup var target: DriveTarget
 
     @Argument(
-        help: "The RPC, such as Show; with --as it may be left out.",
-        completion: Completions.functions)
+        help: "The RPC, such as Show, or @NAME; with --as it may be left out.",
+        completion: Completions.requests)
     var rpc: String?
 
     @Argument(help: "Its parameters: NAME=VALUE, or NAME:=JSON.")
@@ -92,7 +99,7 @@ struct SendCommand: AsyncParsableCommand {
     @OptionGroup var socket: SocketOptions
 
     func validate() throws {
-        guard (app == nil) != (ownName == nil) else {
+        guard app == nil || ownName == nil, app != nil || ownName != nil || isKept else {
             throw ValidationError(
                 app == nil
                     ? "whose RPC is it? expected --app APP, or --as NAME for an app of relayd's own"
@@ -118,8 +125,38 @@ struct SendCommand: AsyncParsableCommand {
             output.show(answer.json) { SafeText.clean(answer.value.summary) + "\n" }
             return
         }
+        let request = try Self.request(
+            rpc, parameters, app: app, type: type,
+            parameters: try parameterFile.map(DriveFile.parameters),
+            unchecked: target.unchecked, bulkFile: bulk)
+        guard ownName != nil || request.app != nil else {
+            throw ValidationError(
+                "whose RPC is it? \(rpc) does not say; expected --app APP, or --as NAME")
+        }
         let number = ownName == nil ? nil : try await ownApp(client).value.app
-        try await send(rpc, as: number.map(String.init) ?? app ?? "", client)
+        try await send(request, as: number.map(String.init) ?? request.app ?? "", client)
+    }
+
+    private var isKept: Bool { rpc?.hasPrefix("@") == true }
+
+    /// What is to be sent: as typed, or what is kept as `@NAME` with what is typed filled in and added.
+    ///
+    /// - Throws: `ValidationError`; `ExitCode` when nothing is kept under that name.
+    static func request(
+        _ rpc: String, _ given: [String], app: String?, type: String?, parameters: AnyJSON?,
+        unchecked: Bool, bulkFile: String?
+    ) throws -> SavedRequest {
+        var request =
+            rpc.hasPrefix("@")
+            ? try RequestCommand.kept(rpc) : SavedRequest(name: "", rpc: rpc)
+        let set = try RequestTemplate(request.set ?? []).filled(with: given)
+        request.set = set.isEmpty ? nil : set
+        request.app = app ?? request.app
+        request.type = type ?? request.type
+        request.parameters = parameters ?? request.parameters
+        if unchecked { request.unchecked = true }
+        request.bulkFile = bulkFile ?? request.bulkFile
+        return request
     }
 
     /// Has relayd be that app, or leave.
@@ -135,28 +172,49 @@ struct SendCommand: AsyncParsableCommand {
                 leave: leave ? true : nil))
     }
 
-    private func send(_ rpc: String, as app: String, _ client: ControlClient) async throws {
-        var wanted = DriveRequest(
-            rpc: rpc, type: type, parameters: try parameterFile.map(DriveFile.parameters),
-            set: parameters.isEmpty ? nil : parameters,
-            unchecked: target.unchecked ? true : nil,
+    private func send(
+        _ request: SavedRequest, as app: String, _ client: ControlClient
+    ) async throws {
+        let wanted = DriveRequest(
+            rpc: request.rpc, type: request.type, parameters: request.parameters,
+            set: request.set, unchecked: request.unchecked,
             timeoutMilliseconds: target.timeoutMilliseconds, session: target.session,
             correlationID: correlation)
         var pieces = [wanted]
-        if let bulk {
+        if let bulk = request.bulkFile {
             let bytes = try DriveFile.bytes(bulk)
             pieces =
-                rpc == "PutFile"
+                request.rpc == "PutFile"
                 ? try FileUpload(bytes, wanted).pieces : [wanted.with(bulk: bytes)]
         }
-        wanted = pieces[0]
+        var outcome = "no answer"
+        defer { remember(request, outcome) }
         for (index, piece) in pieces.enumerated() {
             let answer = try await client.change(
                 DriveReport.self, "POST", Routes.path(Routes.send, app), piece)
             let report = answer.value
+            outcome = report.resultCode ?? "sent"
             let isLast = index == pieces.count - 1 || report.success == false
             if isLast { output.show(answer.json) { DriveText(output).answer(report) } }
             if report.success == false { throw ExitCode(1) }
+        }
+    }
+
+    /// In the history, which is a convenience: what goes wrong with it is only remarked.
+    private func remember(_ request: SavedRequest, _ outcome: String) {
+        guard let history = try? RequestHistory() else { return }
+        var request = request
+        request.name = ""
+        request.set = request.set?.map(RequestTemplate.literal)
+        // The number of an app of relayd's own is another one next time.
+        if ownName != nil { request.app = nil }
+        do throws(KeptFile.Problem) {
+            try history.add(
+                RequestHistory.Entry(
+                    time: WallTime.now().rfc3339, request: request, outcome: outcome))
+        } catch {
+            Output.current.write(
+                "relayctl: not in the history: \(SafeText.clean(error.description))\n", to: .error)
         }
     }
 }
