@@ -27,7 +27,7 @@ extension VehicleMessage {
         case .unknown: break
         }
         object.put("extras", extras)
-        text = object.finish()
+        object.finish(into: &text)
     }
 
     package var json: String {
@@ -49,9 +49,10 @@ private struct JSONWriting {
         self.text.append(UInt8(ascii: "{"))
     }
 
-    consuming func finish() -> [UInt8] {
-        text.append(UInt8(ascii: "}"))
-        return text
+    /// Swapped as well: handed out, it would be copied, and with it all messages that stand before this one.
+    mutating func finish(into text: inout [UInt8]) {
+        self.text.append(UInt8(ascii: "}"))
+        swap(&self.text, &text)
     }
 
     private mutating func key(_ key: StaticString) {
@@ -115,7 +116,7 @@ private struct JSONWriting {
         key(name)
         var inner = JSONWriting(&text)
         body(&inner)
-        text = inner.finish()
+        inner.finish(into: &text)
     }
 
     // MARK: - Messages
