@@ -128,7 +128,7 @@ final class VehicleWorld {
     }
 
     private func hear() throws {
-        try link?.hear()
+        try link?.hear(afterFreeWords: hasSpokenFreely)
         for peer in peers { try peer?.hear() }
     }
 
@@ -207,11 +207,12 @@ private final class VehicleEnd {
 
     func says(_ bytes: [UInt8]) { channel.says(bytes) }
 
-    func hear() throws {
+    /// - Parameter afterFreeWords: It may have refused what is counted as wanted.
+    func hear(afterFreeWords: Bool) throws {
         for message in try StrictReading.messages(channel.heard(), "the vehicle interface") {
             try ensure(message.json.utf8.count < 383, "too long for firmware: \(message.json)")
             switch message.content {
-            case .command(let command): try hear(command)
+            case .command(let command): try hear(command, afterFreeWords)
             case .can(let can): try ensure(can.bus == 1, "not permitted: \(message.json)")
             case .measurement(let measurement):
                 try ensure(measurement.name == "horn", "not permitted: \(message.json)")
@@ -220,7 +221,7 @@ private final class VehicleEnd {
         }
     }
 
-    private func hear(_ command: Command) throws {
+    private func hear(_ command: Command, _ afterFreeWords: Bool) throws {
         asked.append(command.name)
         switch command {
         case .payloadFormat: throw BrokenPromise("it is switched over for all")
@@ -234,7 +235,8 @@ private final class VehicleEnd {
             guard action == .cancel || request.isRecurring else { return }
             let key = "\(max(1, request.bus)) \(request.id) \(request.mode) \(request.pid)"
             try ensure(
-                action == .cancel || !wanted.contains(key), "a second request of one key: \(key)")
+                action == .cancel || afterFreeWords || !wanted.contains(key),
+                "a second request of one key: \(key)")
             want(key, action == .add)
         default: break
         }
