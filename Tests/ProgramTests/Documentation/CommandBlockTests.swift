@@ -16,6 +16,10 @@ import Testing
             "Documentation/driving.md", "--app radio",
             "needs drive.enabled; DriveProgramTests has it"
         ),
+        (
+            "Documentation/driving.md", "relayctl request",
+            "needs drive.enabled; RequestCommandTests has it"
+        ),
         ("Documentation/driving.md", "--as", "needs drive.enabled; OwnAppTests has it"),
         (
             "Documentation/openxc.md", "relayctl vi latest",

@@ -18,7 +18,8 @@ struct RequestCommand: AsyncParsableCommand {
             Requests are stored in $XDG_CONFIG_HOME/relayd/requests.json (default: ~/.config/relayd/requests.json), \
             which export and import have as well. The last \(RequestHistory.maximumCount) requests that were sent \
             are in $XDG_STATE_HOME/relayd/requests (default: ~/.local/state/relayd/requests), without those of \
-            more than \(RequestHistory.maximumEntryBytes) bytes. relayd does not have to run.
+            more than \(RequestHistory.maximumEntryBytes) bytes. relayd does not have to run. With --json \
+            'relayctl request list' and 'relayctl request history' print an object.
 
             EXAMPLES
               relayctl request save greeting --app radio Show 'mainField1={text}'
@@ -194,7 +195,7 @@ struct RequestCommand: AsyncParsableCommand {
             let blanks = RequestTemplate(set).blanks.map { " \($0.name)=VALUE" }.joined()
             let note =
                 before.map { $0 == saved ? "" : "; it was: \(SafeText.line($0.words))" } ?? ""
-            Output.current.write("saved; 'relayctl send @\(name)\(blanks)' sends it\(note)\n")
+            Output.current.write("saved; it is sent as @\(name)\(blanks)\(note)\n")
         }
 
         /// Where the file is from wherever it is sent.

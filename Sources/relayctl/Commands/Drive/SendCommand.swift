@@ -187,7 +187,7 @@ struct SendCommand: AsyncParsableCommand {
                 request.rpc == "PutFile"
                 ? try FileUpload(bytes, wanted).pieces : [wanted.with(bulk: bytes)]
         }
-        var outcome = "no answer"
+        var outcome = "not sent, or no answer"
         defer { remember(request, outcome) }
         for (index, piece) in pieces.enumerated() {
             let answer = try await client.change(
