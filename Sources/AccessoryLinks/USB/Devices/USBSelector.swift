@@ -118,7 +118,7 @@ extension USBSelector {
         return .identifier(vendor: vendor, product: product)
     }
 
-    private static func hexadecimal(_ text: Substring) -> UInt16? {
+    static func hexadecimal(_ text: Substring) -> UInt16? {
         let digits = text.lowercased().hasPrefix("0x") ? text.dropFirst(2) : text
         guard (1...4).contains(digits.utf8.count), !digits.hasPrefix("+"), !digits.hasPrefix("-")
         else { return nil }

@@ -1,0 +1,132 @@
+/// The gadget as files: what has to be made in configfs, in which order, and how it is removed again. Values
+/// only; `GadgetComposer` carries it out, as root.
+///
+/// The gadget has one FunctionFS function, which only the user relayd runs as can open. That user may also
+/// set the gadget's identity and its controller, and nothing else.
+package struct GadgetLayout: Hashable, Sendable {
+    package enum Step: Hashable, Sendable {
+        case makeDirectory(String)
+        /// A directory that may be there and may stay: not the gadget's own.
+        case makeParent(String)
+        case write(String, String)
+        case link(String, to: String)
+        case mount(String, source: String, options: String)
+        case give(String, user: UInt32, group: UInt32)
+        case unmount(String)
+        case removeDirectory(String)
+        case removeLink(String)
+    }
+
+    /// Where things are; tests have others.
+    package struct Places: Hashable, Sendable {
+        package var gadgets = "/sys/kernel/config/usb_gadget"
+        package var controllers = "/sys/class/udc"
+        /// devtmpfs: nothing of it survives a restart of the machine.
+        package var functions = "/dev/usb-ffs"
+
+        package init() {}
+    }
+
+    package static let name = "relayd"
+
+    package let places: Places
+    /// Whom it is composed for.
+    package let user: UInt32
+    package let group: UInt32
+
+    package init(_ places: Places = Places(), user: UInt32 = 0, group: UInt32 = 0) {
+        (self.places, self.user, self.group) = (places, user, group)
+    }
+
+    package var gadget: String { "\(places.gadgets)/\(Self.name)" }
+    /// Where FunctionFS is mounted: endpoint 0 is `ep0` in it.
+    package var functionFS: String { "\(places.functions)/\(Self.name)" }
+    package var controllerFile: String { "\(gadget)/UDC" }
+    package var vendorFile: String { "\(gadget)/idVendor" }
+    package var productFile: String { "\(gadget)/idProduct" }
+
+    private var strings: String { "\(gadget)/strings/0x409" }
+    private var configuration: String { "\(gadget)/configs/c.1" }
+    private var configurationStrings: String { "\(configuration)/strings/0x409" }
+    private var function: String { "\(gadget)/functions/ffs.\(Self.name)" }
+    private var functionLink: String { "\(configuration)/ffs.\(Self.name)" }
+
+    /// What relayd writes itself, at each start and when it comes back as an accessory.
+    package var filesOfRelayd: [String] {
+        [controllerFile, vendorFile, productFile]
+            + ["manufacturer", "product", "serialnumber"].map { "\(strings)/\($0)" }
+    }
+
+    /// As a phone says it: one configuration that draws 500 mA at most. (Whether the machine draws any
+    /// is a matter of its board and cable.)
+    package var compose: [Step] {
+        [
+            .makeDirectory(gadget),
+            .write("\(gadget)/bcdUSB", "0x0200"),
+            .makeDirectory(strings),
+            .makeDirectory(configuration),
+            .write("\(configuration)/MaxPower", "500"),
+            .makeDirectory(configurationStrings),
+            .write("\(configurationStrings)/configuration", "accessory"),
+            .makeDirectory(function),
+            .link(functionLink, to: function),
+            .makeParent(places.functions),
+            .makeDirectory(functionFS),
+            .mount(
+                functionFS, source: Self.name,
+                options: "uid=\(user),gid=\(group),rmode=0500,fmode=0600"),
+        ] + filesOfRelayd.map { .give($0, user: user, group: group) }
+    }
+
+    /// Backwards: each step makes the next one possible, and none minds that there is nothing to remove. The
+    /// directories that the kernel has made go with the gadget.
+    package var remove: [Step] {
+        [
+            .write(controllerFile, "\n"),
+            .unmount(functionFS),
+            .removeDirectory(functionFS),
+            .removeDirectory(places.functions),
+            .removeLink(functionLink),
+            .removeDirectory(configurationStrings),
+            .removeDirectory(configuration),
+            .removeDirectory(function),
+            .removeDirectory(strings),
+            .removeDirectory(gadget),
+        ]
+    }
+
+    /// What is written before the gadget goes on the bus, in this order; the controller's name comes last.
+    package func identity(
+        _ face: AccessoryOnEndpointZero.Face, _ options: GadgetOptions, serial: String
+    ) -> [(file: String, content: String)] {
+        let (vendor, product) =
+            face == .phone
+            ? (options.phone.vendor, options.phone.product)
+            : (AndroidAccessory.vendor, options.accessoryProduct)
+        return [
+            (vendorFile, "0x\(USBText.hex(vendor, digits: 4))"),
+            (productFile, "0x\(USBText.hex(product, digits: 4))"),
+            ("\(strings)/manufacturer", options.phone.manufacturer),
+            ("\(strings)/product", options.phone.name),
+            ("\(strings)/serialnumber", serial),
+        ]
+    }
+}
+
+extension GadgetLayout.Step: CustomStringConvertible {
+    /// As a command that does the same.
+    package var description: String {
+        switch self {
+        case .makeDirectory(let path), .makeParent(let path): "mkdir -p \(path)"
+        case .write(let path, "\n"): "echo > \(path)"
+        case .write(let path, let content): "echo \(content) > \(path)"
+        case .link(let path, let target): "ln -s \(target) \(path)"
+        case .mount(let path, let source, let options):
+            "mount -t functionfs -o \(options) \(source) \(path)"
+        case .give(let path, let user, let group): "chown \(user):\(group) \(path)"
+        case .unmount(let path): "umount \(path)"
+        case .removeDirectory(let path): "rmdir \(path)"
+        case .removeLink(let path): "rm \(path)"
+        }
+    }
+}
