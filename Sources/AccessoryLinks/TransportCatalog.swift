@@ -10,6 +10,7 @@ package enum TransportCatalog {
         BluetoothTransport.self,
         RFCOMMTransport.self,
         USBTransport.self,
+        GadgetTransport.self,
     ]
 
     package static var schemes: [String] { all.map { $0.scheme } }

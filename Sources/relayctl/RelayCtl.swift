@@ -41,7 +41,7 @@ struct RelayCtl: AsyncParsableCommand {
             name: "Control",
             subcommands: [
                 DisconnectCommand.self, ReopenCommand.self, ServerCommand.self,
-                LogLevelCommand.self, ReloadCommand.self, FaultCommand.self,
+                LogLevelCommand.self, ReloadCommand.self, FaultCommand.self, SetupCommand.self,
             ]),
     ]
 

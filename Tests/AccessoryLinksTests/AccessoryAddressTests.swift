@@ -128,7 +128,7 @@ struct AccessoryAddressTests {
             (
                 "a b:c",
                 "\"a b\" in \"a b:c\" is not the name of a transport; "
-                    + "known: sim, replay, tcp, serial, bluetooth, rfcomm, usb"
+                    + "known: sim, replay, tcp, serial, bluetooth, rfcomm, usb, gadget"
             ),
             (
                 "serial:/dev/x?baud",

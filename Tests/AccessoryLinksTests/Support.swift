@@ -140,6 +140,7 @@ final class SupervisedLink: Sendable {
     let states = Watched<[LinkState]>([])
     let log = Watched<[String]>([])
     let supervisor: LinkSupervisor
+    let transport: any AccessoryTransport
 
     convenience init(_ text: String) throws {
         let address = try AccessoryAddress(text)
@@ -148,6 +149,7 @@ final class SupervisedLink: Sendable {
 
     init(_ transport: any AccessoryTransport, at address: AccessoryAddress) {
         let logger = Logger(label: "test") { [log] _ in CollectingLog(lines: log) }
+        self.transport = transport
         supervisor = LinkSupervisor(
             transport: transport, address: address,
             loop: MultiThreadedEventLoopGroup.singleton.next(), logger: logger,

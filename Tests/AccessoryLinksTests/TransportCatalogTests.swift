@@ -21,17 +21,17 @@ struct TransportCatalogTests {
         arguments: [
             (
                 "usv:x",
-                "unknown transport \"usv\"; known: sim, replay, tcp, serial, bluetooth, rfcomm, usb; "
+                "unknown transport \"usv\"; known: sim, replay, tcp, serial, bluetooth, rfcomm, usb, gadget; "
                     + "did you mean \"usb\"?"
             ),
             (
                 "seriel:/dev/x",
-                "unknown transport \"seriel\"; known: sim, replay, tcp, serial, bluetooth, rfcomm, usb; "
+                "unknown transport \"seriel\"; known: sim, replay, tcp, serial, bluetooth, rfcomm, usb, gadget; "
                     + "did you mean \"serial\"?"
             ),
             (
                 "tpc:h:1",
-                "unknown transport \"tpc\"; known: sim, replay, tcp, serial, bluetooth, rfcomm, usb; "
+                "unknown transport \"tpc\"; known: sim, replay, tcp, serial, bluetooth, rfcomm, usb, gadget; "
                     + "did you mean \"tcp\"?"
             ),
             (

@@ -29,8 +29,9 @@ package struct FuzzTarget: Sendable {
 
     package static let all: [FuzzTarget] = [
         traffic, hub, headUnit, sampleApp, bson, json, specification, configuration, control, gate,
-        query, filter, drive, faultRule, usb, openXC, openXCJSON, openXCProtobuf, openXCRelay,
-        openXCTraces, openXCTraffic, addresses, quantities, shownText, media, replay, traces,
+        query, filter, drive, faultRule, usb, gadget, openXC, openXCJSON, openXCProtobuf,
+        openXCRelay, openXCTraces, openXCTraffic, addresses, quantities, shownText, media, replay,
+        traces,
     ]
 
     package static func named(_ name: String) -> FuzzTarget? {

@@ -80,6 +80,17 @@ int relay_entry_open(const char *path, int *fd);
 /// Gives what relay_entry_open holds to a group. Returns 0 or an errno.
 int relay_entry_set_group(int fd, gid_t group);
 
+/* ---- USB gadgets --------------------------------------------------------------------- */
+
+/* How many bytes a packet has on an endpoint of a FunctionFS function at the speed of now
+ * (FUNCTIONFS_ENDPOINT_DESC). Waits until the host has configured the gadget, unless it is opened with
+ * O_NONBLOCK (EAGAIN). */
+int relay_functionfs_packet_bytes(int fd, uint16_t *bytes);
+
+/* A socket on which the kernel tells of devices that come and go (NETLINK_KOBJECT_UEVENT): *fd, O_CLOEXEC,
+ * O_NONBLOCK. One read gives one message. */
+int relay_uevent_open(int *fd);
+
 /* ---- pseudo-terminals ---------------------------------------------------------------- */
 
 /* Opens a new pty: *master (O_NOCTTY, O_CLOEXEC, O_NONBLOCK), unlocked, and the path of its

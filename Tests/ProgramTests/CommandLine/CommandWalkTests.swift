@@ -53,7 +53,7 @@ struct CommandWalkTests {
             Walk(name: "request", alone: 0),
             Walk(name: "inject", arguments: ["--app", "1", "press", "OK"]),
             Walk(name: "log-level", arguments: ["debug"]), Walk(name: "reload"),
-            Walk(name: "fault"),
+            Walk(name: "fault"), Walk(name: "setup", arguments: ["gadget", "--dry-run"], alone: 0),
             Walk(name: "disconnect", arguments: ["1"]), Walk(name: "reopen"),
             Walk(name: "server", arguments: ["off"]),
         ]

@@ -22,7 +22,9 @@ enum StandInCalls {
     private typealias Rule = @Sendable (_ arguments: [String], _ page: MarkdownPage) -> String?
 
     private static let rules: [String: Rule] = [
-        "sudo": { arguments, page in problem(arguments, on: page) },
+        "sudo": { arguments, page in
+            arguments.first == "relayctl" ? setUp(arguments) : problem(arguments, on: page)
+        },
         "sudoedit": { arguments, _ in
             arguments == ["/etc/relayd/relayd.yaml"] ? nil : "another file than relayd's"
         },
@@ -73,7 +75,8 @@ enum StandInCalls {
         "curl": { arguments, _ in curl(arguments) },
         "tar": { arguments, _ in arguments.count == 2 ? nil : "expected options and a file" },
         "ls": { arguments, _ in
-            arguments == ["/dev/serial/by-id/"] ? nil : "another folder than that of ports"
+            [["/dev/serial/by-id/"], ["/sys/class/udc"]].contains(arguments)
+                ? nil : "another folder than those of ports and controllers"
         },
         "git": { arguments, _ in
             ["clone", "push", "tag"].contains(arguments.first) ? nil : "not a command of git"
@@ -83,10 +86,20 @@ enum StandInCalls {
                 ? nil : "not a command of swift"
         },
         "swiftly": { arguments, _ in arguments == ["init"] ? nil : "expected init" },
+        "modprobe": { arguments, _ in
+            arguments == ["libcomposite"] ? nil : "expected the module of gadgets"
+        },
         "plink": { arguments, _ in ssh(arguments) },
     ]
 
     // MARK: One by one
+
+    /// As root, which these tests may be, it would set this machine up.
+    private static func setUp(_ words: [String]) -> String? {
+        words.starts(with: ["relayctl", "setup", "gadget"])
+            && words.dropFirst(3).allSatisfy { ["--undo", "--user", "pi"].contains($0) }
+            ? nil : "not a command for root"
+    }
 
     private static func isScript(_ name: String) -> Bool {
         FileManager.default.isExecutableFile(

@@ -23,10 +23,15 @@ package struct HeadUnitIntroduction: Hashable, Sendable {
         return true
     }
 
+    /// `SDL Core 1.0`; nil when it has said none of these.
+    package var name: String? {
+        let parts = [strings[0], strings[1], strings[3]].compactMap { $0 }.filter { !$0.isEmpty }
+        return parts.isEmpty ? nil : parts.joined(separator: " ")
+    }
+
     /// `SDL Core 1.0, SmartDeviceLink Core Component USB, serial N000000`; nil when it has said nothing.
     package var words: String? {
-        let name = [strings[0], strings[1], strings[3]].compactMap { $0 }.filter { !$0.isEmpty }
-        var parts = name.isEmpty ? [] : [name.joined(separator: " ")]
+        var parts = name.map { [$0] } ?? []
         if let description = strings[2], !description.isEmpty { parts.append(description) }
         if let uri = strings[4], !uri.isEmpty { parts.append(uri) }
         if let serial = strings[5], !serial.isEmpty { parts.append("serial \(serial)") }

@@ -50,13 +50,18 @@ enum USBProblem {
     /// - Parameters:
     ///   - unsent: bytes for the device that had been handed over and did not reach it.
     ///   - undelivered: bytes from the device that were read and did not reach the hub.
-    static func ended(
-        _ fault: USBFault, _ device: USBDeviceDescription, unsent: Int, undelivered: Int
-    ) -> LinkProblem {
+    /// To be appended to why a link ended; empty when nothing was lost.
+    static func lossWords(unsent: Int, undelivered: Int) -> String {
         var loss: [String] = []
         if unsent > 0 { loss.append("\(unsent) bytes for it") }
         if undelivered > 0 { loss.append("\(undelivered) bytes from it") }
-        let lost = loss.isEmpty ? "" : "; lost: \(loss.joined(separator: ", "))"
+        return loss.isEmpty ? "" : "; lost: \(loss.joined(separator: ", "))"
+    }
+
+    static func ended(
+        _ fault: USBFault, _ device: USBDeviceDescription, unsent: Int, undelivered: Int
+    ) -> LinkProblem {
+        let lost = lossWords(unsent: unsent, undelivered: undelivered)
         let name = device.placeAndName
         switch fault {
         case .vanished:

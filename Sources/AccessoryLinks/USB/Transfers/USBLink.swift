@@ -319,10 +319,16 @@ final class USBLink {
         undeliveredBytes += inbound.dropFilled()
         end.set(
             USBLinkEnd.Report(
-                fault: fault, device: device, takenBytes: hub.takenBytes,
+                problem: problem, takenBytes: hub.takenBytes,
                 unsentBytes: outbound.unsentBytes, undeliveredBytes: undeliveredBytes))
         // From here on the hub may hear of the end.
         hub.close()
+    }
+
+    private var problem: (@Sendable (_ unsent: Int, _ undelivered: Int) -> LinkProblem)? {
+        guard let fault else { return nil }
+        let device = device
+        return { USBProblem.ended(fault, device, unsent: $0, undelivered: $1) }
     }
 
     /// The handle is there until `finish`.

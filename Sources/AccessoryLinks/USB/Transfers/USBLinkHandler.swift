@@ -1,13 +1,12 @@
 import NIOCore
 import Synchronization
 
-/// How the pump ended a link: written by its thread before it closes its end of the socket pair,
+/// How the pump of a USB device or gadget ended a link: written by its thread before it closes its end of the socket pair,
 /// read by the channel's handler after that.
 final class USBLinkEnd: Sendable {
     struct Report: Sendable {
-        /// Nil when the hub has ended it.
-        var fault: USBFault?
-        var device: USBDeviceDescription
+        /// Why, in words that have room for what was lost; nil when the hub has ended it.
+        var problem: (@Sendable (_ unsent: Int, _ undelivered: Int) -> LinkProblem)?
         /// Bytes that the pump took from the hub.
         var takenBytes: Int
         /// Those of them that are not known to have reached the device.
@@ -32,7 +31,7 @@ final class USBLinkEnd: Sendable {
     }
 }
 
-/// First in the pipeline of a USB link's channel. Puts the pump's reason in front of the bare end
+/// First in the pipeline of a USB or gadget link's channel. Puts the pump's reason in front of the bare end
 /// of the socket, and lets the pump send what it still has before a close that we asked for.
 final class USBLinkHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
@@ -67,11 +66,9 @@ final class USBLinkHandler: ChannelDuplexHandler {
             // What was on its way to the pump is lost too.
             let onTheWay = max(0, handedOverBytes - report.takenBytes)
             end.details.lost(out: onTheWay)
-            if let fault = report.fault {
+            if let problem = report.problem {
                 context.fireErrorCaught(
-                    USBProblem.ended(
-                        fault, report.device, unsent: report.unsentBytes + onTheWay,
-                        undelivered: report.undeliveredBytes))
+                    problem(report.unsentBytes + onTheWay, report.undeliveredBytes))
             }
         }
         context.fireChannelInactive()

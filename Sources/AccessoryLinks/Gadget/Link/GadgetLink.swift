@@ -1,0 +1,254 @@
+import CShims
+import Glibc
+import HostNames
+import NIOConcurrencyHelpers
+import Synchronization
+
+/// Moves the bytes of one link between the gadget's bulk endpoints and the hub's socket, from the moment that
+/// the head unit has configured the accessory until it does so no more. Looks into none of them.
+///
+/// FunctionFS cannot be polled, so each direction has a thread that waits in the kernel. Neither keeps more
+/// than one transfer: a side that is slow stops the other. `GadgetThread` has at most one link, starts it and
+/// ends it.
+final class GadgetLink: Sendable {
+    enum News: Sendable {
+        /// The hub has closed, and the head unit has all that it sent.
+        case drained
+        /// The kernel refused a transfer: an errno value.
+        case failed(CInt)
+    }
+
+    private struct State {
+        var isStopped = false
+        /// Threads that have not ended.
+        var running = 2
+        var threads: [pthread_t] = []
+        var takenBytes = 0
+        var unsentBytes = 0
+        var undeliveredBytes = 0
+    }
+
+    let end: USBLinkEnd
+    private let gadget: any Gadget
+    private let packetBytes: Int
+    private let socket: OwnedDescriptor
+    private let stopped: OwnedDescriptor
+    private let stopping: OwnedDescriptor
+    private let onNews: @Sendable (News) -> Void
+    private let state = Mutex(State())
+    /// Set once both threads have ended.
+    private let hasEnded = ConditionLock(value: false)
+
+    /// How long the head unit may take for what is left when the hub has closed the link, as with `USBLink`.
+    static let drainLimit = USBLink.drainLimit
+
+    init(
+        _ gadget: any Gadget, socket: consuming OwnedDescriptor, end: USBLinkEnd,
+        onNews: @escaping @Sendable (News) -> Void
+    ) throws(LinkProblem) {
+        let ends = try OwnedDescriptor.socketPair()
+        stopped = OwnedDescriptor(ends.0)
+        stopping = OwnedDescriptor(ends.1)
+        self.gadget = gadget
+        self.end = end
+        self.socket = socket
+        self.onNews = onNews
+        packetBytes = gadget.packetBytes()
+    }
+
+    /// To be polled: the hub has closed.
+    var hubSocket: CInt { socket.rawValue }
+
+    /// Starts both threads. On failure it is to be ended all the same.
+    func start() throws(LinkProblem) {
+        let hubOut = try socket.duplicate().release()
+        let hubIn = try socket.duplicate().release()
+        var error = relay_interrupt_prepare()
+        if error == 0 {
+            error = run("gadget in") { self.moveToHub(HubSocket(OwnedDescriptor(hubIn))) }
+        }
+        guard error == 0 else {
+            close(hubIn)
+            close(hubOut)
+            hasEnded.lock()
+            hasEnded.unlock(withValue: true)
+            throw .system("a thread for the gadget could not be started", errno: error)
+        }
+        error = run("gadget out") { self.moveToHost(HubSocket(OwnedDescriptor(hubOut))) }
+        guard error == 0 else {
+            close(hubOut)
+            threadEnded()
+            throw .system("a thread for the gadget could not be started", errno: error)
+        }
+    }
+
+    private func run(_ name: String, _ body: @escaping @Sendable () -> Void) -> CInt {
+        DetachedThread.run {
+            _ = relay_thread_set_name(name)
+            _ = relay_thread_allow_interrupt()
+            let thread = pthread_self()
+            self.state.withLock { $0.threads.append(thread) }
+            body()
+            // Under the lock: nobody interrupts a thread that has ended.
+            self.state.withLock { $0.threads.removeAll { $0 == thread } }
+            self.threadEnded()
+        }
+    }
+
+    private func threadEnded() {
+        let isLast = state.withLock { state in
+            state.running -= 1
+            return state.running == 0
+        }
+        guard isLast else { return }
+        hasEnded.lock()
+        hasEnded.unlock(withValue: true)
+    }
+
+    /// Ends it, and waits for both threads: the endpoints are free for the next link afterwards. First the
+    /// reason is known, and only then the hub hears of the end.
+    func stop(because problem: (@Sendable (_ unsent: Int, _ undelivered: Int) -> LinkProblem)?) {
+        state.withLock { $0.isStopped = true }
+        var byte: UInt8 = 1
+        _ = Glibc.write(stopping.rawValue, &byte, 1)
+        // A call that is only about to wait misses the interruption.
+        while !hasEnded.lock(whenValue: true, timeoutSeconds: 0.02) {
+            state.withLock { state in
+                for thread in state.threads { _ = relay_thread_interrupt(thread) }
+            }
+        }
+        hasEnded.unlock()
+        let state = state.withLock { $0 }
+        end.set(
+            USBLinkEnd.Report(
+                problem: problem, takenBytes: state.takenBytes, unsentBytes: state.unsentBytes,
+                undeliveredBytes: state.undeliveredBytes))
+        guard let last = try? socket.duplicate() else {
+            shutdown(socket.rawValue, CInt(SHUT_RDWR))
+            return
+        }
+        var hub = HubSocket(last)
+        hub.close()
+        shutdown(socket.rawValue, CInt(SHUT_WR))
+    }
+
+    // MARK: Head unit → hub
+
+    private func moveToHub(_ socket: consuming HubSocket) {
+        var hub = socket
+        withUnsafeTemporaryAllocation(byteCount: packetBytes, alignment: 16) { buffer in
+            while mayTransfer() {
+                let count = gadget.read(buffer)
+                if count > 0 {
+                    deliver(UnsafeRawBufferPointer(rebasing: buffer[..<count]), to: &hub)
+                } else if count < 0 {
+                    failed(-count)
+                }
+            }
+        }
+    }
+
+    private func deliver(_ bytes: UnsafeRawBufferPointer, to hub: inout HubSocket) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = hub.send(UnsafeRawBufferPointer(rebasing: rest))
+            rest = rest.dropFirst(count)
+            if count == 0, hub.hubIsGone || !wait(for: hub.descriptor, Int16(POLLOUT)) {
+                let lost = rest.count
+                state.withLock { $0.undeliveredBytes += lost }
+                return
+            }
+        }
+    }
+
+    // MARK: Hub → head unit
+
+    private func moveToHost(_ socket: consuming HubSocket) {
+        var hub = socket
+        withUnsafeTemporaryAllocation(byteCount: ShortPackets.transferBytes, alignment: 16) {
+            buffer in
+            while wait(for: hub.descriptor, Int16(POLLIN)) {
+                let count = hub.receive(buffer.baseAddress, atMost: buffer.count)
+                if count == 0, hub.isDrained {
+                    onNews(.drained)
+                    waitForStop()
+                } else if count > 0 {
+                    state.withLock { $0.takenBytes += count }
+                    send(UnsafeRawBufferPointer(rebasing: buffer[..<count]), hub.descriptor)
+                }
+            }
+        }
+    }
+
+    private func send(_ bytes: UnsafeRawBufferPointer, _ hub: CInt) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count =
+                mayTransfer() ? gadget.write(UnsafeRawBufferPointer(rebasing: rest)) : -Int(EINTR)
+            if count >= 0 {
+                rest = rest.dropFirst(count)
+            } else {
+                if count != -Int(EINTR) { failed(-count) }
+                guard isStopped else { continue }
+                let lost = rest.count
+                state.withLock { $0.unsentBytes += lost }
+                return
+            }
+        }
+        let hasMore = Self.polls(hub, Int16(POLLIN), milliseconds: 0)
+        if ShortPackets.needsEmptyPacket(
+            after: bytes.count, packetBytes: packetBytes, hasMore: hasMore), mayTransfer()
+        {
+            let result = gadget.write(UnsafeRawBufferPointer(start: bytes.baseAddress, count: 0))
+            if result < 0, result != -Int(EINTR) { failed(-result) }
+        }
+    }
+
+    // MARK: Both
+
+    private var isStopped: Bool { state.withLock { $0.isStopped } }
+
+    /// Whether the next transfer belongs to this link; waits while that is being found out. The host may have
+    /// left and come back since the last one: then the kernel would take the transfer for the new link, and its
+    /// first bytes would be lost in this one. But it has told so on endpoint 0 by then, where nothing may wait
+    /// to be read.
+    private func mayTransfer() -> Bool {
+        while !isStopped {
+            guard Self.polls(gadget.zero, Int16(POLLIN), milliseconds: 0) else { return true }
+            _ = Self.polls(stopped.rawValue, Int16(POLLIN), milliseconds: 2)
+        }
+        return false
+    }
+
+    /// An endpoint that works no more: the reason is told on endpoint 0, and this link is ended for it.
+    private func failed(_ error: Int) {
+        let error = CInt(truncatingIfNeeded: error)
+        switch error {
+        case EINTR, EAGAIN: return
+        case ESHUTDOWN, ENODEV, ECONNRESET: break
+        default: onNews(.failed(error))
+        }
+        waitForStop()
+    }
+
+    private func waitForStop() {
+        while !isStopped { _ = Self.polls(stopped.rawValue, Int16(POLLIN), milliseconds: -1) }
+    }
+
+    /// - Returns: Whether it has news; false when the link is to end.
+    private func wait(for descriptor: CInt, _ events: Int16) -> Bool {
+        var polled = [
+            pollfd(fd: descriptor, events: events, revents: 0),
+            pollfd(fd: stopped.rawValue, events: Int16(POLLIN), revents: 0),
+        ]
+        while !isStopped {
+            if poll(&polled, 2, -1) > 0, polled[0].revents != 0 { return !isStopped }
+        }
+        return false
+    }
+
+    private static func polls(_ descriptor: CInt, _ events: Int16, milliseconds: CInt) -> Bool {
+        var polled = pollfd(fd: descriptor, events: events, revents: 0)
+        return poll(&polled, 1, milliseconds) > 0
+    }
+}

@@ -1,0 +1,139 @@
+import AccessoryLinks
+import ArgumentParser
+import ControlAPI
+import Glibc
+
+/// `relayctl setup`: what root has to change for a role of this machine's, once.
+struct SetupCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "setup",
+        abstract: "Set this machine up for a link that needs root once.",
+        discussion: """
+            Each role says which commands it amounts to, asks, does it, and takes it back with --undo. \
+            All take --json.
+
+            EXAMPLES
+              relayctl setup gadget --dry-run
+              sudo relayctl setup gadget
+
+            \(SetupCommand.exitCodes)
+            """,
+        subcommands: [SetupGadgetCommand.self])
+
+    static let exitCodes = """
+        EXIT CODES
+          0   done, or nothing to do
+          1   it could not be done; nothing is left half done
+          3   you said no
+          64  the command line was not understood, or there is no terminal to ask at
+        """
+}
+
+/// `relayctl setup gadget`: lets relayd make this machine a phone, and undoes it.
+struct SetupGadgetCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "gadget",
+        abstract: "Let relayd make this machine an Android phone (gadget:).",
+        discussion: """
+            Says what it would change, asks, and does it. Run it as root.
+
+            Where relayd is a service of systemd, a drop-in is enabled: from then on relayd.service brings \
+            relayd-gadget.service with it, which composes the gadget before relayd starts and removes it \
+            after relayd has ended, however it ends. Otherwise the gadget is composed at once, for the user \
+            who types this (or --user), until it is undone or the machine restarts.
+
+            EXAMPLES
+              sudo relayctl setup gadget
+              sudo relayctl setup gadget --undo
+
+            \(SetupCommand.exitCodes)
+            """)
+
+    @Flag(help: "Take back what was set up.")
+    var undo = false
+
+    @Flag(help: "Do it without asking.")
+    var yes = false
+
+    @Flag(help: "Only say what would be changed.")
+    var dryRun = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Who runs relayd: a user's name. Composes at once, also where systemd runs.",
+            valueName: "name"))
+    var user: String?
+
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        if dryRun, yes { throw ValidationError("--dry-run and --yes exclude each other") }
+    }
+
+    func run() async throws {
+        let setUp = try setUp()
+        let changes = undo ? setUp.undoing : setUp.doing
+        var report = SetupReport(role: "gadget", changes: changes, isDone: false)
+        guard setUp.isSetUp == undo else {
+            try show(report, undo ? "Nothing is set up.\n" : "It is set up already.\n")
+            return
+        }
+        let list = changes.map { "  \($0)\n" }.joined()
+        if dryRun {
+            try show(report, "As these commands do:\n\(list)")
+            return
+        }
+        if !yes { try ask("What these commands do will be done:\n\(list)Go on? [y/N] ") }
+        do throws(LinkProblem) {
+            if undo { try setUp.undo() } else { try setUp.perform() }
+        } catch {
+            Output.current.write("relayctl: \(SafeText.clean("\(error)"))\n", to: .error)
+            throw ExitCode(ExitStatus.notConnected.rawValue)
+        }
+        report.isDone = true
+        try show(report, undo ? "Undone.\n" : "Done. \(setUp.whatNext)\n")
+    }
+
+    private func ask(_ question: String) throws {
+        guard isatty(STDIN_FILENO) == 1, isatty(Output.Stream.error.rawValue) == 1 else {
+            throw ValidationError(
+                "there is no terminal to ask at; give --yes to do it anyway, or --dry-run to see what"
+            )
+        }
+        Output.current.write(question, to: .error)
+        guard let answer = readLine(), ["y", "yes"].contains(answer.lowercased()) else {
+            Output.current.write("nothing was changed\n", to: .error)
+            throw ExitCode(ExitStatus.refused.rawValue)
+        }
+    }
+
+    private func setUp() throws -> GadgetSetUp {
+        if user == nil, let systemd = GadgetSetUp.ofSystemd() { return systemd }
+        let name = user ?? getenv("SUDO_USER").map { String(cString: $0) }
+        guard let setUp = GadgetSetUp.composing(for: name) else {
+            throw ValidationError("there is no user \"\(name ?? "")\"")
+        }
+        return setUp
+    }
+
+    private func show(_ report: SetupReport, _ text: String) throws {
+        try output.show(String(decoding: APICoding.encode(report), as: UTF8.self)) { text }
+    }
+}
+
+/// The JSON of `relayctl setup`.
+struct SetupReport: Codable {
+    /// Version of the JSON layout: 1.
+    var schema = 1
+    /// What the machine is set up for.
+    var role: String
+    /// Commands that do the same, in their order.
+    var changes: [String]
+    /// Whether they have been done.
+    var isDone: Bool
+
+    enum CodingKeys: String, CodingKey {
+        case schema, role, changes
+        case isDone = "done"
+    }
+}

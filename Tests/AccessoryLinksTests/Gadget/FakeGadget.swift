@@ -1,0 +1,278 @@
+import Glibc
+import Synchronization
+
+@testable import AccessoryLinks
+
+/// A gadget and its head unit, made of code, with the habits of FunctionFS and its controllers (Linux 6.1):
+/// the bulk calls wait until the gadget is configured, then end with ESHUTDOWN when it is so no more, and with
+/// EINTR when the thread is interrupted; a request that another event follows is void (EIDRM); of disable and
+/// enable only the last is told.
+final class FakeGadget: Gadget {
+    struct State {
+        var events: [FunctionEvent] = []
+        /// The request that waits to be answered.
+        var request: SetupRequest?
+        var requestIsVoid = false
+        var data: [UInt8] = []
+        var replies: [Reply] = []
+        var isConfigured = false
+        var configurations = 0
+        /// Packets of the head unit's that relayd has not read.
+        var packets: [[UInt8]] = []
+        /// The head unit does not read.
+        var isHeld = false
+        /// Bytes of a transfer that waits for the head unit.
+        var waiting = 0
+        /// Transfers that the head unit has got whole; an empty packet is one of none.
+        var transfers: [[UInt8]] = []
+        /// How it has been on the bus so far; nil for off it.
+        var faces: [AccessoryOnEndpointZero.Face?] = []
+        /// What the next attempt to go on the bus ends with.
+        var refusal: LinkProblem?
+    }
+
+    enum Reply: Equatable {
+        case data([UInt8])
+        case acknowledged
+        case halted
+    }
+
+    let state = Watched(State())
+    let zero: CInt
+    private let zeroBell: CInt
+    private let bells: [(wait: CInt, ring: CInt)]
+
+    init() throws {
+        var pairs: [(CInt, CInt)] = []
+        for _ in 0..<3 {
+            var ends: [CInt] = [-1, -1]
+            let kind = SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue
+            guard socketpair(AF_UNIX, CInt(kind), 0, &ends) == 0 else {
+                throw LinkProblem(.other, "no sockets")
+            }
+            pairs.append((ends[0], ends[1]))
+        }
+        (zero, zeroBell) = pairs[0]
+        bells = pairs.dropFirst().map { (wait: $0.0, ring: $0.1) }
+    }
+
+    deinit {
+        for descriptor in [zero, zeroBell] + bells.flatMap({ [$0.wait, $0.ring] }) {
+            close(descriptor)
+        }
+    }
+
+    // MARK: What relayd calls
+
+    func events() -> [FunctionEvent] {
+        var byte: UInt8 = 0
+        while Glibc.read(zero, &byte, 1) > 0 {}
+        let taken = Mutex<[FunctionEvent]>([])
+        state.update { state in
+            guard !state.requestIsVoid else {
+                state.requestIsVoid = false
+                return
+            }
+            taken.withLock { $0 = state.events }
+            for case .setup(let request) in state.events { state.request = request }
+            state.events = []
+        }
+        if !state.value.events.isEmpty { ring(zeroBell) }
+        return taken.withLock { $0 }
+    }
+
+    func answer(_ bytes: [UInt8]) -> Int { reply(.data(bytes), bytes.count) }
+
+    func take(_ count: Int) -> (count: Int, bytes: [UInt8]) {
+        let data = Array(state.value.data.prefix(count))
+        let result = reply(.acknowledged, data.count)
+        return (result, result < 0 ? [] : data)
+    }
+
+    func halt(_ request: SetupRequest) { _ = reply(.halted, 0) }
+
+    private func reply(_ reply: Reply, _ count: Int) -> Int {
+        let result = Mutex(count)
+        state.update { state in
+            if state.requestIsVoid {
+                state.requestIsVoid = false
+                result.withLock { $0 = -Int(EIDRM) }
+            } else if state.request == nil {
+                result.withLock { $0 = -Int(ESRCH) }
+            } else {
+                state.request = nil
+                state.replies.append(reply)
+            }
+        }
+        return result.withLock { $0 }
+    }
+
+    func packetBytes() -> Int { 512 }
+
+    func read(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
+        let began = Mutex<Int?>(nil)
+        let packet = Mutex<[UInt8]?>(nil)
+        return call(bells[0].wait, began) { state in
+            guard !state.packets.isEmpty else { return nil }
+            let first = state.packets.removeFirst()
+            packet.withLock { $0 = first }
+            return first.count
+        } then: { _ in
+            buffer.copyBytes(from: packet.withLock { $0 } ?? [])
+        }
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer) -> Int {
+        let transfer = Array(bytes)
+        return call(bells[1].wait, Mutex(nil)) { state in
+            state.waiting = transfer.count
+            guard !state.isHeld else { return nil }
+            state.waiting = 0
+            state.transfers.append(transfer)
+            return transfer.count
+        } then: { _ in
+        }
+    }
+
+    /// A call of one bulk endpoint.
+    private func call(
+        _ bell: CInt, _ began: borrowing Mutex<Int?>,
+        _ attempt: @Sendable (inout State) -> Int?, then finish: (Int) -> Void
+    ) -> Int {
+        while true {
+            var byte: UInt8 = 0
+            while Glibc.read(bell, &byte, 1) > 0 {}
+            let known = began.withLock { $0 }
+            let result = Mutex<(count: Int?, configuration: Int?)>((nil, known))
+            withoutActuallyEscaping(attempt) { attempt in
+                state.update { state in
+                    guard state.isConfigured else {
+                        if known != nil { result.withLock { $0.count = -Int(ESHUTDOWN) } }
+                        return
+                    }
+                    // Taken from one configuration, it never goes on in the next.
+                    guard known == nil || known == state.configurations else {
+                        result.withLock { $0.count = -Int(ESHUTDOWN) }
+                        return
+                    }
+                    let count = attempt(&state)
+                    let configuration = state.configurations
+                    result.withLock { $0 = (count, configuration) }
+                }
+            }
+            let (count, configuration) = result.withLock { $0 }
+            began.withLock { $0 = configuration }
+            if let count {
+                if count >= 0 { finish(count) }
+                return count
+            }
+            var polled = pollfd(fd: bell, events: Int16(POLLIN), revents: 0)
+            if poll(&polled, 1, -1) < 0, errno == EINTR { return -Int(EINTR) }
+        }
+    }
+
+    func appear(
+        as face: AccessoryOnEndpointZero.Face, on controller: String
+    ) throws(LinkProblem) {
+        if let refusal = state.value.refusal { throw refusal }
+        // First: a head unit that sees the face may be quick.
+        tell(.bind)
+        state.update { $0.faces.append(face) }
+    }
+
+    func disappear() {
+        state.update { state in
+            state.isConfigured = false
+            state.faces.append(nil)
+        }
+        tell(.unbind)
+    }
+
+    // MARK: What the head unit does
+
+    /// Chooses the configuration, perhaps once more.
+    func configure(packets: [[UInt8]] = []) {
+        state.update { state in
+            state.isConfigured = true
+            state.configurations += 1
+            state.packets = packets
+        }
+        tell(.enable)
+    }
+
+    /// Its cable is pulled.
+    func leave() {
+        state.update { $0.isConfigured = false }
+        tell(.disable)
+    }
+
+    /// The controller goes.
+    func loseController() {
+        state.update { $0.isConfigured = false }
+        tell(.unbind)
+    }
+
+    func suspend() { tell(.suspend) }
+    func resume() { tell(.resume) }
+
+    func send(_ packet: [UInt8]) {
+        state.update { $0.packets.append(packet) }
+        ring(bells[0].ring)
+    }
+
+    func holdReads(_ isHeld: Bool) {
+        state.update { $0.isHeld = isHeld }
+        ring(bells[1].ring)
+    }
+
+    /// A request, and what relayd makes of it.
+    func request(_ request: SetupRequest, _ data: [UInt8] = []) async throws -> Reply {
+        let count = state.value.replies.count
+        state.update { $0.data = data }
+        tell(.setup(request))
+        let replies = try await state.wait(for: "an answer to \(request)") {
+            $0.replies.count > count
+        }.replies
+        return replies[count]
+    }
+
+    /// Leads the phone into accessory mode, and configures the accessory.
+    func start(packets: [[UInt8]] = []) async throws {
+        let before = state.value.faces.count
+        configure()
+        _ = try await request(SetupRequest(type: 0xC0, request: 51, length: 2))
+        for (index, name) in ["SDL", "Core", "unit", "1.0", "uri", "7"].enumerated() {
+            let bytes = Array(name.utf8)
+            _ = try await request(
+                SetupRequest(
+                    type: 0x40, request: 52, index: UInt16(index), length: UInt16(bytes.count)),
+                bytes)
+        }
+        _ = try await request(SetupRequest(type: 0x40, request: 53))
+        try await state.wait(for: "an accessory") {
+            $0.faces.count >= before + 2 && $0.faces.last == .accessory
+        }
+        configure(packets: packets)
+    }
+
+    private func tell(_ event: FunctionEvent) {
+        state.update { state in
+            if state.request != nil {
+                state.request = nil
+                state.requestIsVoid = true
+            }
+            switch event {
+            case .setup, .suspend, .resume: break
+            default: state.events.removeAll { $0 != .suspend && $0 != .resume }
+            }
+            state.events.append(event)
+        }
+        ring(zeroBell)
+        for bell in bells { ring(bell.ring) }
+    }
+
+    private func ring(_ descriptor: CInt) {
+        var byte: UInt8 = 1
+        _ = Glibc.write(descriptor, &byte, 1)
+    }
+}

@@ -1,0 +1,262 @@
+import Glibc
+import NIOCore
+import RelayTesting
+import Testing
+
+@testable import AccessoryLinks
+
+// A head unit made of code at a gadget made of code, with the real threads between.
+
+@Suite("A link as a phone")
+struct GadgetTransportTests {
+    /// A supervised link whose machine has these controllers.
+    private func run(
+        _ text: String = "gadget:", controllers names: [String] = ["the.udc"],
+        _ body: (FakeGadget, SupervisedLink, RelayTesting.TemporaryDirectory) async throws -> Void
+    ) async throws {
+        try await RelayTesting.TemporaryDirectory.run { directory in
+            for name in names { try directory.write("", to: name) }
+            var places = GadgetLayout.Places()
+            places.controllers = directory.path
+            let address = try AccessoryAddress(text)
+            let fake = try FakeGadget()
+            let transport = GadgetTransport(
+                try GadgetOptions(address), places, absence: .milliseconds(1)
+            ) { () throws(LinkProblem) in fake }
+            let link = SupervisedLink(transport, at: address)
+            try await link.run { link in try await body(fake, link, directory) }
+        }
+    }
+
+    @Test("it waits as a phone; a head unit leads it into accessory mode, and bytes flow")
+    func opens() async throws {
+        try await run { fake, link, _ in
+            try await link.waitUntilPlace("the USB device controller the.udc, as a phone")
+            try await fake.start(packets: [[1, 2, 3]])
+            try await link.waitUntilOpen()
+            #expect(fake.state.value.faces == [.phone, nil, .accessory])
+            #expect(
+                link.transport.details?.values.device
+                    == "SDL Core 1.0, unit, uri, serial 7, at the.udc")
+            #expect(try await link.probe.receive(3) == [1, 2, 3])
+            fake.send([])
+            fake.send([4])
+            #expect(try await link.probe.receive(4) == [1, 2, 3, 4])
+            try await #require(link.probe.seen.value.channel).send([9, 8])
+            try await fake.state.wait(for: "the bytes") { $0.transfers == [[9, 8]] }
+        }
+    }
+
+    @Test("the status says how far the head unit is")
+    func progress() async throws {
+        try await run { fake, link, _ in
+            let place = "the USB device controller the.udc, as a phone"
+            try await link.waitUntilPlace(place)
+            fake.configure()
+            try await link.waitUntilPlace(
+                place + " that the head unit sees, but has not asked anything")
+            let ask = SetupRequest(type: 0xC0, request: 51, length: 2)
+            #expect(try await fake.request(ask) == .data([2, 0]))
+            try await link.waitUntilPlace(
+                place + " that the head unit has asked for accessory mode")
+            let odd = SetupRequest(type: 0x40, request: 58)
+            #expect(try await fake.request(odd) == .halted)
+            let name = SetupRequest(type: 0x40, request: 52, length: 3)
+            #expect(try await fake.request(name, Array("SDL".utf8)) == .acknowledged)
+            #expect(
+                try await fake.request(SetupRequest(type: 0x40, request: 53)) == .acknowledged)
+            try await link.waitUntilPlace(
+                "the USB device controller the.udc, as an accessory that SDL has not taken yet")
+        }
+    }
+
+    @Test(
+        "transfers are cut as Android cuts them: 16 KB at most, and an empty packet where none is short"
+    )
+    func sizes() async throws {
+        try await run("gadget:?start=accessory") { fake, link, _ in
+            try await fake.state.wait(for: "an accessory") { $0.faces == [.accessory] }
+            fake.configure()
+            try await link.waitUntilOpen()
+            let channel = try #require(link.probe.seen.value.channel)
+            var expected: [Int] = []
+            for count in [1, 511, 512, 513, 16_383, 16_384, 16_896] {
+                try await channel.send([UInt8](repeating: 7, count: count))
+                expected += count > 16_384 ? [16_384, count - 16_384] : [count]
+                if count.isMultiple(of: 512) { expected.append(0) }
+                let wanted = expected
+                let state = try await fake.state.wait(for: "\(count) bytes") {
+                    $0.transfers.count >= wanted.count
+                }
+                #expect(state.transfers.map(\.count) == wanted)
+            }
+        }
+    }
+
+    @Test(
+        "a pulled cable ends the link; then the machine is a phone again, and the next one is led in"
+    )
+    func replug() async throws {
+        try await run { fake, link, _ in
+            for round in 1...3 {
+                try await fake.state.wait(for: "a phone") { $0.faces.last == .phone }
+                try await fake.start()
+                try await link.waitUntilOpen(times: round)
+                fake.leave()
+                try await link.states.wait(for: "the end") { states in
+                    states.count { $0.reason?.code == .vanished } >= round
+                }
+            }
+            let reason = try #require(link.states.value.compactMap(\.reason).last)
+            #expect(
+                reason.message
+                    == "the head unit left: its cable was pulled, or it was switched off, restarted or reset"
+            )
+        }
+    }
+
+    @Test("a head unit that begins anew loses nothing of it to the link before")
+    func reset() async throws {
+        try await run("gadget:?start=accessory") { fake, link, _ in
+            try await fake.state.wait(for: "an accessory") { $0.faces == [.accessory] }
+            var expected: [UInt8] = []
+            for round in 1...6 {
+                // Configured again at once, with packets that wait: of the end in between nothing is told.
+                let packets = (1...5).map { [UInt8(round), UInt8($0)] }
+                fake.configure(packets: packets)
+                expected += packets.joined()
+                let wanted = expected
+                let bytes = try await link.probe.receive(wanted.count)
+                #expect(bytes == wanted)
+                try await link.waitUntilOpen(times: round)
+            }
+            #expect(link.transport.details?.values.lostBytesIn == 0)
+        }
+    }
+
+    @Test("what a head unit did not take before it left is counted")
+    func blocked() async throws {
+        try await run("gadget:?start=accessory") { fake, link, _ in
+            try await fake.state.wait(for: "an accessory") { $0.faces == [.accessory] }
+            fake.configure()
+            try await link.waitUntilOpen()
+            fake.holdReads(true)
+            try await #require(link.probe.seen.value.channel).send(
+                [UInt8](repeating: 1, count: 1000))
+            try await fake.state.wait(for: "a transfer that waits") { $0.waiting == 1000 }
+            fake.leave()
+            let reason = try await link.waitUntilReason(.vanished)
+            #expect(reason.message.hasSuffix("; lost: 1000 bytes for it"))
+            #expect(link.transport.details?.values.lostBytesOut == 1000)
+        }
+    }
+
+    @Test("a reopen is what a pulled cable is for the head unit; what was sent before arrives")
+    func reopen() async throws {
+        try await run { fake, link, _ in
+            try await link.waitUntilPlace("the USB device controller the.udc, as a phone")
+            try await fake.start()
+            try await link.waitUntilOpen()
+            try await #require(link.probe.seen.value.channel).send([1, 2, 3])
+            link.supervisor.reopen()
+            try await fake.state.wait(for: "a phone again") {
+                $0.faces == [.phone, nil, .accessory, nil, .phone]
+            }
+            #expect(fake.state.value.transfers == [[1, 2, 3]])
+            try await fake.start()
+            try await link.waitUntilOpen(times: 2)
+        }
+    }
+
+    @Test("a head unit that does not read keeps the link for a second after its end, not longer")
+    func drains() async throws {
+        try await run("gadget:?start=accessory") { fake, link, _ in
+            try await fake.state.wait(for: "an accessory") { $0.faces == [.accessory] }
+            fake.configure()
+            try await link.waitUntilOpen()
+            fake.holdReads(true)
+            let channel = try #require(link.probe.seen.value.channel)
+            try await channel.send([UInt8](repeating: 1, count: 10))
+            try await withDeadline("the close") { try await channel.close() }
+            #expect(link.transport.details?.values.lostBytesOut == 10)
+        }
+    }
+
+    @Test("a suspended bus is told, and keeps the link")
+    func suspend() async throws {
+        try await run("gadget:?start=accessory") { fake, link, _ in
+            try await fake.state.wait(for: "an accessory") { $0.faces == [.accessory] }
+            fake.configure()
+            try await link.waitUntilOpen()
+            let details = try #require(link.transport.details)
+            let name = "a head unit that has not said its name, at the.udc"
+            #expect(details.values.device == name)
+            fake.suspend()
+            // Whatever is asked after it is answered after it.
+            _ = try await fake.request(SetupRequest(type: 0xC0, request: 51, length: 2))
+            #expect(details.values.device == "\(name), suspended by the head unit")
+            fake.resume()
+            _ = try await fake.request(SetupRequest(type: 0xC0, request: 51, length: 2))
+            #expect(details.values.device == name)
+            #expect(link.states.value.last?.isOpen == true)
+        }
+    }
+
+    @Test("a controller that goes is waited for; without one, or with two, the reason is told")
+    func controllers() async throws {
+        try await run { fake, link, directory in
+            try await fake.state.wait(for: "a phone") { $0.faces == [.phone] }
+            unlink(directory.file("the.udc"))
+            fake.loseController()
+            let problem = try await link.waitUntilReason(.absent)
+            #expect(problem.message == "the USB device controller the.udc is not there")
+            try directory.write("", to: "the.udc")
+            link.supervisor.reopen()
+            try await fake.state.wait(for: "a phone again") {
+                $0.faces.last == .phone && $0.faces.count > 1
+            }
+        }
+        try await run(controllers: []) { _, link, _ in
+            let problem = try await link.waitUntilReason(.absent)
+            #expect(
+                problem.message
+                    == "this machine has no USB device controller, or its driver is not loaded")
+        }
+        try await run(controllers: ["a", "b"]) { _, link, _ in
+            let problem = try await link.waitUntilReason(.ambiguous)
+            #expect(problem.message == "there are several USB device controllers: a, b")
+        }
+        try await run("gadget:?udc=c", controllers: ["a", "b"]) { _, link, _ in
+            let problem = try await link.waitUntilReason(.absent)
+            #expect(problem.message == "the USB device controller c is not there; there is a, b")
+        }
+    }
+
+    @Test("a controller that somebody else has is told, and tried again")
+    func busy() async throws {
+        try await run { fake, link, _ in
+            try await link.waitUntilPlace("the USB device controller the.udc, as a phone")
+            fake.state.update { $0.refusal = LinkProblem(.busy, "in use") }
+            link.supervisor.reopen()
+            try await link.waitUntilReason(.busy)
+            fake.state.update { $0.refusal = nil }
+            try await fake.state.wait(for: "a phone") { $0.faces.last == .phone }
+        }
+    }
+}
+
+extension SupervisedLink {
+    fileprivate func waitUntilPlace(_ place: String) async throws {
+        try await states.wait(for: "listening at \(place)") { states in
+            if case .listening(place, _)? = states.last { true } else { false }
+        }
+    }
+
+    @discardableResult
+    fileprivate func waitUntilReason(_ code: LinkProblem.Code) async throws -> LinkProblem {
+        let states = try await states.wait(for: "waiting because \(code)") { states in
+            states.contains { $0.reason?.code == code }
+        }
+        return try #require(states.compactMap(\.reason).last { $0.code == code })
+    }
+}
