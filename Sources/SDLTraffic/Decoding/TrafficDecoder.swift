@@ -136,11 +136,17 @@ package struct TrafficDecoder: Sendable {
         if blindnessEnds != .min { blindnessEnds &+= step }
     }
 
+    /// A whole RPC that a fault rule took: somebody has asked for that, and looks at each.
+    private static func isMessageOfRule(_ tapped: TappedFrame, _ reason: DropReason) -> Bool {
+        guard case .fault = reason else { return false }
+        return tapped.frame.type == .single && tapped.frame.service.carriesRPC
+    }
+
     private mutating func receive(_ frame: TappedFrame, into entries: inout [TrafficEntry]) {
         if frame.isAnswerToRelay { return assemble(frame, into: &entries) }
         if case .dropped(let reason) = frame.fate {
             noteDroppedStart(frame, reason)
-            if drops.count(frame, reason: reason) {
+            if Self.isMessageOfRule(frame, reason) || drops.count(frame, reason: reason) {
                 entries.append(dropped(frame, reason: reason))
             }
             return

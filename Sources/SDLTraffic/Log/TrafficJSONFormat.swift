@@ -22,7 +22,7 @@ import SDLProtocol
 ///               frames      when more than one
 ///               fate        amended, replaced, by_relay, to_relay, held, corrupted, truncated, repeated or
 ///                           reordered, when not simply forwarded
-///               fault_rule  number of the fault rule that did the last five
+///               fault_rule  number of the fault rule that did the last five, or dropped it
 /// RPCs          function, function_id, correlation_id
 ///               success, result_code, info      responses
 ///               latency_ms, request             responses; n of the request
@@ -45,7 +45,7 @@ import SDLProtocol
 ///               duration_ms, encrypted, final
 /// security      query, error_code
 /// undecodable   reason, function, first_bytes (hex)
-/// dropped       reason, function or frame
+/// dropped       reason, function or frame; by a fault rule also fault_rule, correlation_id, params
 /// words         message     the text log's line without its time, one space between words; added by
 ///                           whoever writes lines, and not where `summary` takes its place
 /// event         event: app_connected, app_left, link_opened, link_closed, missed; with peer,
@@ -226,8 +226,16 @@ struct TrafficJSONFormat: Sendable {
 
     private func append(_ dropped: DroppedEntry, to line: inout LineBuilder) {
         line.append(key: "reason", string: dropped.reason.description)
+        // Somebody wanted it dropped, and may want to know what it said, or answer it.
+        if case .fault(let rule) = dropped.reason {
+            line.append(key: "fault_rule", number: rule)
+            if let rpc = dropped.rpc, let correlationID = rpc.correlationID {
+                line.append(key: "correlation_id", number: correlationID)
+            }
+        }
         if let rpc = dropped.rpc {
             line.append(key: "function", string: rpc.functionName)
+            if case .fault = dropped.reason { append(parametersOf: rpc, to: &line) }
         } else if let frame = dropped.frame {
             line.append(key: "frame", string: frame.controlType?.name ?? "\(frame.type)")
         }
