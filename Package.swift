@@ -68,6 +68,10 @@ let package = Package(
         .target(
             name: "MessageFilters", dependencies: ["DidYouMean", "SDLProtocol", nioCore],
             swiftSettings: settings + [small]),
+        // YAML as a tree with the place of each part: the configuration and scenarios are read from it.
+        .target(
+            name: "YAML", dependencies: ["SDLProtocol", "CLibYAML"],
+            swiftSettings: daemonSettings + [small]),
         // Which addresses a host has, without waiting on an event loop.
         .target(
             name: "HostNames", dependencies: [nioCore, nioPosix], swiftSettings: settings + [small]),
@@ -162,6 +166,15 @@ let package = Package(
                 nioCore,
             ],
             swiftSettings: settings + [small]),
+        // What a bench does by itself, step by step: read from YAML, followed without sockets or clocks, and
+        // what came of it.
+        .target(
+            name: "Scenarios",
+            dependencies: [
+                "YAML", "ControlAPI", "RelayCore", "MessageFilters", "DidYouMean", "SDLProtocol",
+                nioCore,
+            ],
+            swiftSettings: settings + [small]),
         .executableTarget(
             name: "relayd",
             dependencies: [
@@ -170,8 +183,8 @@ let package = Package(
                 "SDLProtocol", "OpenXCProtocol", "OpenXCRelay", "OpenXCTraffic", "MessageFilters",
                 "DidYouMean",
                 // The app that relayd is when an RPC is to be sent and none is at hand.
-                "SampleApp",
-                "CFiles", "CShims", "CSystemd", "CLibYAML",
+                "SampleApp", "YAML",
+                "CFiles", "CShims", "CSystemd",
                 nioCore, nioPosix, nioHTTP1, logging, lifecycle, unixSignals, arguments,
             ],
             // These travel inside the program, in CFiles.
@@ -183,13 +196,13 @@ let package = Package(
                 // AccessoryLinks, so that `relayctl devices` judges addresses with relayd's own eyes.
                 // RelayCore, SDLTraffic and DecodedTraces, so that `relayctl trace` shows a recording as relayd shows it live.
                 "AccessoryLinks", "ControlAPI", "Media", "RelayCore", "Replays",
-                "SampleApp", "SDLAdvice",
+                "SampleApp", "SDLAdvice", "Scenarios",
                 "SDLProtocol", "SDLTraffic", "Traces", "DecodedTraces", "MessageFilters",
                 // What the bytes and words of OpenXC may be.
                 "OpenXCProtocol",
                 "DidYouMean",
                 "CFiles", "CNcurses",
-                nioCore, nioPosix, nioHTTP1, arguments,
+                nioCore, nioPosix, nioLocks, nioHTTP1, arguments,
             ],
             swiftSettings: settings + [small], linkerSettings: [linking]),
         // Which commit a build is of.
@@ -229,6 +242,7 @@ let package = Package(
                 "relayd", "relayctl", "RelayCore", "SDLTraffic", "AccessoryLinks", "ControlAPI",
                 "Media", "Replays", "Traces", "SDLProtocol", "OpenXCProtocol", "OpenXCRelay",
                 "OpenXCTraces", "OpenXCTraffic", "CZlib", "MessageFilters", "SampleApp",
+                "Scenarios",
                 "SimulatedAccessory", "SimulatedVehicle",
                 "RelayTesting", nioCore, nioPosix,
                 nioEmbedded, logging,
@@ -237,6 +251,12 @@ let package = Package(
         .testTarget(name: "DidYouMeanTests", dependencies: ["DidYouMean"], swiftSettings: settings),
         .testTarget(
             name: "MessageFiltersTests", dependencies: ["MessageFilters", "SDLProtocol"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "ScenariosTests",
+            dependencies: [
+                "Scenarios", "YAML", "ControlAPI", "SDLProtocol", "RelayTesting", nioCore,
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "HostNamesTests", dependencies: ["HostNames", nioCore, nioPosix],

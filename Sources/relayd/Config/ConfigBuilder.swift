@@ -1,3 +1,5 @@
+import YAML
+
 /// Puts a configuration together: defaults, then the file, then environment and flags, collecting
 /// everything that is wrong on the way. `Config.load` and `Arguments.effectiveConfig` use it.
 package struct ConfigBuilder {
@@ -18,7 +20,7 @@ package struct ConfigBuilder {
     package mutating func add(yaml: String, file: String) {
         let root: YAMLNode?
         do throws(YAMLError) {
-            root = try YAMLComposer.root(of: yaml)
+            root = try YAMLComposer.root(of: yaml, as: .configuration)
         } catch {
             let place = error.place
             problems.append(

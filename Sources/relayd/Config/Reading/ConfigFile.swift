@@ -1,4 +1,5 @@
 internal import Glibc
+import YAML
 
 // The configuration file on disk: reading it, and saying why it cannot be read.
 

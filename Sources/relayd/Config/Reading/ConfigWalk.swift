@@ -1,4 +1,5 @@
 import DidYouMean
+import YAML
 
 // The strict walk over a configuration file: every key is looked up in the schema, every value is
 // read, and everything that is wrong is reported in this one pass. Called by `ConfigBuilder`.
@@ -16,7 +17,7 @@ struct ConfigWalk {
     /// Walks the file from its root.
     func run() {
         guard let root else { return }
-        if case .scalar(let scalar) = root, isNothing(scalar) { return }
+        if case .scalar(let scalar) = root, scalar.isNothing { return }
         guard case .mapping(let pairs, _) = root else {
             let value = value(of: root)
             report(.mismatch(value, "", expected: "\"key: value\" lines, such as accessory: sim:"))
@@ -62,7 +63,7 @@ struct ConfigWalk {
         switch node {
         case .mapping(let pairs, _):
             walk(pairs, section: path)
-        case .scalar(let scalar) where isNothing(scalar):
+        case .scalar(let scalar) where scalar.isNothing:
             // A section whose every line is commented out.
             break
         default:
@@ -109,15 +110,19 @@ struct ConfigWalk {
 
     private func form(of scalar: YAMLNode.Scalar) -> ConfigValue.Form {
         if let tag = scalar.tag, tag.hasPrefix("!"), tag != "!" { return .tag(tag) }
-        if isNothing(scalar) { return .nothing }
+        if scalar.isNothing { return .nothing }
         return .scalar(scalar.text, quoted: !scalar.isPlain)
-    }
-
-    private func isNothing(_ scalar: YAMLNode.Scalar) -> Bool {
-        scalar.isPlain && ["", "~", "null", "Null", "NULL"].contains(scalar.text)
     }
 
     private func origin(_ place: YAMLPlace) -> ConfigOrigin {
         .file(file, line: place.line, column: place.column)
     }
+}
+
+extension YAMLSubject {
+    /// The deepest option, an entry of `log.functions`, is on level 3; a list of a thousand apps has a
+    /// thousand keys and values.
+    static let configuration = YAMLSubject(
+        noun: "configuration", colonExample: "accessory: \"sim:\"", maximumDepth: 16,
+        maximumNodes: 10_000)
 }

@@ -1,26 +1,41 @@
-/// Makes a tree of the events of libyaml, and refuses what no configuration needs and what costs
-/// without bound: aliases, which a few hundred bytes multiply to gigabytes, nesting, and very many
-/// values. Called by `ConfigBuilder`.
-struct YAMLComposer {
-    /// The deepest option, an entry of `log.functions`, is on level 3.
-    static let maximumDepth = 16
+import SDLProtocol
 
-    /// Keys and values, each counted. A list of a thousand apps has a thousand of them.
-    static let maximumNodes = 10_000
+/// What a text is to be, for its bounds and for messages.
+package struct YAMLSubject: Sendable {
+    /// "configuration"
+    package var noun: String
+    /// A value that ends in a colon, with the quotes that it needs.
+    package var colonExample: String
+    package var maximumDepth: Int
+    /// Keys and values, each counted.
+    package var maximumNodes: Int
 
+    package init(noun: String, colonExample: String, maximumDepth: Int, maximumNodes: Int) {
+        (self.noun, self.colonExample) = (noun, colonExample)
+        (self.maximumDepth, self.maximumNodes) = (maximumDepth, maximumNodes)
+    }
+}
+
+/// Makes a tree of the events of libyaml, and refuses what nobody needs and what costs without bound:
+/// aliases, which a few hundred bytes multiply to gigabytes, nesting, and very many values. Called by
+/// whoever reads a file in YAML.
+package struct YAMLComposer {
     private let events: YAMLEvents
+    private let subject: YAMLSubject
     private var nodes = 0
 
-    private init(_ events: YAMLEvents) {
-        self.events = events
+    private init(_ events: YAMLEvents, _ subject: YAMLSubject) {
+        (self.events, self.subject) = (events, subject)
     }
 
     /// The root of the text; nil when there is no document in it.
     ///
     /// - Throws: the first thing that is wrong.
-    static func root(of text: String) throws(YAMLError) -> YAMLNode? {
-        try YAMLEvents.parsing(text) { events throws(YAMLError) in
-            var composer = YAMLComposer(events)
+    package static func root(
+        of text: String, as subject: YAMLSubject
+    ) throws(YAMLError) -> YAMLNode? {
+        try YAMLEvents.parsing(text, subject) { events throws(YAMLError) in
+            var composer = YAMLComposer(events, subject)
             return try composer.root()
         }
     }
@@ -36,7 +51,7 @@ struct YAMLComposer {
                     throw YAMLError(
                         place: event.place,
                         text:
-                            "another YAML document begins here; a configuration is one, so remove "
+                            "another YAML document begins here; a \(subject.noun) is one, so remove "
                             + "what belongs to the other, and the line with ---")
                 }
                 root = try node(try events.next(), depth: 0)
@@ -49,10 +64,12 @@ struct YAMLComposer {
         _ event: YAMLEvents.Event, depth: Int
     ) throws(YAMLError) -> YAMLNode {
         nodes += 1
-        guard nodes <= Self.maximumNodes else {
+        guard nodes <= subject.maximumNodes else {
             throw YAMLError(
                 place: event.place,
-                text: "more than \(Self.maximumNodes) keys and values, which no configuration has")
+                text:
+                    "more than \(subject.maximumNodes) keys and values, which no \(subject.noun) has"
+            )
         }
         switch event.content {
         case .scalar(let scalar): return .scalar(scalar)
@@ -60,7 +77,7 @@ struct YAMLComposer {
             throw YAMLError(
                 place: event.place,
                 text:
-                    "found the alias *\(ConfigValue.visible(name)); a configuration has no aliases: "
+                    "found the alias *\(PrintableText.string(name, limit: 60)); a \(subject.noun) has no aliases: "
                     + "write the value itself, in quotes if it begins with *")
         case .sequenceStart:
             try check(depth, event)
@@ -88,9 +105,9 @@ struct YAMLComposer {
     }
 
     private func check(_ depth: Int, _ event: YAMLEvents.Event) throws(YAMLError) {
-        guard depth < Self.maximumDepth else {
+        guard depth < subject.maximumDepth else {
             throw YAMLError(
-                place: event.place, text: "nested more than \(Self.maximumDepth) levels deep")
+                place: event.place, text: "nested more than \(subject.maximumDepth) levels deep")
         }
     }
 }

@@ -25,18 +25,21 @@ final class YAMLEvents {
     /// On the heap, because libyaml keeps its address.
     private let parser: UnsafeMutablePointer<yaml_parser_t>
     private let text: UnsafeBufferPointer<UInt8>
+    private let subject: YAMLSubject
 
     /// - Parameter body: gets the events; they are over when it returns.
     static func parsing<Value>(
-        _ text: String, _ body: (YAMLEvents) throws(YAMLError) -> Value
+        _ text: String, _ subject: YAMLSubject, _ body: (YAMLEvents) throws(YAMLError) -> Value
     ) throws(YAMLError) -> Value {
         try Array(text.utf8).withUnsafeBufferPointer { bytes throws(YAMLError) in
-            try body(try YAMLEvents(bytes))
+            try body(try YAMLEvents(bytes, subject))
         }
     }
 
-    private init(_ text: UnsafeBufferPointer<UInt8>) throws(YAMLError) {
-        self.text = text
+    private init(
+        _ text: UnsafeBufferPointer<UInt8>, _ subject: YAMLSubject
+    ) throws(YAMLError) {
+        (self.text, self.subject) = (text, subject)
         parser = .allocate(capacity: 1)
         guard yaml_parser_initialize(parser) == 1 else {
             // Without memory; what there is of it is given back.
@@ -104,7 +107,7 @@ final class YAMLEvents {
                 text += ", \(context)" + (line == place.line ? "" : " (line \(line))")
             }
             if problem.contains("mapping values are not allowed") {
-                text += "; a value that ends in a colon needs quotes, as in accessory: \"sim:\""
+                text += "; a value that ends in a colon needs quotes, as in \(subject.colonExample)"
             }
             if problem.contains("cannot start any token") {
                 text += "; indent with spaces, not tabs, and put quotes around special characters"

@@ -1,0 +1,312 @@
+package import ControlAPI
+import MessageFilters
+import SDLProtocol
+import YAML
+
+/// Follows a scenario: is told what messages pass, what became of its requests and how time goes, and says
+/// what is to be done. A value without sockets or clocks; times are since the run began. Whoever holds it
+/// carries out `takeRequests()` after each event, calls `advance` at `nextDeadline`, and removes `faults`
+/// when `outcome` is there.
+package struct ScenarioRun: Sendable {
+    package let scenario: Scenario
+    package internal(set) var outcome: ScenarioResult.Outcome?
+    /// Fault rules of this run that are there.
+    package internal(set) var faults: Set<Int> = []
+    /// Why the scenario could not be used, where no step says it.
+    package internal(set) var problem: String?
+
+    var values: [String: AnyJSON]
+    /// Connection of each role, once it is known.
+    var connections: [String: Int] = [:]
+    var namedFaults: [String: Int] = [:]
+
+    /// Messages that no step has looked at, and a few before them.
+    var log = ScenarioLog()
+    /// Requests that a rule of this run has stopped, by the rule's number.
+    var stopped: [Int: ScenarioMessage] = [:]
+
+    var blocks: [Block]
+    var state = State.starting([])
+    var now = Duration.zero
+    var results: [ScenarioResult.Step]
+    /// Of the step of the scenario that is being taken.
+    var stepBegan = Duration.zero
+    var stepsTaken = 0
+
+    private var requests: [ScenarioRequest] = []
+    private var lastRequest = 0
+    /// What each open request is for.
+    var open: [Int: Purpose] = [:]
+    /// Rules for `answer` steps that are still to come, by the number of the step.
+    var prepared: [Int: Preparation] = [:]
+
+    /// Steps that are taken one after the other.
+    struct Block: Sendable {
+        var steps: [Scenario.Step]
+        var index = 0
+        var variable: String?
+        /// What is still to be repeated for.
+        var rest: ArraySlice<AnyJSON> = []
+        var count = 1
+        var total = 1
+    }
+
+    enum Purpose: Sendable, Equatable {
+        case start(role: String)
+        /// The current step waits for it.
+        case step
+        case prepare(step: Int)
+        case forget(rule: Int)
+    }
+
+    enum Preparation: Sendable, Equatable {
+        case asked
+        case rule(Int)
+    }
+
+    enum State: Sendable {
+        /// Apps that are not there yet.
+        case starting(Set<String>)
+        case ready
+        case waiting(ScenarioWait)
+        /// A request of the current step is open.
+        case asked
+        /// What was said to an app is looked for in the stream: what comes behind it may be its effect.
+        case settling(rpc: String, until: Duration)
+        case pausing(until: Duration)
+        case over
+    }
+
+    /// How long a step waits that says nothing else.
+    static let usualWait = Duration.seconds(30)
+    static let usualExpectation = Duration.seconds(5)
+    static let usualAnswer = Duration.seconds(10)
+    /// What was said is in the stream within milliseconds.
+    static let settling = Duration.seconds(2)
+    /// `answer` steps that are prepared ahead.
+    static let preparedAhead = 16
+
+    /// - Parameter values: Of variables that whoever runs it has chosen.
+    package init(_ scenario: Scenario, values: [String: AnyJSON] = [:]) {
+        self.scenario = scenario
+        self.values = scenario.variables.merging(values) { $1 }
+        blocks = [Block(steps: scenario.steps)]
+        results = scenario.steps.map { step in
+            ScenarioResult.Step(
+                number: step.number, line: step.place.line, words: step.summary, outcome: .skipped,
+                time: .zero)
+        }
+    }
+
+    // MARK: Events
+
+    /// Begins: apps that the scenario brings along are started first.
+    package mutating func begin() {
+        var roles: Set<String> = []
+        for app in scenario.apps {
+            if case .connects = app.kind { continue }
+            roles.insert(app.role)
+            ask(.start(app), for: .start(role: app.role))
+        }
+        state = roles.isEmpty ? .ready : .starting(roles)
+        proceed()
+    }
+
+    package mutating func receive(_ messages: [ScenarioMessage], at now: Duration) {
+        guard outcome == nil else { return }
+        self.now = max(now, self.now)
+        for message in messages {
+            if message.event == "app_left", let app = message.app {
+                for (role, connection) in connections where connection == app {
+                    connections[role] = nil
+                }
+            }
+            if message.kind == "dropped", let rule = message.faultRule, stopped[rule] == nil,
+                stopped.count < ScenarioLimits.messages
+            {
+                stopped[rule] = message
+            }
+            guard log.append(message) else {
+                fail(
+                    ScenarioFailure(
+                        "more than \(ScenarioLimits.messages) messages came that no step has looked at"
+                    ),
+                    .unusable)
+                return
+            }
+        }
+        proceed()
+    }
+
+    package mutating func receive(_ reply: ScenarioReply, to id: Int, at now: Duration) {
+        self.now = max(now, self.now)
+        guard let purpose = open.removeValue(forKey: id) else { return }
+        // Also when all is over: who cleans up has to know of it.
+        if case .faultAdded(let rule?) = reply { faults.insert(rule) }
+        if case .forget(let rule) = purpose { faults.remove(rule) }
+        guard outcome == nil else { return }
+        take(reply, for: purpose)
+        proceed()
+    }
+
+    package mutating func advance(to now: Duration) {
+        guard outcome == nil else { return }
+        self.now = max(now, self.now)
+        if self.now >= scenario.limit {
+            let limit = ScenarioWord.text(scenario.limit)
+            var failure = ScenarioFailure("the scenario has not ended within \(limit) (limit)")
+            if case .waiting(let wait) = state { failure.came = came(wait) }
+            fail(failure)
+            return
+        }
+        switch state {
+        case .pausing(let end) where end <= self.now: complete()
+        case .settling(_, let end) where end <= self.now: complete()
+        case .waiting(let wait) where wait.deadline <= self.now: isLate(wait)
+        default: break
+        }
+        proceed()
+    }
+
+    /// relayd cannot be asked any more, or somebody has had enough.
+    package mutating func stop(_ reason: String) {
+        guard outcome == nil else { return }
+        fail(ScenarioFailure(reason), .unusable)
+    }
+
+    // MARK: What is to be done
+
+    /// In this order; each has to be answered.
+    package mutating func takeRequests() -> [ScenarioRequest] {
+        defer { requests = [] }
+        return requests
+    }
+
+    /// Whether there are requests that are not answered.
+    package var isWaitingForReplies: Bool { !open.isEmpty }
+
+    /// When `advance` has to be called, if nothing else happens.
+    package var nextDeadline: Duration? {
+        guard outcome == nil else { return nil }
+        switch state {
+        case .pausing(let end), .settling(_, let end): return min(end, scenario.limit)
+        case .waiting(let wait): return min(wait.deadline, scenario.limit)
+        default: return scenario.limit
+        }
+    }
+
+    mutating func ask(_ action: ScenarioAction, for purpose: Purpose) {
+        lastRequest += 1
+        open[lastRequest] = purpose
+        requests.append(ScenarioRequest(id: lastRequest, action: action))
+    }
+
+    /// The steps of the scenario, and what came of them so far.
+    package var steps: [ScenarioResult.Step] { results }
+
+    /// What came of it, once `outcome` is there.
+    package func result(file: String) -> ScenarioResult {
+        ScenarioResult(
+            file: file, name: scenario.name, time: now, outcome: outcome ?? .unusable,
+            steps: results,
+            problem: problem)
+    }
+
+    // MARK: Going on
+
+    /// Takes steps until there is something to wait for.
+    mutating func proceed() {
+        while outcome == nil {
+            switch state {
+            case .ready: takeStep()
+            case .waiting, .settling:
+                guard look() else { return }
+            case .starting, .asked, .pausing, .over: return
+            }
+        }
+    }
+
+    private mutating func takeStep() {
+        guard let block = blocks.last else {
+            outcome = .passed
+            state = .over
+            return
+        }
+        guard block.index < block.steps.count else { return endBlock() }
+        stepsTaken += 1
+        guard stepsTaken <= ScenarioLimits.stepsTaken else {
+            fail(
+                ScenarioFailure(
+                    "more than \(ScenarioLimits.stepsTaken) steps were taken, repetitions counted"),
+                .unusable)
+            return
+        }
+        if blocks.count == 1 { stepBegan = now }
+        do throws(ScenarioTextError) {
+            try begin(block.steps[block.index])
+        } catch {
+            fail(ScenarioFailure(error.message), .unusable)
+        }
+    }
+
+    private mutating func endBlock() {
+        guard var block = blocks.popLast(), !blocks.isEmpty else {
+            blocks = []
+            return
+        }
+        guard let next = block.rest.popFirst() else {
+            // The repetition itself is done.
+            complete()
+            return
+        }
+        if let variable = block.variable { values[variable] = next }
+        block.index = 0
+        block.count += 1
+        blocks.append(block)
+    }
+
+    /// The current step is done.
+    mutating func complete() {
+        guard let last = blocks.indices.last else { return }
+        if last == 0 { close(.passed, nil) }
+        blocks[last].index += 1
+        state = .ready
+    }
+
+    mutating func fail(
+        _ failure: ScenarioFailure, _ outcome: ScenarioResult.Outcome = .failed
+    ) {
+        var failure = failure
+        if let place = repetition { failure.summary += place }
+        close(outcome == .failed ? .failed : .unusable, failure)
+        self.outcome = outcome
+        state = .over
+    }
+
+    /// Writes down what came of the step of the scenario that is being taken.
+    private mutating func close(_ outcome: ScenarioResult.Step.Outcome, _ failure: ScenarioFailure?)
+    {
+        var isStarting = false
+        if case .starting = state { isStarting = true }
+        guard let block = blocks.first, results.indices.contains(block.index), !isStarting else {
+            problem = failure?.text
+            return
+        }
+        results[block.index].outcome = outcome
+        results[block.index].time = now - stepBegan
+        results[block.index].failure = failure
+    }
+
+    /// In which step of which repetition, for messages.
+    private var repetition: String? {
+        guard blocks.count > 1, let block = blocks.last, block.index < block.steps.count else {
+            return nil
+        }
+        let step = block.steps[block.index]
+        let values = blocks.dropFirst().compactMap { block in
+            block.variable.flatMap { name in self.values[name].map { "\(name) = \($0.shown)" } }
+        }
+        let which = (["\(block.count) of \(block.total)"] + values).joined(separator: ", ")
+        return "\n  in repetition \(which): \(step.words), line \(step.place.line)"
+    }
+}
