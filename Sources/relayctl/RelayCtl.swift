@@ -36,7 +36,10 @@ struct RelayCtl: AsyncParsableCommand {
             ]),
         CommandGroup(
             name: "Drive",
-            subcommands: [SendCommand.self, RequestCommand.self, InjectCommand.self]),
+            subcommands: [
+                SendCommand.self, RequestCommand.self, InjectCommand.self, RunCommand.self,
+                ScenarioCommand.self,
+            ]),
         CommandGroup(
             name: "Control",
             subcommands: [

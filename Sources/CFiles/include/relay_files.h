@@ -23,6 +23,11 @@ struct relay_file relay_openapi_description(void);
 /* What relayctl record format prints. */
 struct relay_file relay_trace_format(void);
 
+/* The ready scenarios, by name. */
+size_t relay_scenario_count(void);
+/* index: below that count. */
+struct relay_file relay_scenario(size_t index);
+
 /* The dissector that relayctl wireshark installs. */
 struct relay_file relay_wireshark_dissector(void);
 

@@ -52,6 +52,7 @@ struct CommandWalkTests {
             Walk(name: "send", arguments: ["--app", "1", "ListFiles"]),
             Walk(name: "request", alone: 0),
             Walk(name: "inject", arguments: ["--app", "1", "press", "OK"]),
+            Walk(name: "run", arguments: [scenario(directory)]), Walk(name: "scenario", alone: 0),
             Walk(name: "log-level", arguments: ["debug"]), Walk(name: "reload"),
             Walk(name: "fault"), Walk(name: "setup", arguments: ["gadget", "--dry-run"], alone: 0),
             Walk(name: "disconnect", arguments: ["1"]), Walk(name: "reopen"),
@@ -81,6 +82,14 @@ struct CommandWalkTests {
         }
         encoder.end(because: "stopped", at: time, into: &bytes)
         try? Data(bytes.readableBytesView).write(to: URL(fileURLWithPath: path))
+        return path
+    }
+
+    /// A scenario that needs nobody.
+    private static func scenario(_ directory: TemporaryDirectory) -> String {
+        let path = directory.file("walk.yaml")
+        let text = "scenario: A walk\nsteps:\n  - pause: 1ms\n"
+        try? Data(text.utf8).write(to: URL(fileURLWithPath: path))
         return path
     }
 

@@ -37,6 +37,14 @@ import Testing
             "Documentation/faults.md", "relayctl fault",
             "needs drive.enabled; FaultCommandTests has it"
         ),
+        (
+            "Documentation/scenarios.md", "relayctl run",
+            "needs drive.enabled; ReadyScenarioTests has it"
+        ),
+        (
+            "Documentation/scenarios.md", "scenario from",
+            "needs a trace; ScenarioProgramTests has one"
+        ),
         ("Documentation/traces.md", "ffplay -fflags", "players; MediaTapTests connects as one"),
         ("Documentation/traces.md", "relayctl replay", "ProgramReplayTests has a trace for it"),
         (

@@ -1,0 +1,63 @@
+import ArgumentParser
+import CFiles
+import DidYouMean
+import Scenarios
+
+/// Where scenarios come from: files, and the ready ones that travel inside this program
+/// (config/scenarios).
+enum ScenarioLibrary {
+    struct Entry: Sendable {
+        /// As it is called on the command line: the name of its file, without ".yaml".
+        var name: String
+        var text: String
+    }
+
+    static let all: [Entry] = (0..<relay_scenario_count()).map { index in
+        let file = relay_scenario(index)
+        let text = UnsafeRawBufferPointer(start: file.bytes, count: file.count)
+        return Entry(
+            name: String(cString: file.name), text: String(decoding: text, as: UTF8.self))
+    }
+
+    static func named(_ name: String) -> Entry? { all.first { $0.name == name } }
+
+    /// Why there is no text, in words.
+    struct Problem: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// The text of a file, or of the ready scenario of that name.
+    static func text(of file: String) throws(Problem) -> String {
+        if let entry = named(file) { return entry.text }
+        let bytes: [UInt8]
+        do {
+            bytes = try FileBytes.read(file, limit: ScenarioLimits.fileBytes)
+        } catch {
+            let near = Spelling.nearest(file, in: all.map(\.name))
+            throw Problem(
+                description:
+                    "cannot be read: \(error)"
+                    + (near.map { "; did you mean the ready scenario \($0)?" } ?? ""))
+        }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw Problem(description: "not UTF-8 text; save the file as UTF-8")
+        }
+        return text
+    }
+
+    /// The scenario, or what is wrong with it, a line for each problem.
+    static func scenario(_ file: String) throws(Problem) -> Scenario {
+        let name = SafeText.clean(file)
+        let text: String
+        do throws(Problem) { text = try self.text(of: file) } catch {
+            throw Problem(description: "\(name): \(SafeText.clean(error.description))")
+        }
+        do throws(ScenarioErrors) {
+            return try ScenarioReader.read(text)
+        } catch {
+            throw Problem(
+                description: error.problems.map { SafeText.clean($0.line(file: name)) }
+                    .joined(separator: "\n"))
+        }
+    }
+}
