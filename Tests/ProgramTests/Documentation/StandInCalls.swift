@@ -65,7 +65,7 @@ enum StandInCalls {
         "bluetoothctl": { arguments, _ in
             let words = arguments.first == "--timeout" ? Array(arguments.dropFirst(2)) : arguments
             let known = [
-                ["power", "on"], ["scan", "on"], ["pair", "ADDRESS"], ["trust", "ADDRESS"],
+                ["power", "on"], ["discoverable", "on"], ["scan", "on"], ["pair", "ADDRESS"], ["trust", "ADDRESS"],
             ]
             return known.contains(words) ? nil : "not a call of bluetoothctl that is known"
         },
@@ -170,7 +170,8 @@ enum StandInCalls {
         // relayctl asks systemctl itself.
         if ["show", "--version"].contains(arguments.first) { return nil }
         guard let verb = arguments.first, verbs.contains(verb) else { return "not a verb" }
-        for unit in arguments.dropFirst() where unit != "--now" {
+        // BlueZ brings its own.
+        for unit in arguments.dropFirst() where !["--now", "bluetooth"].contains(unit) {
             guard
                 let parts = unit.wholeMatch(
                     of: #/([a-z-]+?)(@[a-z]+)?(\.service|\.socket)?/#)

@@ -60,6 +60,8 @@ struct HostileVehicleProgramTests {
         try await Stand.run("  queue: 8 KiB\n") { relayd, vehicle, _ in
             let reader = try await relayd.connectClient()
             let sleeper = try await relayd.connectClient(readsByItself: false)
+            // So that the kernel is full before the minute is over, also on a busy machine.
+            try await sleeper.channel.setOption(.socketOption(.so_rcvbuf), value: 4096).get()
             // Much at once: who reads nothing for a minute is disconnected.
             let speeds = (0..<20_000).map { Stand.speed($0) }.joined()
             var sent = 0

@@ -55,9 +55,10 @@ struct ScenarioProgramTests {
                 relayd, [file, "--set", "text=Hi", "--junit", junit, "--record", traces],
                 title: "A greeting"
             ) {
-                // The answers are prepared once the first step is done.
-                try await relayd.until("prepared") { $0.faults?.rules == 2 }
+                // The tester has sent its own when it waits for this one.
+                try await relayd.until("the tester is there") { $0.apps.count == 2 }
                 try await app.ask(.show, #"{"mainField1":"Hi"}"#)
+                try await relayd.until("prepared") { $0.faults?.rules == 2 }
                 let speed = try await app.ask(.getVehicleData, #"{"speed":true}"#)
                 #expect(speed.contains(#""speed":88.5"#), "\(speed)")
                 let refused = try await app.ask(.alert, #"{"alertText1":"Hi"}"#)
@@ -113,6 +114,8 @@ struct ScenarioProgramTests {
             #expect(xml.contains("+ mainField1: &quot;Hallo&quot;"), "\(xml)")
             #expect(xml.contains(#"tests="4" failures="1" errors="0" skipped="1""#), "\(xml)")
             #expect(try await relayd.status().faults == nil)
+            let unwritten = try await relayd.relayctl("run", good, "--junit", "/nonexistent/r.xml")
+            #expect(unwritten.ending == .exited(74), "\(unwritten.errors)")
             let json = try await relayd.relayctl("run", good, "--json")
             #expect(json.ending == .exited(0), "\(json.errors)")
             let report = try #require(
