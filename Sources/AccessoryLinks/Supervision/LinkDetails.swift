@@ -1,4 +1,4 @@
-import Glibc
+import CShims
 import Synchronization
 
 /// What a transport knows of its links beyond their bytes: which device is open, what was lost when
@@ -19,9 +19,7 @@ package final class LinkDetails: Sendable {
             guard bytesIn > 0 || bytesOut > 0 else { return }
             lostBytesIn += bytesIn
             lostBytesOut += bytesOut
-            var time = timespec()
-            clock_gettime(CLOCK_REALTIME, &time)
-            lostAt = Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+            lostAt = relay_milliseconds_since_1970()
         }
     }
 

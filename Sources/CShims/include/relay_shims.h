@@ -112,6 +112,12 @@ int relay_spawn_close_from(void *actions, int fd);
 /* Which of them this build has. */
 int relay_sanitizer(void);
 
+/* ---- time ---------------------------------------------------------------------------- */
+
+/* Milliseconds since 1970-01-01T00:00:00Z. (In Swift the module that timespec comes from changes with what
+ * else is imported.) */
+int64_t relay_milliseconds_since_1970(void);
+
 /* ---- threads ------------------------------------------------------------------------- */
 
 /* Asks for slices of so many nanoseconds of a processor for the calling thread, from 100,000 to

@@ -175,8 +175,7 @@ extension USBContext {
 
     /// Carries out what is ready, without waiting: transfers return, devices come and go.
     func handleEvents() {
-        var now = timeval(tv_sec: 0, tv_usec: 0)
-        _ = libusb_handle_events_timeout_completed(raw, &now, nil)
+        _ = relay_usb_handle_events_now(raw)
     }
 }
 
