@@ -1,5 +1,6 @@
 import CShims
 import Glibc
+import NIOCore
 import Synchronization
 
 /// A serial device made of a pty: this object is the far end of the cable (the master), and a
@@ -22,8 +23,8 @@ package final class PseudoTerminal: Sendable {
         }
     }
 
-    /// Generous, because tests run beside builds on small machines.
-    package static let defaultDeadline: Duration = .seconds(30)
+    /// As long as a peer by TCP waits.
+    package static let patience: Duration = .nanoseconds(FramePeer.patience.nanoseconds)
 
     /// The device node's name: give this to the program under test.
     package let path: String
@@ -72,7 +73,7 @@ package final class PseudoTerminal: Sendable {
 
     /// Sends bytes to the program; waits while the pty is full (about 20 KB).
     package func write(
-        _ bytes: [UInt8], within limit: Duration = defaultDeadline
+        _ bytes: [UInt8], within limit: Duration = patience
     ) async throws {
         var sent = 0
         try await poll(within: limit, "writing \(bytes.count) bytes") {
@@ -93,7 +94,7 @@ package final class PseudoTerminal: Sendable {
 
     /// Receives exactly this many bytes from the program.
     package func read(
-        _ count: Int, within limit: Duration = defaultDeadline
+        _ count: Int, within limit: Duration = patience
     ) async throws -> [UInt8] {
         var received: [UInt8] = []
         return try await poll(within: limit, "reading \(count) bytes") { descriptor in

@@ -4,7 +4,7 @@ import Glibc
 package struct TemporaryDirectory: Sendable {
     package let path: String
 
-    /// Runs `body` with a new directory, which is removed afterwards with the files in it.
+    /// Runs `body` with a new directory, which is removed afterwards with everything in it.
     package static func run(_ body: (TemporaryDirectory) async throws -> Void) async throws {
         let directory = try TemporaryDirectory()
         do {
@@ -27,13 +27,18 @@ package struct TemporaryDirectory: Sendable {
         }
     }
 
-    private func remove() {
+    private func remove() { Self.remove(path) }
+
+    /// A directory with everything in it. Links are removed, not what they lead to.
+    private static func remove(_ path: String) {
         if let stream = opendir(path) {
             while let entry = readdir(stream) {
                 let name = withUnsafePointer(to: &entry.pointee.d_name) {
                     $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
                 }
-                if name != ".", name != ".." { unlink("\(path)/\(name)") }
+                guard name != ".", name != ".." else { continue }
+                let entry = "\(path)/\(name)"
+                if unlink(entry) != 0, errno == EISDIR { remove(entry) }
             }
             closedir(stream)
         }
