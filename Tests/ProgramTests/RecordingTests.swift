@@ -144,7 +144,7 @@ struct ProgramRecordingTests {
     )
     func killed() async throws {
         var random = SeededGenerator(seed: 1)
-        let rounds = ProcessInfo.processInfo.environment["RELAY_TESTS"] == "full" ? 50 : 5
+        let rounds = ProcessInfo.processInfo.environment["RELAY_TESTS"] == "full" ? 50 : 8
         for _ in 0..<rounds {
             let count = UInt32.random(in: 1...60, using: &random)
             try await FakeAccessory.run { accessory in

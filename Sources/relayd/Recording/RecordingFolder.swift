@@ -97,7 +97,8 @@ package struct RecordingFolder: Sendable {
     /// Names that are tried: of one millisecond.
     private static let maximumNumber = 100
 
-    /// Letters, digits, "-", "_" and "." of what somebody wrote; what is between them becomes one "-".
+    /// Letters, digits, "-", "_" and "." of what somebody wrote; what is between them becomes one "-", and
+    /// dots in a row one dot: a file with two of them is taken for none of ours (`isName`).
     static func sanitised(_ label: String) -> String {
         var name = ""
         for scalar in label.unicodeScalars.prefix(maximumLabelScalars) {
@@ -106,6 +107,7 @@ package struct RecordingFolder: Sendable {
                 && (scalar.properties.isAlphabetic || ("0"..."9").contains(scalar)
                     || "_.".unicodeScalars.contains(scalar))
             if isKept {
+                if scalar == ".", name.hasSuffix(".") { continue }
                 name.unicodeScalars.append(scalar)
             } else if !name.isEmpty, !name.hasSuffix("-") {
                 name += "-"

@@ -150,11 +150,12 @@ struct RecordingTests {
             ("alert-missing", "-alert-missing"), ("../../etc/passwd", "-etc-passwd"),
             ("", ""), ("...", ""), ("a b\tc\n", "-a-b-c"), ("Ü😀", ""), ("v1.2_x", "-v1.2_x"),
             (String(repeating: "a", count: 500), "-" + String(repeating: "a", count: 80)),
-            ("-rf", "-rf"),
+            ("-rf", "-rf"), ("bench one/../x", "-bench-one-.-x"), ("two..dots", "-two.dots"),
         ])
     func names(label: String, suffix: String) {
         let name = RecordingFolder.name(started: "2026-11-21T10:31:07.042Z", label: label)
         #expect(name == "relayd-20261121-103107042" + suffix)
+        #expect(RecordingFolder.isName(name + RecordingFolder.suffix), "it can be asked for")
     }
 
     @Test("the next file is due by size or by age, or never")
