@@ -55,6 +55,8 @@ struct TapBatch {
         self.payload = payload
     }
 
+    /// What the copied frames are in.
+    var storage: ByteBuffer { copies }
     var isEmpty: Bool { entries.isEmpty }
     var count: Int { entries.count }
 
@@ -76,7 +78,9 @@ struct TapBatch {
     }
 
     /// Returns the batch, and leaves an empty one with room for as much again.
-    mutating func take() -> TapBatch {
+    ///
+    /// - Parameter spare: Storage that nobody uses, if there is any.
+    mutating func take(_ spare: () -> ByteBuffer?) -> TapBatch {
         var taken = self
         entries = []
         entries.reserveCapacity(taken.entries.count)
@@ -85,7 +89,7 @@ struct TapBatch {
             taken.copies = ByteBuffer(bytes: copies.readableBytesView)
             copies.clear()
         } else {
-            copies = ByteBuffer()
+            copies = spare() ?? ByteBuffer()
             copies.reserveCapacity(taken.copies.readableBytes)
         }
         bytes = 0

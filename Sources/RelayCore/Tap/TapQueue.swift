@@ -26,6 +26,8 @@ package final class TapQueue: Sendable {
         var queuedBytes = 0
         /// Bytes the reader took last and has not finished with.
         var takenBytes = 0
+        /// The storage of what the reader took last, and what it has left behind of what it took before.
+        var storage = TapStorage()
         var missedFrames = 0
         var missedBytes = 0
         var missedBatches = 0
@@ -57,6 +59,9 @@ package final class TapQueue: Sendable {
     /// Bytes that count against the limit.
     var occupiedBytes: Int { state.withLock { $0.queuedBytes + $0.takenBytes } }
 
+    /// Bytes that earlier batches have left for the next ones.
+    var reserveBytes: Int { state.withLock { $0.storage.spareBytes } }
+
     /// Half of the queue at least, so that it is worth while to collect again.
     var isHalfEmpty: Bool { occupiedBytes <= maximumBytes / 2 }
 
@@ -84,6 +89,8 @@ package final class TapQueue: Sendable {
         let bytes = batch.occupiedBytes
         let (fits, waiter) = state.withLock {
             state -> (Bool, CheckedContinuation<Void, Never>?) in
+            state.storage.leaveRoom(
+                maximumBytes - state.queuedBytes - state.takenBytes - bytes, after: batch)
             guard evenIfFull || state.queuedBytes + state.takenBytes + bytes <= maximumBytes
             else {
                 state.missedBatches += 1
@@ -95,6 +102,9 @@ package final class TapQueue: Sendable {
         waiter?.resume()
         return fits
     }
+
+    /// Storage for the next batch, which an earlier one has had.
+    func takeStorage() -> ByteBuffer? { state.withLock { $0.storage.take() } }
 
     /// Notes frames that were not even collected.
     func miss(_ missed: FrameSum) {
@@ -136,6 +146,7 @@ package final class TapQueue: Sendable {
         let abandoned = state.withLock { state in
             defer {
                 state.items = []
+                state.storage = TapStorage()
                 state.queuedBytes = 0
                 state.missedFrames = 0
             }
@@ -264,6 +275,7 @@ extension TapQueue.State {
     fileprivate mutating func take(
         atMost bytes: Int
     ) -> (items: [TapQueue.Item]?, isFinished: Bool) {
+        storage.recover(limit: takenBytes)
         takenBytes = 0
         // Not only when something comes behind it, which may take long after a flood.
         tellMissed()
@@ -279,6 +291,7 @@ extension TapQueue.State {
                 takenBytes = queuedBytes
                 queuedBytes = 0
             }
+            lend(items[...])
             return (items, isFinished)
         }
         var count = 0
@@ -288,6 +301,12 @@ extension TapQueue.State {
         }
         queuedBytes -= takenBytes
         defer { items.removeFirst(count) }
+        lend(items.prefix(count))
         return (Array(items.prefix(count)), isFinished)
+    }
+
+    /// Keeps an eye on the storage of what the reader gets.
+    private mutating func lend(_ items: ArraySlice<TapQueue.Item>) {
+        for case .batch(let batch) in items { storage.lend(batch) }
     }
 }

@@ -100,7 +100,7 @@ final class TapSink {
     /// Hands over what there is.
     func emit() {
         guard !batch.isEmpty else { return }
-        let isKept = queue.push(batch.take(), evenIfFull: policy.overflow == .wait)
+        let isKept = queue.push(batch.take(queue.takeStorage), evenIfFull: policy.overflow == .wait)
         if !isKept { isShedding = true }
         holdIfFull()
     }
