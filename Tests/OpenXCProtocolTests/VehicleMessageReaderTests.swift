@@ -111,16 +111,44 @@ struct VehicleMessageReaderTests {
         }
     }
 
-    @Test("of protobuf does not wait for it either")
-    func claimsInProtobuf() throws {
-        for garbage in ["e70a 0802", "ff e70a 0802", "7f 0801", "e70a 0801 00"] {
-            var bytes = hex(garbage)
-            for _ in 0..<3 {
-                try MessageFraming.protobuf.append(Self.measurement("good", 1), to: &bytes)
-            }
-            for count in [1, 7, 100_000] {
-                #expect(Self.names(bytes, by: count).0 == ["good", "good", "good"])
-            }
+    @Test(
+        "of protobuf does not wait for it either",
+        arguments: [
+            "e70a 0802", "ff e70a 0802", "7f 0801", "e70a 0801 00",
+            // A text: the name of a signal, a value, an answer, and the host of a server.
+            "e70a 0802 1ad00a 0ac00a", "e70a 0802 1ad00a 0a0161 12c00a 0801 12b00a",
+            "e70a 0805 32d00a 0801 12c00a", "e70a 0804 2ad00a 0808 3ac00a 1ab00a 0aa00a",
+            // A field that nobody knows.
+            "e70a 0801 42d00a",
+            // Bytes: of a frame, of an answer of a module, and of a request to one.
+            "e70a 0801 12d00a 1ac00a", "e70a 0803 22d00a 0801 3ab00a",
+            "e70a 0804 2ad00a 0803 12c00a 0ab00a 2aa00a",
+        ])
+    func claimsInProtobuf(garbage: String) throws {
+        var all = hex(garbage)
+        var timed = Self.measurement("timed", 1)
+        timed.timestamp = 1_332_432_977_835
+        for message in [Self.measurement("good", 1), timed, Self.measurement("good", 1)] {
+            try MessageFraming.protobuf.append(message, to: &all)
+        }
+        for count in [1, 7, 100_000] {
+            #expect(Self.names(all, by: count).0 == ["good", "timed", "good"], "by \(count)")
+        }
+    }
+
+    @Test("of protobuf may have bytes in which a message seems to begin")
+    func bytesLikeBeginnings() throws {
+        // Type and tag, and lengths that do not go with them.
+        let payload = hex("08021a 7f08021a7f 0208021a02 0a08021a")
+        let response = DiagnosticResponse(
+            bus: 1, id: 0x7E8, mode: 0x22, pid: 0, success: true, payload: payload)
+        let frame = CANMessage(bus: 1, id: 1, data: hex("0208041a02080501"))
+        for message in [VehicleMessage(.diagnostic(response)), VehicleMessage(.can(frame))] {
+            var bytes: [UInt8] = []
+            try MessageFraming.protobuf.append(message, to: &bytes)
+            var reader = VehicleMessageReader(recovery: .nextPiece)
+            for byte in bytes { reader.append([byte]) }
+            #expect(reader.next() == message)
         }
     }
 

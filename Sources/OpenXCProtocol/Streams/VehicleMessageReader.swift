@@ -186,7 +186,7 @@ package struct VehicleMessageReader: Sendable {
     }
 
     /// Whether what has come of it so far can be a message. The length in front of it may be garbage, and what
-    /// it covers may be messages.
+    /// it covers may be messages, in either form.
     private func canBeProtobuf(_ start: Int, _ count: Int) -> Bool {
         let there = bytes.span.extracting(start..<start + min(count, bytes.count - start))
         return ProtobufOutline.fits(there, count: count) && !Self.holdsJSON(there)

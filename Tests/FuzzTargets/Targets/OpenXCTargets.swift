@@ -39,8 +39,8 @@ extension FuzzTarget {
         name: "openxc-protobuf",
         about: "OpenXC messages as protobuf: a stream in pieces, and what is written from it",
         promise:
-            "what can be written is read as the same message, and nothing longer than a message "
-            + "is kept",
+            "what can be written is read as the same message, unless another seems to begin inside, and "
+            + "nothing longer than a message is kept",
         words: { ["\u{2}\u{8}", "name", "value", "payload"] },
         run: { bytes in
             try OpenXCWorld.read(bytes, .nextBeginning) { message in
@@ -51,7 +51,9 @@ extension FuzzTarget {
                     return
                 }
                 // JSON has room for more than a protobuf message may be long.
-                guard written.count <= VehicleMessageReader.maximumProtobufBytes else { return }
+                guard written.count <= VehicleMessageReader.maximumProtobufBytes,
+                    !OpenXCWorld.seemsToHoldAnother(written)
+                else { return }
                 var reader = VehicleMessageReader(recovery: .nextBeginning)
                 reader.append(written)
                 guard let again = reader.next() else {
@@ -122,6 +124,16 @@ private enum OpenXCWords {
 }
 
 private enum OpenXCWorld {
+    /// Whether the beginning of a message, in protobuf or JSON, stands behind that of this one. A text in which
+    /// it does is taken for a length that covers messages.
+    static func seemsToHoldAnother(_ written: [UInt8]) -> Bool {
+        written.indices.dropFirst(3).dropLast(2).contains { at in
+            let (first, second, third) = (written[at], written[at + 1], written[at + 2])
+            return first == 0x08 && (1...6).contains(second) && third == (second + 1) << 3 | 2
+                || first == UInt8(ascii: "{") && second == UInt8(ascii: "\"")
+        }
+    }
+
     /// Reads the bytes in pieces whose sizes follow from them, and whole; both must come to the same.
     static func read(
         _ bytes: UnsafeRawBufferPointer, _ recovery: VehicleMessageReader.Recovery,
