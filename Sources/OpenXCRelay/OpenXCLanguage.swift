@@ -69,7 +69,12 @@ package final class OpenXCLanguage: AccessoryLanguage {
     /// To the clients; it is empty afterwards.
     private func deliver(_ batch: inout MessageBatch) {
         guard !batch.indices.isEmpty else { return }
-        for client in clients.values { client.offer(&batch, hub, at: hub.now) }
+        if batch.asking.isEmpty {
+            for client in clients.values { client.offer(&batch, hub, at: hub.now) }
+        } else {
+            // Flushed in this order at the end of the read.
+            for client in batch.inOrder(clients) { client.offer(&batch, hub, at: hub.now) }
+        }
         batch = MessageBatch()
     }
 

@@ -80,6 +80,26 @@ struct HostileVehicleTests: VehicleDialogue {
         #expect(router.nextDeadline == nil)
     }
 
+    @Test("no more answers of relayd's own are kept back than commands may wait")
+    func heldFlood() {
+        var router = router("left", "right")
+        _ = router.receive(command(.version), from: "left", at: start)
+        let format = command(.payloadFormat(.json))
+        var refused = 0
+        for _ in 0..<1000 {
+            refused += router.receive(format, from: "left", at: start).count {
+                $0 == .note(.tooManyCommands("left", format))
+            }
+        }
+        #expect(refused == 1000 - (Router.maximumPending - 1))
+        let answer = router.receiveFromVehicle(response(.version), at: start)
+        #expect(answer.after.count == 2 * (Router.maximumPending - 1))
+        // And then there is room again, also without a vehicle interface.
+        #expect(router.receive(format, from: "left", at: start).count == 2)
+        _ = router.linkClosed(at: start)
+        #expect(router.receive(format, from: "left", at: start).count == 2)
+    }
+
     @Test("no client waits for another")
     func others() {
         var router = router("left", "right")

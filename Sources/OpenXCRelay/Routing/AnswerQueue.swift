@@ -72,8 +72,9 @@ struct AnswerQueue<Client: Hashable & Sendable>: Sendable {
         counts[client] = nil
     }
 
+    /// Looked at in every read. Those of one name may all take as long, so the first is due first.
     var nextDeadline: NIODeadline? {
-        queues.values.lazy.flatMap { $0 }.map(\.deadline).min()
+        queues.values.lazy.compactMap { $0.first?.deadline }.min()
     }
 
     /// Takes out what has waited too long.

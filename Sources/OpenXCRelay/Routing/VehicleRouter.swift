@@ -143,7 +143,11 @@ package struct VehicleRouter<Client: Hashable & Comparable & Sendable>: Sendable
             delivery.before = release(to: client, before: asked.number, at: now)
         }
         settle(asked.purpose, response, now, &delivery.after)
-        delivery.after += release(at: now)
+        // Nobody else waits for less than before.
+        if let client = asked.client {
+            let oldest = waiting.oldest(of: client) ?? .max
+            delivery.after += release(to: client, before: oldest, at: now)
+        }
         return delivery
     }
 
@@ -196,6 +200,16 @@ package struct VehicleRouter<Client: Hashable & Comparable & Sendable>: Sendable
         _ command: Command, _ message: VehicleMessage, _ client: Client, _ now: NIODeadline,
         _ actions: inout [Action]
     ) {
+        guard isUp || command.isForRelayd else {
+            // No answer, as from a vehicle interface that is not there.
+            actions.append(.note(.nobodyThere(client, message)))
+            return
+        }
+        // Also of what relayd answers itself: it may have to wait for answers of the vehicle interface.
+        guard waiting.count(of: client) + (held[client]?.count ?? 0) < Self.maximumPending else {
+            actions.append(.note(.tooManyCommands(client, message)))
+            return
+        }
         if case .payloadFormat(let format) = command {
             // In the old form, as a vehicle interface does it.
             let response = CommandResponse(.payloadFormat, status: true)
@@ -206,17 +220,8 @@ package struct VehicleRouter<Client: Hashable & Comparable & Sendable>: Sendable
                 ], to: client, now, &actions)
             return
         }
-        guard isUp else {
-            // No answer, as from a vehicle interface that is not there.
-            actions.append(.note(.nobodyThere(client, message)))
-            return
-        }
         if let hazard = message.hazard {
             actions.append(.note(.unsafe(client, message, hazard)))
-            return
-        }
-        guard waiting.count(of: client) + (held[client]?.count ?? 0) < Self.maximumPending else {
-            actions.append(.note(.tooManyCommands(client, message)))
             return
         }
         switch command {
@@ -385,6 +390,13 @@ package struct VehicleRouter<Client: Hashable & Comparable & Sendable>: Sendable
     }
     package func permissions(of client: Client) -> WritePermissions {
         permissions[client] ?? .none
+    }
+}
+
+extension Command {
+    /// Whether relayd answers it, also while no vehicle interface is there.
+    fileprivate var isForRelayd: Bool {
+        if case .payloadFormat = self { true } else { false }
     }
 }
 
