@@ -20,37 +20,46 @@ enum VehicleCrowdBenchmark: Benchmark {
         var findings = Findings(notes: [
             "client and vehicle interface in this program, JSON over TCP: 9 signals and a CAN frame in turn, 55 B on",
             "average; one thread reads for all clients; a command is version, answered at once; direct is the",
-            "same without relayd; rounds in turn",
+            "same without relayd: each of its commands behind one through relayd, so that both meet the same machine",
         ])
         let seconds = setting.isQuick ? 0.5 : 5.0
         for perWrite in [1, 10] {
             let subject = "100 clients, \(perWrite == 1 ? "a message" : "10 messages") at a time"
-            let course = try Course(setting, clients: clients)
-            var (all, loop, late): ([Double], [Double], [[Double]]) = ([], [], [])
+            let (course, direct) = (try Course(setting, clients: clients), try Direct())
+            var (all, loop): ([Double], [Double]) = ([], [])
+            var (late, beside): ([[Double]], [[Double]]) = ([], [])
             for _ in 0..<setting.rounds {
-                let result = try course.run(seconds: seconds, perWrite: perWrite)
+                let result = try course.run(seconds: seconds, perWrite: perWrite, direct)
                 all.append(result.all)
                 loop.append(result.loop)
-                late.append(result.times)
+                late.append(result.commands.times)
+                beside.append(result.commands.directTimes)
             }
             findings.add(subject, "relayd", "all threads", all, "%")
             findings.add(subject, "relayd", "event loop", loop, "%")
-            findings.add(subject, "relayd", "command, p99", late.map { $0.percentile(0.99) }, "ms")
+            for (share, quantity) in quantiles {
+                findings.add(
+                    subject, "relayd", "command, \(quantity)", late.map { $0.percentile(share) },
+                    "ms")
+                findings.add(
+                    subject, "direct", "command, \(quantity)", beside.map { $0.percentile(share) },
+                    "ms")
+            }
             findings.bound(
                 "\(subject): of one processor", all.median, .atMost, 50, "%")
             findings.bound(
-                "\(subject): command and answer, p99", late.map { $0.percentile(0.99) }.median,
-                .atMost,
-                5, "ms")
+                "\(subject): added to a command and its answer, p99",
+                added(late, beside), .atMost, 5, "ms")
         }
         let (alone, direct) = (try Course(setting, clients: 1), try Direct())
         let count = setting.isQuick ? 200 : 3000
         var (through, beside): ([[Double]], [[Double]]) = ([], [])
         for _ in 0..<setting.rounds {
-            through.append(try alone.commands(count))
-            beside.append(try direct.commands(count))
+            let result = try alone.commands(count, direct)
+            through.append(result.times)
+            beside.append(result.directTimes)
         }
-        for (share, quantity) in [(0.5, "p50"), (0.99, "p99")] {
+        for (share, quantity) in quantiles {
             findings.add(
                 "command and answer", "relayd", quantity,
                 through.map { $0.percentile(share) * 1000 }, "µs")
@@ -59,11 +68,15 @@ enum VehicleCrowdBenchmark: Benchmark {
                 beside.map { $0.percentile(share) * 1000 }, "µs")
         }
         findings.bound(
-            "command and answer: added by relayd, p99",
-            zip(through, beside).map { $0.percentile(0.99) - $1.percentile(0.99) }.median, .atMost,
-            5,
-            "ms")
+            "command and answer: added by relayd, p99", added(through, beside), .atMost, 5, "ms")
         return findings
+    }
+
+    private static let quantiles = [(0.5, "p50"), (0.99, "p99")]
+
+    /// What relayd adds at p99: of each round the difference, and of these the median.
+    private static func added(_ through: [[Double]], _ direct: [[Double]]) -> Double {
+        zip(through, direct).map { $0.percentile(0.99) - $1.percentile(0.99) }.median
     }
 
     // MARK: - Both ends
@@ -119,9 +132,8 @@ enum VehicleCrowdBenchmark: Benchmark {
             vehicle = Answering(try listener.accept())
         }
 
-        func commands(_ count: Int) throws -> [Double] {
-            var buffer = [UInt8](repeating: 0, count: 64 << 10)
-            return try (0..<count).map { _ in try VehicleCrowdBenchmark.ask(client, &buffer) }
+        func ask(_ buffer: inout [UInt8]) throws -> Double {
+            try VehicleCrowdBenchmark.ask(client, &buffer)
         }
     }
 
@@ -133,9 +145,14 @@ enum VehicleCrowdBenchmark: Benchmark {
         private let clients: [Socket]
         private let asking: Socket
 
+        /// Milliseconds of each command, and of each without relayd, in turn.
+        struct Commands {
+            var times: [Double] = []
+            var directTimes: [Double] = []
+        }
+
         struct Result {
-            /// Milliseconds of each command.
-            var times: [Double]
+            var commands: Commands
             /// Shares of one processor, per cent.
             var all: Double
             var loop: Double
@@ -166,12 +183,21 @@ enum VehicleCrowdBenchmark: Benchmark {
             try relayd.until("all are there") { $0.apps.count == count + 1 }
         }
 
-        func commands(_ count: Int) throws -> [Double] {
+        func commands(_ count: Int, _ direct: Direct) throws -> Commands {
+            var commands = Commands()
             var buffer = [UInt8](repeating: 0, count: 64 << 10)
-            return try (0..<count).map { _ in try VehicleCrowdBenchmark.ask(asking, &buffer) }
+            for _ in 0..<count { try ask(&commands, direct, &buffer) }
+            return commands
         }
 
-        func run(seconds: Double, perWrite: Int) throws -> Result {
+        private func ask(
+            _ commands: inout Commands, _ direct: Direct, _ buffer: inout [UInt8]
+        ) throws {
+            commands.times.append(try VehicleCrowdBenchmark.ask(asking, &buffer))
+            commands.directTimes.append(try direct.ask(&buffer))
+        }
+
+        func run(seconds: Double, perWrite: Int, _ direct: Direct) throws -> Result {
             let pieces = VehicleCrowdBenchmark.pieces(perWrite)
             let done = DispatchSemaphore(value: 0)
             let (clients, link) = (clients, link)
@@ -193,18 +219,18 @@ enum VehicleCrowdBenchmark: Benchmark {
                 done.signal()
             }
             sender.start()
-            var times: [Double] = []
+            var commands = Commands()
             var buffer = [UInt8](repeating: 0, count: 64 << 10)
             let start = Clock.now()
             while Clock.now() - start < seconds * 0.9 {
-                times.append(try VehicleCrowdBenchmark.ask(asking, &buffer))
+                try ask(&commands, direct, &buffer)
                 usleep(20_000)
             }
             done.wait()
             try reader.wait()
             let (after, loopAfter) = (relayd.child.settledProcessorTime(), try loopTime())
             return Result(
-                times: times, all: 100 * (after - before) / seconds,
+                commands: commands, all: 100 * (after - before) / seconds,
                 loop: 100 * (loopAfter - loopBefore) / seconds)
         }
 
