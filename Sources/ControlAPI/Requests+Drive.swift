@@ -15,6 +15,8 @@ package struct DriveRequest: ControlBody, Equatable {
     package var bulk: String?
     /// Whether it is said without being compared with the specification.
     package var unchecked: Bool?
+    /// Whether it is only compared with the specification, and not said.
+    package var check: Bool?
     /// How long to wait for the answer: milliseconds.
     package var timeoutMilliseconds: Int?
     /// One of the app's; left out for its first that is open.
@@ -23,8 +25,8 @@ package struct DriveRequest: ControlBody, Equatable {
     package var correlationID: Int?
 
     package static let members = [
-        "rpc", "type", "parameters", "set", "bulk", "unchecked", "timeout_milliseconds", "session",
-        "correlation_id",
+        "rpc", "type", "parameters", "set", "bulk", "unchecked", "check", "timeout_milliseconds",
+        "session", "correlation_id",
     ]
     package static let usualTimeout = 10_000
     package static let timeouts = 10...60_000
@@ -35,8 +37,8 @@ package struct DriveRequest: ControlBody, Equatable {
 
     package init(
         rpc: String, type: String? = nil, parameters: AnyJSON? = nil, set: [String]? = nil,
-        bulk: String? = nil, unchecked: Bool? = nil, timeoutMilliseconds: Int? = nil,
-        session: Int? = nil, correlationID: Int? = nil
+        bulk: String? = nil, unchecked: Bool? = nil, check: Bool? = nil,
+        timeoutMilliseconds: Int? = nil, session: Int? = nil, correlationID: Int? = nil
     ) {
         self.rpc = rpc
         self.type = type
@@ -44,13 +46,14 @@ package struct DriveRequest: ControlBody, Equatable {
         self.set = set
         self.bulk = bulk
         self.unchecked = unchecked
+        self.check = check
         self.timeoutMilliseconds = timeoutMilliseconds
         self.session = session
         self.correlationID = correlationID
     }
 
     enum CodingKeys: String, CodingKey {
-        case rpc, type, parameters, set, bulk, unchecked
+        case rpc, type, parameters, set, bulk, unchecked, check
         case timeoutMilliseconds = "timeout_milliseconds"
         case session
         case correlationID = "correlation_id"
@@ -116,6 +119,10 @@ package struct DriveReport: Codable, Sendable, Equatable {
     package var type: String
     /// What was remarkable about it and did not keep it from being said.
     package var remarks: [String]
+    /// Of a check: why it would not be said; left out when it would.
+    package var refusal: String?
+    /// Of a check: what is wrong with single parameters.
+    package var problems: [DriveProblem]?
     /// Whether the head unit has done what was asked; left out where nothing answers.
     package var success: Bool?
     package var resultCode: String?
@@ -141,10 +148,22 @@ package struct DriveReport: Codable, Sendable, Equatable {
     }
 
     enum CodingKeys: String, CodingKey {
-        case schema, summary, app, rpc, type, remarks, success
+        case schema, summary, app, rpc, type, remarks, refusal, problems, success
         case resultCode = "result_code"
         case info, response
         case bulkBytes = "bulk_bytes"
         case milliseconds
+    }
+}
+
+/// What is wrong with a parameter of what was to be said.
+package struct DriveProblem: Codable, Sendable, Equatable {
+    /// Where, such as "softButtons[0].text".
+    package var path: String
+    /// In one sentence.
+    package var message: String
+
+    package init(path: String, message: String) {
+        (self.path, self.message) = (path, message)
     }
 }

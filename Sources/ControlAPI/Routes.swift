@@ -35,8 +35,8 @@ package struct RouteAccess: OpenValue {
     package static let write = RouteAccess(rawValue: "write")
     /// Whoever may change something: what was recorded, also while nobody looked.
     package static let kept = RouteAccess(rawValue: "kept")
-    /// The control socket's owners, on the Unix socket only, and no browser, while `drive.enabled` allows
-    /// it: what speaks or acts in the place of an app or the head unit.
+    /// The control socket's owners, who bring the token where they come by another way, while
+    /// `drive.enabled` allows it: what speaks or acts in the place of an app or the head unit.
     package static let drive = RouteAccess(rawValue: "drive")
     /// Whoever may change something, on the Unix socket only, and no browser: the token.
     package static let secret = RouteAccess(rawValue: "secret")
@@ -58,6 +58,7 @@ package enum Routes {
     package static let server = "/v1/server"
     package static let log = "/v1/log"
     package static let config = "/v1/config"
+    package static let specification = "/v1/specification"
     package static let devices = "/v1/devices"
     package static let stats = "/v1/stats"
     package static let events = "/v1/events"
@@ -132,6 +133,9 @@ package enum Routes {
         Route(
             path: config,
             summary: "the configuration in force, and where each value is from"),
+        Route(
+            path: specification,
+            summary: "the RPC specification in force: functions, structs and enumerations"),
         Route(
             path: devices,
             summary: "USB devices and ttys as relayd sees them; none is opened"),

@@ -167,7 +167,8 @@ struct Daemon {
             reports: ReportHandlers(
                 status: { try await reporter.snapshot() }, statistics: statistics,
                 advisor: advisor, ring: ring, config: { reporter.configuration }),
-            actions: actions, log: log, records: RecordHandlers(recorder),
+            actions: actions, log: log, specification: SpecificationHandlers(specification),
+            records: RecordHandlers(recorder),
             vehicle: VehicleHandlers(vehicle) { accessory.address },
             driving: DriveHandlers(
                 relay, status: { try await reporter.snapshot() }, facts: facts,
@@ -180,6 +181,7 @@ struct Daemon {
                 isChosen: config.dashboard.isChosen(effective.origins["dashboard.address"]),
                 besides: config.places(for: address),
                 stateDirectory: TokenFile.directory(in: environment),
+                isTokenOfOwners: config.control.readOnlyForOthers,
                 logger: Logger(label: "dashboard")),
             overflow: overflow, limits: (.init(config.control), .init(config.dashboard)),
             eventLoopGroup: controlLoop, executor: LoopExecutor(controlLoop),

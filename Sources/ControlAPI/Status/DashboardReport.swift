@@ -44,11 +44,24 @@ package struct DashboardAccess: Codable, Sendable, Equatable {
     package var writes: Need
     /// Whether this request brought the token, or needs none.
     package var authorized: Bool
+    /// Whether this client may drive the conversation.
+    package var drives: Bool
+    /// Why it may not, and what to do; left out when it may.
+    package var driveReason: String?
 
-    package init(reads: Need, writes: Need, authorized: Bool) {
+    package init(
+        reads: Need, writes: Need, authorized: Bool, drives: Bool, driveReason: String? = nil
+    ) {
         self.reads = reads
         self.writes = writes
         self.authorized = authorized
+        self.drives = drives
+        self.driveReason = driveReason
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case schema, reads, writes, authorized, drives
+        case driveReason = "drive_reason"
     }
 }
 

@@ -258,8 +258,12 @@ package struct RPCBuilder: Sendable {
         let isVehicleData = catalogue.function(built.function, built.type)?.isOfVehicleData ?? false
         let wrong = problems.filter { !Self.isTolerable($0, isVehicleData: isVehicleData) }
         guard !wrong.isEmpty else { return problems }
-        let text = wrong.map { "\($0)" + (allowed($0, in: built) ?? "") }.joined(separator: "; ")
-        throw RPCBuildError("\(built.name): \(text)")
+        let found = wrong.map { problem in
+            RPCBuildError.Problem(
+                path: problem.path, text: "\(problem)" + (allowed(problem, in: built) ?? ""))
+        }
+        let text = found.map(\.text).joined(separator: "; ")
+        throw RPCBuildError("\(built.name): \(text)", found)
     }
 
     /// Whether it says something about the receiver rather than about the message.

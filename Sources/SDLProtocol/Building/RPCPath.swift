@@ -98,8 +98,17 @@ package struct RPCAssignment: Hashable, Sendable {
 /// Why an RPC is not built: for people, printable.
 package struct RPCBuildError: Error, Hashable, Sendable, CustomStringConvertible {
     package var description: String
+    /// What is wrong with single parameters, each with its place and in one sentence.
+    package var problems: [Problem] = []
 
-    init(_ description: String) { self.description = description }
+    package struct Problem: Hashable, Sendable {
+        package var path: String
+        package var text: String
+    }
+
+    init(_ description: String, _ problems: [Problem] = []) {
+        (self.description, self.problems) = (description, problems)
+    }
 
     /// What is to be an object of JSON is something else.
     package init(notAnObject what: String) {

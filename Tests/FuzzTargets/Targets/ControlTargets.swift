@@ -28,7 +28,10 @@ extension FuzzTarget {
             for gate in gates {
                 let admitted = try? access.admit(
                     line(0) ?? "GET", line(1) ?? "/", head, by: gate)
-                _ = gate.access(head)
+                let told = gate.access(head, DriveSwitch(true))
+                try ensure(
+                    !told.drives || gate.tellsToken && !head.isFromBrowser,
+                    "\(head) is told that it may drive the conversation")
                 guard let admitted else { continue }
                 let needed = admitted.route.access
                 // The token is random, so no input brings it.

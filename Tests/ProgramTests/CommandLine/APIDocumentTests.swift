@@ -38,7 +38,7 @@ struct APIDocumentTests {
     /// Types that no example can show: bodies, and what is not plugged in everywhere.
     private static let notAnswered: Set<String> = [
         "ReasonRequest", "RecordRequest", "DriveRequest", "MarkRequest", "ServerRequest",
-        "VehicleCommandRequest", "OwnAppRequest",
+        "VehicleCommandRequest", "OwnAppRequest", "DriveProblem",
         "VehicleDiagnosticRequest", "VehicleRepeatedRequest", "VehicleStreamBody",
         "VehicleWriteRequest", "FaultRequest", "FaultRuleRequest", "FaultStatus", "USBDevice",
         "SerialDevice", "USBUse", "Fate", "DiskStall", "MediaStatus", "TraceNoteReport",

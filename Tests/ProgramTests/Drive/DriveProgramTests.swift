@@ -82,6 +82,65 @@ struct DriveProgramTests {
         }
     }
 
+    @Test("a check says what would be refused and why; nothing is said, and nothing logged")
+    func check() async throws {
+        try await Relayd.run(accessory: "sim:?lenient=on", config: enabled) { relayd in
+            let (app, session) = try await relayd.registered("Radio")
+            func ask(_ way: String, _ body: String) async throws -> DriveReport {
+                let answer = try await ControlRequest.post(
+                    "/v1/apps/radio/\(way)", body, at: relayd.controlSocket)
+                #expect(answer.statusLine.contains(" 200 "), "\(answer.text)")
+                return try APICoding.decode(DriveReport.self, from: answer.body)
+            }
+            let right = try await ask(
+                "send", #"{"rpc": "Show", "parameters": {"mainField1": ""}, "check": true}"#)
+            #expect(right.refusal == nil && right.problems == nil && right.resultCode == nil)
+            let wrong = try await ask(
+                "send",
+                #"{"rpc": "Show", "parameters": {"softButtons": [{"type": "TXT"}], "alignment": 3}, "check": true}"#
+            )
+            let refusal = try #require(wrong.refusal)
+            let problems = try #require(wrong.problems)
+            #expect(
+                Set(problems.map(\.path)) == [
+                    "softButtons[0].type", "softButtons[0].softButtonID", "alignment",
+                ])
+            // The same words as without a check.
+            let sent = try await relayd.relayctl(
+                "send", "--app", "radio", "Show", "softButtons:=[{\"type\": \"TXT\"}]",
+                "alignment:=3")
+            #expect(sent.errors.contains(refusal), "\(sent.errors)")
+            let request = try await ask(
+                "inject", #"{"rpc": "Show", "type": "request", "check": true}"#)
+            #expect(request.refusal?.contains("expected type") == true)
+            let registration = try await ask(
+                "send", #"{"rpc": "UnregisterAppInterface", "check": true}"#)
+            #expect(registration.refusal?.contains("relayctl disconnect") == true)
+            _ = try await ask(
+                "inject",
+                #"{"rpc": "OnButtonPress", "parameters": {"buttonName": "OK", "buttonPressMode": "SHORT"}, "check": true}"#
+            )
+            // Of all this, one line is in the log: the send that was refused.
+            _ = try await relayd.relayctl("inject", "--app", "radio", "driver-distraction", "on")
+            let lines = try await relayd.process.errors.wait(for: "the injection") { all in
+                let driven = all.filter { $0.contains("drive: ") }
+                return driven.contains { $0.contains("OnDriverDistraction") } ? driven : nil
+            }
+            #expect(lines.count == 2 && lines[0].contains("failed"), "\(lines)")
+            try await app.send(.rpc(session: session, .request, .listFiles, correlation: 77))
+            while true {
+                let frame = try await app.next()
+                guard let header = RPCHeader(frame.payload) else { continue }
+                if header.type == .response {
+                    #expect(header.correlationID == 77)
+                    break
+                }
+                #expect(header.functionID != FunctionID.onButtonPress.rawValue)
+            }
+            await app.close()
+        }
+    }
+
     @Test("what is wrong is told with the parameter, and nothing is sent; unchecked it is")
     func wrong() async throws {
         try await Relayd.run(accessory: "sim:?lenient=on", config: enabled) { relayd in

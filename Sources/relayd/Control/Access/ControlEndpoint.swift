@@ -40,17 +40,22 @@ struct ControlEndpoint: Sendable {
         }
     }
 
-    /// Who wants to drive the conversation, for the log.
+    /// Who wants to drive the conversation, for the log. The gate has been passed by then.
     ///
     /// - Throws: `APIError` when they may not.
     func admitToDrive(_ channel: any Channel) async throws -> String {
-        guard case .unixSocket(let policy) = kind, let peer = try await identify(channel) else {
-            throw APIError(.forbidden, "relayd cannot tell who asks, so nothing is done")
+        switch kind {
+        case .port:
+            return "the dashboard's token" + Self.address(of: channel)
+        case .unixSocket(let policy):
+            guard let peer = try await identify(channel) else {
+                throw APIError(.forbidden, "relayd cannot tell who asks, so nothing is done")
+            }
+            guard policy.isOwner(peer) else {
+                throw APIError(.forbidden, policy.driveRefusal(of: peer))
+            }
+            return peer.description
         }
-        guard policy.isOwner(peer) else {
-            throw APIError(.forbidden, policy.driveRefusal(of: peer))
-        }
-        return peer.description
     }
 
     /// Who is at the other end, as far as places go; nil when it has left already. On the channel's

@@ -69,21 +69,25 @@ package struct RequestGate: Sendable {
     package let writes: Need
     /// Whether the token itself is told here, to others than browsers.
     package let tellsToken: Bool
+    /// Whether nobody but the control socket's owners can have got the token, so that who brings it may
+    /// drive the conversation.
+    package let isTokenOfOwners: Bool
 
     /// The Unix socket: the kernel says who connects, so that only browsers need the token.
     package static func unixSocket(_ token: DashboardToken) -> RequestGate {
         RequestGate(
-            hosts: .socket, token: token, reads: .browsers, writes: .browsers, tellsToken: true)
+            hosts: .socket, token: token, reads: .browsers, writes: .browsers, tellsToken: true,
+            isTokenOfOwners: true)
     }
 
     /// The dashboard's port. Its hosts are names that nobody can point elsewhere, so that a browser
     /// may look without the token where everybody may.
     package static func port(
-        _ hosts: Hosts, _ token: DashboardToken, readsNeedToken: Bool
+        _ hosts: Hosts, _ token: DashboardToken, readsNeedToken: Bool, isTokenOfOwners: Bool = true
     ) -> RequestGate {
         RequestGate(
             hosts: hosts, token: token, reads: readsNeedToken ? .everybody : .nobody,
-            writes: .everybody, tellsToken: false)
+            writes: .everybody, tellsToken: false, isTokenOfOwners: isTokenOfOwners)
     }
 
     /// Refuses what other web sites ask.
@@ -113,8 +117,8 @@ package struct RequestGate: Sendable {
         }
     }
 
-    /// Asks for the token where this route needs it. Who may change something on the Unix socket is
-    /// `WritePolicy`'s to say.
+    /// Asks for the token where this route needs it. Who may change something or drive on the Unix socket
+    /// is `WritePolicy`'s to say.
     ///
     /// - Throws: why the request is not let in.
     package func check(_ head: Head, for route: Route) throws(Refusal) {
@@ -123,10 +127,7 @@ package struct RequestGate: Sendable {
             throw Self.forbidden(
                 "only programs on the Unix socket get the token: relayctl dashboard")
         }
-        if route.access == .drive, hosts != .socket || head.isFromBrowser {
-            throw Self.forbidden(
-                "only programs on the Unix socket may drive the conversation, such as relayctl")
-        }
+        if route.access == .drive, !isTokenOfOwners { throw Self.forbidden(Self.notHere) }
         let need = route.access == .read ? reads : writes
         guard !applies(need, to: head) || token.isBrought(by: head.authorization) else {
             let why =
@@ -143,15 +144,30 @@ package struct RequestGate: Sendable {
     }
 
     /// What the page is told.
-    package func access(_ head: Head) -> DashboardAccess {
-        DashboardAccess(
+    ///
+    /// - Parameter drive: Whether anybody may drive the conversation.
+    package func access(_ head: Head, _ drive: DriveSwitch) -> DashboardAccess {
+        let isAuthorized = !applies(writes, to: head) || token.isBrought(by: head.authorization)
+        var reason: String?
+        if !drive.isOn {
+            reason = DriveSwitch.remedy
+        } else if !isTokenOfOwners {
+            reason = Self.notHere
+        } else if !isAuthorized {
+            reason = "driving the conversation needs the token that relayctl dashboard prints"
+        }
+        return DashboardAccess(
             reads: applies(reads, to: head) ? .token : .open,
             writes: applies(writes, to: head) ? .token : .open,
-            authorized: !applies(writes, to: head) || token.isBrought(by: head.authorization))
+            authorized: isAuthorized, drives: reason == nil, driveReason: reason)
     }
 
     // MARK: Pieces
 
+    private static let notHere = """
+        only programs on the Unix socket may drive the conversation, such as relayctl: with \
+        control.read_only_for_others: false, others than its owners can have the dashboard's token
+        """
     private static let isNew = "; relayd generates a new one at every start"
 
     private func applies(_ need: Need, to head: Head) -> Bool {

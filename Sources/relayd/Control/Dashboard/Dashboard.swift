@@ -35,9 +35,11 @@ package struct Dashboard: Sendable {
     ///   - appPorts: where apps will connect.
     ///   - stateDirectory: where a token is kept that nobody has named a file for; nil for one that is not
     ///     kept.
+    ///   - isTokenOfOwners: whether only the control socket's owners are told the token.
     package init(
         _ configuration: Config.Dashboard, at place: SocketAddress? = nil, isChosen: Bool = true,
-        besides appPorts: [ListenAddress] = [], stateDirectory: String? = nil, logger: Logger
+        besides appPorts: [ListenAddress] = [], stateDirectory: String? = nil,
+        isTokenOfOwners: Bool = true, logger: Logger
     ) {
         var token = DashboardToken()
         var listener: DashboardListener?
@@ -65,7 +67,8 @@ package struct Dashboard: Sendable {
         let isWildcard = host == "0.0.0.0" || host == "::"
         gate = .port(
             isWildcard ? .anyAddress : .named(host), token,
-            readsNeedToken: configuration.tokenToRead || !Self.isLoopback(host))
+            readsNeedToken: configuration.tokenToRead || !Self.isLoopback(host),
+            isTokenOfOwners: isTokenOfOwners)
         self.listener = listener
         report = DashboardReport(
             enabled: listener != nil,

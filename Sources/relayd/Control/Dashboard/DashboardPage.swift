@@ -11,7 +11,7 @@ enum DashboardPage {
         let content: ByteBuffer
     }
 
-    static func addRoutes(to routes: inout RouteHandlers) {
+    static func addRoutes(to routes: inout RouteHandlers, _ drive: DriveSwitch) {
         routes.get(Routes.page) { _, _ in page }
         routes.get(Routes.pageFile) { _, context in
             guard let response = file(named: context.segment("file")) else {
@@ -20,7 +20,7 @@ enum DashboardPage {
             return response
         }
         routes.get(Routes.pageAccess) { request, context in
-            try .json(context.gate.access(RequestGate.Head(request)))
+            try .json(context.gate.access(RequestGate.Head(request), drive))
         }
     }
 

@@ -80,6 +80,7 @@ package struct DriveHandlers: Sendable {
         let wanted = try await request.controlBody(
             DriveRequest.self, example: DriveRequest.sendExample, limit: ControlLimits.driveBytes)
         let app = try AppLookup(status: try await status()).find(context.segment("app"))
+        if wanted.check == true { return try checked(wanted, from: .app, app) }
         let built = try build(wanted, try wanted.rpcType(), from: .app, to: app)
         if let registration = Self.registration(built) { throw registration }
         let bulk = try wanted.bulkBytes()
@@ -137,13 +138,8 @@ package struct DriveHandlers: Sendable {
             DriveRequest.self, example: DriveRequest.injectExample, limit: ControlLimits.driveBytes
         )
         let app = try AppLookup(status: try await status()).find(context.segment("app"))
-        let type = try wanted.rpcType() ?? .notification
-        guard type != .request else {
-            throw APIError(
-                .badRequest,
-                "a request to an app would be answered to the head unit, which has not asked; expected "
-                    + "type \"notification\" or \"response\"")
-        }
+        if wanted.check == true { return try checked(wanted, from: .accessory, app) }
+        let type = try Self.injected(wanted)
         guard wanted.bulk == nil else {
             throw APIError(.badRequest, "bulk goes to the head unit only; leave it out")
         }
@@ -169,11 +165,60 @@ package struct DriveHandlers: Sendable {
                 remarks: built.remarks.map(\.description), milliseconds: milliseconds))
     }
 
+    private static func injected(_ wanted: DriveRequest) throws(APIError) -> RPCType {
+        let type = try wanted.rpcType() ?? .notification
+        guard type != .request else {
+            throw APIError(
+                .badRequest,
+                "a request to an app would be answered to the head unit, which has not asked; expected "
+                    + "type \"notification\" or \"response\"")
+        }
+        return type
+    }
+
+    // MARK: Compared only
+
+    /// What would become of it, as far as relayd can tell without saying it.
+    private func checked(
+        _ wanted: DriveRequest, from sender: RPCSender, _ app: AppStatus
+    ) throws -> ControlResponse {
+        let type = sender == .app ? try wanted.rpcType() : try Self.injected(wanted)
+        var report = DriveReport(
+            summary: "", app: app.id, rpc: PrintableText.string(wanted.rpc, limit: 100),
+            type: (type ?? .request).name, remarks: [], milliseconds: 0)
+        do {
+            let built = try order(wanted, type, from: sender, to: app)
+            if sender == .app, let registration = Self.registration(built) { throw registration }
+            (report.rpc, report.type) = (built.name, built.type.name)
+            report.remarks = built.remarks.map(\.description)
+        } catch let error as RPCBuildError {
+            report.refusal = "\(error)"
+            report.problems = error.problems.map { DriveProblem(path: $0.path, message: $0.text) }
+        } catch let error as APIError {
+            report.refusal = error.error.message
+        }
+        report.summary =
+            "nothing was said; \(report.rpc) "
+            + (report.refusal == nil ? "would be" : "would not be")
+        return try .json(report)
+    }
+
     // MARK: Pieces
 
     private func build(
         _ wanted: DriveRequest, _ type: RPCType?, from sender: RPCSender, to app: AppStatus
-    ) throws(APIError) -> BuiltRPC {
+    ) throws -> BuiltRPC {
+        do {
+            return try order(wanted, type, from: sender, to: app)
+        } catch let error as RPCBuildError {
+            throw APIError(.badRequest, "\(error)")
+        }
+    }
+
+    /// - Throws: `RPCBuildError`, or `APIError` when there is too much of it.
+    private func order(
+        _ wanted: DriveRequest, _ type: RPCType?, from sender: RPCSender, to app: AppStatus
+    ) throws -> BuiltRPC {
         let assignments = wanted.set ?? []
         guard assignments.count <= DriveRequest.maximumAssignments else {
             throw APIError(
@@ -182,17 +227,13 @@ package struct DriveHandlers: Sendable {
                     + "\(DriveRequest.maximumAssignments)")
         }
         let version = facts.facts(of: AppID(rawValue: UInt64(app.id)))?.rpcVersion
-        do throws(RPCBuildError) {
-            var parsed: [RPCAssignment] = []
-            for text in assignments { parsed.append(try RPCAssignment(text)) }
-            return try builder.build(
-                .init(
-                    wanted.rpc, type: type, parameters: try wanted.parameterObject(),
-                    assignments: parsed, isUnchecked: wanted.unchecked ?? false),
-                from: sender, negotiated: version)
-        } catch {
-            throw APIError(.badRequest, "\(error)")
-        }
+        var parsed: [RPCAssignment] = []
+        for text in assignments { parsed.append(try RPCAssignment(text)) }
+        return try builder.build(
+            .init(
+                wanted.rpc, type: type, parameters: try wanted.parameterObject(),
+                assignments: parsed, isUnchecked: wanted.unchecked ?? false),
+            from: sender, negotiated: version)
     }
 
     /// - Returns: What became of it, and after how long.

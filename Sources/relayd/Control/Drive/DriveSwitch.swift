@@ -18,11 +18,12 @@ package final class DriveSwitch: Sendable {
     /// - Throws: What to do, while it is off.
     package func check() throws(APIError) {
         guard !isOn else { return }
-        throw APIError(
-            .driveOff,
-            """
-            driving the conversation is off; set drive.enabled: true in relayd's configuration and reload \
-            it (relayctl reload)
-            """)
+        throw APIError(.driveOff, Self.remedy)
     }
+
+    /// What to do while it is off.
+    static let remedy = """
+        driving the conversation is off; set drive.enabled: true in relayd's configuration and reload \
+        it (relayctl reload)
+        """
 }

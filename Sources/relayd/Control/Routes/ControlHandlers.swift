@@ -14,6 +14,7 @@ struct ControlHandlers: Sendable {
     let events: EventHandlers
     let reports: ReportHandlers
     let writes: WriteHandlers
+    let specification: SpecificationHandlers
     let devices: DeviceHandlers
     let records: RecordHandlers
     let vehicle: VehicleHandlers
@@ -40,13 +41,14 @@ struct ControlHandlers: Sendable {
         events.addRoutes(to: &routes)
         reports.addRoutes(to: &routes)
         writes.addRoutes(to: &routes)
+        specification.addRoutes(to: &routes)
         devices.addRoutes(to: &routes)
         records.addRoutes(to: &routes)
         vehicle.addRoutes(to: &routes)
         driving.addRoutes(to: &routes)
         faults.addRoutes(to: &routes)
         dashboard.addRoutes(to: &routes)
-        DashboardPage.addRoutes(to: &routes)
+        DashboardPage.addRoutes(to: &routes, drive)
     }
 
     func index() throws -> ControlResponse {

@@ -166,8 +166,6 @@ private func verdict(_ door: Door, _ role: Role, _ method: String, _ routes: [Ro
     case (.read, .socket): return [role.isBrowser && !role.hasToken ? 401 : 200]
     case (.secret, .socket): return [role.isBrowser || !role.mayWrite ? 403 : 200]
     case (.secret, _): return [403]
-    case (.drive, .socket): return [role.isBrowser || !role.mayWrite ? 403 : 200]
-    case (.drive, _): return [403]
     case (_, .socket) where role.isBrowser && !role.hasToken: return [401]
     case (_, .socket): return [role.mayWrite ? 200 : 403]
     case (_, _): return [role.hasToken ? 200 : 401]

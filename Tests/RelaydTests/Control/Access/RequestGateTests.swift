@@ -38,18 +38,64 @@ struct RequestGateTests {
         }
     }
 
-    @Test("the conversation is driven through the Unix socket only, and by no browser")
+    @Test("the conversation is driven by programs on the Unix socket, and by others with the token")
     func drive() throws {
         let route = Route(method: "POST", path: "/x", access: .drive, summary: "")
-        let token = Self.token.text
-        let local = RequestGate.Head(authority: "localhost", authorization: "Bearer \(token)")
+        let local = RequestGate.Head(authority: "localhost")
+        let withToken = RequestGate.Head(
+            authority: "localhost", authorization: "Bearer \(Self.token.text)")
+        var (browser, browserWithToken) = (local, withToken)
+        (browser.isFromBrowser, browserWithToken.isFromBrowser) = (true, true)
         try Self.socket.check(.init(authority: "relayd"), for: route)
-        for gate in [Self.port, Self.strict] {
-            #expect(throws: RequestGate.Refusal.self) { try gate.check(local, for: route) }
+        for gate in [Self.socket, Self.port, Self.strict] {
+            try gate.check(withToken, for: route)
+            try gate.check(browserWithToken, for: route)
+            let refusal = try #require(throws: RequestGate.Refusal.self) {
+                try gate.check(browser, for: route)
+            }
+            #expect(refusal.status == 401)
         }
-        var browser = local
-        browser.isFromBrowser = true
-        #expect(throws: RequestGate.Refusal.self) { try Self.socket.check(browser, for: route) }
+        #expect(throws: RequestGate.Refusal.self) { try Self.port.check(local, for: route) }
+    }
+
+    @Test("where others than the socket's owners can have the token, nobody drives with it")
+    func driveWithOthersToken() throws {
+        let shared = RequestGate.port(
+            .named("bench.local"), Self.token, readsNeedToken: true, isTokenOfOwners: false)
+        let route = Route(method: "POST", path: "/x", access: .drive, summary: "")
+        let head = RequestGate.Head(
+            authority: "localhost", authorization: "Bearer \(Self.token.text)")
+        let refusal = try #require(throws: RequestGate.Refusal.self) {
+            try shared.check(head, for: route)
+        }
+        #expect(refusal.status == 403)
+        #expect(refusal.error.error.message.contains("control.read_only_for_others: false"))
+        let change = try self.route(Routes.reopen, "POST")
+        try shared.check(head, for: change)
+    }
+
+    @Test("the page is told whether it may drive, and if not, what to do")
+    func driveAccess() throws {
+        let (on, off) = (DriveSwitch(true), DriveSwitch(false))
+        let shared = RequestGate.port(
+            .anyAddress, Self.token, readsNeedToken: false, isTokenOfOwners: false)
+        let looker = RequestGate.Head(authority: "localhost", hasBrowserMark: true)
+        var owner = looker
+        owner.authorization = "Bearer \(Self.token.text)"
+        let rows: [(RequestGate, RequestGate.Head, DriveSwitch, words: String?)] = [
+            (Self.port, owner, on, nil), (Self.socket, owner, on, nil),
+            (Self.port, looker, on, "relayctl dashboard"),
+            (Self.socket, looker, on, "relayctl dashboard"),
+            (Self.port, owner, off, "drive.enabled: true"),
+            (Self.port, looker, off, "drive.enabled: true"),
+            (shared, owner, on, "read_only_for_others"),
+        ]
+        for (gate, head, drive, words) in rows {
+            let access = gate.access(head, drive)
+            #expect(access.drives == (words == nil))
+            #expect(access.driveReason?.contains(words ?? "-") ?? true)
+            #expect((access.driveReason == nil) == (words == nil))
+        }
     }
 
     @Test("while driving is off, the answer says which option turns it on")
@@ -184,13 +230,15 @@ struct RequestGateTests {
                 // The page can be opened, and asks for it.
                 #expect(try status(Self.socket, Routes.page, head) == 200)
                 #expect(
-                    Self.socket.access(head)
-                        == DashboardAccess(reads: .token, writes: .token, authorized: false))
+                    Self.socket.access(head, DriveSwitch(false))
+                        == DashboardAccess(
+                            reads: .token, writes: .token, authorized: false, drives: false,
+                            driveReason: DriveSwitch.remedy))
                 head.authorization = "Bearer \(Self.token.text)"
                 #expect(try status(Self.socket, Routes.status, head) == 200)
                 #expect(try status(Self.socket, Routes.reload, "POST", head) == 200)
                 #expect(try status(Self.socket, Routes.dashboard, head) == 403)
-                #expect(Self.socket.access(head).authorized)
+                #expect(Self.socket.access(head, DriveSwitch(true)).authorized)
             }
         }
     }
@@ -290,15 +338,20 @@ struct RequestGateTests {
 
     @Test("the page is told what is open to it")
     func access() {
+        let off = DriveSwitch(false)
         let with = RequestGate.Head(authorization: "Bearer \(Self.token.text)")
         #expect(
-            Self.port.access(.init())
-                == DashboardAccess(reads: .open, writes: .token, authorized: false))
+            Self.port.access(.init(), off)
+                == DashboardAccess(
+                    reads: .open, writes: .token, authorized: false, drives: false,
+                    driveReason: DriveSwitch.remedy))
         #expect(
-            Self.strict.access(with)
-                == DashboardAccess(reads: .token, writes: .token, authorized: true))
+            Self.strict.access(with, DriveSwitch(true))
+                == DashboardAccess(
+                    reads: .token, writes: .token, authorized: true, drives: true))
         #expect(
-            Self.socket.access(.init())
-                == DashboardAccess(reads: .open, writes: .open, authorized: true))
+            Self.socket.access(.init(), DriveSwitch(true))
+                == DashboardAccess(
+                    reads: .open, writes: .open, authorized: true, drives: true))
     }
 }

@@ -165,7 +165,9 @@ struct DashboardServerTests {
             let access = try await browser.ask("/dashboard/access")
             #expect(
                 try APICoding.decode(DashboardAccess.self, from: Array(access.body.utf8))
-                    == DashboardAccess(reads: .token, writes: .token, authorized: false))
+                    == DashboardAccess(
+                        reads: .token, writes: .token, authorized: false, drives: false,
+                        driveReason: DriveSwitch.remedy))
             #expect(try await test.get(Routes.status).hasPrefix("HTTP/1.1 200"))
         }
     }

@@ -90,6 +90,10 @@ struct APITypesTests {
         Kind(nil, DriveReport.self), Kind(nil, OwnAppRequest.self), Kind(nil, OwnAppReport.self),
         Kind(nil, FaultRequest.self), Kind(nil, FaultRuleRequest.self), Kind(nil, FaultList.self),
         Kind(nil, FaultRuleReport.self), Kind(nil, FaultStatus.self),
+        Kind(nil, DriveProblem.self), Kind(nil, SpecificationDocument.self),
+        Kind(nil, SpecificationFunction.self), Kind(nil, SpecificationStruct.self),
+        Kind(nil, SpecificationEnum.self), Kind(nil, SpecificationElement.self),
+        Kind(nil, SpecificationParameter.self),
     ]
 
     /// Written by hand into the buffer, and compared with answers by `APIDocumentTests`.
