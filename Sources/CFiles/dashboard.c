@@ -18,6 +18,9 @@ static const unsigned char cards_js[] = {
 static const unsigned char chain_js[] = {
 #embed "../relayd/Control/Dashboard/Page/chain.js"
 };
+static const unsigned char composer_js[] = {
+#embed "../relayd/Control/Dashboard/Page/composer.js"
+};
 static const unsigned char console_js[] = {
 #embed "../relayd/Control/Dashboard/Page/console.js"
 };
@@ -33,11 +36,20 @@ static const unsigned char detail_js[] = {
 static const unsigned char dom_js[] = {
 #embed "../relayd/Control/Dashboard/Page/dom.js"
 };
+static const unsigned char drive_js[] = {
+#embed "../relayd/Control/Dashboard/Page/drive.js"
+};
+static const unsigned char faultpanel_js[] = {
+#embed "../relayd/Control/Dashboard/Page/faultpanel.js"
+};
 static const unsigned char faults_js[] = {
 #embed "../relayd/Control/Dashboard/Page/faults.js"
 };
 static const unsigned char filter_js[] = {
 #embed "../relayd/Control/Dashboard/Page/filter.js"
+};
+static const unsigned char form_js[] = {
+#embed "../relayd/Control/Dashboard/Page/form.js"
 };
 static const unsigned char icon_svg[] = {
 #embed "../relayd/Control/Dashboard/Page/icon.svg"
@@ -63,6 +75,9 @@ static const unsigned char recordings_js[] = {
 static const unsigned char saved_js[] = {
 #embed "../relayd/Control/Dashboard/Page/saved.js"
 };
+static const unsigned char specification_js[] = {
+#embed "../relayd/Control/Dashboard/Page/specification.js"
+};
 static const unsigned char store_js[] = {
 #embed "../relayd/Control/Dashboard/Page/store.js"
 };
@@ -71,6 +86,9 @@ static const unsigned char stream_js[] = {
 };
 static const unsigned char summary_js[] = {
 #embed "../relayd/Control/Dashboard/Page/summary.js"
+};
+static const unsigned char upload_js[] = {
+#embed "../relayd/Control/Dashboard/Page/upload.js"
 };
 static const unsigned char vehicle_js[] = {
 #embed "../relayd/Control/Dashboard/Page/vehicle.js"
@@ -83,13 +101,17 @@ static const struct relay_file files[] = {
     FILE("api.js", api_js),
     FILE("cards.js", cards_js),
     FILE("chain.js", chain_js),
+    FILE("composer.js", composer_js),
     FILE("console.js", console_js),
     FILE("dashboard.css", dashboard_css),
     FILE("dashboard.html", dashboard_html),
     FILE("detail.js", detail_js),
     FILE("dom.js", dom_js),
+    FILE("drive.js", drive_js),
+    FILE("faultpanel.js", faultpanel_js),
     FILE("faults.js", faults_js),
     FILE("filter.js", filter_js),
+    FILE("form.js", form_js),
     FILE("icon.svg", icon_svg),
     FILE("keys.js", keys_js),
     FILE("limits.js", limits_js),
@@ -98,9 +120,11 @@ static const struct relay_file files[] = {
     FILE("recorded.js", recorded_js),
     FILE("recordings.js", recordings_js),
     FILE("saved.js", saved_js),
+    FILE("specification.js", specification_js),
     FILE("store.js", store_js),
     FILE("stream.js", stream_js),
     FILE("summary.js", summary_js),
+    FILE("upload.js", upload_js),
     FILE("vehicle.js", vehicle_js),
 };
 

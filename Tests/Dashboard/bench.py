@@ -1,5 +1,5 @@
 """The built relayd with its dashboard, and servers that stand in for parts of it. Used by
-dashboard_test.py and screenshots.py."""
+dashboard_test.py, drive_test.py and screenshots.py."""
 
 import http.client
 import http.server

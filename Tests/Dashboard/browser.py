@@ -1,6 +1,6 @@
 """Headless Chromium, spoken to over the DevTools protocol through a pipe: standard library only.
 
-Used by dashboard_test.py and screenshots.py. Everything waits for events or conditions, with one
+Used by dashboard_test.py, drive_test.py and screenshots.py. Everything waits for events or conditions, with one
 generous deadline; nothing sleeps for luck.
 """
 

@@ -16,12 +16,10 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from bench import ROOT, Departed, Doctored, Flood, Relayd, Told, VehicleLosing, free_port  # noqa: E402
-from browser import Browser  # noqa: E402
+from bench import ROOT, Departed, Doctored, Flood, Told, VehicleLosing, free_port  # noqa: E402
+from scenes import NAMES, ROWS, Scenes  # noqa: E402
 from sdl import App  # noqa: E402
 
-ROWS = "[...document.querySelectorAll('#list .row:not([hidden])')]"
-NAMES = f"{ROWS}.map((row) => row.querySelector('.title').textContent.replace('▲ ', ''))"
 # Pixels of a plot that are neither grey nor empty.
 COLOURED = """(() => {
   const plot = document.querySelector('#%s');
@@ -38,49 +36,9 @@ COLOURED = """(() => {
 # What the browser says of requests to a relayd that was killed; only then allowed.
 REFUSED = ("ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_EMPTY_RESPONSE",
            "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_SOCKET_NOT_CONNECTED")
-# What the browser says by itself when an app left between the page's question who is there and that
-# about the app: relayd has no other answer then.
-LEFT = re.compile(r"status of 404 \(Not Found\) http://[0-9.:]+/v1/apps/[0-9]+$")
 
 
-class DashboardTests(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.browser = Browser()
-        cls.addClassCleanup(cls.browser.__exit__)
-
-    def visit(self, url, **size):
-        page = self.browser.page(**size)
-        self.addCleanup(page.close)
-        page.open(url)
-        page.until("the page is loaded", "document.readyState === 'complete'")
-        return page
-
-    def expect_clean(self, page, host, *, allowed=()):
-        """Nothing was asked of anybody else, and nothing was complained about."""
-        strangers = [url for url in page.requests
-                     if not url.startswith((f"http://{host}/", "about:", "data:"))]
-        self.assertEqual(strangers, [])
-        complaints = [one for one in page.complaints
-                      if not LEFT.search(one) and not any(word in one for word in allowed)]
-        self.assertEqual(complaints, [])
-
-    @staticmethod
-    def ago(seconds):
-        """A time in the past, as the API writes it."""
-        return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - seconds))
-
-    def relayd(self, **options):
-        relayd = Relayd(**options)
-        self.addCleanup(relayd.__exit__)
-        return relayd
-
-    def app_on_screen(self, relayd, name, app_id):
-        app = App(relayd.apps, name, app_id)
-        self.addCleanup(app.close)
-        app.visible.wait(30)
-        return app
-
+class DashboardTests(Scenes):
     def visit_with_needle(self, relayd, name, app_id):
         """A page on which one Show is to be seen, whose text is "needle"."""
         self.app_on_screen(relayd, name, app_id).ask("Show", {"mainField1": "needle"})

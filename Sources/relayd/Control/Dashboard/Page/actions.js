@@ -8,6 +8,8 @@ const LEVELS = ['error', 'warning', 'notice', 'info', 'debug', 'trace'];
 export class Actions {
   /** Told of a new token, and of changes that were made. */
   constructor(onToken, onChange) {
+    /** Told when it is known what may be asked. */
+    this.onLearned = () => {};
     this.onToken = onToken;
     this.onChange = onChange;
     this.routes = new Set();
@@ -43,6 +45,7 @@ export class Actions {
       // The connection's own state says what is wrong.
     }
     this.draw();
+    this.onLearned();
   }
 
   can(method, path) {

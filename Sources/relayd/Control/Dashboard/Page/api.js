@@ -1,4 +1,4 @@
-// Talks to relayd: requests, with the token where there is one. Used by main, stream and actions.
+// Talks to relayd: requests, with the token where there is one. Used by main, stream, actions and drive.
 
 const KEY = 'relayd-token';
 /** Milliseconds after which an answer is not worth waiting for; relayd answers within some. */
@@ -49,17 +49,24 @@ export function headers(accept = 'application/json') {
 }
 
 /** The answer's JSON; throws `Refused`, or what fetch throws when relayd does not answer. */
-export async function ask(path, { method = 'GET', body } = {}) {
+export async function ask(path, { method = 'GET', body, patience = PATIENCE } = {}) {
   const answer = await fetch(path, {
     method,
     headers: body === undefined ? headers() : { ...headers(), 'Content-Type': 'application/json' },
     body: body === undefined ? undefined : JSON.stringify(body),
     cache: 'no-store',
-    signal: AbortSignal.timeout(PATIENCE),
+    signal: AbortSignal.timeout(patience),
   });
   if (!answer.ok) throw await refusal(answer);
   const text = await answer.text();
   return text ? JSON.parse(text) : {};
+}
+
+/** What stays the same while relayd runs: sent once, and after that only asked whether it is another. */
+export async function conditional(path) {
+  const answer = await fetch(path, { headers: headers(), cache: 'no-cache', signal: AbortSignal.timeout(PATIENCE) });
+  if (!answer.ok) throw await refusal(answer);
+  return answer.json();
 }
 
 export async function refusal(answer) {

@@ -4,6 +4,7 @@
 import { $, h, appWord, bytes, clock, milliseconds } from './dom.js';
 import { ask } from './api.js';
 import { colour } from './store.js';
+import { canResend, resendButton } from './drive.js';
 import { faultWords, title, whole } from './summary.js';
 
 /** Lines of JSON that are shown; more belongs into a file: relayctl show. */
@@ -15,6 +16,8 @@ export class Detail {
     this.onClose = onClose;
     this.root = $('detail');
     this.message = null;
+    /** Opens the composer with a message. */
+    this.resend = undefined;
     /** Else its number is another message's at relayd. */
     this.isLive = true;
   }
@@ -48,9 +51,19 @@ export class Detail {
     this.draw(message, isSame ? found.value.message : facts, isSame ? found.value : {}, applies);
   }
 
+  /** Opens the composer with this message, if it is one that can be said again. */
+  edit() {
+    if (this.isOpen && this.canEdit) this.resend(this.message, this.facts.params);
+  }
+
+  get canEdit() {
+    return this.resend !== undefined && canResend(this.message) && !this.facts.params_truncated;
+  }
+
   draw(message, facts, { bulk, request, response }, advice) {
     const other = request ?? response ?? (message.partner && whole(message.partner));
     const problems = facts.problems ?? [];
+    this.facts = facts;
     this.root.replaceChildren(
       h('header', {},
         h('h3', { class: `c-${colour(message)}` }, h('span', { text: title(message) }),
@@ -60,6 +73,7 @@ export class Detail {
           this.onClose();
         } })),
       h('p', { class: 'quiet', text: this.about(message, facts, bulk) }),
+      this.canEdit ? resendButton(() => this.edit()) : '',
       ...advice.map((one) => h('div', { class: 'advice' },
         h('p', { class: 'cause', text: one.text }), h('p', { class: 'remedy', text: one.remedy }),
         h('p', { class: 'quiet' }, h('code', { text: `relayctl explain ${one.code}` })))),

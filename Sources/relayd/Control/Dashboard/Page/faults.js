@@ -1,11 +1,16 @@
-// Fault rules while there are any: what each does and how many messages it has taken. Used by main.
+// Fault rules while there are any: what each does and how many messages it has taken. Used by main, and its
+// words by faultpanel.
 
 import { $, bytes, count, h, many, rebuild } from './dom.js';
 
 const STATES = { waiting: 'not yet', over: 'over' };
 
-/** The panel for what the status says of fault rules; hidden without. */
-export function drawFaults(faults) {
+/**
+ * The panel for what the status says of fault rules; hidden without.
+ *
+ * @param {() => void} edit opens the drawer with them
+ */
+export function drawFaults(faults, edit) {
   const panel = $('faults');
   panel.hidden = !faults;
   if (!faults) return;
@@ -20,13 +25,13 @@ export function drawFaults(faults) {
       h('span', { class: 'rule number', text: `${rule.id}` }),
       h('span', { class: 'what', text: rule.text }),
       h('span', { class: 'taken number', text: [rule.taken, rule.state].filter(Boolean).join(', ') })))),
-    h('p', { class: 'quiet', text: [more > 0 ? `and ${more} more: relayctl fault list` : '', held,
-      'remove one: relayctl fault remove N'].filter(Boolean).join(' · ') }),
+    h('p', { class: 'quiet' }, [more > 0 ? `and ${more} more` : '', held].filter(Boolean).join(' · '), ' ',
+      h('button', { type: 'button', class: 'link', text: 'Add or remove', onclick: edit })),
   ]);
 }
 
 /** As it is written for relayctl. */
-function ruleText(rule) {
+export function ruleText(rule) {
   const options = [
     rule.probability < 1 ? `probability ${rule.probability}` : '',
     rule.count === undefined ? '' : `count ${rule.count}`,
@@ -43,7 +48,7 @@ function time(ms) {
   return ms % 1000 === 0 ? `${ms / 1000}s` : `${ms}ms`;
 }
 
-function taken(rule) {
+export function taken(rule) {
   const of = rule.count ?? (rule.probability < 1 ? rule.matched : undefined);
   return `${count(rule.hits)}${of === undefined ? '' : ` of ${count(of)}`} taken`;
 }

@@ -2,7 +2,7 @@
 
 import { $ } from './dom.js';
 
-export function connectKeys(view, { nextTheme, toLive }) {
+export function connectKeys(view, { nextTheme, toLive, drive }) {
   const keys = {
     '/': () => $('filter-text').select(),
     j: () => view.move(1),
@@ -26,6 +26,10 @@ export function connectKeys(view, { nextTheme, toLive }) {
       if (!$('recordings-button').hidden) $('recordings').togglePopover();
     },
     l: toLive,
+    d: () => {
+      if (!$('drive-button').hidden) drive.toggle();
+    },
+    s: () => view.detail.edit(),
     t: nextTheme,
     '?': () => $('help').showModal(),
   };
@@ -33,7 +37,9 @@ export function connectKeys(view, { nextTheme, toLive }) {
   const ofList = new Set(['ArrowDown', 'ArrowUp', 'PageDown', 'PageUp', 'Home', 'End', 'Enter']);
 
   document.addEventListener('keydown', (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]')) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]:not(#drive)')) return;
+    // The drawer has keys of its own.
+    if ($('drive').contains(event.target)) return;
     const { target } = event;
     const isTyping = target.closest('input, select, textarea') !== null;
     if (event.key === 'Escape') {

@@ -16,6 +16,7 @@ import { drawFaults } from './faults.js';
 import { Recordings } from './recordings.js';
 import { Recorded, drawBar } from './recorded.js';
 import { VehicleView } from './vehicle.js';
+import { Drive } from './drive.js';
 
 /** Milliseconds between two questions for the status. */
 const PACE = 1000;
@@ -30,6 +31,9 @@ const view = new Console(store);
 const history = new History();
 const actions = new Actions(() => restart(), () => look());
 const recordings = new Recordings(actions, openRecording);
+const drive = new Drive(actions);
+actions.onLearned = () => drive.learned();
+view.detail.resend = (message, parameters) => drive.resend(message, parameters);
 const vehicle = new VehicleView();
 /** The recording that is shown instead of what passes. */
 let recorded;
@@ -73,6 +77,7 @@ function streamChanged(state, { error, until }) {
     known.reports.clear();
     forgetCards();
     vehicle.forget();
+    drive.forget();
     toast('relayd was restarted; the page has reconnected');
   } else if (error instanceof Refused) {
     refused(error);
@@ -160,6 +165,7 @@ async function look() {
     const status = await ask('/v1/status');
     measure(status);
     known.status = status;
+    drive.know(status);
     if (known.lost !== null) {
       // relayd is back, so the stream need not wait for its next try.
       stream.retry();
@@ -254,7 +260,7 @@ function draw() {
   }
   document.title = isLost ? 'relayd: not answering' : `${status.health === 'ok' ? '' : '! '}relayd`;
   drawIssues(status, isLost);
-  drawFaults(isLost ? undefined : status.faults);
+  drawFaults(isLost ? undefined : status.faults, () => drive.open('faults'));
   actions.know(status);
   drawRate();
   drawPlots();
@@ -425,7 +431,7 @@ $('recorded-back').addEventListener('click', toLive);
 $('recorded-more').addEventListener('click', () => recorded?.more());
 $('recorded-download').addEventListener('click', () => recorded && recordings.download(recorded.name));
 $('recordings-token').addEventListener('click', () => recordings.needToken('Read recordings'));
-connectKeys(view, { nextTheme, toLive });
+connectKeys(view, { nextTheme, toLive, drive });
 view.readAddress();
 setTheme(theme());
 draw();
