@@ -29,8 +29,9 @@ package struct FuzzTarget: Sendable {
 
     package static let all: [FuzzTarget] = [
         traffic, hub, headUnit, sampleApp, bson, json, specification, configuration, control, gate,
-        query, filter, drive, faultRule, scenario, usb, gadget, openXC, openXCJSON, openXCProtobuf,
-        openXCRelay, openXCTraces, openXCTraffic, addresses, quantities, shownText, media, replay,
+        query, filter, drive, faultRule, scenario, usb, gadget, bluetooth, openXC, openXCJSON,
+        openXCProtobuf, openXCRelay, openXCTraces, openXCTraffic, addresses, quantities, shownText,
+        media, replay,
         traces,
     ]
 

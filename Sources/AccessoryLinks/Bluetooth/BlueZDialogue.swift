@@ -68,6 +68,10 @@ struct BlueZDialogue {
     private var state = State.asking
     private var objects = BlueZObjects()
     private var listensAt: String?
+    /// Whether bluetoothd has been asked and has not answered, and whether something has changed since. It is
+    /// asked once at a time, however much changes.
+    private var isAsking = false
+    private var hasChanged = false
 
     init(_ wish: Wish) { self.wish = wish }
 
@@ -77,14 +81,14 @@ struct BlueZDialogue {
             return []
         }
         switch event {
-        case .begun: return [.askForObjects]
+        case .begun: return ask()
         case .objects(let answer): return told(answer)
         case .registered(let failure): return registered(failure)
         case .connectAnswered(let failure): return connectAnswered(failure)
         case .connected(let device): return connected(device)
         case .changed:
             // While linked the link itself says what happens to it.
-            return state == .listening || state == .connecting ? [.askForObjects] : []
+            return state == .listening || state == .connecting ? ask() : []
         case .daemonLeft:
             // A connection that was handed over is the kernel's, not bluetoothd's.
             return isLinked ? [] : fail(BlueZProblem.noDaemon)
@@ -111,7 +115,19 @@ struct BlueZDialogue {
 
     // MARK: Before there is a link
 
+    private mutating func ask() -> [Action] {
+        guard !isAsking else {
+            hasChanged = true
+            return []
+        }
+        isAsking = true
+        return [.askForObjects]
+    }
+
     private mutating func told(_ answer: Result<BlueZObjects, BusFailure>) -> [Action] {
+        isAsking = false
+        let isCurrent = !hasChanged
+        hasChanged = false
         guard !isLinked else { return [] }
         switch answer {
         case .failure(let failure):
@@ -125,9 +141,12 @@ struct BlueZDialogue {
             state = .registering
             return [.register]
         case .listening:
-            return tellPlace()
+            if let channel = wish.channel, isCurrent, !isOffered {
+                return fail(BlueZProblem.occupied(channel))
+            }
+            return isCurrent ? tellPlace() : ask()
         default:
-            return []
+            return isCurrent ? [] : ask()
         }
     }
 
@@ -136,7 +155,8 @@ struct BlueZDialogue {
         if let failure { return fail(BlueZProblem.explain(failure, registering: wish.uuid)) }
         guard let address = wish.device else {
             state = .listening
-            return tellPlace()
+            // bluetoothd says that all is well also where it could not listen on the channel.
+            return wish.channel == nil ? tellPlace() : ask()
         }
         guard let device = BlueZProblem.device(address, wish, objects) else { return [] }
         state = .connecting
@@ -170,6 +190,10 @@ struct BlueZDialogue {
         wish.adapter.map { !device.hasPrefix("/org/bluez/\($0)/") } ?? false
     }
 
+    private var isOffered: Bool {
+        objects.adapters(of: wish).contains { $0.isPowered && $0.services.contains(wish.uuid) }
+    }
+
     // MARK: Words
 
     /// Says where it listens when that is news.
@@ -182,10 +206,8 @@ struct BlueZDialogue {
 
     /// Where a head unit finds relayd, and what may keep it from connecting.
     private var place: String {
-        let adapters = objects.adapters.filter {
-            $0.isPowered && (wish.adapter == nil || $0.name == wish.adapter)
-        }
-        let names = adapters.map { "\($0.name) (\($0.address))" }.joined(separator: ", ")
+        let adapters = objects.adapters(of: wish).filter(\.isPowered)
+        let names = adapters.map(\.words).joined(separator: ", ")
         let service =
             wish.uuid == BluetoothTransport.sdlService
             ? "the SDL service" : "the service \(wish.uuid)"

@@ -8,10 +8,18 @@ package struct BlueZObjects: Hashable, Sendable {
         package var path: String
         package var address = ""
         package var isPowered = false
+        /// Others see it when they search.
         package var isDiscoverable = false
+        /// Others may pair with it.
+        package var isPairable = false
+        /// Of the services that this machine offers there.
+        package var services: [String] = []
 
         /// `hci0`.
         package var name: String { String(path.split(separator: "/").last ?? "") }
+
+        /// The way people know it: `hci0 (A0:00:00:00:00:01)`.
+        var words: String { "\(name) (\(address))" }
     }
 
     package struct Device: Hashable, Sendable {
@@ -22,6 +30,10 @@ package struct BlueZObjects: Hashable, Sendable {
         package var name: String?
         package var isPaired = false
         package var isBlocked = false
+        /// May use other services of this machine without being asked about.
+        package var isTrusted = false
+        /// That it had when bluetoothd looked last; empty before.
+        package var services: [String] = []
 
         /// The way people know it: `SYNC (00:1A:7D:DA:71:13)`.
         var words: String { name.map { "\($0) (\(address))" } ?? address }
@@ -32,6 +44,11 @@ package struct BlueZObjects: Hashable, Sendable {
 
     package init(adapters: [Adapter] = [], devices: [Device] = []) {
         (self.adapters, self.devices) = (adapters, devices)
+    }
+
+    /// Those that an address means.
+    func adapters(of wish: BlueZDialogue.Wish) -> [Adapter] {
+        adapters.filter { wish.adapter == nil || $0.name == wish.adapter }
     }
 
     /// The device with this path, or what its path says of it.
@@ -46,7 +63,39 @@ package struct BlueZObjects: Hashable, Sendable {
 // MARK: - Reading
 
 extension BlueZObjects {
+    static let service = "org.bluez"
     static let question = BusMethod("org.freedesktop.DBus.ObjectManager", "GetManagedObjects")
+
+    /// Asks bluetoothd, once, and does not start it. Blocks for five seconds at most.
+    static func now() throws(BusFailure) -> BlueZObjects {
+        let bus = try MessageBus()
+        return try BlueZObjects(
+            bus.ask(question, on: "/", of: service, within: 5, starts: false))
+    }
+
+    /// What is read of them. Others change all the time: during a search, the strength of every signal does.
+    private static let properties: Set<String> = [
+        "Address", "Powered", "Discoverable", "Pairable", "UUIDs", "Adapter", "Name", "Paired",
+        "Blocked", "Trusted",
+    ]
+
+    /// Whether a signal tells of something that is read here. One that is not understood may do so.
+    static func areChanged(by signal: BusMessage) -> Bool {
+        guard signal.member == "PropertiesChanged" else { return true }
+        do throws(BusFailure) {
+            var isRead = false
+            _ = try signal.text()
+            try signal.eachEntry("sv") { name throws(BusFailure) in
+                if properties.contains(name) { isRead = true }
+                try signal.skip("v")
+            }
+            // Those that are gone.
+            if isRead { return true }
+            return try signal.texts().contains(where: properties.contains)
+        } catch {
+            return true
+        }
+    }
 
     /// The answer, `a{oa{sa{sv}}}`.
     init(_ message: BusMessage) throws(BusFailure) {
@@ -79,6 +128,8 @@ extension BlueZObjects.Adapter {
             case "Powered": adapter.isPowered = try message.variant("b", message.flag) ?? false
             case "Discoverable":
                 adapter.isDiscoverable = try message.variant("b", message.flag) ?? false
+            case "Pairable": adapter.isPairable = try message.variant("b", message.flag) ?? false
+            case "UUIDs": adapter.services = try message.variant("as", message.texts) ?? []
             default: try message.skip("v")
             }
         }
@@ -93,12 +144,22 @@ extension BlueZObjects.Device {
             switch name {
             case "Adapter": device.adapter = try message.variant("o", message.path) ?? ""
             case "Address": device.address = try message.variant("s", message.text) ?? ""
-            case "Name": device.name = try message.variant("s", message.text)
+            case "Name": device.name = try message.variant("s", message.text).map(Self.printable)
             case "Paired": device.isPaired = try message.variant("b", message.flag) ?? false
             case "Blocked": device.isBlocked = try message.variant("b", message.flag) ?? false
+            case "Trusted": device.isTrusted = try message.variant("b", message.flag) ?? false
+            case "UUIDs": device.services = try message.variant("as", message.texts) ?? []
             default: try message.skip("v")
             }
         }
         self = device
+    }
+    /// More of a name tells nobody more; the device chooses it, up to 248 bytes.
+    private static let nameCharacters = 64
+
+    /// A name without what a terminal or a log might obey.
+    private static func printable(_ name: String) -> String {
+        let clean = SystemFile.printable(name)
+        return clean.count > nameCharacters ? clean.prefix(nameCharacters - 1) + "…" : clean
     }
 }

@@ -30,10 +30,15 @@ enum BlueZProblem {
     }
 
     /// What is missing before anything else is worth a try; nil when nothing is.
-    static func obstacle(to wish: BlueZDialogue.Wish, _ objects: BlueZObjects) -> LinkProblem? {
-        let adapters = objects.adapters.filter { wish.adapter == nil || $0.name == wish.adapter }
-        guard let first = adapters.first else { return noAdapter(wish, objects) }
-        guard adapters.contains(where: \.isPowered) else { return isOff(first) }
+    ///
+    /// - Parameter switches: What is known of the switches of radios.
+    static func obstacle(
+        to wish: BlueZDialogue.Wish, _ objects: BlueZObjects,
+        _ switches: RadioSwitches = RadioSwitches()
+    ) -> LinkProblem? {
+        let adapters = objects.adapters(of: wish)
+        guard let first = adapters.first else { return noAdapter(wish, objects, switches) }
+        guard adapters.contains(where: \.isPowered) else { return isOff(first, switches) }
         guard let address = wish.device else { return nil }
         guard let device = device(address, wish, objects) else {
             return LinkProblem(
@@ -50,14 +55,21 @@ enum BlueZProblem {
         if let adapter = objects.adapters.first(where: { $0.path == device.adapter }),
             !adapter.isPowered
         {
-            return isOff(adapter)
+            return isOff(adapter, switches)
         }
         return nil
     }
 
     private static func noAdapter(
-        _ wish: BlueZDialogue.Wish, _ objects: BlueZObjects
+        _ wish: BlueZDialogue.Wish, _ objects: BlueZObjects, _ switches: RadioSwitches
     ) -> LinkProblem {
+        // Some machines take the adapter off its bus when its radio is switched off.
+        if objects.adapters.isEmpty, let blocked = switches.blocked().first {
+            return LinkProblem(
+                .absent,
+                "this machine shows no Bluetooth adapter: its radio \(blocked.name) is switched off",
+                remedy: blocked.remedy)
+        }
         guard let name = wish.adapter, !objects.adapters.isEmpty else {
             return LinkProblem(
                 .absent,
@@ -71,11 +83,39 @@ enum BlueZProblem {
             remedy: "plug it in, or correct adapter= in the address")
     }
 
-    private static func isOff(_ adapter: BlueZObjects.Adapter) -> LinkProblem {
+    private static func isOff(
+        _ adapter: BlueZObjects.Adapter, _ switches: RadioSwitches
+    ) -> LinkProblem {
+        let message = "the Bluetooth adapter \(adapter.words) is off"
+        guard let blocked = switches.blocked(adapter.name).first else {
+            return LinkProblem(
+                .unreachable, message,
+                remedy: "switch it on with: bluetoothctl power on (if that fails, first: "
+                    + "rfkill unblock bluetooth)")
+        }
+        return LinkProblem(
+            .unreachable, "\(message): its radio \(blocked.name) is switched off",
+            remedy: "\(blocked.remedy), then: bluetoothctl power on")
+    }
+
+    static func taken(_ uuid: String) -> LinkProblem {
         LinkProblem(
-            .unreachable, "the Bluetooth adapter \(adapter.name) (\(adapter.address)) is off",
-            remedy: "switch it on with: bluetoothctl power on (if that fails, first: "
-                + "rfkill unblock bluetooth)")
+            .busy, "another program has registered the Bluetooth service \(uuid)",
+            remedy: "end it (is another relayd running?), or restart bluetoothd: "
+                + "systemctl restart bluetooth")
+    }
+
+    static func occupied(_ channel: UInt8) -> LinkProblem {
+        LinkProblem(
+            .busy, "bluetoothd does not listen on RFCOMM channel \(channel): it is in use",
+            remedy: "choose another, or leave out channel=: bluetoothd takes one that is free")
+    }
+
+    static func noService(_ words: String, _ wish: BlueZDialogue.Wish) -> LinkProblem {
+        LinkProblem(
+            .refused, "\(words) does not offer the service \(wish.uuid)",
+            remedy: "check that SDL is switched on there; most head units connect to the phone "
+                + "instead: bluetooth:listen")
     }
 
     private static func notPaired(_ words: String, _ address: BluetoothAddress) -> LinkProblem {
@@ -89,19 +129,16 @@ enum BlueZProblem {
 
 extension BlueZProblem {
     static func explain(_ failure: BusFailure, asking what: String) -> LinkProblem {
-        general(failure)
+        general(failure) ?? silence(failure)
             ?? LinkProblem(.other, "bluetoothd did not say \(what): \(failure)")
     }
 
     static func explain(_ failure: BusFailure, registering uuid: String) -> LinkProblem {
-        if let general = general(failure) { return general }
+        if let problem = general(failure) ?? silence(failure) { return problem }
         switch failure {
         case .refused("org.bluez.Error.NotPermitted", _),
             .refused("org.bluez.Error.AlreadyExists", _):
-            return LinkProblem(
-                .busy, "another program has registered the Bluetooth service \(uuid)",
-                remedy: "end it (is another relayd running?), or restart bluetoothd: "
-                    + "systemctl restart bluetooth")
+            return taken(uuid)
         default:
             return LinkProblem(
                 .other, "bluetoothd did not register the service \(uuid): \(failure)")
@@ -125,12 +162,11 @@ extension BlueZProblem {
             return LinkProblem(
                 .timedOut, "\(words) did not answer",
                 remedy: "check that the head unit is on and in range")
-        case (_, "br-connection-profile-unavailable"), ("org.bluez.Error.NotAvailable", _),
+        // (Not supported: its records have no such service any more, or one without a channel.)
+        case (_, "br-connection-profile-unavailable"), (_, "br-connection-not-supported"),
+            ("org.bluez.Error.NotAvailable", _),
             ("org.bluez.Error.DoesNotExist", _):
-            return LinkProblem(
-                .refused, "\(words) does not offer the service \(wish.uuid)",
-                remedy: "check that SDL is switched on there; most head units connect to the phone "
-                    + "instead: bluetooth:listen")
+            return noService(words, wish)
         case (_, "br-connection-refused"), (_, "Connection refused"),
             (_, "br-connection-aborted-by-remote"):
             return LinkProblem(
@@ -159,6 +195,15 @@ extension BlueZProblem {
         }
     }
 
+    /// What needs nobody else was not answered.
+    private static func silence(_ failure: BusFailure) -> LinkProblem? {
+        guard case .refused("org.freedesktop.DBus.Error.NoReply", _) = failure else { return nil }
+        return LinkProblem(
+            .timedOut, "bluetoothd does not answer",
+            remedy: "see whether it runs: systemctl status bluetooth; else restart it: "
+                + "systemctl restart bluetooth")
+    }
+
     /// Whatever was asked: nobody is there to answer, or it may not be asked.
     private static func general(_ failure: BusFailure) -> LinkProblem? {
         switch failure {
@@ -175,12 +220,13 @@ extension BlueZProblem {
                 "org.freedesktop.systemd1.NoSuchUnit",
                 "org.freedesktop.DBus.Error.Spawn.ServiceNotFound",
                 "org.freedesktop.DBus.Error.Spawn.ChildExited",
+                "org.freedesktop.DBus.Error.TimedOut",
                 "org.freedesktop.DBus.Error.Disconnected":
                 return noDaemon
             case "org.freedesktop.DBus.Error.AccessDenied":
                 return LinkProblem(
                     .permissionDenied, "relayd's user may not talk to bluetoothd: \(words)",
-                    remedy: "add it to the group bluetooth, or allow it in a file in "
+                    remedy: "sudo relayctl setup bluetooth, or allow it in a file in "
                         + "/etc/dbus-1/system.d")
             default:
                 return nil

@@ -1,6 +1,4 @@
-import CShims
 import Glibc
-import HostNames
 import NIOCore
 
 /// One link by way of bluetoothd: a thread with a connection of its own to the message bus, from the first
@@ -14,8 +12,7 @@ final class BlueZThread: Sendable {
     }
 
     private let wish: BlueZDialogue.Wish
-    private let mailbox: BluetoothMailbox
-    private let result: EventLoopPromise<Connection>
+    private let wait: BluetoothWait<Connection>
     private let listening: @Sendable (String) -> Void
 
     /// - Parameter listening: is told where a head unit can connect, each time that this changes.
@@ -25,35 +22,24 @@ final class BlueZThread: Sendable {
     ) throws(LinkProblem) {
         self.wish = wish
         self.listening = listening
-        mailbox = try BluetoothMailbox()
-        result = loop.makePromise()
+        wait = try BluetoothWait(on: loop)
     }
 
     /// Waits for the connection, as long as it takes or until the task is cancelled. `linkEnded` must follow
     /// when there was one.
     func connect() async throws(LinkProblem) -> Connection {
-        let failure = DetachedThread.run { self.run() }
-        if failure != 0 {
-            result.fail(LinkProblem.system("a thread could not be started", errno: failure))
-        }
-        let outcome = await withTaskCancellationHandler {
-            await result.futureResult.outcome()
-        } onCancel: {
-            mailbox.put(.cancelled)
-        }
-        return try outcome.linkValue("no Bluetooth connection was made")
+        try await wait.value { self.run() }
     }
 
-    func linkEnded() { mailbox.put(.linkEnded) }
+    func linkEnded() { wait.mailbox.put(.linkEnded) }
 
     private func run() {
-        _ = relay_thread_set_name("bluetooth")
         do throws(BusFailure) {
-            var run = try Run(wish, mailbox, result, listening)
+            var run = try Run(wish, wait, listening)
             try run.untilItIsOver()
         } catch {
             // Nobody waits any more if the link is there already; it lives on without bluetoothd.
-            result.fail(BlueZProblem.explain(error, asking: "anything"))
+            wait.fail(BlueZProblem.explain(error, asking: "anything"))
         }
     }
 }
@@ -62,8 +48,7 @@ extension BlueZThread {
     /// What the thread knows.
     private struct Run: ~Copyable {
         private let wish: BlueZDialogue.Wish
-        private let mailbox: BluetoothMailbox
-        private let result: EventLoopPromise<Connection>
+        private let result: BluetoothWait<Connection>
         private let listening: @Sendable (String) -> Void
         private let bus: MessageBus
         private var dialogue: BlueZDialogue
@@ -79,18 +64,17 @@ extension BlueZThread {
 
         private enum Question { case objects, registration, connection }
 
-        private static let service = "org.bluez"
+        private static let service = BlueZObjects.service
         private static let path = "/org/relayd/profile"
         /// Long enough for a page time-out, an authentication and a search for services.
         private static let connectSeconds: UInt64 = 60
         private static let answerSeconds: UInt64 = 10
 
         init(
-            _ wish: BlueZDialogue.Wish, _ mailbox: BluetoothMailbox,
-            _ result: EventLoopPromise<Connection>,
+            _ wish: BlueZDialogue.Wish, _ result: BluetoothWait<Connection>,
             _ listening: @escaping @Sendable (String) -> Void
         ) throws(BusFailure) {
-            (self.wish, self.mailbox, self.result) = (wish, mailbox, result)
+            (self.wish, self.result) = (wish, result)
             self.listening = listening
             bus = try MessageBus()
             dialogue = BlueZDialogue(wish)
@@ -117,7 +101,7 @@ extension BlueZThread {
             }
             try receive(.begun)
             while !isOver {
-                for letter in mailbox.take() {
+                for letter in result.mailbox.take() {
                     try receive(letter == .cancelled ? .cancelled : .linkEnded)
                 }
                 try bus.process()
@@ -130,7 +114,7 @@ extension BlueZThread {
             let (descriptor, events, milliseconds) = bus.interest
             var polled = [
                 pollfd(fd: descriptor, events: events, revents: 0),
-                pollfd(fd: mailbox.descriptor, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: result.mailbox.descriptor, events: Int16(POLLIN), revents: 0),
             ]
             poll(&polled, 2, milliseconds)
         }
@@ -144,8 +128,8 @@ extension BlueZThread {
             case .signal(let signal) where signal.member == "NameOwnerChanged":
                 // The first news may be that bluetoothd was started to answer us.
                 if !daemon.isEmpty { try receive(.daemonLeft) }
-            case .signal:
-                try receive(.changed)
+            case .signal(let signal):
+                if BlueZObjects.areChanged(by: signal) { try receive(.changed) }
             case .call(let call):
                 try called(call)
             }
@@ -198,7 +182,13 @@ extension BlueZThread {
             switch call.member {
             case "NewConnection": try connected(call)
             case "RequestDisconnection":
-                let device = try call.path()
+                guard let device = try? call.path() else {
+                    return bus.answer(
+                        call,
+                        .refused(
+                            name: "org.freedesktop.DBus.Error.InvalidArgs",
+                            words: "RequestDisconnection has a device"))
+                }
                 bus.answer(call)
                 try receive(.disconnectAsked(device: device))
             case "Release":
@@ -280,8 +270,10 @@ extension BlueZThread {
                 // Only when we ask for it.
                 BusOption("AutoConnect", .flag(false)),
             ]
-            if let channel = wish.channel {
-                options.append(BusOption("Channel", .number(UInt16(channel))))
+            // 0 is one that is free. Without this option bluetoothd listens nowhere, and its record of the
+            // service names no channel (BlueZ, src/profile.c, ext_start_servers).
+            if wish.device == nil {
+                options.append(BusOption("Channel", .number(UInt16(wish.channel ?? 0))))
             }
             return options
         }

@@ -55,6 +55,13 @@ final class BusMessage {
         return value != 0
     }
 
+    /// All of an array.
+    func texts() throws(BusFailure) -> [String] {
+        var texts: [String] = []
+        try each("s") { () throws(BusFailure) in texts.append(try text()) }
+        return texts
+    }
+
     /// A copy of the descriptor that came with it; the message keeps its own.
     func descriptor() throws(BusFailure) -> OwnedDescriptor {
         var value: CInt = -1

@@ -70,11 +70,13 @@ final class MessageBus {
 
     /// Calls a method.
     ///
-    /// - Parameter write: Appends the arguments.
+    /// - Parameters:
+    ///   - starts: Whether the bus may start the service that is asked.
+    ///   - write: Appends the arguments.
     /// - Returns: The number that the answer has.
     func call(
         _ method: BusMethod, on path: String, of destination: String, within seconds: UInt64,
-        write: (BusMessage) throws(BusFailure) -> Void = { _ in }
+        starts: Bool = true, write: (BusMessage) throws(BusFailure) -> Void = { _ in }
     ) throws(BusFailure) -> UInt64 {
         var made: OpaquePointer?
         let status = sd_bus_message_new_method_call(
@@ -83,6 +85,7 @@ final class MessageBus {
             throw .system("\(method.name) could not be put into a message", errno: -status)
         }
         let message = BusMessage(taking: made)
+        if !starts { message.lend { _ = sd_bus_message_set_auto_start($0, 0) } }
         try write(message)
         let user = Unmanaged.passUnretained(self).toOpaque()
         var number: UInt64 = 0
@@ -94,6 +97,23 @@ final class MessageBus {
         }
         guard sent >= 0 else { throw .system("\(method.name) was not sent", errno: -sent) }
         return number
+    }
+
+    /// Calls a method and waits for the answer, for at most as long as is said.
+    func ask(
+        _ method: BusMethod, on path: String, of destination: String, within seconds: UInt64,
+        starts: Bool = true
+    ) throws(BusFailure) -> BusMessage {
+        let number = try call(method, on: path, of: destination, within: seconds, starts: starts)
+        while true {
+            try process()
+            while let arrival = next() {
+                if case .answer(number, let answer) = arrival { return try answer.get() }
+            }
+            let (descriptor, events, milliseconds) = interest
+            var polled = pollfd(fd: descriptor, events: events, revents: 0)
+            poll(&polled, 1, milliseconds)
+        }
     }
 
     /// Lets others call methods of an object.

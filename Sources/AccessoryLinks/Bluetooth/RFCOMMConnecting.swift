@@ -1,6 +1,5 @@
 import CShims
 import Glibc
-import HostNames
 import NIOCore
 
 /// Connects to an RFCOMM channel by a socket of its own, without bluetoothd: on a thread, because NIO does
@@ -8,37 +7,23 @@ import NIOCore
 final class RFCOMMConnecting: Sendable {
     private let address: BluetoothAddress
     private let channel: UInt8
-    private let mailbox: BluetoothMailbox
-    private let result: EventLoopPromise<CInt>
+    private let wait: BluetoothWait<CInt>
 
     init(
         _ address: BluetoothAddress, channel: UInt8, on loop: any EventLoop
     ) throws(LinkProblem) {
         (self.address, self.channel) = (address, channel)
-        mailbox = try BluetoothMailbox()
-        result = loop.makePromise()
+        wait = try BluetoothWait(on: loop)
     }
 
     /// - Returns: A connected socket, which is the caller's.
     func connect() async throws(LinkProblem) -> CInt {
-        let failure = DetachedThread.run { self.run() }
-        if failure != 0 {
-            result.fail(LinkProblem.system("a thread could not be started", errno: failure))
-        }
-        let outcome = await withTaskCancellationHandler {
-            await result.futureResult.outcome()
-        } onCancel: {
-            mailbox.put(.cancelled)
-        }
-        return try outcome.linkValue("no Bluetooth connection was made")
-    }
-
-    private func run() {
-        _ = relay_thread_set_name("bluetooth")
-        do throws(LinkProblem) {
-            result.succeed(try connectAndWait().release())
-        } catch {
-            result.fail(error)
+        try await wait.value {
+            do throws(LinkProblem) {
+                self.wait.succeed(try self.connectAndWait().release())
+            } catch {
+                self.wait.fail(error)
+            }
         }
     }
 
@@ -54,11 +39,11 @@ final class RFCOMMConnecting: Sendable {
             guard ContinuousClock.now < deadline else { throw problem(ETIMEDOUT) }
             var polled = [
                 pollfd(fd: socket.rawValue, events: Int16(POLLOUT), revents: 0),
-                pollfd(fd: mailbox.descriptor, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: wait.mailbox.descriptor, events: Int16(POLLIN), revents: 0),
             ]
             let seconds = max(0, ContinuousClock.now.duration(to: deadline).components.seconds)
             poll(&polled, 2, CInt(truncatingIfNeeded: seconds + 1) * 1000)
-            guard mailbox.take().isEmpty else { throw BlueZProblem.cancelled }
+            guard wait.mailbox.take().isEmpty else { throw BlueZProblem.cancelled }
             guard polled[0].revents != 0 else { continue }
             var outcome: CInt = 0
             var size = socklen_t(MemoryLayout<CInt>.size)

@@ -132,6 +132,37 @@ struct BlueZDialogueTests {
         #expect(dialogue.receive(.cancelled) == [])
     }
 
+    @Test("a channel that is in use is told, though bluetoothd says that all is well")
+    func occupied() {
+        for isOffered in [true, false] {
+            var dialogue = BlueZDialogue(.init(uuid: Self.uuid, channel: 5))
+            _ = dialogue.receive(.begun)
+            _ = dialogue.receive(.objects(.success(Self.objects())))
+            #expect(dialogue.receive(.registered(nil)) == [.askForObjects])
+            var objects = Self.objects()
+            objects.adapters[0].services = isOffered ? [Self.uuid] : []
+            let next = dialogue.receive(.objects(.success(objects)))
+            if isOffered {
+                #expect(next == [.listening(at: Self.place + " on channel 5")])
+            } else {
+                #expect(Self.problem(next)?.code == .busy)
+                #expect(Self.problem(next)?.message.contains("channel 5: it is in use") == true)
+            }
+        }
+    }
+
+    @Test("however much changes, bluetoothd is asked once at a time, and once more at the end")
+    func floods() {
+        var dialogue = Self.listening()
+        #expect(dialogue.receive(.changed) == [.askForObjects])
+        for _ in 0..<1000 { #expect(dialogue.receive(.changed) == []) }
+        #expect(dialogue.receive(.objects(.success(Self.objects()))) == [.askForObjects])
+        #expect(dialogue.receive(.objects(.success(Self.objects()))) == [])
+        // An answer that comes twice asks for nothing.
+        #expect(dialogue.receive(.objects(.success(Self.objects()))) == [])
+        #expect(dialogue.receive(.changed) == [.askForObjects])
+    }
+
     @Test("bluetoothd leaves, takes the service back, or relayd stops: there is no link")
     func ends() {
         var dialogue = Self.listening()
@@ -171,6 +202,7 @@ struct BlueZDialogueTests {
                 "does not offer the service \(BluetoothTransport.sdlService)"
             ),
             ("org.bluez.Error.DoesNotExist", "Does Not Exist", "refused", "does not offer"),
+            ("org.bluez.Error.Failed", "br-connection-not-supported", "refused", "does not offer"),
             (
                 "org.bluez.Error.Failed", "br-connection-key-missing", "refused",
                 "forgotten the pairing"
@@ -247,6 +279,8 @@ struct BlueZDialogueTests {
             ("org.bluez.Error.NotPermitted", "busy", "another program has registered"),
             ("org.bluez.Error.AlreadyExists", "busy", "another program has registered"),
             ("org.bluez.Error.InvalidArguments", "other", "did not register"),
+            ("org.freedesktop.DBus.Error.NoReply", "timed_out", "bluetoothd does not answer"),
+            ("org.freedesktop.DBus.Error.TimedOut", "absent", "bluetoothd does not run"),
         ])
     func daemon(name: String, code: String, words: String) throws {
         var dialogue = BlueZDialogue(.init(uuid: Self.uuid))

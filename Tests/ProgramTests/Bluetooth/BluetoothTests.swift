@@ -43,7 +43,7 @@ struct BluetoothTests {
             #expect(status.accessory.kind == "bluetooth")
             let words = try await relayd.relayctl("status").output
             #expect(words.contains("Bluetooth adapter hci0 (A0:00:00:00:00:01): the SDL service"))
-            #expect(try bluetooth.tell("registered") == "\(Self.sdl) server auto  SdlRouterService")
+            #expect(try bluetooth.tell("registered") == "\(Self.sdl) server free  SdlRouterService")
 
             for _ in 0..<2 {
                 try bluetooth.tell("connect \(Self.unit) \(accessory.port)")
@@ -156,6 +156,79 @@ struct BluetoothTests {
             let status = try await relayd.status()
             #expect(status.accessory.state == .opening || status.accessory.state == .waiting)
             #expect(try bluetooth.tell("registered") == "")
+        }
+    }
+
+    @Test(
+        "a connection that is none is refused or told, and the next one is taken",
+        arguments: [
+            ("nothing", "refused org.bluez.Error.Rejected"),
+            ("number", "refused org.bluez.Error.Rejected"), ("file", "accepted"),
+        ])
+    func none(kind: String, answer: String) async throws {
+        let before = ["device \(Self.unit) SYNC paired"]
+        try await run("bluetooth:listen", before: before) { bluetooth, accessory, relayd in
+            _ = try await listening(relayd)
+            try bluetooth.tell("false \(Self.unit) \(kind)")
+            _ = try await bluetooth.daemon.output.first(containing: answer)
+            if kind == "file" {
+                // It ends at once, and relayd registers anew.
+                _ = try await bluetooth.daemon.output.first(containing: "unregistered")
+            }
+            _ = try await listening(relayd)
+            _ = try await relayd.until(
+                "it is registered", ask: { try bluetooth.tell("registered") }
+            ) { $0.contains(Self.sdl) }
+            try bluetooth.tell("connect \(Self.unit) \(accessory.port)")
+            let headUnit = try await accessory.nextLink()
+            let app = try await relayd.connectApp()
+            try await headUnit.start(1, for: app)
+            try await headUnit.checkBothWays(app, session: 1, 7)
+        }
+    }
+
+    @Test(
+        "a thousand devices that change all the time are looked at a few times, and hold up nobody")
+    func crowd() async throws {
+        let before = ["device \(Self.unit) SY%1B[31mNC%0A paired"]
+        try await run("bluetooth:listen", before: before) { bluetooth, accessory, relayd in
+            _ = try await listening(relayd)
+            try bluetooth.tell("crowd 1000")
+            try bluetooth.tell("connect \(Self.unit) \(accessory.port)")
+            let headUnit = try await accessory.nextLink()
+            let app = try await relayd.connectApp()
+            try await headUnit.start(1, for: app)
+            try await headUnit.checkBothWays(app, session: 1, 7)
+            let answer = try bluetooth.tell("questions")
+            let questions = try #require(Int(answer))
+            #expect(questions < 200, "2,000 changes, \(questions) questions")
+            // What the device calls itself is no order to a terminal, and no second line in a log.
+            let device = try await relayd.status().accessory.device
+            #expect(device == "SY?[31mNC? (\(Self.unit))")
+        }
+    }
+
+    @Test("properties of other types than they should have are as if they were not there")
+    func odd() async throws {
+        try await run("bluetooth:listen") { bluetooth, _, relayd in
+            _ = try await listening(relayd)
+            try bluetooth.tell("odd")
+            let status = try await relayd.until("why not") { $0.accessory.state == .waiting }
+            #expect(status.accessory.reason?.message.contains("is off") == true)
+        }
+    }
+
+    @Test("a channel that another program has is told; one that is free is offered")
+    func occupied() async throws {
+        try await run("bluetooth:listen?channel=5", before: ["occupied 5"]) { _, _, relayd in
+            let status = try await relayd.until("why not") { $0.accessory.reason != nil }
+            #expect(status.accessory.reason?.code == "busy")
+            #expect(status.accessory.reason?.message.contains("channel 5") == true)
+        }
+        try await run("bluetooth:listen?channel=6", before: ["occupied 5"]) {
+            bluetooth, _, relayd in
+            _ = try await listening(relayd)
+            #expect(try bluetooth.tell("registered").hasPrefix("\(Self.sdl) server 6 "))
         }
     }
 

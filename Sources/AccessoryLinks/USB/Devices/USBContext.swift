@@ -253,15 +253,19 @@ enum SystemFile {
         return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 512) { buffer in
             guard let base = buffer.baseAddress, fgets(base, CInt(buffer.count), file) != nil
             else { return nil }
-            let text = String(cString: base).prefix { $0 != "\n" }
-            let clean = String(
-                String.UnicodeScalarView(
-                    text.unicodeScalars.map {
-                        $0.properties.generalCategory == .control
-                            || $0.properties.generalCategory == .format ? "?" : $0
-                    }))
+            let clean = printable(String(cString: base).prefix { $0 != "\n" })
             return clean.isEmpty ? nil : clean
         }
+    }
+
+    /// What a device says of itself, without what a terminal might obey.
+    static func printable(_ text: some StringProtocol) -> String {
+        String(
+            String.UnicodeScalarView(
+                text.unicodeScalars.map {
+                    $0.properties.generalCategory == .control
+                        || $0.properties.generalCategory == .format ? "?" : $0
+                }))
     }
 
     /// The last part of what a symbolic link points to.
