@@ -200,6 +200,8 @@ let package = Package(
                 "SDLProtocol", "SDLTraffic", "Traces", "DecodedTraces", "MessageFilters",
                 // What the bytes and words of OpenXC may be.
                 "OpenXCProtocol",
+                // Of a configuration file, the address of the link.
+                "YAML",
                 "DidYouMean",
                 "CFiles", "CNcurses",
                 nioCore, nioPosix, nioLocks, nioHTTP1, arguments,

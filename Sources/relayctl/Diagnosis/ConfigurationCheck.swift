@@ -1,4 +1,5 @@
 import Glibc
+import YAML
 
 /// What `relayd --check-config` said, for `relayctl doctor`: only relayd knows what is right.
 struct ConfigurationCheck: Sendable, Equatable {
@@ -6,6 +7,8 @@ struct ConfigurationCheck: Sendable, Equatable {
     /// One line per mistake, with file, line and column; when all is good, what was checked, and what
     /// will not do on this machine.
     var lines: [String]
+    /// The address in the file, if it is good and names one.
+    var accessory: String?
 
     /// The first mistake, and how many there are besides.
     var text: String {
@@ -26,6 +29,8 @@ struct ConfigurationCheck: Sendable, Equatable {
         }
     }
 
+    /// What relayd reads of a configuration at most; it has found this one good.
+    private static let maximumFileBytes = 256 << 10
     /// Exit statuses of relayd --check-config.
     private static let good: Int32 = 0
     private static let notGood: Int32 = 78
@@ -58,7 +63,36 @@ struct ConfigurationCheck: Sendable, Equatable {
         if let path = lines.first?.prefix(while: { $0 != ":" }), isForbidden(String(path)) {
             return nil
         }
-        return ConfigurationCheck(isGood: status == 0, lines: lines)
+        return ConfigurationCheck(
+            isGood: status == 0, lines: lines,
+            accessory: status == 0 ? lines.first.flatMap(accessory(verdict:)) : nil)
+    }
+
+    /// What is relayd's link in the file that it has found good.
+    ///
+    /// - Parameter verdict: "/etc/relayd/relayd.yaml: ok".
+    private static func accessory(verdict: String) -> String? {
+        guard verdict.hasSuffix(": ok"),
+            let file = fopen(String(verdict.dropLast(4)), "re")
+        else { return nil }
+        defer { fclose(file) }
+        var bytes = [UInt8](repeating: 0, count: maximumFileBytes)
+        let count = fread(&bytes, 1, bytes.count, file)
+        let text = String(decoding: bytes[..<count], as: UTF8.self)
+        let subject = YAMLSubject(
+            noun: "configuration", colonExample: "accessory: \"sim:\"", maximumDepth: 16,
+            maximumNodes: maximumFileBytes)
+        guard case .mapping(let pairs, _)? = try? YAMLComposer.root(of: text, as: subject) else {
+            return nil
+        }
+        for pair in pairs {
+            if case (.scalar(let key), .scalar(let value)) = (pair.key, pair.value),
+                key.text == "accessory"
+            {
+                return value.text
+            }
+        }
+        return nil
     }
 
     /// What the relayd beside this relayctl, or in PATH, calls its version; nil when there is none.

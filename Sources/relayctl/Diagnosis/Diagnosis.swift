@@ -1,3 +1,4 @@
+import AccessoryLinks
 import ControlAPI
 import Glibc
 import SDLAdvice
@@ -6,8 +7,8 @@ import SDLAdvice
 /// broken. A pure function of what relayd says; `relayctl doctor` asks and prints.
 struct Diagnosis: Codable, Sendable, Equatable {
     struct Check: Codable, Sendable, Equatable {
-        /// "permission", "configuration", "specification", "daemon", "dashboard", "head unit", "port",
-        /// "app", "registration" or "advice".
+        /// "permission", "configuration", "specification", "bluetooth", "daemon", "dashboard", "head unit",
+        /// "port", "app", "registration" or "advice".
         var name: String
         /// "ok", "hint", "broken", or "none": there is nothing to check, and nothing wrong with that.
         var state: String
@@ -45,14 +46,32 @@ struct Diagnosis: Codable, Sendable, Equatable {
         }
     }
 
+    /// What `bluetooth:` needs of this machine.
+    ///
+    /// - Parameter isFirst: Whether what is missing there is the first thing that is broken.
+    /// - Returns: Whether it is.
+    private mutating func tell(_ bluetooth: BluetoothChecklist?, isFirst: Bool) -> Bool {
+        for check in bluetooth?.checks ?? [] {
+            switch check.verdict {
+            case .good: ok("bluetooth", check.text)
+            case .missing where isFirst:
+                fail("bluetooth", check.text, check.remedy ?? "see systemctl status bluetooth")
+            case .doubtful, .missing:
+                hint("bluetooth", check.text, check.remedy ?? "see systemctl status bluetooth")
+            }
+        }
+        return isFirst && bluetooth?.isMissingSomething == true
+    }
+
     /// relayd cannot be asked.
     ///
     /// - Parameters:
     ///   - configuration: what relayd would say to its configuration, if it can be had.
     ///   - unit: what systemd knows of it.
+    ///   - bluetooth: what the link that it would open needs of this machine.
     init(
         unreachable error: ControlClientError, configuration: ConfigurationCheck? = nil,
-        unit: UnitReport? = nil
+        unit: UnitReport? = nil, bluetooth: BluetoothChecklist? = nil
     ) {
         let parts = "\(error)".split(separator: "→", maxSplits: 1)
         let text = Self.oneLine(parts[0])
@@ -71,6 +90,7 @@ struct Diagnosis: Codable, Sendable, Equatable {
             }
             tell(good: configuration)
         }
+        if case .notRunning = error { _ = tell(bluetooth, isFirst: false) }
         if case .notRunning = error, let unit, let reason = unit.whyItDoesNotRun {
             fail("daemon", reason, unit.remedy)
             return
@@ -108,11 +128,13 @@ struct Diagnosis: Codable, Sendable, Equatable {
     ///   - specification: what relayd compares RPCs with.
     ///   - firewall: Name of the firewall that runs here, if any is known to.
     ///   - unit: what systemd knows of the unit whose sockets apps connect to.
+    ///   - bluetooth: what the link needs of this machine, while it is not open.
     ///   - now: The moment ages are counted to.
     init(
         _ status: StatusSnapshot, advice: [AdviceReport], socket: String,
         configuration: ConfigurationCheck? = nil, specification: SpecificationReport? = nil,
-        firewall: String? = nil, unit: UnitReport? = nil, now: Timestamp = .now
+        firewall: String? = nil, unit: UnitReport? = nil, bluetooth: BluetoothChecklist? = nil,
+        now: Timestamp = .now
     ) {
         ok("daemon", "relayd \(status.relayd.version) runs (pid \(status.relayd.pid)) on \(socket)")
         if let configuration, configuration.isGood {
@@ -145,6 +167,7 @@ struct Diagnosis: Codable, Sendable, Equatable {
         if let url = status.relayd.dashboardURL {
             ok("dashboard", "\(url) shows all of this live; relayctl dashboard --open opens it")
         }
+        guard !tell(bluetooth, isFirst: true) else { return }
         guard checkHeadUnit(status.accessory, now) else { return }
         guard checkPort(status.server, firewall, unit) else { return }
         let connected = Set(status.apps.map(\.id))

@@ -133,7 +133,7 @@ struct GadgetComposerTests {
         try await RelayTesting.TemporaryDirectory.run { directory in
             let shipped = try directory.write("[Service]\n", to: "gadget.conf")
             let reloads = Mutex(0)
-            var place = GadgetSetUp.Place(shipped: shipped)
+            var place = ServiceDropIn(shipped: shipped)
             place.folder = directory.file("relayd.service.d")
             place.reload = {
                 reloads.withLock { $0 += 1 }

@@ -97,9 +97,13 @@ enum StandInCalls {
 
     /// As root, which these tests may be, it would set this machine up.
     private static func setUp(_ words: [String]) -> String? {
-        words.starts(with: ["relayctl", "setup", "gadget"])
-            && words.dropFirst(3).allSatisfy { ["--undo", "--user", "pi"].contains($0) }
-            ? nil : "not a command for root"
+        let options = [
+            "gadget": ["--undo", "--user", "pi"], "bluetooth": ["--undo", "--visible"],
+        ]
+        return words.starts(with: ["relayctl", "setup"])
+            && words.dropFirst(2).first.flatMap { options[$0] }.map { known in
+                words.dropFirst(3).allSatisfy(known.contains)
+            } == true ? nil : "not a command for root"
     }
 
     private static func isScript(_ name: String) -> Bool {

@@ -15,10 +15,11 @@ struct SetupCommand: AsyncParsableCommand {
             EXAMPLES
               relayctl setup gadget --dry-run
               sudo relayctl setup gadget
+              sudo relayctl setup bluetooth --visible
 
             \(SetupCommand.exitCodes)
             """,
-        subcommands: [SetupGadgetCommand.self])
+        subcommands: [SetupGadgetCommand.self, SetupBluetoothCommand.self])
 
     static let exitCodes = """
         EXIT CODES
@@ -29,26 +30,8 @@ struct SetupCommand: AsyncParsableCommand {
         """
 }
 
-/// `relayctl setup gadget`: lets relayd make this machine a phone, and undoes it.
-struct SetupGadgetCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "gadget",
-        abstract: "Let relayd make this machine an Android phone (gadget:).",
-        discussion: """
-            Says what it would change, asks, and does it. Run it as root.
-
-            Where relayd is a service of systemd, a drop-in is enabled: from then on relayd.service brings \
-            relayd-gadget.service with it, which composes the gadget before relayd starts and removes it \
-            after relayd has ended, however it ends. Otherwise the gadget is composed at once, for the user \
-            who types this (or --user), until it is undone or the machine restarts.
-
-            EXAMPLES
-              sudo relayctl setup gadget
-              sudo relayctl setup gadget --undo
-
-            \(SetupCommand.exitCodes)
-            """)
-
+/// What all roles have in common: say what would be changed, ask, do it, take it back.
+struct SetupOptions: ParsableArguments {
     @Flag(help: "Take back what was set up.")
     var undo = false
 
@@ -58,27 +41,20 @@ struct SetupGadgetCommand: AsyncParsableCommand {
     @Flag(help: "Only say what would be changed.")
     var dryRun = false
 
-    @Option(
-        help: ArgumentHelp(
-            "Who runs relayd: a user's name. Composes at once, also where systemd runs.",
-            valueName: "name"))
-    var user: String?
-
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
         if dryRun, yes { throw ValidationError("--dry-run and --yes exclude each other") }
     }
 
-    func run() async throws {
-        let setUp = try setUp()
+    func carryOut(_ setUp: some RoleSetUp, role: String) throws {
         let changes = undo ? setUp.undoing : setUp.doing
-        var report = SetupReport(role: "gadget", changes: changes, isDone: false)
-        guard setUp.isSetUp == undo else {
+        var report = SetupReport(role: role, changes: changes, isDone: false)
+        guard !changes.isEmpty else {
             try show(report, undo ? "Nothing is set up.\n" : "It is set up already.\n")
             return
         }
-        let list = changes.map { "  \($0)\n" }.joined()
+        let list = changes.map { "  \(SafeText.clean($0))\n" }.joined()
         if dryRun {
             try show(report, "As these commands do:\n\(list)")
             return
@@ -105,15 +81,6 @@ struct SetupGadgetCommand: AsyncParsableCommand {
             Output.current.write("nothing was changed\n", to: .error)
             throw ExitCode(ExitStatus.refused.rawValue)
         }
-    }
-
-    private func setUp() throws -> GadgetSetUp {
-        if user == nil, let systemd = GadgetSetUp.ofSystemd() { return systemd }
-        let name = user ?? getenv("SUDO_USER").map { String(cString: $0) }
-        guard let setUp = GadgetSetUp.composing(for: name) else {
-            throw ValidationError("there is no user \"\(name ?? "")\"")
-        }
-        return setUp
     }
 
     private func show(_ report: SetupReport, _ text: String) throws {

@@ -1,0 +1,42 @@
+import AccessoryLinks
+import ArgumentParser
+
+/// `relayctl setup bluetooth`: lets relayd be a phone by Bluetooth, and undoes it.
+struct SetupBluetoothCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "bluetooth",
+        abstract: "Let relayd be a phone by Bluetooth (bluetooth:listen).",
+        discussion: """
+            Says what it would change, asks, and does it. Run it as root.
+
+            Where relayd is a service of systemd, a drop-in is enabled: from then on relayd.service brings \
+            bluetooth.service with it and is in the group bluetooth. Otherwise the user who types this (or \
+            --user) joins that group. The adapter is switched on, and with --visible a head unit can see \
+            this machine and pair with it for the next three minutes. What is missing after that is said \
+            by 'relayctl doctor'. --undo leaves the adapter on, and what is paired stays paired.
+
+            EXAMPLES
+              sudo relayctl setup bluetooth --visible
+              sudo relayctl setup bluetooth --undo
+
+            \(SetupCommand.exitCodes)
+            """)
+
+    @Flag(help: "Also let head units see this machine and pair with it.")
+    var visible = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Who runs relayd: a user's name. Joins the group, also where systemd runs.",
+            valueName: "name"))
+    var user: String?
+
+    @OptionGroup var options: SetupOptions
+
+    func run() async throws {
+        guard let setUp = BluetoothSetUp.of(user: user, visible: visible) else {
+            throw ValidationError("there is no user \"\(SafeText.clean(user ?? ""))\"")
+        }
+        try options.carryOut(setUp, role: "bluetooth")
+    }
+}
