@@ -3,11 +3,14 @@
 #include "relay_shims.h"
 
 #include <errno.h>
+#include <linux/aio_abi.h>
 #include <linux/netlink.h>
 #include <linux/usb/functionfs.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 int relay_functionfs_packet_bytes(int fd, uint16_t *bytes) {
@@ -17,6 +20,46 @@ int relay_functionfs_packet_bytes(int fd, uint16_t *bytes) {
     const uint8_t *size = (const uint8_t *)&descriptor.wMaxPacketSize;
     *bytes = (uint16_t)((size[0] | size[1] << 8) & 0x7ff);
     return 0;
+}
+
+int relay_transfers_open(uint32_t room, uint64_t *transfers) {
+    aio_context_t context = 0;
+    if (syscall(SYS_io_setup, room, &context) < 0) return errno;
+    *transfers = context;
+    return 0;
+}
+
+void relay_transfers_close(uint64_t transfers) { syscall(SYS_io_destroy, (aio_context_t)transfers); }
+
+int relay_transfers_begin(
+    uint64_t transfers, int fd, int to_host, const struct relay_transfer *begun, int count) {
+    struct iocb requests[RELAY_TRANSFERS], *pointers[RELAY_TRANSFERS];
+    if (count < 0 || count > RELAY_TRANSFERS) return -EINVAL;
+    memset(requests, 0, sizeof requests);
+    for (int i = 0; i < count; i++) {
+        requests[i].aio_data = begun[i].name;
+        requests[i].aio_lio_opcode = to_host ? IOCB_CMD_PWRITE : IOCB_CMD_PREAD;
+        requests[i].aio_fildes = (uint32_t)fd;
+        requests[i].aio_buf = (uint64_t)(uintptr_t)begun[i].bytes;
+        requests[i].aio_nbytes = begun[i].count;
+        pointers[i] = &requests[i];
+    }
+    long taken = syscall(SYS_io_submit, (aio_context_t)transfers, (long)count, pointers);
+    return taken < 0 ? -errno : (int)taken;
+}
+
+int relay_transfers_wait(uint64_t transfers, struct relay_transfer *ended, int count, int milliseconds) {
+    struct io_event events[RELAY_TRANSFERS];
+    struct timespec timeout = {.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1000000L};
+    if (count > RELAY_TRANSFERS) count = RELAY_TRANSFERS;
+    long got = syscall(
+        SYS_io_getevents, (aio_context_t)transfers, 1L, (long)count, events, milliseconds < 0 ? NULL : &timeout);
+    if (got < 0) return -errno;
+    for (long i = 0; i < got; i++) {
+        ended[i].name = events[i].data;
+        ended[i].result = events[i].res;
+    }
+    return (int)got;
 }
 
 /* The kernel's own messages, which systemd-udevd reads too. */

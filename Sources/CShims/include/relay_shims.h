@@ -87,6 +87,30 @@ int relay_entry_set_group(int fd, gid_t group);
  * O_NONBLOCK (EAGAIN). */
 int relay_functionfs_packet_bytes(int fd, uint16_t *bytes);
 
+/* Several transfers of one FunctionFS endpoint at a time, by the kernel's asynchronous reads and writes
+ * (io_submit(2)). Calls return 0 or an errno value unless it says otherwise. */
+struct relay_transfer {
+    /* Comes back with the result. */
+    uint64_t name;
+    void *bytes;
+    uint64_t count;
+    /* Bytes moved, or a negative errno value. */
+    int64_t result;
+};
+/* Transfers given to one call. */
+#define RELAY_TRANSFERS 128
+
+/* Room for so many transfers under way. */
+int relay_transfers_open(uint32_t room, uint64_t *transfers);
+/* Cancels those under way, and waits for that. */
+void relay_transfers_close(uint64_t transfers);
+/* Begins the transfers, at most RELAY_TRANSFERS, in their order. Returns how many the kernel has taken, or a
+ * negative errno value. */
+int relay_transfers_begin(uint64_t transfers, int fd, int to_host, const struct relay_transfer *begun, int count);
+/* Waits for one to end, so many milliseconds (-1: any time), and takes at most `count` and RELAY_TRANSFERS of
+ * those that have. Returns how many, 0 when the time was over, or a negative errno value (EINTR). */
+int relay_transfers_wait(uint64_t transfers, struct relay_transfer *ended, int count, int milliseconds);
+
 /* A socket on which the kernel tells of devices that come and go (NETLINK_KOBJECT_UEVENT): *fd, O_CLOEXEC,
  * O_NONBLOCK. One read gives one message. */
 int relay_uevent_open(int *fd);

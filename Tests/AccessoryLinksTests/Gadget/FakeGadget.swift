@@ -5,7 +5,8 @@ import Synchronization
 
 /// A gadget and its head unit, made of code, with the habits of FunctionFS and its controllers (Linux 6.1):
 /// the bulk calls wait until the gadget is configured, then end with ESHUTDOWN when it is so no more, and with
-/// EINTR when the thread is interrupted; a request that another event follows is void (EIDRM); of disable and
+/// EINTR when the thread is interrupted; what was read ahead outlasts that, and what was written ahead is lost; a
+/// request that another event follows is void (EIDRM); of disable and
 /// enable only the last is told.
 final class FakeGadget: Gadget {
     struct State {
@@ -21,8 +22,11 @@ final class FakeGadget: Gadget {
         var packets: [[UInt8]] = []
         /// The head unit does not read.
         var isHeld = false
-        /// Bytes of a transfer that waits for the head unit.
-        var waiting = 0
+        /// Transfers that wait for the head unit.
+        var ahead: [[UInt8]] = []
+        var waiting: Int { ahead.reduce(0) { $0 + $1.count } }
+        /// Of this configuration, so many have been read ahead.
+        var readAhead: [[UInt8]] = []
         /// Transfers that the head unit has got whole; an empty packet is one of none.
         var transfers: [[UInt8]] = []
         /// How it has been on the bus so far; nil for off it.
@@ -109,7 +113,24 @@ final class FakeGadget: Gadget {
 
     func packetBytes() -> Int { 512 }
 
-    func read(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
+    static let transfersAhead = 4
+
+    func fromHost(packetBytes: Int) -> any BulkFromHost { Endpoint(fake: self) }
+    func toHost() -> any BulkToHost { Endpoint(fake: self) }
+
+    private final class Endpoint: BulkFromHost, BulkToHost {
+        private let fake: FakeGadget
+
+        init(fake: FakeGadget) { self.fake = fake }
+
+        func read(_ buffer: UnsafeMutableRawBufferPointer) -> Int { fake.read(buffer) }
+        func readRest(_ buffer: UnsafeMutableRawBufferPointer) -> Int { fake.readRest(buffer) }
+        func write(_ bytes: UnsafeRawBufferPointer) -> Int { fake.write(bytes) }
+        func flush() -> Int { fake.flush() }
+        func unread() -> Int { fake.unread() }
+    }
+
+    private func read(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
         let began = Mutex<Int?>(nil)
         let packet = Mutex<[UInt8]?>(nil)
         return call(bells[0].wait, began) { state in
@@ -122,16 +143,47 @@ final class FakeGadget: Gadget {
         }
     }
 
-    func write(_ bytes: UnsafeRawBufferPointer) -> Int {
+    private func readRest(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
+        let packet = Mutex<[UInt8]>([])
+        state.update { state in
+            guard !state.readAhead.isEmpty else { return }
+            let first = state.readAhead.removeFirst()
+            packet.withLock { $0 = first }
+        }
+        let bytes = packet.withLock { $0 }
+        buffer.copyBytes(from: bytes)
+        return bytes.count
+    }
+
+    private func write(_ bytes: UnsafeRawBufferPointer) -> Int {
         let transfer = Array(bytes)
         return call(bells[1].wait, Mutex(nil)) { state in
-            state.waiting = transfer.count
-            guard !state.isHeld else { return nil }
-            state.waiting = 0
-            state.transfers.append(transfer)
+            guard state.ahead.count < Self.transfersAhead else { return nil }
+            if state.isHeld {
+                state.ahead.append(transfer)
+            } else {
+                state.transfers.append(transfer)
+            }
             return transfer.count
         } then: { _ in
         }
+    }
+
+    private func flush() -> Int {
+        call(bells[1].wait, Mutex(nil)) {
+            $0.ahead.isEmpty ? 0 : nil
+        } then: { _ in
+        }
+    }
+
+    private func unread() -> Int {
+        let unread = Mutex(0)
+        state.update { state in
+            let waiting = state.waiting
+            unread.withLock { $0 = waiting }
+            state.ahead = []
+        }
+        return unread.withLock { $0 }
     }
 
     /// A call of one bulk endpoint.
@@ -200,9 +252,12 @@ final class FakeGadget: Gadget {
         tell(.enable)
     }
 
-    /// Its cable is pulled.
-    func leave() {
-        state.update { $0.isConfigured = false }
+    /// Its cable is pulled, after packets that relayd has not looked at.
+    func leave(after packets: [[UInt8]] = []) {
+        state.update { state in
+            state.isConfigured = false
+            state.readAhead = packets
+        }
         tell(.disable)
     }
 
@@ -221,7 +276,12 @@ final class FakeGadget: Gadget {
     }
 
     func holdReads(_ isHeld: Bool) {
-        state.update { $0.isHeld = isHeld }
+        state.update { state in
+            state.isHeld = isHeld
+            guard !isHeld else { return }
+            state.transfers += state.ahead
+            state.ahead = []
+        }
         ring(bells[1].ring)
     }
 

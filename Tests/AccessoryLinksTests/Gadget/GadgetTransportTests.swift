@@ -134,6 +134,42 @@ struct GadgetTransportTests {
         }
     }
 
+    @Test("what had come before the head unit left is delivered, although nobody had looked at it")
+    func readAhead() async throws {
+        try await run("gadget:?start=accessory") { fake, link, _ in
+            try await fake.state.wait(for: "an accessory") { $0.faces == [.accessory] }
+            fake.configure(packets: [[1]])
+            try await link.waitUntilOpen()
+            #expect(try await link.probe.receive(1) == [1])
+            fake.leave(after: [[2, 3], [4]])
+            let reason = try await link.waitUntilReason(.vanished)
+            #expect(try await link.probe.receive(4) == [1, 2, 3, 4])
+            #expect(!reason.message.contains("lost"), "\(reason.message)")
+            #expect(link.transport.details?.values.lostBytesIn == 0)
+        }
+    }
+
+    @Test(
+        "transfers run ahead of a head unit that does not read, and each that it never takes is counted"
+    )
+    func writtenAhead() async throws {
+        try await run("gadget:?start=accessory") { fake, link, _ in
+            try await fake.state.wait(for: "an accessory") { $0.faces == [.accessory] }
+            fake.configure()
+            try await link.waitUntilOpen()
+            fake.holdReads(true)
+            let channel = try #require(link.probe.seen.value.channel)
+            try await channel.send([UInt8](repeating: 1, count: 6 * 16_384))
+            try await fake.state.wait(for: "as many as there are buffers") {
+                $0.ahead.map(\.count) == Array(repeating: 16_384, count: FakeGadget.transfersAhead)
+            }
+            fake.leave()
+            let reason = try await link.waitUntilReason(.vanished)
+            #expect(reason.message.hasSuffix("; lost: 98304 bytes for it"), "\(reason.message)")
+            #expect(link.transport.details?.values.lostBytesOut == 98_304)
+        }
+    }
+
     @Test("what a head unit did not take before it left is counted")
     func blocked() async throws {
         try await run("gadget:?start=accessory") { fake, link, _ in

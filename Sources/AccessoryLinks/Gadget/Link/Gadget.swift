@@ -15,15 +15,35 @@ protocol Gadget: Sendable {
     /// Refuses a request.
     func halt(_ request: SetupRequest)
 
-    /// Bytes of a bulk packet at the speed of now.
+    /// Bytes of a bulk packet at the speed of now; waits for nothing, although the host may have just gone.
     func packetBytes() -> Int
-    /// From the host; waits for as long as the host has configured the gadget, then gives -ESHUTDOWN.
-    func read(_ buffer: UnsafeMutableRawBufferPointer) -> Int
-    /// To the host; waits likewise until the host has read all of it. None is an empty packet.
-    func write(_ bytes: UnsafeRawBufferPointer) -> Int
+    /// The bulk endpoints, for one link: each for the thread that asks for it.
+    func fromHost(packetBytes: Int) throws(LinkProblem) -> any BulkFromHost
+    func toHost() throws(LinkProblem) -> any BulkToHost
 
     /// Goes on the bus of a controller.
     func appear(as face: AccessoryOnEndpointZero.Face, on controller: String) throws(LinkProblem)
     /// Leaves it; the bulk calls that wait end.
     func disappear()
+}
+
+/// The endpoint from the host, during one link.
+protocol BulkFromHost: AnyObject {
+    /// What has come, at least a packet, in order; there is room for a packet. Asks for one packet at a time, many
+    /// times ahead. Waits for as long as the host has configured the gadget, then gives -ESHUTDOWN, or -EAGAIN.
+    func read(_ buffer: UnsafeMutableRawBufferPointer) -> Int
+    /// After the last `read`, with the gadget no more configured: what had come before. None when that was all.
+    func readRest(_ buffer: UnsafeMutableRawBufferPointer) -> Int
+}
+
+/// The endpoint to the host, during one link.
+protocol BulkToHost: AnyObject {
+    /// A transfer of at most `ShortPackets.transferBytes`; no bytes are an empty packet. Runs ahead of the host by
+    /// a few transfers, then waits for it. Fails when one before has failed, with none of these bytes taken.
+    func write(_ bytes: UnsafeRawBufferPointer) -> Int
+    /// Waits until the host has read what was written; 0 when it has.
+    func flush() -> Int
+    /// After the last `write`, with the gadget no more configured: bytes written that the host is not known to
+    /// have read.
+    func unread() -> Int
 }

@@ -7,8 +7,8 @@ import Synchronization
 /// Moves the bytes of one link between the gadget's bulk endpoints and the hub's socket, from the moment that
 /// the head unit has configured the accessory until it does so no more. Looks into none of them.
 ///
-/// FunctionFS cannot be polled, so each direction has a thread that waits in the kernel. Neither keeps more
-/// than one transfer: a side that is slow stops the other. `GadgetThread` has at most one link, starts it and
+/// FunctionFS cannot be polled, so each direction has a thread that waits in the kernel. The gadget keeps a few
+/// transfers of each: a side that is slow stops the other. `GadgetThread` has at most one link, starts it and
 /// ends it.
 final class GadgetLink: Sendable {
     enum News: Sendable {
@@ -41,6 +41,8 @@ final class GadgetLink: Sendable {
 
     /// How long the head unit may take for what is left when the hub has closed the link, as with `USBLink`.
     static let drainLimit = USBLink.drainLimit
+    /// Taken from the gadget at a time.
+    private static let readBytes = 65_536
 
     init(
         _ gadget: any Gadget, socket: consuming OwnedDescriptor, end: USBLinkEnd,
@@ -136,14 +138,22 @@ final class GadgetLink: Sendable {
 
     private func moveToHub(_ socket: consuming HubSocket) {
         var hub = socket
-        withUnsafeTemporaryAllocation(byteCount: packetBytes, alignment: 16) { buffer in
+        guard
+            let endpoint = opened({ () throws(LinkProblem) in
+                try gadget.fromHost(packetBytes: packetBytes)
+            })
+        else { return }
+        withUnsafeTemporaryAllocation(byteCount: Self.readBytes, alignment: 16) { buffer in
             while mayTransfer() {
-                let count = gadget.read(buffer)
+                let count = endpoint.read(buffer)
                 if count > 0 {
                     deliver(UnsafeRawBufferPointer(rebasing: buffer[..<count]), to: &hub)
                 } else if count < 0 {
                     failed(-count)
                 }
+            }
+            while case let count = endpoint.readRest(buffer), count > 0 {
+                deliver(UnsafeRawBufferPointer(rebasing: buffer[..<count]), to: &hub)
             }
         }
     }
@@ -165,26 +175,35 @@ final class GadgetLink: Sendable {
 
     private func moveToHost(_ socket: consuming HubSocket) {
         var hub = socket
+        guard let endpoint = opened({ () throws(LinkProblem) in try gadget.toHost() }) else {
+            return
+        }
         withUnsafeTemporaryAllocation(byteCount: ShortPackets.transferBytes, alignment: 16) {
             buffer in
             while wait(for: hub.descriptor, Int16(POLLIN)) {
                 let count = hub.receive(buffer.baseAddress, atMost: buffer.count)
                 if count == 0, hub.isDrained {
+                    flush(endpoint)
                     onNews(.drained)
                     waitForStop()
                 } else if count > 0 {
                     state.withLock { $0.takenBytes += count }
-                    send(UnsafeRawBufferPointer(rebasing: buffer[..<count]), hub.descriptor)
+                    send(UnsafeRawBufferPointer(rebasing: buffer[..<count]), to: endpoint)
+                    end(
+                        UnsafeRawBufferPointer(rebasing: buffer[..<count]), at: endpoint,
+                        hub.descriptor)
                 }
             }
         }
+        let lost = endpoint.unread()
+        state.withLock { $0.unsentBytes += lost }
     }
 
-    private func send(_ bytes: UnsafeRawBufferPointer, _ hub: CInt) {
+    private func send(_ bytes: UnsafeRawBufferPointer, to endpoint: any BulkToHost) {
         var rest = bytes[...]
         while !rest.isEmpty {
             let count =
-                mayTransfer() ? gadget.write(UnsafeRawBufferPointer(rebasing: rest)) : -Int(EINTR)
+                mayTransfer() ? endpoint.write(UnsafeRawBufferPointer(rebasing: rest)) : -Int(EINTR)
             if count >= 0 {
                 rest = rest.dropFirst(count)
             } else {
@@ -195,16 +214,42 @@ final class GadgetLink: Sendable {
                 return
             }
         }
-        let hasMore = Self.polls(hub, Int16(POLLIN), milliseconds: 0)
-        if ShortPackets.needsEmptyPacket(
-            after: bytes.count, packetBytes: packetBytes, hasMore: hasMore), mayTransfer()
-        {
-            let result = gadget.write(UnsafeRawBufferPointer(start: bytes.baseAddress, count: 0))
-            if result < 0, result != -Int(EINTR) { failed(-result) }
+    }
+
+    /// An empty packet, where these bytes do not end the head unit's read and no others follow.
+    private func end(_ bytes: UnsafeRawBufferPointer, at endpoint: any BulkToHost, _ hub: CInt) {
+        func needsEmptyPacket() -> Bool {
+            ShortPackets.needsEmptyPacket(
+                after: bytes.count, packetBytes: packetBytes,
+                hasMore: Self.polls(hub, Int16(POLLIN), milliseconds: 0))
+        }
+        guard needsEmptyPacket() else { return }
+        // More may come while the head unit reads.
+        flush(endpoint)
+        guard needsEmptyPacket(), mayTransfer() else { return }
+        let result = endpoint.write(UnsafeRawBufferPointer(start: bytes.baseAddress, count: 0))
+        if result < 0, result != -Int(EINTR) { failed(-result) }
+    }
+
+    private func flush(_ endpoint: any BulkToHost) {
+        while mayTransfer() {
+            let result = endpoint.flush()
+            if result == 0 { return }
+            failed(-result)
         }
     }
 
     // MARK: Both
+
+    private func opened<Endpoint>(_ open: () throws(LinkProblem) -> Endpoint) -> Endpoint? {
+        do throws(LinkProblem) {
+            return try open()
+        } catch {
+            onNews(.failed(ENOMEM))
+            waitForStop()
+            return nil
+        }
+    }
 
     private var isStopped: Bool { state.withLock { $0.isStopped } }
 
@@ -224,7 +269,11 @@ final class GadgetLink: Sendable {
     private func failed(_ error: Int) {
         let error = CInt(truncatingIfNeeded: error)
         switch error {
-        case EINTR, EAGAIN: return
+        case EINTR: return
+        case EAGAIN:
+            // The host has just gone, and the news of it is on its way.
+            _ = Self.polls(stopped.rawValue, Int16(POLLIN), milliseconds: 2)
+            return
         case ESHUTDOWN, ENODEV, ECONNRESET: break
         default: onNews(.failed(error))
         }

@@ -237,6 +237,8 @@ final class GadgetThread {
             comingBack = (.now + absence, face)
         case .openLink: openLink()
         case .closeLink(let end):
+            // With the endpoints stopped, it is known what has come and what has not left.
+            if end == .startsAnew { gadget.disappear() }
             endLink { GadgetProblem.ended(end, unsent: $0, undelivered: $1) }
         case .lostController: lostController()
         case .tell(let remark): tell(remark)

@@ -7,9 +7,13 @@ final class KernelGadget: Gadget {
     private let options: GadgetOptions
     private let serial: String
     private let endpointZero: OwnedDescriptor
-    private let towardsHost: OwnedDescriptor
-    private let fromHost: OwnedDescriptor
+    private let toHostEndpoint: OwnedDescriptor
+    private let fromHostEndpoint: OwnedDescriptor
 
+    /// As many bytes as a USB link has under way.
+    private static let transfersToHost = 4
+    /// As many packets as come in a millisecond and more: relayd may have been asleep.
+    private static let packetsFromHost = Int(RELAY_TRANSFERS)
     /// Tells FunctionFS what the function is, which lasts until these descriptors are closed: then the kernel
     /// takes the gadget off the bus, however relayd has ended.
     init(_ layout: GadgetLayout, _ options: GadgetOptions) throws(LinkProblem) {
@@ -26,8 +30,9 @@ final class KernelGadget: Gadget {
             }
         }
         endpointZero = zero
-        towardsHost = try Self.open("\(layout.functionFS)/ep1", O_WRONLY)
-        fromHost = try Self.open("\(layout.functionFS)/ep2", O_RDONLY)
+        // Without waiting (EAGAIN) for a host that has just gone: the next one would end that.
+        toHostEndpoint = try Self.open("\(layout.functionFS)/ep1", O_WRONLY | O_NONBLOCK)
+        fromHostEndpoint = try Self.open("\(layout.functionFS)/ep2", O_RDONLY | O_NONBLOCK)
     }
 
     private static func openZero(_ layout: GadgetLayout) throws(LinkProblem) -> OwnedDescriptor {
@@ -95,18 +100,22 @@ final class KernelGadget: Gadget {
 
     func packetBytes() -> Int {
         var bytes: UInt16 = 0
-        guard relay_functionfs_packet_bytes(fromHost.rawValue, &bytes) == 0, bytes > 0 else {
+        guard relay_functionfs_packet_bytes(fromHostEndpoint.rawValue, &bytes) == 0, bytes > 0
+        else {
             return ShortPackets.usualPacketBytes
         }
         return Int(bytes)
     }
 
-    func read(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
-        Self.counted(Glibc.read(fromHost.rawValue, buffer.baseAddress, buffer.count))
+    func fromHost(packetBytes: Int) throws(LinkProblem) -> any BulkFromHost {
+        try BulkQueue(
+            fromHostEndpoint.rawValue, toHost: false, slots: Self.packetsFromHost, of: packetBytes)
     }
 
-    func write(_ bytes: UnsafeRawBufferPointer) -> Int {
-        Self.counted(Glibc.write(towardsHost.rawValue, bytes.baseAddress, bytes.count))
+    func toHost() throws(LinkProblem) -> any BulkToHost {
+        try BulkQueue(
+            toHostEndpoint.rawValue, toHost: true, slots: Self.transfersToHost,
+            of: ShortPackets.transferBytes)
     }
 
     private static func counted(_ result: Int) -> Int { result < 0 ? -Int(errno) : result }

@@ -6,8 +6,7 @@
 ///
 /// The other way nothing can be relied on: sdl_core ends nothing with an empty packet, so a read that asks for
 /// more than a packet would wait for what comes after a frame of 512 bytes. Each read therefore asks for one
-/// packet, which ends it always. What it costs is a call of the kernel per 512 bytes of a direction that
-/// carries answers and notifications.
+/// packet, which ends it always; many are asked for ahead, so that no packet waits for relayd.
 enum ShortPackets {
     /// Of one transfer to the host.
     static let transferBytes = 16_384

@@ -1,0 +1,193 @@
+import CShims
+import Glibc
+
+/// The transfers of one bulk endpoint of a gadget, of which the kernel has several at a time: while relayd looks
+/// at one, the controller goes on with the next. Their order is that of their bytes.
+///
+/// Each has a buffer here, where the kernel keeps its hands until the transfer has ended. Belongs to one link, and
+/// to the thread of its direction. Counts are negative errno values where a call failed.
+final class BulkQueue: BulkFromHost, BulkToHost {
+    private struct Transfer {
+        let slot: Int
+        let count: Int
+        /// Nil while it is under way.
+        var result: Int?
+    }
+
+    private let endpoint: CInt
+    private let isToHost: Bool
+    private let slotBytes: Int
+    private let buffers: UnsafeMutableRawBufferPointer
+    private let context: UInt64
+    private var free: [Int]
+    private var order: [Transfer] = []
+    /// Of a transfer that has ended, its first bytes that `take` has given away.
+    private var takenOfFirst = 0
+
+    /// How long the kernel may need to end what is under way when the endpoint works no more.
+    private static let endLimit: Duration = .seconds(1)
+
+    /// - Parameter slots: At most `RELAY_TRANSFERS`.
+    init(_ endpoint: CInt, toHost: Bool, slots: Int, of slotBytes: Int) throws(LinkProblem) {
+        var context: UInt64 = 0
+        let error = relay_transfers_open(UInt32(slots), &context)
+        guard error == 0 else {
+            throw .system("the gadget's transfers could not be set up", errno: error)
+        }
+        self.endpoint = endpoint
+        isToHost = toHost
+        self.slotBytes = slotBytes
+        self.context = context
+        buffers = .allocate(byteCount: slots * slotBytes, alignment: 16)
+        free = Array((0..<slots).reversed())
+        order.reserveCapacity(slots)
+    }
+
+    deinit {
+        // The kernel's hands leave the buffers first.
+        relay_transfers_close(context)
+        buffers.deallocate()
+    }
+
+    private func buffer(_ slot: Int) -> UnsafeMutableRawBufferPointer {
+        UnsafeMutableRawBufferPointer(rebasing: buffers[slot * slotBytes..<(slot + 1) * slotBytes])
+    }
+
+    // MARK: From the host
+
+    /// Asks with all buffers that are free.
+    func read(_ target: UnsafeMutableRawBufferPointer) -> Int {
+        if !hasEnded {
+            let error = begin(Array(repeating: slotBytes, count: free.count))
+            if error < 0, order.isEmpty { return error }
+            while !hasEnded {
+                let error = wait(milliseconds: -1)
+                if error < 0 { return error }
+            }
+        }
+        return take(target)
+    }
+
+    func readRest(_ target: UnsafeMutableRawBufferPointer) -> Int {
+        settle()
+        while !order.isEmpty {
+            let count = take(target)
+            if count > 0 { return count }
+        }
+        return 0
+    }
+
+    /// The bytes of the transfers that have ended, as many as have room; or the failure of the first.
+    private func take(_ target: UnsafeMutableRawBufferPointer) -> Int {
+        var filled = 0
+        while let first = order.first, let result = first.result {
+            if result < 0 {
+                if filled == 0 { drop() }
+                return filled == 0 ? result : filled
+            }
+            let from = buffer(first.slot)[..<min(result, slotBytes)].dropFirst(takenOfFirst)
+            let count = min(from.count, target.count - filled)
+            target.baseAddress.map { base in
+                UnsafeMutableRawBufferPointer(start: base + filled, count: count)
+                    .copyMemory(from: UnsafeRawBufferPointer(rebasing: from.prefix(count)))
+            }
+            filled += count
+            if count < from.count {
+                takenOfFirst += count
+                return filled
+            }
+            drop()
+        }
+        return filled
+    }
+
+    // MARK: To the host
+
+    func write(_ bytes: UnsafeRawBufferPointer) -> Int {
+        let failure = collect(untilLeft: free.isEmpty ? order.count - 1 : order.count)
+        guard failure == 0 else { return failure }
+        guard let slot = free.last else { return -Int(EAGAIN) }
+        let count = min(bytes.count, slotBytes)
+        buffer(slot).copyBytes(from: bytes.prefix(count))
+        let error = begin([count])
+        return error < 0 ? error : count
+    }
+
+    func flush() -> Int { collect(untilLeft: 0) }
+
+    /// Waits until no more than so many are under way.
+    private func collect(untilLeft left: Int) -> Int {
+        while true {
+            while let result = order.first?.result, result >= 0 { drop() }
+            if let result = order.first?.result { return result }
+            guard order.count > left else { return 0 }
+            let error = wait(milliseconds: -1)
+            if error < 0 { return error }
+        }
+    }
+
+    /// Of a transfer that was broken off the kernel does not say how far it had come.
+    func unread() -> Int {
+        settle()
+        let unread = order.reduce(0) { ($1.result ?? -1) < 0 ? $0 + $1.count : $0 }
+        while !order.isEmpty { drop() }
+        return unread
+    }
+
+    // MARK: Both
+
+    private var hasEnded: Bool { order.first.map { $0.result != nil } ?? false }
+
+    private func drop() {
+        free.append(order.removeFirst().slot)
+        takenOfFirst = 0
+    }
+
+    /// Begins transfers of these sizes with the next free buffers.
+    private func begin(_ counts: [Int]) -> Int {
+        var begun: [relay_transfer] = []
+        begun.reserveCapacity(counts.count)
+        for (slot, count) in zip(free.reversed(), counts) {
+            begun.append(
+                relay_transfer(
+                    name: UInt64(slot), bytes: buffer(slot).baseAddress, count: UInt64(count),
+                    result: 0))
+        }
+        guard !begun.isEmpty else { return 0 }
+        let taken = Int(
+            relay_transfers_begin(context, endpoint, isToHost ? 1 : 0, begun, CInt(begun.count)))
+        for index in 0..<max(0, taken) {
+            order.append(Transfer(slot: free.removeLast(), count: counts[index]))
+        }
+        return taken == 0 ? -Int(EAGAIN) : min(taken, 0)
+    }
+
+    /// Waits for transfers to end, and notes their results.
+    ///
+    /// - Returns: How many; 0 when the time was over.
+    private func wait(milliseconds: CInt) -> Int {
+        withUnsafeTemporaryAllocation(of: relay_transfer.self, capacity: Int(RELAY_TRANSFERS)) {
+            ended in
+            let count = Int(
+                relay_transfers_wait(context, ended.baseAddress, CInt(ended.count), milliseconds))
+            for transfer in ended.prefix(max(0, count)) {
+                guard
+                    let index = order.firstIndex(where: {
+                        $0.slot == Int(truncatingIfNeeded: transfer.name) && $0.result == nil
+                    })
+                else { continue }
+                order[index].result = Int(transfer.result)
+            }
+            return count
+        }
+    }
+
+    /// Waits until nothing is under way, which is at once when the endpoint has stopped.
+    private func settle() {
+        let end = ContinuousClock.now + Self.endLimit
+        while order.contains(where: { $0.result == nil }), .now < end { _ = wait(milliseconds: 50) }
+        for index in order.indices where order[index].result == nil {
+            order[index].result = -Int(ETIMEDOUT)
+        }
+    }
+}
