@@ -5,7 +5,7 @@
 
 Each app starts a session, sends frames of all sizes one after the other, and compares what comes back byte for
 byte. When relayd closes the connection, because the link ended, it connects again. At the end a line of counts;
-exit code 1 when any byte was wrong."""
+exit code 1 when any byte was wrong, or when a frame did not come back although the connection stood."""
 
 import os
 import random
@@ -15,6 +15,8 @@ import sys
 import threading
 import time
 
+# Seconds for an answer: of a head unit that has to come first, in an emulated machine.
+PATIENCE = 60
 SIZES = [0, 1, 100, 487, 488, 500, 512, 1012, 1500, 4000, 8180, 16372, 16384, 30000]
 # Where the way to the head unit is slow, large frames take longer than an app waits.
 SIZES = [size for size in SIZES if size <= int(os.environ.get("MAX_SIZE", "30000"))]
@@ -61,7 +63,7 @@ def run(number, port, end, counts):
     chance = random.Random(number)
     while time.monotonic() < end:
         try:
-            with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+            with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
                 session = start(connection)
                 counts.add(sessions=1)
                 message = 1
@@ -73,10 +75,15 @@ def run(number, port, end, counts):
                     sent = struct.pack(">BBBBII", 0x31, 7, 0, session, len(payload), message) + payload
                     counts.add(sent=1)
                     connection.sendall(sent)
-                    while True:
-                        header, answer = frame(connection)
-                        if header[0] & 7:
-                            break
+                    try:
+                        while True:
+                            header, answer = frame(connection)
+                            if header[0] & 7:
+                                break
+                    except TimeoutError:
+                        counts.add(wrong=1)
+                        print(f"app {number}: {sent[:24].hex()} {len(sent)} has not come back", flush=True)
+                        raise
                     if header + answer == sent:
                         counts.add(echoed=1, echoed_bytes=len(sent))
                     else:

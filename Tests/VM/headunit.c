@@ -7,9 +7,11 @@
  * In each round it finds the phone, or the accessory of the round before, serves it until so many frames have come,
  * and then pulls the cable (switches the port's power off and on again). Every tenth time it waits until the accessory has become a
  * phone again. WAY "reset" resets the device in place of pulling the cable; "hostile" pulls it, and sends requests
- * that no phone expects, of all lengths, before each dialogue and into each link, and halts the bulk endpoints. A
+ * that no phone expects, of all lengths, before each dialogue and into each link, and halts the bulk endpoints.
+ * "states" resets it after each step of the dialogue, a step a round; "plug" leaves it unplugged until it is a
+ * phone again; "vanish" waits until somebody else takes it off the bus. "change", "lose" and "double" do so with one byte of each link, for the tests of the tests. A
  * line of counts for each link: what came, what was sent, empty packets, and bytes that are no SDL, of which there
- * must be none. */
+ * must be none. Counted is what the kernel says of a transfer, also of one that the end of the link broke off. */
 #include <libusb.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -20,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { google = 0x18d1, accessory = 0x2d00, read_bytes = 16384, most_frame = 140000 };
+enum { google = 0x18d1, accessory = 0x2d00, accessory_with_adb = 0x2d01, read_bytes = 16384, most_frame = 140000 };
 static const char *const strings[] = {
     "SDL", "Core", "SmartDeviceLink Core Component USB", "1.0", "http://www.smartdevicelink.org", "N000000"};
 
@@ -28,7 +30,11 @@ static libusb_context *usb;
 static libusb_device_handle *handle;
 static unsigned char in_endpoint, out_endpoint;
 static volatile int over;
-static long long in_bytes, out_bytes, frames, empty, garbage, sessions, unsent;
+/* 'c', 'l' or 'd' until the byte has been changed, lost or doubled. */
+static int wrong;
+/* When the first session of the link was granted, and when the cable was plugged in before. */
+static double granted, plugged;
+static long long in_bytes, out_bytes, frames, empty, garbage, sessions, unsent, partial;
 
 static double now(void) {
     struct timespec t;
@@ -61,7 +67,7 @@ static libusb_device *find(int want_accessory, double seconds, int *is_accessory
         for (ssize_t i = 0; i < count && !found; i++) {
             struct libusb_device_descriptor d;
             if (libusb_get_device_descriptor(list[i], &d) || d.idVendor != google) continue;
-            *is_accessory = d.idProduct == accessory;
+            *is_accessory = d.idProduct == accessory || d.idProduct == accessory_with_adb;
             if (want_accessory < 0 || want_accessory == *is_accessory) found = libusb_ref_device(list[i]);
         }
         libusb_free_device_list(list, 1);
@@ -105,20 +111,44 @@ static void halt(void) {
     }
 }
 
+/* Steps of a dialogue, for a head unit that resets the phone after one of them: found, asked, told each string,
+ * started, found as an accessory, taken, and in traffic. */
+enum { step_found, step_asked, step_told, step_started = step_told + 6, step_back, step_taken, step_traffic, steps };
+static int reset_after = -1;
+
+static int resets_after(int step) {
+    if (step != reset_after) return 0;
+    say("reset after step %d", step);
+    reset_after = -1;
+    libusb_reset_device(handle);
+    return 1;
+}
+
+/* 0 also where it was broken off by a reset: then the phone is still one. */
 static int lead_into_accessory_mode(libusb_device *device, int hostile) {
     int code = open_device(device);
     if (code) return code;
     if (hostile) annoy();
     unsigned char version[2] = {0, 0};
-    code = libusb_control_transfer(handle, 0xC0, 51, 0, 0, version, 2, 2000);
-    if (code == 2 && (version[0] | version[1] << 8) < 1) code = LIBUSB_ERROR_NOT_SUPPORTED;
-    for (int i = 0; i < 6 && code >= 0; i++)
+    int again = resets_after(step_found);
+    if (!again) code = libusb_control_transfer(handle, 0xC0, 51, 0, 0, version, 2, 2000);
+    if (code == 2) {
+        static int told;
+        int spoken = version[0] | version[1] << 8;
+        if (told != spoken) say("the phone speaks version %d", told = spoken);
+        if (spoken < 1) code = LIBUSB_ERROR_NOT_SUPPORTED;
+    }
+    again |= resets_after(step_asked);
+    for (int i = 0; i < 6 && code >= 0 && !again; i++) {
         code = libusb_control_transfer(
             handle, 0x40, 52, 0, i, (unsigned char *)strings[i], strlen(strings[i]), 2000);
-    if (code >= 0) code = libusb_control_transfer(handle, 0x40, 53, 0, 0, NULL, 0, 2000);
+        again |= resets_after(step_told + i);
+    }
+    if (code >= 0 && !again) code = libusb_control_transfer(handle, 0x40, 53, 0, 0, NULL, 0, 2000);
+    again |= code >= 0 && resets_after(step_started);
     libusb_close(handle);
     handle = NULL;
-    return code < 0 ? code : 0;
+    return again ? LIBUSB_ERROR_NO_DEVICE : code < 0 ? code : 0;
 }
 
 /* The first endpoint of each direction, as sdl_core takes them. */
@@ -144,11 +174,28 @@ static uint32_t big(const unsigned char *p) { return (uint32_t)p[0] << 24 | p[1]
 static void send_bytes(unsigned char *bytes, int count) {
     while (count > 0 && !over) {
         int moved = 0, code = libusb_bulk_transfer(handle, out_endpoint, bytes, count, &moved, 500);
+        if (moved < 0 || moved > count) fail("a count that cannot be", moved);
         out_bytes += moved;
         bytes += moved;
         count -= moved;
         if (code && code != LIBUSB_ERROR_TIMEOUT) { unsent += count; over = 1; }
     }
+}
+
+/* The frame, with its last byte wrong where the test wants so, once in a link. What is lost is counted as if it had
+ * been sent, and what is doubled once. */
+static void send_wrong(unsigned char *frame, int count) {
+    static unsigned char twice[most_frame + 1];
+    if (!wrong || count < 13) {
+        send_bytes(frame, count);
+        return;
+    }
+    memcpy(twice, frame, count);
+    twice[count] = twice[count - 1];
+    if (wrong == 'c') twice[count - 1] ^= 1;
+    send_bytes(twice, count + (wrong == 'd') - (wrong == 'l'));
+    out_bytes += (wrong == 'l') - (wrong == 'd');
+    wrong = 0;
 }
 
 static void answer_frame(unsigned char *frame, int header, int size) {
@@ -161,10 +208,10 @@ static void answer_frame(unsigned char *frame, int header, int size) {
         if (info == 1 && !ack[3]) ack[3] = ++session ? session : ++session;
         ack[11] = 1;
         ack[15] = ack[3];
-        if (info == 1) sessions++;
+        if (info == 1 && !sessions++) granted = now();
         send_bytes(ack, info == 1 ? 16 : 12);
     } else if (type && service == 7) {
-        send_bytes(frame, header + size);
+        send_wrong(frame, header + size);
     }
 }
 
@@ -174,10 +221,15 @@ static void *serve(void *nothing) {
     (void)nothing;
     int have = 0;
     while (!over) {
-        int moved = 0, code = libusb_bulk_transfer(handle, in_endpoint, buffer + have, read_bytes, &moved, 0);
-        if (code) break;
-        if (!moved) empty++;
+        int moved = 0, code = libusb_bulk_transfer(handle, in_endpoint, buffer + have, read_bytes, &moved, 500);
+        /* What came before the end counts: relayd cannot know of it, but the kernel at this end does. */
         in_bytes += moved;
+        if (code && code != LIBUSB_ERROR_TIMEOUT) {
+            if (moved) say("a read of %d bytes ended with %s", moved, libusb_error_name(code));
+            partial += moved;
+            break;
+        }
+        if (!code && !moved) empty++;
         have += moved;
         int at = 0;
         while (!over && have - at >= 8) {
@@ -216,14 +268,21 @@ int main(int count, char **arguments) {
     int rounds = atoi(arguments[1]), enough = atoi(arguments[2]);
     int resets = count > 3 && !strcmp(arguments[3], "reset");
     int hostile = count > 3 && !strcmp(arguments[3], "hostile");
+    int states = count > 3 && !strcmp(arguments[3], "states");
+    int vanishes = count > 3 && !strcmp(arguments[3], "vanish");
+    int plugs = count > 3 && !strcmp(arguments[3], "plug");
+    int wrongs = count > 3 && strchr("cld", arguments[3][0]) ? arguments[3][0] : 0;
+    if (states) rounds = steps;
     int code = libusb_init(&usb);
     if (code) fail("libusb", code);
     long long total_in = 0, total_out = 0, total_frames = 0, total_unsent = 0;
-    int led = 0, again = 0;
+    int led = 0, again = 0, armed = 0;
     for (int round = 1; round <= rounds; round++) {
-        int is_accessory = 0;
+        int is_accessory = 0, is_phone = 0;
+        int is_armed = states && armed < round;
+        if (is_armed) reset_after = (armed = round) - 1;
         double began = now();
-        int wants_phone = round % 10 == 1;
+        int wants_phone = states ? is_armed : round % 10 == 1;
         libusb_device *device = find(-1, 60, &is_accessory);
         if (device && wants_phone && is_accessory) {
             /* The kernel has configured the accessory already; it becomes a phone without its host. */
@@ -237,6 +296,7 @@ int main(int count, char **arguments) {
         if (!device) fail("there is no phone", 0);
         int bus = libusb_get_bus_number(device), port = libusb_get_port_number(device);
         if (!is_accessory) {
+            is_phone = 1;
             code = lead_into_accessory_mode(device, hostile);
             libusb_unref_device(device);
             if (code == LIBUSB_ERROR_NO_DEVICE && ++again < 100) {
@@ -260,38 +320,55 @@ int main(int count, char **arguments) {
             continue;
         }
         if (code) fail("the accessory", code);
+        if (resets_after(step_back) || resets_after(step_taken)) {
+            libusb_close(handle);
+            libusb_unref_device(device);
+            round--;
+            continue;
+        }
         if (hostile) halt();
         over = 0;
+        wrong = wrongs;
         in_bytes = out_bytes = frames = empty = sessions = unsent = 0;
         pthread_t thread;
+        granted = 0;
         pthread_create(&thread, NULL, serve, NULL);
         double open_after = now() - began;
         for (int i = 0; frames < enough / 2 && i < 6000 && !over; i++) usleep(10000);
         if (hostile) annoy();
         for (int i = 0; frames < enough && i < 6000 && !over; i++) usleep(10000);
-        if (frames < enough) fail("too few frames came", 0);
-        if (resets) {
-            code = libusb_reset_device(handle);
+        if (vanishes) {
+            for (int i = 0; i < 12000 && !over; i++) usleep(10000);
+            if (!over) fail("the phone did not vanish", 0);
+        } else if (frames < enough) fail("too few frames came", 0);
+        int resets_now = resets || resets_after(step_traffic);
+        if (resets_now) {
+            if (!states) code = libusb_reset_device(handle);
             if (code && code != LIBUSB_ERROR_NOT_FOUND) fail("reset", code);
-        } else {
+        } else if (!vanishes) {
             set_port(bus, port, 1);
         }
         over = 1;
-        /* A reset leaves a read that waits; closing ends it. */
-        if (resets) { libusb_clear_halt(handle, in_endpoint); libusb_release_interface(handle, 0); }
+        /* A reset leaves a read that waits until its time is over: ended by force, it would take bytes with it. */
         pthread_join(thread, NULL);
         libusb_close(handle);
         handle = NULL;
         libusb_unref_device(device);
         say("round %d: open after %.2f s; in %lld bytes in %lld frames, %lld sessions, out %lld, empty packets %lld, "
             "garbage %lld", round, open_after, in_bytes, frames, sessions, out_bytes, empty, garbage);
+        if (plugged) say("a session %.3f s after the plug, %s", granted - plugged, is_phone ? "as a phone" : "at once");
+        plugged = 0;
         total_in += in_bytes;
         total_out += out_bytes;
         total_frames += frames;
         total_unsent += unsent;
         if (garbage) fail("bytes that are no SDL", 0);
-        if (!resets) {
-            usleep(100000);
+        if (resets_now && round == rounds) set_port(bus, port, 1);
+        if ((!resets_now || round == rounds) && !vanishes) {
+            /* After the last one until it is a phone again: an accessory would have its next link at once, and
+             * bytes on the way in it. */
+            usleep(round < rounds && !plugs ? 100000 : 6000000);
+            plugged = now();
             set_port(bus, port, 0);
         }
     }
