@@ -108,12 +108,33 @@ struct VehicleCommandTests {
         }
     }
 
+    @Test("a recording for the iOS framework has its times in milliseconds")
+    func recordedInMilliseconds() async throws {
+        let said = [#"{"name":"vehicle_speed","value":42.5}"#, #"{"name":"last","value":true}"#]
+        let lines = try await Self.record(said, format: "openxc-ms")
+        #expect(lines.count == said.count)
+        let now = Date().timeIntervalSince1970 * 1000
+        for (line, message) in zip(lines, said) {
+            // A whole number: the framework takes nothing else.
+            let time = try #require(line.firstMatch(of: #/"timestamp":(\d{13})[,}]/#))
+            let milliseconds = try #require(Double(time.1))
+            #expect(milliseconds > now - 3_600_000 && milliseconds <= now + 1000)
+            let members = try JSONSerialization.jsonObject(with: Data(line.utf8))
+            let wanted = try JSONSerialization.jsonObject(with: Data(message.utf8))
+            var object = try #require(members as? [String: Any])
+            object["timestamp"] = nil
+            #expect(object as NSDictionary == wanted as? NSDictionary)
+        }
+    }
+
     /// What `relayctl record` writes of these.
-    private static func record(_ said: [String]) async throws -> [String] {
+    private static func record(
+        _ said: [String], format: String = "openxc"
+    ) async throws -> [String] {
         var lines: [String] = []
         try await VehicleBench.run { bench in
             let recording = try await Program.relayctl.start(
-                ["record", "--format", "openxc"], environment: bench.environment)
+                ["record", "--format", format], environment: bench.environment)
             // It gets what comes once it is there.
             let isThere = Mutex(false)
             async let beginning: Void = {

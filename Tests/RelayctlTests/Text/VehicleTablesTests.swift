@@ -145,6 +145,12 @@ struct VehicleTablesTests {
         #expect(text.hasPrefix("\u{1B}[H"))
         #expect(text.contains("… 3 more"))
         #expect(text.count { $0 == "\n" } == 4)
+        // Each row stays one, or the screen would scroll.
+        for columns in [20, 40, 80] {
+            let text = watch.inPlace(Self.report, size: (columns, 5), now: Self.now)
+            let last = text.split(separator: "\n").dropLast().last?.dropLast("\u{1B}[K".count)
+            #expect(last?.contains("more") == true && last?.count ?? 0 <= columns)
+        }
     }
 
     @Test(

@@ -77,8 +77,11 @@ struct SetupOptions: ParsableArguments {
             )
         }
         Output.current.write(question, to: .error)
-        guard let answer = readLine(), ["y", "yes"].contains(answer.lowercased()) else {
-            Output.current.write("nothing was changed\n", to: .error)
+        let answer = readLine()
+        guard let answer, ["y", "yes"].contains(answer.lowercased()) else {
+            // Who ends the input instead has not ended the line.
+            let end = answer == nil ? "\n" : ""
+            Output.current.write("\(end)nothing was changed\n", to: .error)
             throw ExitCode(ExitStatus.refused.rawValue)
         }
     }

@@ -49,7 +49,8 @@ struct RecordCommand: AsyncParsableCommand {
         @Option(
             help: ArgumentHelp(
                 "What to write to standard output: pcapng, or openxc for what a vehicle interface says, in "
-                    + "the form of the OpenXC tools. Implies --stdout.", valueName: "format"))
+                    + "the form of the OpenXC tools; openxc-ms has times in milliseconds, as the iOS "
+                    + "framework reads them. Implies --stdout.", valueName: "format"))
         var format: RecordingFormat?
 
         @OptionGroup var output: OutputOptions
@@ -60,7 +61,7 @@ struct RecordCommand: AsyncParsableCommand {
                 let option = stdout ? "--stdout" : "--format"
                 throw ValidationError("\(option) writes a trace, not JSON; leave --json out")
             }
-            if stdout || format == .pcapng, format != .openxc, isatty(STDOUT_FILENO) == 1 {
+            if stdout || format != nil, format?.timeUnit == nil, isatty(STDOUT_FILENO) == 1 {
                 throw ValidationError(
                     "a trace is binary and cannot be shown on a terminal; expected a file or a pipe, "
                         + "such as 'relayctl record --stdout >session.pcapng'")
@@ -69,7 +70,9 @@ struct RecordCommand: AsyncParsableCommand {
 
         func run() async throws {
             let client = try socket.client()
-            if format == .openxc { return try await VehicleTraceRecording.follow(client) }
+            if let unit = format?.timeUnit {
+                return try await VehicleTraceRecording.follow(client, times: unit)
+            }
             guard !stdout, format == nil else {
                 return try await RawOutput.copy(Routes.recordLive, of: client)
             }
@@ -81,6 +84,16 @@ struct RecordCommand: AsyncParsableCommand {
     /// What `relayctl record` writes to standard output.
     enum RecordingFormat: String, ExpressibleByArgument, CaseIterable {
         case pcapng, openxc
+        case openxcMilliseconds = "openxc-ms"
+
+        /// Of a trace of a vehicle interface.
+        var timeUnit: VehicleTraceRecording.TimeUnit? {
+            switch self {
+            case .pcapng: nil
+            case .openxc: .seconds
+            case .openxcMilliseconds: .milliseconds
+            }
+        }
     }
 
     /// `relayctl record start`.

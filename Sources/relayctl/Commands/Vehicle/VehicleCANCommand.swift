@@ -204,8 +204,11 @@ struct VehicleWriteCommand: AsyncParsableCommand {
             }
             Output.current.write(
                 "This will be written to the vehicle. Continue? [y/N] ", to: .error)
-            guard let answer = readLine(), ["y", "yes"].contains(answer.lowercased()) else {
-                Output.current.write("nothing was written\n", to: .error)
+            let answer = readLine()
+            guard let answer, ["y", "yes"].contains(answer.lowercased()) else {
+                // Who ends the input instead has not ended the line.
+                let end = answer == nil ? "\n" : ""
+                Output.current.write("\(end)nothing was written\n", to: .error)
                 throw VehicleCommand.failed
             }
         }

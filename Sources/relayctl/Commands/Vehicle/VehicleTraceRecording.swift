@@ -3,10 +3,22 @@ import NIOCore
 
 /// What a vehicle interface says, in the form of the OpenXC tools: an object per line, with the time at
 /// which relayd got it in seconds (`relayctl record --format openxc`). `replay:FILE` and the trace readers of
-/// all frameworks play it.
+/// all frameworks play it; that of the iOS framework takes times for milliseconds.
 enum VehicleTraceRecording {
+    /// Of times since 1970.
+    enum TimeUnit {
+        /// With a fraction.
+        case seconds
+        case milliseconds
+
+        func number(_ time: Timestamp) -> Double {
+            let milliseconds = Double(time.millisecondsSince1970)
+            return self == .seconds ? milliseconds / 1000 : milliseconds
+        }
+    }
+
     /// Until relayd or the reader ends, or ^C.
-    static func follow(_ client: ControlClient) async throws {
+    static func follow(_ client: ControlClient, times: TimeUnit) async throws {
         let screen = Output.current
         screen.follow()
         let kinds = ["measurement", "can", "diagnostic", "response", "missed"].map { "kind=\($0)" }
@@ -16,7 +28,7 @@ enum VehicleTraceRecording {
             for line in lines {
                 let bytes = Array(line.readableBytesView)
                 if let message = try? APICoding.decode(VehicleMessageReport.self, from: bytes) {
-                    if let object = Self.line(message) {
+                    if let object = Self.line(message, times: times) {
                         text += object + "\n"
                     } else if message.kind == .missed {
                         warn(SafeText.clean(message.text))
@@ -38,10 +50,9 @@ enum VehicleTraceRecording {
     }
 
     /// Nil for what the vehicle interface has not said.
-    static func line(_ message: VehicleMessageReport) -> String? {
+    static func line(_ message: VehicleMessageReport, times: TimeUnit = .seconds) -> String? {
         guard message.from == .vehicle else { return nil }
-        var object = TraceObject(
-            timestamp: Double(message.at.millisecondsSince1970) / 1000)
+        var object = TraceObject(timestamp: times.number(message.at))
         switch message.kind {
         case .measurement:
             (object.name, object.value, object.event) = (message.name, message.value, message.event)
@@ -66,7 +77,7 @@ enum VehicleTraceRecording {
 
     /// As it is on the wire, with its time.
     private struct TraceObject: Encodable {
-        /// In seconds since 1970.
+        /// Since 1970.
         var timestamp: Double
         var name: String?
         var value: VehicleScalar?

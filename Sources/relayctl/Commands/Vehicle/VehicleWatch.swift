@@ -60,7 +60,14 @@ struct VehicleWatchCommand: AsyncParsableCommand {
                     break
                 } catch {
                     guard error.exitStatus == .notRunning else { throw error }
-                    screen.write("relayctl: \(error)\n", to: .error)
+                    let problem = "relayctl: \(error)\n"
+                    if isInPlace {
+                        guard screen.write(VehicleWatch.repainting(problem.dropLast())) else {
+                            return
+                        }
+                    } else {
+                        screen.write(problem, to: .error)
+                    }
                 }
                 try await Task.sleep(for: .seconds(max(interval, 1)))
             }
@@ -97,8 +104,16 @@ struct VehicleWatch {
         if lines.count > rows {
             let hidden = lines.count - rows + 1
             lines = lines.prefix(rows - 1)
-            lines.append("  … \(hidden) more; name the signals to see only them")
+            // A row that is wider than the screen would take two, and the screen would scroll.
+            let words = "  … \(hidden) more; name the signals to see only them"
+            lines.append(words.shortened(to: size.columns)[...])
         }
+        return Self.repainting(lines.joined(separator: "\n"))
+    }
+
+    /// - Parameter text: without the end of its last line.
+    static func repainting(_ text: some StringProtocol) -> String {
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         return "\u{1B}[H" + lines.map { $0 + "\u{1B}[K\n" }.joined() + "\u{1B}[J"
     }
 
