@@ -207,7 +207,7 @@ extension BlueZThread {
             let device: String
             do throws(BusFailure) {
                 device = try call.path()
-                offered = (call, try call.descriptor().release())
+                offered = (call, try call.socket().release())
             } catch {
                 return bus.answer(
                     call, .refused(name: "org.bluez.Error.Rejected", words: "\(error)"))

@@ -62,10 +62,17 @@ final class BusMessage {
         return texts
     }
 
-    /// A copy of the descriptor that came with it; the message keeps its own.
-    func descriptor() throws(BusFailure) -> OwnedDescriptor {
+    /// A copy of the socket that came with it; the message keeps its own.
+    ///
+    /// - Throws: `BusFailure` also for a descriptor of something else, which an event loop could not take.
+    func socket() throws(BusFailure) -> OwnedDescriptor {
         var value: CInt = -1
         try read("h", into: &value)
+        var kind: CInt = 0
+        var size = socklen_t(MemoryLayout<CInt>.size)
+        guard getsockopt(value, SOL_SOCKET, SO_TYPE, &kind, &size) == 0 else {
+            throw .system("what came is no connection", errno: errno)
+        }
         let copy = fcntl(value, F_DUPFD_CLOEXEC, 0)
         guard copy >= 0 else {
             throw .system("a descriptor could not be duplicated", errno: errno)

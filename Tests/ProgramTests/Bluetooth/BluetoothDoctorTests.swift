@@ -154,8 +154,8 @@ struct BluetoothDoctorTests {
             let dry = try await Program.relayctl.run(
                 arguments + ["--dry-run"], environment: bluetooth.environment)
             #expect(dry.ending == .exited(0))
-            #expect(dry.output.contains("  bluetoothctl --timeout 10 power on\n"), "\(dry.output)")
-            #expect(dry.output.contains("  bluetoothctl --timeout 10 discoverable on\n"))
+            #expect(dry.output.contains("  bluetoothctl --timeout 10 power on"), "\(dry.output)")
+            #expect(dry.output.contains("  bluetoothctl --timeout 10 discoverable on"))
             let json = try await Program.relayctl.run(
                 arguments + ["--dry-run", "--json"], environment: bluetooth.environment)
             #expect(json.output.contains("\"role\" : \"bluetooth\""), "\(json.output)")
@@ -165,11 +165,11 @@ struct BluetoothDoctorTests {
             try bluetooth.tell("adapter on")
             let done = try await Program.relayctl.run(
                 ["setup", "bluetooth", "--user", "root"], environment: bluetooth.environment)
-            #expect(done.output == "It is set up already.\n")
+            #expect(done.output == "It is set up already.")
             let undone = try await Program.relayctl.run(
                 ["setup", "bluetooth", "--user", "root", "--undo"],
                 environment: bluetooth.environment)
-            #expect(undone.output == "Nothing is set up.\n")
+            #expect(undone.output == "Nothing is set up.")
         }
     }
 }

@@ -65,8 +65,8 @@ enum StandInCalls {
         "bluetoothctl": { arguments, _ in
             let words = arguments.first == "--timeout" ? Array(arguments.dropFirst(2)) : arguments
             let known = [
-                ["power", "on"], ["discoverable", "on"], ["scan", "on"], ["pair", "ADDRESS"],
-                ["trust", "ADDRESS"],
+                ["power", "on"], ["discoverable", "on"], ["pairable", "on"], ["scan", "on"],
+                ["pair", "ADDRESS"], ["trust", "ADDRESS"],
             ]
             return known.contains(words) ? nil : "not a call of bluetoothctl that is known"
         },
