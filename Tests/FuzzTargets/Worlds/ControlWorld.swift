@@ -44,6 +44,7 @@ final class ControlWorld {
             messages: messages, events: EventHandlers(ring: Self.events, timers: loop),
             reports: ReportHandlers(status: { Self.status }),
             writes: WriteHandlers(status: { Self.status }, actions: .none, log: .none),
+            specification: SpecificationHandlers(.builtIn()),
             devices: DeviceHandlers { DeviceList() }, records: .none, vehicle: .none,
             driving: DriveHandlers(nil, status: status, validator: nil), faults: .none,
             drive: DriveSwitch(true),
