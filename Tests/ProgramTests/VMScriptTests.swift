@@ -22,7 +22,7 @@ import Testing
 
     /// A tree in which every step but the virtual machine succeeds at once.
     private func withTree(
-        testGadget: String? = nil,
+        testInMachine: String? = nil,
         _ body: (_ directory: TemporaryDirectory, _ environment: [String: String]) async throws ->
             Void
     ) async throws {
@@ -40,10 +40,12 @@ import Testing
             }
             try copy("Scripts/test")
             try copy("Tests/VM/vm")
-            if let testGadget {
-                try write(testGadget, to: "Tests/VM/test-gadget")
-            } else {
-                try copy("Tests/VM/test-gadget")
+            for test in ["Tests/VM/test-gadget", "Tests/VM/test-bluetooth"] {
+                if let testInMachine {
+                    try write(testInMachine, to: test)
+                } else {
+                    try copy(test)
+                }
             }
             for step in [
                 "Scripts/install-dependencies", "Tests/System/check-units",
@@ -83,7 +85,7 @@ import Testing
     }
 
     private static let notTested =
-        "== NOT TESTED: gadget: on a kernel, because no virtual machine can be built here"
+        "== NOT TESTED: gadget: and bluetooth: on a kernel, because no virtual machine can be built here"
 
     @Test("without qemu it says what is missing, and last that nothing was tested")
     func withoutEmulator() async throws {
@@ -118,7 +120,7 @@ import Testing
 
     @Test("a machine that is built, and in which something fails, is a failure")
     func failure() async throws {
-        try await withTree(testGadget: Self.nothing + "exit 1\n") { directory, environment in
+        try await withTree(testInMachine: Self.nothing + "exit 1\n") { directory, environment in
             let done = try await run(directory, environment)
             #expect(done.ending == .exited(1))
             #expect(done.errors.contains("== relayd as a phone, in a virtual machine: FAILED"))
@@ -128,7 +130,7 @@ import Testing
 
     @Test("a success is one")
     func success() async throws {
-        try await withTree(testGadget: Self.nothing) { directory, environment in
+        try await withTree(testInMachine: Self.nothing) { directory, environment in
             let done = try await run(directory, environment)
             #expect(done.ending == .exited(0), "\(done.errors)")
             #expect(!done.errors.contains("NOT TESTED"))

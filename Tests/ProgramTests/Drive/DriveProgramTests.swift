@@ -106,13 +106,17 @@ struct DriveProgramTests {
                     "softButtons[0].type", "softButtons[0].softButtonID", "alignment",
                 ])
             // The same words as without a check.
+            let one = try await ask(
+                "send", #"{"rpc": "Show", "parameters": {"alignment": 3}, "check": true}"#)
             let sent = try await relayd.relayctl(
-                "send", "--app", "radio", "Show", "softButtons:=[{\"type\": \"TXT\"}]",
-                "alignment:=3")
-            #expect(sent.errors.contains(refusal), "\(sent.errors)")
-            let request = try await ask(
-                "inject", #"{"rpc": "Show", "type": "request", "check": true}"#)
-            #expect(request.refusal?.contains("expected type") == true)
+                "send", "--app", "radio", "Show", "alignment:=3")
+            #expect(sent.errors.contains(try #require(one.refusal)), "\(sent.errors)")
+            #expect(refusal.contains("alignment is 3"))
+            // What cannot be meant at all is a bad request, with or without a check.
+            let request = try await ControlRequest.post(
+                "/v1/apps/radio/inject", #"{"rpc": "Show", "type": "request", "check": true}"#,
+                at: relayd.controlSocket)
+            #expect(request.statusLine.contains(" 400 ") && request.text.contains("expected type"))
             let registration = try await ask(
                 "send", #"{"rpc": "UnregisterAppInterface", "check": true}"#)
             #expect(registration.refusal?.contains("relayctl disconnect") == true)
@@ -120,13 +124,15 @@ struct DriveProgramTests {
                 "inject",
                 #"{"rpc": "OnButtonPress", "parameters": {"buttonName": "OK", "buttonPressMode": "SHORT"}, "check": true}"#
             )
-            // Of all this, one line is in the log: the send that was refused.
+            // Of all this, two lines are in the log: the send that was refused, and the bad request.
             _ = try await relayd.relayctl("inject", "--app", "radio", "driver-distraction", "on")
             let lines = try await relayd.process.errors.wait(for: "the injection") { all in
                 let driven = all.filter { $0.contains("drive: ") }
                 return driven.contains { $0.contains("OnDriverDistraction") } ? driven : nil
             }
-            #expect(lines.count == 2 && lines[0].contains("failed"), "\(lines)")
+            #expect(
+                lines.count == 3 && lines.prefix(2).allSatisfy { $0.contains("failed") }, "\(lines)"
+            )
             try await app.send(.rpc(session: session, .request, .listFiles, correlation: 77))
             while true {
                 let frame = try await app.next()

@@ -45,6 +45,11 @@ export function connectKeys(view, { nextTheme, toLive, drive }) {
     if (event.key === 'Escape') {
       // Escape closes a menu by itself.
       if (target.closest('[popover]')) return;
+      // Nothing has the focus when what had it in the drawer is hidden.
+      if (target === document.body && drive.isOpen) {
+        drive.close();
+        return;
+      }
       if (isTyping) {
         // The browser would empty the box, and nobody would see what is filtered.
         event.preventDefault();

@@ -1,4 +1,4 @@
-// Files as bulk data of PutFile: in pieces, each with its checksum, as relayctl sends them. Used by composer.
+// Files as bulk data of PutFile: in pieces, each with its checksum, as those of relayctl send. Used by composer.
 
 /** Bytes of one request. */
 const PIECE = 512 << 10;
