@@ -160,7 +160,8 @@ struct FaultHubStorm {
             app.said.append(frame)
             try app.channel.says(frame)
         }
-        if isCut { try app.channel.close().wait() }
+        // A rule may have sent it away with its last frame.
+        if isCut, app.channel.isActive { try app.channel.close().wait() }
     }
 
     private mutating func unitSpeaks() throws {
