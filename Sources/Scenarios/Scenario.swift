@@ -94,6 +94,13 @@ package struct Scenario: Sendable, Equatable {
     }
 }
 
+extension Scenario.Step {
+    /// A rule about messages, which may be in force before there is an app.
+    var isFault: Bool {
+        if case .fault(_?, _, _) = content { true } else { false }
+    }
+}
+
 extension Scenario.Content {
     /// The key that the step has in YAML.
     package var verb: String {

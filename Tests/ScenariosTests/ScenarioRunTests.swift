@@ -158,6 +158,43 @@ import Testing
         #expect(talk.run.outcome == .passed)
     }
 
+    @Test(
+        "faults and answers at the beginning are in force before an app of the scenario's own speaks"
+    )
+    func quickApp() throws {
+        var talk = try Dialogue(
+            """
+            scenario: s
+            apps: {radio: {sample: Radio}}
+            steps:
+              - fault: rpc:PutFile
+                do: drop
+              - answer: rpc:Show
+                result: REJECTED
+              - wait: rpc:Alert
+            """)
+        let fault = try talk.asked()
+        #expect(
+            fault.action == .addFault(filter: #"app="Radio" (rpc:PutFile)"#, action: "drop"))
+        talk.answer(fault, .faultAdded(1))
+        // Requests are carried out in their order: the app is started behind the answer's rule.
+        let rest = talk.asks()
+        try #require(rest.count == 2)
+        #expect(
+            rest[0].action
+                == .addFault(filter: #"app="Radio" (rpc:Show)"#, action: "answer REJECTED count 1"))
+        guard case .start = rest[1].action else {
+            Issue.record("\(rest[1])")
+            return
+        }
+        talk.answer(rest[0], .faultAdded(2))
+        // It asks before it is known to have started.
+        try talk.app("Show", kind: "dropped", more: #","fault_rule":2"#)
+        talk.answer(rest[1], .started(1))
+        try talk.app("Alert")
+        #expect(talk.run.outcome == .passed)
+    }
+
     @Test("what an earlier step waits for is not answered in its place")
     func preparedAhead() throws {
         var talk = try Dialogue(

@@ -116,7 +116,7 @@ extension ScenarioRun {
 
     /// Rules for `answer` steps that are still to come: an app may ask before they are reached. Only behind
     /// steps that wait, and not for what one of these waits for itself.
-    private mutating func prepareAhead() {
+    mutating func prepareAhead() {
         guard let block = blocks.last else { return }
         var taken: Set<String> = []
         for step in block.steps.dropFirst(block.index).prefix(Self.preparedAhead) {

@@ -26,7 +26,9 @@ package struct ScenarioRun: Sendable {
     var stopped: [Int: ScenarioMessage] = [:]
 
     var blocks: [Block]
-    var state = State.starting([])
+    var state = State.ready
+    /// Apps that the scenario brings along have been asked for.
+    private var areAppsStarted = false
     var now = Duration.zero
     var results: [ScenarioResult.Step]
     /// Of the step of the scenario that is being taken.
@@ -100,16 +102,20 @@ package struct ScenarioRun: Sendable {
 
     // MARK: Events
 
-    /// Begins: apps that the scenario brings along are started first.
-    package mutating func begin() {
-        var roles: Set<String> = []
-        for app in scenario.apps {
-            if case .connects = app.kind { continue }
-            roles.insert(app.role)
-            ask(.start(app), for: .start(role: app.role))
+    /// Begins: with the faults in front of all other steps. Then the apps that the scenario brings along are
+    /// started; what they say first must not come before the faults and answers that are meant for it.
+    package mutating func begin() { proceed() }
+
+    private mutating func startApps() {
+        areAppsStarted = true
+        let brought = scenario.apps.filter {
+            if case .connects = $0.kind { false } else { true }
         }
-        state = roles.isEmpty ? .ready : .starting(roles)
-        proceed()
+        guard !brought.isEmpty else { return }
+        state = .starting(Set(brought.map(\.role)))
+        // Requests are carried out in their order.
+        prepareAhead()
+        for app in brought { ask(.start(app), for: .start(role: app.role)) }
     }
 
     package mutating func receive(_ messages: [ScenarioMessage], at now: Duration) {
@@ -227,6 +233,7 @@ package struct ScenarioRun: Sendable {
     }
 
     private mutating func takeStep() {
+        if !areAppsStarted, current?.isFault != true { return startApps() }
         guard let block = blocks.last else {
             outcome = .passed
             state = .over
