@@ -167,3 +167,72 @@ package struct DriveProblem: Codable, Sendable, Equatable {
         (self.path, self.message) = (path, message)
     }
 }
+
+/// What the query of `POST /v1/apps/:app/stream` may have; `service` alone of `DELETE`.
+package enum StreamQueryKey: String, CaseIterable, Sendable {
+    case service, fps, width, height
+    case videoProtocol = "protocol"
+    case rate, bits, channels, session
+    case timeout = "timeout_milliseconds"
+
+    /// Pictures per second.
+    package static let framesPerSecond = 1.0...120.0
+    package static let usualFramesPerSecond = 30.0
+    /// Of a picture: pixels.
+    package static let sizes = 16...8192
+    package static let usualWidth = 800
+    package static let usualHeight = 480
+    package static let protocols = ["RAW", "RTP"]
+    /// Samples per second.
+    package static let rates = 1000...192_000
+    package static let usualRate = 16_000
+    package static let sampleBits = [8, 16, 24, 32]
+    package static let channelCounts = 1...8
+}
+
+/// The answer to `POST /v1/apps/:app/stream`.
+package struct StreamReport: Codable, Sendable, Equatable {
+    /// Version of the JSON layout: 1.
+    package var schema = 1
+    /// What was done, in one sentence.
+    package var summary: String
+    /// The app's number.
+    package var app: Int
+    /// "video" or "audio".
+    package var service: String
+    /// "RAW" or "RTP"; of video.
+    package var videoProtocol: String?
+    /// Pictures, or pieces of sound.
+    package var pieces: Int
+    /// Of the stream, as they were handed over.
+    package var bytes: Int
+    /// From the first piece to the last.
+    package var seconds: Double
+    /// How long the link was behind the pace at most.
+    package var lateMilliseconds: Double
+    /// Whether the head unit has confirmed the end.
+    package var confirmed: Bool
+
+    package init(
+        summary: String, app: Int, service: String, videoProtocol: String?, pieces: Int,
+        bytes: Int, seconds: Double, lateMilliseconds: Double, confirmed: Bool
+    ) {
+        self.summary = summary
+        self.app = app
+        self.service = service
+        self.videoProtocol = videoProtocol
+        self.pieces = pieces
+        self.bytes = bytes
+        self.seconds = seconds
+        self.lateMilliseconds = lateMilliseconds
+        self.confirmed = confirmed
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case schema, summary, app, service
+        case videoProtocol = "protocol"
+        case pieces, bytes, seconds
+        case lateMilliseconds = "late_milliseconds"
+        case confirmed
+    }
+}

@@ -54,6 +54,7 @@ package enum Routes {
     package static let disconnect = "/v1/apps/:app/disconnect"
     package static let send = "/v1/apps/:app/send"
     package static let inject = "/v1/apps/:app/inject"
+    package static let stream = "/v1/apps/:app/stream"
     package static let reopen = "/v1/link/reopen"
     package static let server = "/v1/server"
     package static let log = "/v1/log"
@@ -156,6 +157,12 @@ package enum Routes {
             method: "POST", path: inject, access: .drive,
             summary: "says a notification or an answer to the app in the head unit's place"),
         Route(
+            method: "POST", path: stream, access: .drive,
+            summary: "streams video or audio in the app's place, at its own pace"),
+        Route(
+            method: "DELETE", path: stream, access: .drive,
+            summary: "ends what is streamed in the app's place"),
+        Route(
             method: "POST", path: disconnect, access: .write,
             summary: "ends an app's sessions and closes its connection"),
         Route(
@@ -254,7 +261,7 @@ extension Routes {
 extension String {
     /// Percent-encoded, but for letters, digits, "-", "_" and what is to stay besides of the unreserved
     /// characters (RFC 3986, 2.3). Not "." in a path: a segment of dots would be taken for a step.
-    func percentEncoded(except kept: String = "") -> String {
+    package func percentEncoded(except kept: String = "") -> String {
         var result = ""
         for byte in utf8 {
             switch byte {

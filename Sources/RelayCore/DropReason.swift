@@ -29,6 +29,8 @@ package enum DropReason: Hashable, Sendable {
     case frameTooLarge
     /// The answer to a request of relayd's own.
     case answersRelay
+    /// An app said something in an audio or video service that relayd uses in its place.
+    case serviceOfRelay
     /// A StartService among the last words of an app: it would hear no answer.
     case askerGone
     /// An app sent faster than the head unit stands, and left before it was its turn.
@@ -56,6 +58,7 @@ extension DropReason: CustomStringConvertible {
         case .messageTooLarge: "message larger than apps.message_limit"
         case .frameTooLarge: "frame larger than the head unit takes"
         case .answersRelay: "answer to a request of relayd's own"
+        case .serviceOfRelay: "relayd uses the service in the app's place"
         case .askerGone: "StartService of an app that has left"
         case .leftTooFast:
             "the app left behind more frames than apps.frames_per_second lets through in 2 s"
@@ -83,6 +86,7 @@ extension DropReason {
         case .messageTooLarge: "message_too_large"
         case .frameTooLarge: "frame_too_large"
         case .answersRelay: "answers_relay"
+        case .serviceOfRelay: "service_of_relay"
         case .askerGone: "asker_gone"
         case .leftTooFast: "left_too_fast"
         case .fault: "fault"
@@ -95,7 +99,7 @@ extension DropReason {
             .notItsSession(session), .noSuchSession(session), .farewell(session), .noLink,
             .secondaryTransport, .lateAnswer, .queueFull, .sessionOver(session),
             .endNotAsked(session), .lateWords(session), .emptyMessage, .messageTooLarge,
-            .frameTooLarge, .answersRelay, .askerGone, .leftTooFast, .fault(0),
+            .frameTooLarge, .answersRelay, .serviceOfRelay, .askerGone, .leftTooFast, .fault(0),
         ]
         guard let reason = all.first(where: { $0.code == code }) else { return nil }
         self = reason

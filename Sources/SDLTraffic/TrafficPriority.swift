@@ -54,7 +54,8 @@ extension DropReason {
     fileprivate var priority: TrafficPriority {
         switch self {
         case .farewell, .lateWords, .answersRelay: .debug
-        case .secondaryTransport, .lateAnswer, .sessionOver, .askerGone, .fault: .info
+        case .secondaryTransport, .lateAnswer, .sessionOver, .askerGone, .serviceOfRelay, .fault:
+            .info
         case .notItsSession, .noSuchSession, .noLink, .queueFull, .endNotAsked, .emptyMessage,
             .messageTooLarge, .frameTooLarge, .leftTooFast:
             .warning

@@ -37,8 +37,8 @@ struct RelayCtl: AsyncParsableCommand {
         CommandGroup(
             name: "Drive",
             subcommands: [
-                SendCommand.self, RequestCommand.self, InjectCommand.self, RunCommand.self,
-                ScenarioCommand.self,
+                SendCommand.self, RequestCommand.self, InjectCommand.self, StreamCommand.self,
+                RunCommand.self, ScenarioCommand.self,
             ]),
         CommandGroup(
             name: "Control",

@@ -52,7 +52,8 @@ import Testing
         shelf.send(frame(.single, 0, ByteBuffer(bytes: [1, 2, 3])), fate: .dropped(.noLink))
         shelf.send(frame(.consecutive, 0, ByteBuffer(bytes: bytes.dropFirst(20))))
         // How relayd ends a message that an app left unfinished.
-        shelf.send(frame(.consecutive, 0, ByteBuffer(bytes: [9, 9, 9])), fate: .byRelay)
+        shelf.send(
+            frame(.consecutive, 0, ByteBuffer(bytes: [9, 9, 9])), app: nil, fate: .byRelay)
         shelf.finish()
         #expect(try #require(shelf.files.first).bytes == bytes)
     }

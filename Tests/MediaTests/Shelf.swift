@@ -40,7 +40,7 @@ struct Shelf {
     }
 
     mutating func send(
-        _ frame: Frame, _ direction: Direction = .fromApp, app: AppID = Shelf.app,
+        _ frame: Frame, _ direction: Direction = .fromApp, app: AppID? = Shelf.app,
         fate: FrameFate = .forwarded, omitted: Int = 0, grant: GrantMeaning? = nil
     ) {
         let tapped = TappedFrame(

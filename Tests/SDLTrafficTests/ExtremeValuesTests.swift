@@ -176,7 +176,7 @@ import Testing
                 .notItsSession(session), .noSuchSession(session), .farewell(session),
                 .sessionOver(session), .lateWords(session), .noLink, .secondaryTransport,
                 .lateAnswer, .queueFull, .emptyMessage, .messageTooLarge, .frameTooLarge,
-                .leftTooFast, .askerGone,
+                .leftTooFast, .askerGone, .serviceOfRelay,
             ]
         }.map(FrameFate.dropped)
 

@@ -77,7 +77,8 @@ struct TraceRoundTripTests {
         + [
             .notItsSession(3), .noSuchSession(3), .farewell(3), .noLink, .secondaryTransport,
             .lateAnswer, .queueFull, .sessionOver(3), .endNotAsked(3), .lateWords(3),
-            .emptyMessage, .messageTooLarge, .frameTooLarge, .answersRelay, .askerGone,
+            .emptyMessage, .messageTooLarge, .frameTooLarge, .answersRelay, .serviceOfRelay,
+            .askerGone,
             .leftTooFast,
         ].map(FrameFate.dropped)
 

@@ -106,9 +106,11 @@ package struct MediaCollector: Sendable {
         let owner = Owner(app: tapped.app, session: frame.sessionID)
         let lane = Lane(owner: owner, service: frame.service)
         switch tapped.fate {
+        // Said to relayd, which streams in the app's place.
+        case .dropped where tapped.isControlToRelay: break
         case .dropped, .replaced: return
-        // relayd ends messages that an app left unfinished: no bytes of the app.
-        case .byRelay where frame.type != .control: return
+        // relayd ends messages that an app left unfinished: no bytes in the app's place.
+        case .byRelay where frame.type != .control && tapped.app == nil: return
         case .forwarded, .amended, .byRelay, .faulted: break
         }
         if frame.type == .control {

@@ -25,6 +25,8 @@ final class SDLLanguage: AccessoryLanguage {
     var isFaulting = false
     /// Of the latest rule.
     var faultNumber: UInt32 = 0
+    /// Audio and video that relayd says in apps' places.
+    var streams: [OwnRequestID: DrivenStream] = [:]
     /// Who waits for the answer to a request of relayd's own.
     private var asked: [OwnRequestID: (DrivenAnswer) -> Void] = [:]
 
@@ -172,8 +174,13 @@ final class SDLLanguage: AccessoryLanguage {
         case .dropped(let frame, let reason):
             hub.tap.record(
                 frame, .fromAccessory, app: nil, time: hub.time, fate: .dropped(reason))
+        case .toRelay(let frame, let app):
+            hub.tap.record(
+                frame, .fromAccessory, app: app.id, time: hub.time, fate: .dropped(.answersRelay))
         case .answer(let id, let answer):
             answers.append((id, answer))
+        case .stream(let id, let news):
+            streams[id]?.hear(news)
         }
     }
 
@@ -203,6 +210,7 @@ final class SDLLanguage: AccessoryLanguage {
         } else if router.isEndingSessions {
             hub.scheduleWakeUp()
         }
+        if !streams.isEmpty { streamOn() }
         hub.allMayBeSaid()
     }
 
@@ -221,12 +229,7 @@ final class SDLLanguage: AccessoryLanguage {
         patience: TimeAmount, answered: @escaping (DrivenAnswer) -> Void
     ) throws(DriveRefusal) {
         guard let owner = apps[app] else { throw .noSuchApp }
-        let sessions = router.sessions(of: owner).map(\.sessionID).filter {
-            router.isOpen($0, of: owner)
-        }
-        guard let session = sessions.first(where: { session == nil || $0 == session }) else {
-            throw .noSession
-        }
+        let session = try openSession(of: owner, session)
         hub.beginRead()
         defer { hub.endRead() }
         let id =
@@ -238,6 +241,17 @@ final class SDLLanguage: AccessoryLanguage {
             }
         asked[id] = answered
         performActions()
+    }
+
+    /// - Parameter session: Nil for the first that is open.
+    func openSession(of owner: SDLApp, _ session: UInt8?) throws(DriveRefusal) -> UInt8 {
+        let sessions = router.sessions(of: owner).map(\.sessionID).filter {
+            router.isOpen($0, of: owner)
+        }
+        guard let session = sessions.first(where: { session == nil || $0 == session }) else {
+            throw .noSession
+        }
+        return session
     }
 
     // MARK: - Time

@@ -73,6 +73,11 @@ package struct TappedFrame: Sendable {
     package var isAnswerToRelay: Bool {
         fate == .dropped(.answersRelay) && frame.service.carriesRPC && frame.type != .control
     }
+
+    /// What the head unit says about a service that relayd uses in an app's place.
+    package var isControlToRelay: Bool {
+        fate == .dropped(.answersRelay) && frame.type == .control
+    }
 }
 
 /// Bytes of a peer that were no frame, as they came.

@@ -1,6 +1,6 @@
 // Builds and amends control frames: what the relay itself says to a head unit or an app.
 
-import NIOCore
+package import NIOCore
 
 extension Frame {
     /// Ends the RPC service, and with it the session. v1 knows no hash; v2…v4 carry it raw.
@@ -26,11 +26,35 @@ extension Frame {
             messageID: messageID, payload: payload)
     }
 
+    /// Confirms the end of a service, as its request has it.
+    package static func endServiceACK(of request: Frame) -> Frame {
+        Frame(
+            version: request.version, type: .control, service: request.service,
+            info: ControlFrameType.endServiceACK.rawValue, sessionID: request.sessionID,
+            messageID: request.messageID ?? 0, payload: ByteBuffer())
+    }
+
+    /// Asks for a service in a session that runs.
+    package static func startService(
+        _ service: ServiceType, version: UInt8, sessionID: UInt8, messageID: UInt32,
+        payload: ByteBuffer = ByteBuffer()
+    ) -> Frame {
+        Frame(
+            version: version, type: .control, service: service,
+            info: ControlFrameType.startService.rawValue, sessionID: sessionID,
+            messageID: messageID, payload: payload)
+    }
+
     /// Refuses a StartService as sdl_core does: with the request's own header version.
     ///
     /// - Parameter reason: Travels only in v5, the first version that has room for it.
     package static func startServiceNAK(of request: Frame, reason: String) -> Frame {
         nak(of: request, type: .startServiceNAK, reason: reason)
+    }
+
+    /// Refuses the end of a service.
+    package static func endServiceNAK(of request: Frame, reason: String) -> Frame {
+        nak(of: request, type: .endServiceNAK, reason: reason)
     }
 
     /// Refuses an attempt to open a second transport around the relay.

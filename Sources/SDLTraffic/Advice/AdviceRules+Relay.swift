@@ -60,7 +60,8 @@ extension AdviceRules {
                 "the app sent a frame larger than the head unit's mtu\(bytes); relayd closed the app",
                 remedy: "split messages into frames of the mtu in the StartServiceACK")
         case .noSuchSession, .farewell, .answersRelay, .noLink, .lateAnswer, .queueFull,
-            .sessionOver, .endNotAsked, .lateWords, .askerGone, .leftTooFast, .fault:
+            .sessionOver, .endNotAsked, .lateWords, .askerGone, .serviceOfRelay, .leftTooFast,
+            .fault:
             break
         }
     }

@@ -64,8 +64,12 @@ struct PendingStarts: Sendable {
         guard let app = frame.app else { return nil }
         let key = Key(app: app, service: frame.frame.service)
         if frame.fate == .byRelay, let reason = refused.removeValue(forKey: key) {
-            // Too many at once, or nothing there that could answer.
-            return reason == .queueFull ? .app : .headUnit
+            // Too many at once, relayd in its place, or nothing there that could answer.
+            return switch reason {
+            case .queueFull: .app
+            case .serviceOfRelay: .relayd
+            default: .headUnit
+            }
         }
         guard var starts = waiting[key] else { return frame.fate == .byRelay ? .relayd : nil }
         let start = starts.removeFirst()

@@ -144,6 +144,7 @@ package struct TrafficDecoder: Sendable {
 
     private mutating func receive(_ frame: TappedFrame, into entries: inout [TrafficEntry]) {
         if frame.isAnswerToRelay { return assemble(frame, into: &entries) }
+        if frame.isControlToRelay { return control(frame, into: &entries) }
         if case .dropped(let reason) = frame.fate {
             noteDroppedStart(frame, reason)
             if Self.isMessageOfRule(frame, reason) || drops.count(frame, reason: reason) {
@@ -197,9 +198,9 @@ package struct TrafficDecoder: Sendable {
         switch type {
         case .startService where tapped.fate != .byRelay: starts.add(tapped)
         case .startServiceACK:
-            _ = starts.answer(tapped)
+            if !tapped.isControlToRelay { _ = starts.answer(tapped) }
             sessions.limit(tapped)
-        case .startServiceNAK:
+        case .startServiceNAK where !tapped.isControlToRelay:
             let rejects = payload.document?.array(ControlKey.rejectedParams)?.isEmpty == false
             fault =
                 starts.answer(tapped)

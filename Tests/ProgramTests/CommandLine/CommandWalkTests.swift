@@ -50,6 +50,7 @@ struct CommandWalkTests {
                 name: "sample-app", arguments: ["--connect", "127.0.0.1:\(port)"] + second,
                 alone: 1),
             Walk(name: "send", arguments: ["--app", "1", "ListFiles"]),
+            Walk(name: "stream", arguments: ["--as", "Map", sound(directory)]),
             Walk(name: "request", alone: 0),
             Walk(name: "inject", arguments: ["--app", "1", "press", "OK"]),
             Walk(name: "run", arguments: [scenario(directory)]), Walk(name: "scenario", alone: 0),
@@ -82,6 +83,13 @@ struct CommandWalkTests {
         }
         encoder.end(because: "stopped", at: time, into: &bytes)
         try? Data(bytes.readableBytesView).write(to: URL(fileURLWithPath: path))
+        return path
+    }
+
+    /// A moment of silence.
+    private static func sound(_ directory: TemporaryDirectory) -> String {
+        let path = directory.file("walk.pcm")
+        try? Data([0, 0]).write(to: URL(fileURLWithPath: path))
         return path
     }
 

@@ -76,6 +76,14 @@ struct ExitCodeTests {
         Row(
             arguments: ["send", "--app", "1", "Show", "--timeout", "2h"], code: 64,
             words: "expected 10ms to 60s"),
+        Row(
+            arguments: ["stream", "--app", "1", "a.h264", "--rate", "8000"], code: 64,
+            words: "about audio"),
+        Row(
+            arguments: ["stream", "--app", "1", "-", "--loop"], code: 64, words: "not a pipe"),
+        Row(
+            arguments: ["stream", "--app", "1", "/nonexistent/a.h264"], code: 64,
+            words: "cannot be read"),
         Row(arguments: ["request", "rm", "no-such"], code: 1, words: "no request is saved as"),
         Row(arguments: ["send", "@no-such"], code: 1, words: "no request is saved as"),
         Row(arguments: ["send", "@-1000"], code: 1, words: "fewer than 1000 requests"),
@@ -101,7 +109,7 @@ struct ExitCodeTests {
         ["tail"], ["show", "1"], ["doctor"], ["advice"], ["permissions", "1", "Show"],
         ["log-level", "debug"], ["reload"], ["disconnect", "1"], ["reopen"], ["server", "off"],
         ["sample-app"], ["record"], ["vi"], ["send", "--app", "1", "Show"],
-        ["inject", "--app", "1", "press", "OK"], ["fault"],
+        ["stream", "--app", "1", "/dev/null"], ["inject", "--app", "1", "press", "OK"], ["fault"],
     ].map { Row(arguments: $0, code: 3, words: "not today") }
 
     private static func check(_ rows: [Row], _ environment: [String: String]) async throws {

@@ -20,6 +20,10 @@ import Testing
             "Documentation/driving.md", "relayctl request",
             "needs drive.enabled; RequestCommandTests has it"
         ),
+        (
+            "Documentation/driving.md", "relayctl stream",
+            "needs drive.enabled; StreamProgramTests has it"
+        ),
         ("Documentation/driving.md", "--as", "needs drive.enabled; OwnAppTests has it"),
         (
             "Documentation/openxc.md", "relayctl vi latest",

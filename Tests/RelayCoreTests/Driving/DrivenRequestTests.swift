@@ -394,6 +394,35 @@ struct DrivenTimeTests {
         #expect(bench.answers.count == 1)
     }
 
+    @Test("a second answer in several frames reaches nobody either, also behind a single one")
+    func twiceInFrames() throws {
+        let bench = RouterBench()
+        bench.open("radio", session: 1)
+        _ = try bench.sends()
+        let correlation = try bench.heardCorrelation()
+        #expect(bench.accessory(says: answer(.show, correlation)[0]) == .drop(.answersRelay))
+        let parts = answer(.show, correlation, message: 6, limit: 20)
+        #expect(parts.count > 3)
+        #expect(bench.accessory(says: parts[0]) == .handled)
+        #expect(bench.accessory(says: parts[1]) == .handled)
+        #expect(
+            bench.actions() == [
+                .dropped(parts[0], .answersRelay), .dropped(parts[1], .answersRelay),
+            ])
+        for part in parts.dropFirst(2) {
+            #expect(bench.accessory(says: part) == .drop(.answersRelay))
+        }
+        #expect(bench.answers.count == 1)
+        // The next message with the same number is the app's, and whole.
+        let own = answer(.show, 3, message: 6, limit: 20)
+        #expect(bench.accessory(says: own[0]) == .handled)
+        #expect(bench.accessory(says: own[1]) == .handled)
+        #expect(bench.actions() == [.pass(own[0], to: "radio"), .pass(own[1], to: "radio")])
+        for part in own.dropFirst(2) {
+            #expect(bench.accessory(says: part) == .toApp("radio"))
+        }
+    }
+
     @Test("the app leaves in the middle: an answer before the end of the session is still told")
     func ownerGone() throws {
         let bench = RouterBench()

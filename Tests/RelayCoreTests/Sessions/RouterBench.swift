@@ -30,6 +30,8 @@ final class RouterBench {
     private var purged: [UInt8] = []
     /// What came of requests of relayd's own.
     var answers: [(id: OwnRequestID, answer: DrivenAnswer)] = []
+    /// What came of services that relayd uses.
+    var news: [StreamNews] = []
 
     init(linkIsUp: Bool = true, _ change: (inout RelayConfiguration) -> Void = { _ in }) {
         var configuration = RelayConfiguration()
@@ -69,6 +71,7 @@ final class RouterBench {
                 switch action {
                 case .event(let event): events.append(event)
                 case .answer(let id, let answer): answers.append((id, answer))
+                case .stream(_, let news): self.news.append(news)
                 case .driven(let frames, let app):
                     for frame in frames { write(frame, from: .app(app)) }
                 case .drain(let session):
@@ -81,7 +84,7 @@ final class RouterBench {
                 case .toLink(let frame, let origin):
                     write(frame, from: origin)
                     done.append(action)
-                case .amended, .toApp, .close, .pass, .dropped: done.append(action)
+                case .amended, .toApp, .close, .pass, .dropped, .toRelay: done.append(action)
                 }
             }
         }

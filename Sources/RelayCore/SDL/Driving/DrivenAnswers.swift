@@ -12,6 +12,8 @@ struct DrivenAnswers {
         case held(Frame)
         /// An answer to relayd.
         case own(Own)
+        /// One more answer to what relayd has had an answer to.
+        case repeated
         /// Somebody else's.
         case passed
     }
@@ -65,6 +67,9 @@ struct DrivenAnswers {
             case .passed:
                 if frame.info == 0 { messages[key] = nil }
                 return .pass
+            case .repeated:
+                if frame.info == 0 { messages[key] = nil }
+                return .own
             case .held(let first):
                 messages[key] = frame.info == 0 ? nil : .passed
                 return .begins(first: first, frame.isEncrypted ? nil : RPCHeader(frame.payload))
@@ -93,6 +98,11 @@ struct DrivenAnswers {
         guard frame.info != 0 else { return message }
         messages[Key(frame)] = .own(Own(request: request, message: message, latest: now))
         return nil
+    }
+
+    /// The message that this frame showed to be one more answer to relayd: its rest is nobody's.
+    mutating func drop(_ frame: Frame) {
+        if frame.info != 0 { messages[Key(frame)] = .repeated }
     }
 
     var nextDeadline: NIODeadline? {

@@ -64,6 +64,12 @@ package enum DriveRefusal: Error, Hashable, Sendable {
     case tooLarge(bytes: Int, limit: Int)
     /// The accessory does not speak SDL.
     case notSDL
+    /// Audio and video begin with protocol version 3.
+    case noStreams(session: UInt8, version: UInt8)
+    /// The app itself has asked for it, or uses it.
+    case serviceInUse(ServiceType)
+    /// relayd uses it already.
+    case serviceDriven(ServiceType)
 }
 
 extension DriveRefusal: CustomStringConvertible {
@@ -80,6 +86,14 @@ extension DriveRefusal: CustomStringConvertible {
                 + "an answer"
         case .tooLarge(let bytes, let limit):
             "the message has \(bytes) bytes, expected at most \(limit) (apps.message_limit)"
+        case .noStreams(let session, let version):
+            "session \(session) speaks protocol version \(version); expected version 3 or later, with which "
+                + "audio and video begin"
+        case .serviceInUse(let service):
+            "the app uses its \(service.name) service itself, and a session has one; have the app end it, or use "
+                + "an app of relayd's own"
+        case .serviceDriven(let service):
+            "relayd streams \(service.name) in this session already; end that first"
         case .notSDL: "the accessory is no SDL head unit"
         }
     }

@@ -131,18 +131,18 @@ struct OwnRequests {
             && header.jsonBytes <= frame.payloadBytes
     }
 
-    /// A new request of relayd's own, with the IDs that it goes by on the link.
+    /// A new request of relayd's own, with the correlation ID that it goes by on the link.
     mutating func ask(
         functionID: UInt32, in session: UInt8, besides app: AppRequests,
         until deadline: NIODeadline? = nil
-    ) -> (id: OwnRequestID, correlationID: Int32, messageID: UInt32) {
+    ) -> (id: OwnRequestID, correlationID: Int32) {
         let id = nextID()
         let correlationID = nextCorrelationID(in: session, besides: app)
         add(
             Request(
                 session: session, kind: .asked(id, functionID: functionID),
                 correlationID: correlationID, deadline: deadline))
-        return (id, correlationID, nextMessageID())
+        return (id, correlationID)
     }
 
     /// When the first request is given up that somebody waits for.

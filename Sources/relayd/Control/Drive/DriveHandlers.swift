@@ -15,6 +15,7 @@ package struct DriveHandlers: Sendable {
     private let relay: Relay?
     private let events: EventRing?
     private let own: OwnApps?
+    private let streams: StreamHandlers
 
     package init(
         _ relay: Relay?, status: @escaping @Sendable () async throws -> StatusSnapshot,
@@ -24,6 +25,7 @@ package struct DriveHandlers: Sendable {
         self.events = events
         self.status = status
         self.facts = facts
+        streams = StreamHandlers(relay, status: status, facts: facts, events: events)
         // Also when what others say is compared with nothing.
         builder = RPCBuilder(validator ?? .builtIn)
         own = relay.map { relay in
@@ -40,6 +42,7 @@ package struct DriveHandlers: Sendable {
         routes.post(Routes.apps) { request, context in try await register(request, context) }
         routes.post(Routes.send) { request, context in try await send(request, context) }
         routes.post(Routes.inject) { request, context in try await inject(request, context) }
+        streams.addRoutes(to: &routes)
     }
 
     // MARK: Apps of relayd's own

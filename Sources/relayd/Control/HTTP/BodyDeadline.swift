@@ -4,8 +4,10 @@ import NIOCore
 /// there for good. How long relayd takes for its answer is not the client's fault, and not bounded here.
 final class BodyDeadline: Sendable {
     private let timer: Scheduled<Void>
+    private let channel: any Channel
 
     init(on channel: any Channel) {
+        self.channel = channel
         timer = channel.eventLoop.scheduleTask(in: ControlLimits.idle) {
             channel.close(promise: nil)
         }
@@ -13,4 +15,15 @@ final class BodyDeadline: Sendable {
 
     /// The body has come, or nobody waits for it.
     func isMet() { timer.cancel() }
+
+    /// The body may take any time.
+    func isLifted() {
+        timer.cancel()
+        channel.pipeline.fireUserInboundEventTriggered(BodyEvent.takesItsTime)
+    }
+
+    /// Nobody reads the rest of the body.
+    func cutOff() {
+        channel.pipeline.fireUserInboundEventTriggered(BodyEvent.isCutOff)
+    }
 }

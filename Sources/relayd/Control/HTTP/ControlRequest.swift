@@ -94,7 +94,7 @@ final class RequestParts {
     }
 }
 
-/// The body of one request. It has `ControlLimits.idle` to come.
+/// The body of one request. It has `ControlLimits.idle` to come, unless `piecewise` is asked for it.
 struct RequestBody {
     private let parts: RequestParts
     private let deadline: BodyDeadline?
@@ -118,4 +118,17 @@ struct RequestBody {
     }
 
     struct TooLong: Error {}
+
+    /// From now on it may take any time, and is read with `next`.
+    func piecewise() { deadline?.isLifted() }
+
+    /// The next piece; nil at its end. What has not been asked for waits at the client, but for a few pieces.
+    ///
+    /// - Throws: `HTTPParserError` when the client leaves in the middle of it.
+    func next() async throws -> ByteBuffer? { try await parts.body() }
+
+    /// Ends it for whoever reads it; to be called from anywhere.
+    var cutOff: @Sendable () -> Void {
+        { [deadline] in deadline?.cutOff() }
+    }
 }

@@ -18,6 +18,8 @@ package final class IdleClientHandler: ChannelDuplexHandler {
     /// Requests that have begun to come and have not got all of their answer.
     private var unanswered = 0
     private var isRequestComing = false
+    /// The body of the request that comes may take any time.
+    private var isPatient = false
 
     package init(_ limit: TimeAmount) {
         self.limit = limit
@@ -42,11 +44,17 @@ package final class IdleClientHandler: ChannelDuplexHandler {
         switch unwrapInboundIn(data) {
         case .head:
             isRequestComing = true
+            isPatient = false
             unanswered += 1
         case .body: break
         case .end: isRequestComing = false
         }
         context.fireChannelRead(data)
+    }
+
+    package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case BodyEvent.takesItsTime = event { isPatient = true }
+        context.fireUserInboundEventTriggered(event)
     }
 
     package func write(
@@ -69,7 +77,7 @@ package final class IdleClientHandler: ChannelDuplexHandler {
             self.timer = nil
             guard context.channel.isActive else { return }
             // It is relayd's turn.
-            guard self.unanswered == 0 || self.isRequestComing else { return }
+            guard self.unanswered == 0 || self.isRequestComing && !self.isPatient else { return }
             if context.eventLoop.now >= self.lastSign + self.limit {
                 context.close(promise: nil)
             } else {

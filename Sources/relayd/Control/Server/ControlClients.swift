@@ -53,7 +53,7 @@ struct ControlClients: Sendable {
             withEncoderConfiguration: .init(), withDecoderLimitConfiguration: limits)
         try pipeline.addHandlers([
             LastAnswerHandler(bytes), StalledClientHandler(ControlLimits.stall),
-            IdleClientHandler(ControlLimits.idle),
+            IdleClientHandler(ControlLimits.idle), BodyEndHandler(),
         ])
         return try NIOAsyncChannel(
             wrappingChannelSynchronously: channel,

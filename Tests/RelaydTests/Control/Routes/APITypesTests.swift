@@ -88,6 +88,7 @@ struct APITypesTests {
         Kind(nil, VehicleStreamBody.self), Kind(nil, VehicleRepeatedRequest.self),
         Kind(nil, VehicleWriteRequest.self), Kind(nil, DriveRequest.self),
         Kind(nil, DriveReport.self), Kind(nil, OwnAppRequest.self), Kind(nil, OwnAppReport.self),
+        Kind(nil, StreamReport.self),
         Kind(nil, FaultRequest.self), Kind(nil, FaultRuleRequest.self), Kind(nil, FaultList.self),
         Kind(nil, FaultRuleReport.self), Kind(nil, FaultStatus.self),
         Kind(nil, DriveProblem.self), Kind(nil, SpecificationDocument.self),

@@ -23,10 +23,9 @@ extension SessionRouter {
         }
         let id: OwnRequestID
         let correlationID: Int32
-        var messageID: UInt32
         if rpc.type == .request {
             appRequests.begin(session)
-            (id, correlationID, messageID) = ownRequests.ask(
+            (id, correlationID) = ownRequests.ask(
                 functionID: rpc.function.rawValue, in: session, besides: appRequests,
                 until: patience.map { now + $0 })
             routes[session].isDriven = true
@@ -35,15 +34,11 @@ extension SessionRouter {
             routes[session].examinedPayload = .max
         } else {
             id = ownRequests.nextID()
-            (correlationID, messageID) = (rpc.correlationID ?? 0, ownRequests.nextMessageID())
-        }
-        // With the number of a message that the app has half said, that one would be ended.
-        while halves.unfinished(of: session).contains(where: { $0.messageID == messageID }) {
-            messageID = ownRequests.nextMessageID()
+            correlationID = rpc.correlationID ?? 0
         }
         let frames = Frame.message(
             version: grant.version, service: rpc.bulk.readableBytes > 0 ? .bulk : .rpc,
-            sessionID: session, messageID: messageID,
+            sessionID: session, messageID: nextFreeMessageID(in: session),
             payload: rpc.payload(correlationID: correlationID), limit: payloadLimit(of: session))
         actions.append(.driven(frames, owner))
         if rpc.type != .request { actions.append(.answer(id, .passedOn)) }
@@ -57,7 +52,7 @@ extension SessionRouter {
         try? send(DrivenRPC(function, .request, parameters), in: session, at: now)
     }
 
-    private func openSession(
+    func openSession(
         _ session: UInt8
     ) throws(DriveRefusal) -> (grant: SessionGrant, owner: App) {
         guard isLinkUp else { throw .noLink }
@@ -68,6 +63,15 @@ extension SessionRouter {
         return (grant, owner)
     }
 
+    /// With the number of a message that the app has half said, that one would be ended.
+    mutating func nextFreeMessageID(in session: UInt8) -> UInt32 {
+        while true {
+            let messageID = ownRequests.nextMessageID()
+            let isHalf = halves.unfinished(of: session).contains { $0.messageID == messageID }
+            if !isHalf { return messageID }
+        }
+    }
+
     private func checkSize(_ rpc: DrivenRPC) throws(DriveRefusal) {
         let limit = configuration.messageBytes
         guard rpc.payloadBytes <= limit else {
@@ -76,8 +80,8 @@ extension SessionRouter {
     }
 
     /// Payload bytes that a frame of relayd's has at most. Whether an mtu counts the header is not agreed.
-    private func payloadLimit(of session: UInt8) -> Int {
-        let limit = Int(routes[session].payloads[.rpc])
+    func payloadLimit(of session: UInt8, _ service: ServiceType = .rpc) -> Int {
+        let limit = Int(routes[session].payloads[service])
         guard let version = grants[session]?.version, version > 2 else {
             return min(limit, Self.largestPayloadOfV2)
         }
@@ -162,6 +166,12 @@ extension SessionRouter {
                 }
                 return .handled
             }
+            if let header, isRepeated(header, in: session) {
+                actions.append(.dropped(first, .answersRelay))
+                actions.append(.dropped(frame, .answersRelay))
+                drivenAnswers.drop(frame)
+                return .handled
+            }
             guard let owner = routes[session].owner else {
                 actions.append(.dropped(first, .farewell(session)))
                 return nil
@@ -175,6 +185,12 @@ extension SessionRouter {
         }
     }
 
+    /// A second answer to what relayd has asked: the app knows of none.
+    func isRepeated(_ header: RPCHeader, in session: UInt8) -> Bool {
+        header.type == .response && ownRequests.isSpent(header.correlationID, in: session)
+            && !appRequests.isUsed(header.correlationID, in: session)
+    }
+
     /// The answer to an app's request that went by another correlation ID, with the app's own again.
     mutating func restore(_ frame: Frame, _ header: RPCHeader) -> Frame? {
         guard header.type == .response,
@@ -185,6 +201,7 @@ extension SessionRouter {
 
     /// Nobody is told any more of what was asked in a session, or with nil in all.
     mutating func giveUpAsked(in session: UInt8? = nil) {
+        giveUpStreams(in: session)
         if let session { appRequests.end(session) } else { appRequests = AppRequests() }
         for request in drivenAnswers.end(session) {
             if case .asked(let id, _) = request.kind {
@@ -266,16 +283,19 @@ extension SessionRouter {
 
 extension SessionRouter {
     var drivenDeadline: NIODeadline? {
-        guard !ownRequests.isEmpty || !drivenAnswers.isEmpty || !injections.isEmpty else {
-            return nil
-        }
+        guard
+            !ownRequests.isEmpty || !drivenAnswers.isEmpty || !injections.isEmpty
+                || streams.ownCount > 0
+        else { return nil }
         return [
             ownRequests.nextDeadline, drivenAnswers.nextDeadline, injections.nextDeadline,
+            streams.nextDeadline,
         ].compactMap { $0 }.min()
     }
 
     mutating func advanceDriven() {
         sayInjections()
+        advanceStreams()
         for request in drivenAnswers.takeOverdue(at: now) {
             if case .asked(let id, _) = request.kind { actions.append(.answer(id, .tooLate)) }
         }

@@ -49,6 +49,7 @@ extension SessionRouter {
         routes[session].owner = nil
         routes[session].phase = .farewell
         routes[session].isUpgradePending = false
+        giveUpStreams(in: session)
     }
 
     /// Ends every session politely on both sides, because the relay stops: all apps are
@@ -104,6 +105,7 @@ extension SessionRouter {
         answerHeartbeat(of: session)
         routes[session].phase = .ending
         routes[session].isUpgradePending = false
+        giveUpStreams(in: session)
         var farewell = farewells[session] ?? Farewell(step: .draining, app: app)
         farewell.ownEnd = frame
         farewell.deadline = nil
@@ -128,6 +130,7 @@ extension SessionRouter {
         }
         actions.append(.purge(session))
         routes[session].phase = .endedByAccessory
+        giveUpStreams(in: session)
         var farewell = Farewell(step: .awaitingApp, app: routes[session].owner)
         farewell.answersHeadUnit = true
         farewell.deadline = now + configuration.endAnswerTimeout

@@ -65,12 +65,7 @@ extension SessionRouter {
         if routes[session].isDriven, original.type == .single, original.service.carriesRPC,
             !original.isEncrypted, let header = RPCHeader(original.payload)
         {
-            // A second answer to what relayd has asked: the app knows of none.
-            if header.type == .response, ownRequests.isSpent(header.correlationID, in: session),
-                !appRequests.isUsed(header.correlationID, in: session)
-            {
-                return .drop(.answersRelay)
-            }
+            if isRepeated(header, in: session) { return .drop(.answersRelay) }
             restored = restore(original, header)
         }
         let frame = restored ?? original
@@ -121,6 +116,7 @@ extension SessionRouter {
     private mutating func receiveControlFromAccessory(_ frame: Frame) -> Decision {
         let session = frame.sessionID
         grantMeaning = .nothing
+        if frame.service.isStream, let decision = receiveStreamControl(frame) { return decision }
         switch (frame.controlType, frame.service) {
         case (.startServiceACK, .rpc):
             return receiveGrant(frame)
@@ -201,7 +197,7 @@ extension SessionRouter {
     /// The largest frame a service of the session may have. What `mtu` counts is not agreed; no
     /// reading allows a larger payload, and sdl_core counts it as malformed. An mtu that leaves no
     /// room for any frame counts as none: the advice tells of it, and no app is closed for it.
-    private mutating func learnPayload(_ ack: Frame) {
+    mutating func learnPayload(_ ack: Frame) {
         let session = ack.sessionID
         if ack.version >= 5, let mtu = ControlPayload(ack).mtu {
             routes[session].payloads[ack.service] = UInt32(clamping: mtu)

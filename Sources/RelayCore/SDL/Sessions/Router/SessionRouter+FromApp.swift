@@ -52,6 +52,7 @@ extension SessionRouter {
     private mutating func examine(_ frame: Frame, of app: App) -> Decision {
         let decision = judge(frame, of: app)
         guard case .toLink = decision else { return decision }
+        if isInOwnStream(frame) { return .drop(.serviceOfRelay) }
         if !routes[frame.sessionID].isDriven { noteRange(frame) }
         guard routes[frame.sessionID].isDriven else { return decision }
         return noteDriven(frame, of: app)
@@ -100,7 +101,7 @@ extension SessionRouter {
             routes[session].ownUnregister = nil
             routes[session].isUnregistered = false
             routes[session].examinedPayload =
-                routes[session].isDriven ? .max : Route.smallPayload
+                routes[session].isDriven || streams.isRelays(session) ? .max : Route.smallPayload
         default: break
         }
     }
@@ -162,6 +163,9 @@ extension SessionRouter {
             return acknowledgedByApp(frame)
         default:
             return refuse(frame, of: app)
+        }
+        if frame.service.isStream, let decision = noteStreamControl(frame, of: app) {
+            return decision
         }
         return .toLink
     }

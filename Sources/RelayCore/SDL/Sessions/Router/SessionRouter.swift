@@ -42,8 +42,12 @@ package struct SessionRouter<App: Hashable> {
         case pass(Frame, to: App)
         /// The head unit's frame, which was kept back, goes nowhere.
         case dropped(Frame, DropReason)
+        /// The head unit's frame is for relayd, which speaks in the app's place.
+        case toRelay(Frame, App)
         /// What became of what `send` or `inject` was asked for.
         case answer(OwnRequestID, DrivenAnswer)
+        /// What became of a service that relayd uses.
+        case stream(OwnRequestID, StreamNews)
     }
 
     /// Correlation ID of the Unregister said for apps that are to go. sdl_core gives responses back
@@ -74,6 +78,8 @@ package struct SessionRouter<App: Hashable> {
     var drivenAnswers = DrivenAnswers()
     /// What is said in the head unit's place.
     var injections = Injections()
+    /// Who uses the audio and video services.
+    var streams = StreamServices()
     /// EndServices that may end another session than their own.
     var strayEnds = StrayEnds()
     /// Heartbeats of the head unit that wait for their apps' answers.

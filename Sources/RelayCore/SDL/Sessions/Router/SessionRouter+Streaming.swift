@@ -1,0 +1,225 @@
+// Audio and video of relayd's own in an app's session: a service is started, data is said in it, and it ends.
+// The app goes on as if nothing were.
+
+package import NIOCore
+package import SDLProtocol
+
+extension SessionRouter {
+    /// Asks the head unit for a service, as if the app had. What it answers is an action, and reaches no app.
+    ///
+    /// - Parameters:
+    ///   - wish: What is asked for, where the version of the session has room for it (5 and later).
+    ///   - patience: How long to wait for the answer.
+    package mutating func startStream(
+        _ service: ServiceType, _ wish: BSONDocument, in session: UInt8, patience: TimeAmount,
+        at now: NIODeadline
+    ) throws(DriveRefusal) -> OwnRequestID {
+        self.now = now
+        let (grant, owner) = try openSession(session)
+        guard grant.version >= 3 else {
+            throw .noStreams(session: session, version: grant.version)
+        }
+        let key = StreamServices.Key(session, service)
+        switch streams[key] {
+        case nil: break
+        case .app: throw .serviceInUse(service)
+        case .relay: throw .serviceDriven(service)
+        }
+        let id = ownRequests.nextID()
+        streams[key] = .relay(
+            StreamServices.Own(id: id, step: .starting, deadline: now + patience))
+        // What the app says in the service meanwhile must not come between.
+        routes[session].examinedPayload = .max
+        let isEmpty = grant.version < 5 || wish == BSONDocument()
+        actions.append(
+            .driven(
+                [
+                    .startService(
+                        service, version: grant.version, sessionID: session,
+                        messageID: ownRequests.nextMessageID(),
+                        payload: isEmpty ? ByteBuffer() : wish.bytes)
+                ], owner))
+        return id
+    }
+
+    /// The frames of data that is said in a service of relayd's, in messages that the head unit takes; nil
+    /// when the service is not running any more.
+    package mutating func streamData(_ data: ByteBuffer, in id: OwnRequestID) -> [Frame]? {
+        guard let (key, own, _) = ownStream(id), own.step == .running,
+            let grant = grants[key.session]
+        else { return nil }
+        var frames: [Frame] = []
+        var rest = data
+        while rest.readableBytes > 0 {
+            let size = min(rest.readableBytes, configuration.messageBytes)
+            guard let piece = rest.readSlice(length: size) else { break }
+            frames += Frame.message(
+                version: grant.version, service: key.service, sessionID: key.session,
+                messageID: nextFreeMessageID(in: key.session), payload: piece,
+                limit: payloadLimit(of: key.session, key.service))
+        }
+        return frames
+    }
+
+    /// Whether data may still be said.
+    package func isStreaming(_ id: OwnRequestID) -> Bool {
+        ownStream(id)?.own.step == .running
+    }
+
+    /// Ends a service of relayd's; what comes of it is an action. One that is not running yet is ended as soon
+    /// as it is granted, and then nobody is told.
+    package mutating func endStream(_ id: OwnRequestID, at now: NIODeadline) {
+        self.now = now
+        guard let (key, own, owner) = ownStream(id), let grant = grants[key.session] else { return }
+        switch own.step {
+        case .running: sayEnd(key, grant, owner, id)
+        case .starting:
+            streams[key] = .relay(StreamServices.Own(id: id, step: .givenUp, deadline: nil))
+            actions.append(.stream(id, .unanswered))
+        case .ending, .givenUp: break
+        }
+    }
+
+    private mutating func sayEnd(
+        _ key: StreamServices.Key, _ grant: SessionGrant, _ owner: App, _ id: OwnRequestID
+    ) {
+        streams[key] = .relay(
+            StreamServices.Own(id: id, step: .ending, deadline: now + StreamServices.patience))
+        actions.append(
+            .driven(
+                [
+                    .endService(
+                        key.service, version: grant.version, sessionID: key.session, hashID: 0,
+                        messageID: ownRequests.nextMessageID())
+                ], owner))
+    }
+
+    /// With the session's owner, as long as the session is open.
+    private func ownStream(
+        _ id: OwnRequestID
+    ) -> (key: StreamServices.Key, own: StreamServices.Own, owner: App)? {
+        guard let key = streams.key(of: id), let own = streams.own(key),
+            routes[key.session].phase == .open, let owner = routes[key.session].owner
+        else { return nil }
+        return (key, own, owner)
+    }
+
+    private mutating func forget(_ key: StreamServices.Key) {
+        streams[key] = nil
+        guard !streams.isRelays(key.session), !routes[key.session].isDriven else { return }
+        routes[key.session].examinedPayload = Route.smallPayload
+    }
+}
+
+// MARK: - What the app says about them
+
+extension SessionRouter {
+    /// A control frame of an app about audio or video, in an open session of its own.
+    ///
+    /// - Returns: Nil when it goes on to the head unit.
+    mutating func noteStreamControl(_ frame: Frame, of app: App) -> Decision? {
+        let key = StreamServices.Key(frame)
+        guard streams.own(key) != nil else {
+            if frame.controlType == .startService { streams[key] = .app }
+            return nil
+        }
+        // The head unit would refuse a second start, and end relayd's service for an end.
+        switch frame.controlType {
+        case .startService:
+            let reason = "relayd uses this service in the app's place, as somebody asked"
+            actions.append(.toApp(.startServiceNAK(of: frame, reason: reason), app))
+        case .endService:
+            let reason = "the app has not started this service"
+            actions.append(.toApp(.endServiceNAK(of: frame, reason: reason), app))
+        default: break
+        }
+        return .drop(.serviceOfRelay)
+    }
+
+    /// Whether a data frame of an app would get into what relayd says.
+    func isInOwnStream(_ frame: Frame) -> Bool {
+        streams.ownCount > 0 && frame.service.isStream
+            && streams.own(StreamServices.Key(frame)) != nil
+    }
+}
+
+// MARK: - What the head unit says about them
+
+extension SessionRouter {
+    /// A control frame of the head unit about audio or video.
+    ///
+    /// - Returns: Nil when it goes on to the app.
+    mutating func receiveStreamControl(_ frame: Frame) -> Decision? {
+        let key = StreamServices.Key(frame)
+        guard let own = streams.own(key) else {
+            switch frame.controlType {
+            case .startServiceACK where routes[key.session].owner != nil: streams[key] = .app
+            case .startServiceNAK, .endServiceACK, .endService: streams[key] = nil
+            default: break
+            }
+            return nil
+        }
+        guard let owner = routes[key.session].owner, let grant = grants[key.session] else {
+            return nil
+        }
+        actions.append(.toRelay(frame, owner))
+        switch (frame.controlType, own.step) {
+        case (.startServiceACK, .starting):
+            learnPayload(frame)
+            streams[key] = .relay(StreamServices.Own(id: own.id, step: .running, deadline: nil))
+            let granted = StreamGrant(
+                version: grant.version,
+                videoProtocol: ControlPayload(frame).document?.string(ControlKey.videoProtocol))
+            actions.append(.stream(own.id, .granted(granted)))
+        case (.startServiceACK, .givenUp):
+            sayEnd(key, grant, owner, own.id)
+        case (.startServiceNAK, .starting), (.startServiceNAK, .givenUp):
+            forget(key)
+            let document = ControlPayload(frame).document
+            actions.append(
+                .stream(
+                    own.id,
+                    .refused(
+                        parameters: (document?.array(ControlKey.rejectedParams) ?? []).compactMap {
+                            if case .string(let name) = $0 { name } else { nil }
+                        },
+                        reason: document?.string(ControlKey.reason))))
+        case (.endServiceACK, .ending), (.endServiceNAK, .ending):
+            forget(key)
+            actions.append(
+                .stream(own.id, .ended(isConfirmed: frame.controlType == .endServiceACK)))
+        case (.endService, _):
+            // Libraries confirm it; sdl_core unregisters apps that do not within a second.
+            forget(key)
+            actions.append(.driven([.endServiceACK(of: frame)], owner))
+            actions.append(.stream(own.id, .endedByAccessory))
+        default: break
+        }
+        return .handled
+    }
+}
+
+// MARK: - Time
+
+extension SessionRouter {
+    /// The session is over, or with nil all are: whoever streams in it is told.
+    mutating func giveUpStreams(in session: UInt8?) {
+        for id in streams.end(session) { actions.append(.stream(id, .sessionOver)) }
+    }
+
+    /// Services whose answer is overdue.
+    mutating func advanceStreams() {
+        for (key, own) in streams.overdue(at: now) {
+            switch own.step {
+            case .starting:
+                streams[key] = .relay(
+                    StreamServices.Own(id: own.id, step: .givenUp, deadline: nil))
+                actions.append(.stream(own.id, .unanswered))
+            case .ending:
+                forget(key)
+                actions.append(.stream(own.id, .ended(isConfirmed: false)))
+            case .running, .givenUp: break
+            }
+        }
+    }
+}
