@@ -255,6 +255,7 @@ struct DriveProgramTests {
                 let app = try await relayd.connectApp()
                 try await headUnit.start(1, for: app)
                 try await headUnit.register(app, session: 1, name: "Radio")
+                try await relayd.until("its name is known") { $0.apps.first?.appName == "Radio" }
                 let done = try await relayd.relayctl("inject", "--app", "1", "press", "OK")
                 #expect(done.ending == .exited(0), "\(done.errors)")
                 #expect(done.output.contains("the head unit has not said it"), "\(done.output)")

@@ -143,7 +143,13 @@ struct StreamProgramTests {
             #expect(
                 wrongType.errors.contains("only apps of the AppHMIType NAVIGATION or PROJECTION"),
                 "\(wrongType.errors)")
-            let unseen = try await Self.stream(["--as", "Map", path, "--timeout", "50ms"], relayd)
+            let early = try await Self.stream(["--as", "Map", path, "--timeout", "50ms"], relayd)
+            #expect(early.ending == .exited(3))
+            #expect(early.errors.contains("this is NONE"), "\(early.errors)")
+            try await relayd.until("its level is known") {
+                $0.apps.contains { $0.appName == "Map" && $0.hmiLevel != nil }
+            }
+            let unseen = try await Self.stream(["--app", "Map", path, "--timeout", "50ms"], relayd)
             #expect(unseen.ending == .exited(3))
             #expect(unseen.errors.contains("bring it to the screen first"), "\(unseen.errors)")
             let film = relayd.directory.file("film.mp4")
