@@ -276,9 +276,12 @@ private struct StreamPlayer {
 
     private mutating func say(_ piece: StreamPieces.Piece) async throws {
         let clock = ContinuousClock()
-        if start == nil { due = clock.now }
+        // The times of all pieces are counted from here, however late the first one is.
+        if start == nil {
+            due = clock.now
+            start = due
+        }
         try await clock.sleep(until: due)
-        if start == nil { start = clock.now }
         try await stream.say(piece.bytes)
         let now = clock.now
         late = max(late, due.duration(to: now))
