@@ -41,7 +41,7 @@ package final class OpenXCLanguage: AccessoryLanguage {
     /// What one read of the link has brought.
     ///
     /// - Parameter bytes: Of the read.
-    fileprivate func receiveFromVehicle(_ messages: [VehicleMessage], bytes: Int) {
+    func receiveFromVehicle(_ messages: [VehicleMessage], bytes: Int) {
         var batch = MessageBatch()
         var heard: [VehicleItem.Heard] = []
         for message in messages {
@@ -87,7 +87,7 @@ package final class OpenXCLanguage: AccessoryLanguage {
 
     // MARK: - Clients → vehicle interface
 
-    fileprivate func receive(_ message: VehicleMessage, from client: OpenXCClient) {
+    func receive(_ message: VehicleMessage, from client: OpenXCClient) {
         client.connection.counters.framesIn &+= 1
         let id = client.connection.id
         if case .command(.diagnosticRequest(.add, let request)) = message.content {
@@ -137,7 +137,7 @@ package final class OpenXCLanguage: AccessoryLanguage {
     }
 
     /// Whether a client may add to what waits for the link. One that may not is paused.
-    fileprivate func mayAdd(_ client: OpenXCClient) -> Bool {
+    func mayAdd(_ client: OpenXCClient) -> Bool {
         guard let link, unflushedLinkBytes + link.bytesInChannel > Self.linkQueueBytes else {
             return true
         }
@@ -301,161 +301,6 @@ package final class OpenXCLanguage: AccessoryLanguage {
     /// Most clients only listen.
     package var silentTimeout: TimeAmount { .zero }
     package func refusal(_ reason: String) -> any ChannelHandler { SilentRefusal() }
-}
-
-/// Makes messages of what comes from the vehicle interface.
-private final class OpenXCLink: LinkReader {
-    private unowned let language: OpenXCLanguage
-    private var messages = VehicleMessageReader(recovery: .nextBeginning)
-    private var form = FormInForce()
-    private var batch: [VehicleMessage] = []
-
-    init(_ language: OpenXCLanguage) { self.language = language }
-
-    /// Nil until it has said something.
-    var format: PayloadFormat? { form.format }
-    var counts: VehicleMessageReader.Counts { messages.counts }
-
-    func received(_ bytes: ByteBuffer) {
-        messages.append(bytes.readableBytesView)
-        while let message = messages.next() {
-            form.heard(message, in: messages.format)
-            batch.append(message)
-        }
-        guard !batch.isEmpty else { return }
-        language.receiveFromVehicle(batch, bytes: bytes.readableBytes)
-        batch.removeAll(keepingCapacity: true)
-    }
-
-    func waits() {}
-    func stops() {}
-}
-
-/// One client: what it says, and what waits for it.
-final class OpenXCClient: AppReader {
-    let connection: AppConnection
-    private unowned let language: OpenXCLanguage
-    private var messages = VehicleMessageReader(recovery: .nextPiece)
-    private(set) var framing: MessageFraming
-    /// What JSON is to it: a client that began with lines reads lines.
-    private let jsonFraming: MessageFraming
-    private var filter: SubscriptionFilter
-    private let maximumQueueBytes: Int
-    /// Bytes that may be written before somebody looks again at how many wait.
-    private var room: Int
-    /// Messages it has missed.
-    private(set) var lost: UInt64 = 0
-
-    init(_ connection: AppConnection, _ language: OpenXCLanguage, _ settings: OpenXCConfiguration) {
-        self.connection = connection
-        self.language = language
-        let choice = settings.choice(at: connection.entrance)
-        framing = choice.framing
-        jsonFraming = choice.framing == .protobuf ? .json : choice.framing
-        filter = SubscriptionFilter(choice.subscription)
-        maximumQueueBytes = settings.queueBytes
-        room = maximumQueueBytes
-    }
-
-    /// The last thing that went wrong, for status.
-    var problem: String? {
-        if lost > 0 { return "reads too slowly: \(lost) messages lost" }
-        let failures = messages.counts.failures
-        return failures > 0 ? "\(failures) of its messages could not be read" : nil
-    }
-
-    func snapshot(_ permissions: WritePermissions) -> VehicleSnapshot.Client {
-        VehicleSnapshot.Client(
-            id: connection.id, peer: connection.peer, connectedAt: connection.connectedAt,
-            framing: framing, subscription: filter.subscription,
-            queuedBytes: connection.queuedBytes, maximumQueueBytes: maximumQueueBytes,
-            lost: lost, refused: connection.refusals, counts: messages.counts,
-            counters: connection.counters, problem: connection.lastProblem ?? problem,
-            permissions: permissions)
-    }
-
-    // MARK: What it says
-
-    func received(_ bytes: ByteBuffer) {
-        connection.counters.bytesIn &+= UInt64(bytes.readableBytes)
-        messages.append(bytes.readableBytesView)
-    }
-
-    func passOn() {
-        while connection.mayGoOn, language.mayAdd(self), let message = messages.next() {
-            language.receive(message, from: self)
-        }
-    }
-
-    func waits() {}
-    func stops() {}
-    func hungUp() {}
-
-    // MARK: What it hears
-
-    func asks(for request: DiagnosticRequest) { filter.asks(for: request) }
-
-    func speak(_ format: PayloadFormat) {
-        framing = format == .protobuf ? .protobuf : jsonFraming
-    }
-
-    /// What one read of the link has brought.
-    func offer(_ batch: inout MessageBatch, _ hub: Switchboard, at now: NIODeadline) {
-        if filter.isOpen, let (bytes, count) = batch.all(in: framing),
-            hasRoom(for: bytes.readableBytes)
-        {
-            connection.counters.framesOut &+= UInt64(count - 1)
-            return write(bytes, hub)
-        }
-        for index in batch.indices {
-            switch batch.destination(index) {
-            case .all:
-                guard batch.message(index).isFit(for: framing),
-                    filter.passes(batch.message(index), at: now)
-                else { continue }
-            case .client(connection.id): break
-            case .client, .nobody: continue
-            }
-            if let bytes = batch.bytes(index, in: framing) { send(bytes, hub) }
-        }
-    }
-
-    /// When something is due that its rate has delayed.
-    var nextDeadline: NIODeadline? { filter.nextDeadline }
-
-    func offerDue(_ hub: Switchboard, at now: NIODeadline) {
-        for message in filter.takeDue(at: now) { offer(message, hub) }
-    }
-
-    func offer(_ message: VehicleMessage, _ hub: Switchboard) {
-        var bytes: [UInt8] = []
-        guard (try? framing.append(message, to: &bytes)) != nil else { return }
-        send(ByteBuffer(bytes: bytes), hub)
-    }
-
-    private func send(_ message: ByteBuffer, _ hub: Switchboard) {
-        // One message always goes where nothing waits: it may be longer than the queue.
-        guard hasRoom(for: message.readableBytes) || room == maximumQueueBytes else {
-            lost &+= 1
-            return
-        }
-        write(message, hub)
-    }
-
-    private func write(_ messages: ByteBuffer, _ hub: Switchboard) {
-        room -= messages.readableBytes
-        hub.send(messages, to: connection)
-    }
-
-    /// Whether so many bytes may wait as well. What the socket takes at once does not wait, also when a read
-    /// brings more than the queue holds.
-    private func hasRoom(for count: Int) -> Bool {
-        if count > room {
-            connection.flush()
-            room = maximumQueueBytes - connection.queuedBytes
-        }
-        return count <= room
-    }
 }
 
 /// A client that finds no place: nothing that could be said is a message to it.

@@ -42,3 +42,11 @@ enum ScenarioWord {
         return rest == 0 ? "\(seconds) s" : "\(seconds).\(rest) s"
     }
 }
+
+extension ScenarioWord {
+    /// A message of somebody else's on one line.
+    static func line(_ text: String) -> String {
+        PrintableText.string(
+            text.split(whereSeparator: \.isNewline).joined(separator: " "), limit: 500)
+    }
+}

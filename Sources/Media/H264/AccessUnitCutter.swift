@@ -89,20 +89,7 @@ package struct AccessUnitCutter: Sendable {
     /// Where 00 00 01 begins, from the reader index.
     private mutating func nextStartCode() -> Int? {
         let start = searched
-        let found = buffer.withUnsafeReadableBytes { bytes -> Int? in
-            var index = start + 2
-            while index < bytes.count {
-                // Most bytes are none of the three: then no code ends at this or the two behind it.
-                if bytes[index] > 1 {
-                    index += 3
-                } else if bytes[index] == 1, bytes[index - 1] == 0, bytes[index - 2] == 0 {
-                    return index - 2
-                } else {
-                    index += 1
-                }
-            }
-            return nil
-        }
+        let found = buffer.startCode(from: start)
         searched = found ?? max(start, buffer.readableBytes - 2)
         return found
     }

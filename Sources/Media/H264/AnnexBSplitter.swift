@@ -70,21 +70,7 @@ package struct AnnexBSplitter: Sendable {
 
     /// Where 00 00 01 begins, from the reader index.
     private mutating func nextStartCode() -> Int? {
-        let start = searched
-        let found = buffer.withUnsafeReadableBytes { bytes -> Int? in
-            var index = start + 2
-            while index < bytes.count {
-                // Most bytes are none of the three: then no code ends at this or the two behind it.
-                if bytes[index] > 1 {
-                    index += 3
-                } else if bytes[index] == 1, bytes[index - 1] == 0, bytes[index - 2] == 0 {
-                    return index - 2
-                } else {
-                    index += 1
-                }
-            }
-            return nil
-        }
+        let found = buffer.startCode(from: searched)
         if found == nil { searched = max(0, buffer.readableBytes - 2) }
         if found != nil, startCodeBytes == nil { skippedBytes &+= endOfUnit(before: found ?? 0) }
         return found
@@ -108,14 +94,5 @@ package struct AnnexBSplitter: Sendable {
         buffer.moveReaderIndex(forwardBy: buffer.readableBytes - rest)
         searched = 0
         return unit
-    }
-}
-
-extension ByteBuffer {
-    /// Moves what is left to the front, and gives back room that something much larger took.
-    mutating func discardReadAndSpareBytes() {
-        discardReadBytes()
-        guard storageCapacity > 4 * readableBytes + 65_536 else { return }
-        self = ByteBuffer(bytes: readableBytesView)
     }
 }

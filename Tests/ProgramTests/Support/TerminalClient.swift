@@ -19,7 +19,7 @@ struct TerminalClient {
 
     func says(_ text: String) async throws {
         var rest = Array(text.utf8)[...]
-        try await until("\(text) is taken") {
+        try await until("\(text) is taken", POLLOUT) {
             let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
             if count > 0 { rest = rest.dropFirst(count) }
             return rest.isEmpty
@@ -54,11 +54,20 @@ struct TerminalClient {
     /// As many bytes as it takes now.
     func floods(_ bytes: [UInt8]) -> Int { max(0, write(descriptor, bytes, bytes.count)) }
 
-    private func until(_ what: String, _ isSo: () -> Bool) async throws {
-        let deadline = NIODeadline.now() + FramePeer.patience
+    /// Looks again whenever there is something to read, or room to write.
+    private func until(
+        _ what: String, _ event: Int32 = POLLIN, _ isSo: () -> Bool
+    ) async throws {
+        let patience = Int32(FramePeer.patience.nanoseconds / 1_000_000)
+        var hasHungUp = false
         while !isSo() {
-            guard NIODeadline.now() < deadline else { throw NeverSo(what: what) }
-            try await Task.sleep(for: .milliseconds(2))
+            guard !hasHungUp else { throw NeverSo(what: what) }
+            hasHungUp = try await blocking { [descriptor] in
+                var entry = pollfd(fd: descriptor, events: Int16(event), revents: 0)
+                guard poll(&entry, 1, patience) == 1 else { throw NeverSo(what: what) }
+                // What came before is still to be read.
+                return Int32(entry.revents) & (POLLHUP | POLLIN) == POLLHUP
+            }
         }
     }
 

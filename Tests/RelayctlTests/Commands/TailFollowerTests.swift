@@ -13,6 +13,9 @@ import Testing
     private final class Reader: Sendable {
         private let text = Mutex<(out: [String], error: [String])>(([], []))
         private let enough: Int
+        /// One for what was written since the last look.
+        private let changes = AsyncStream.makeStream(
+            of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
         init(endingAfter lines: Int = .max) {
             enough = lines
@@ -25,7 +28,8 @@ import Testing
             Output(
                 isTerminal: false, size: { (100, 40) },
                 sink: { [self] stream, page in
-                    text.withLock { text in
+                    defer { changes.continuation.yield() }
+                    return text.withLock { text in
                         guard stream == .standard else {
                             text.error.append(page)
                             return true
@@ -37,10 +41,9 @@ import Testing
         }
 
         func until(_ condition: (Reader) -> Bool) async throws {
-            while !condition(self) {
-                try Task.checkCancellation()
-                try await Task.sleep(for: .milliseconds(1))
-            }
+            if condition(self) { return }
+            for await _ in changes.stream where condition(self) { return }
+            throw CancellationError()
         }
     }
 
