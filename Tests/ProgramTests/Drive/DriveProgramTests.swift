@@ -9,18 +9,7 @@ import RelayTesting
 import SDLProtocol
 import Testing
 
-private let enabled = Relayd.quickGoodbyes + "drive:\n  enabled: true\n"
-
 extension Relayd {
-    /// An app that is registered with the simulated head unit, with its session.
-    fileprivate func registered(_ name: String) async throws -> (FramePeer, session: UInt8) {
-        let app = try await connectApp()
-        let session = try await app.startSession().sessionID
-        try await app.register(name, session: session)
-        try await until("registered") { status in status.apps.contains { $0.appName == name } }
-        return (app, session)
-    }
-
     /// Observers come behind the traffic, so they are asked until they have seen it.
     fileprivate func tailed(_ arguments: String..., shows words: String...) async throws {
         var output = ""
@@ -47,7 +36,7 @@ struct DriveProgramTests {
         "a request is sent in the app's place: the answer is printed, and the app hears nothing of it"
     )
     func send() async throws {
-        try await Relayd.run(accessory: "sim:?lenient=on", config: enabled) { relayd in
+        try await Relayd.run(accessory: "sim:?lenient=on", config: Relayd.driving) { relayd in
             let (app, session) = try await relayd.registered("Radio")
             let done = try await relayd.relayctl(
                 "send", "--app", "radio", "Show", "mainField1=Hello", "mainField2=")
@@ -84,7 +73,7 @@ struct DriveProgramTests {
 
     @Test("a check says what would be refused and why; nothing is said, and nothing logged")
     func check() async throws {
-        try await Relayd.run(accessory: "sim:?lenient=on", config: enabled) { relayd in
+        try await Relayd.run(accessory: "sim:?lenient=on", config: Relayd.driving) { relayd in
             let (app, session) = try await relayd.registered("Radio")
             func ask(_ way: String, _ body: String) async throws -> DriveReport {
                 let answer = try await ControlRequest.post(
@@ -149,7 +138,7 @@ struct DriveProgramTests {
 
     @Test("what is wrong is told with the parameter, and nothing is sent; unchecked it is")
     func wrong() async throws {
-        try await Relayd.run(accessory: "sim:?lenient=on", config: enabled) { relayd in
+        try await Relayd.run(accessory: "sim:?lenient=on", config: Relayd.driving) { relayd in
             let (app, _) = try await relayd.registered("Radio")
             let rows: [(arguments: [String], words: String)] = [
                 (["Show", "mainFeild1=x"], "did you mean mainField1?"),
@@ -192,7 +181,7 @@ struct DriveProgramTests {
                     command, environment: [ControlSocket.environmentVariable: relayd.controlSocket])
                 #expect(done.ending == .exited(3) && done.errors.contains("drive.enabled: true"))
             }
-            try enabled.write(
+            try Relayd.driving.write(
                 toFile: relayd.directory.file("relayd.yaml"), atomically: true, encoding: .utf8)
             let reload = try await relayd.relayctl("reload")
             #expect(reload.ending == .exited(0), "\(reload.errors)")
@@ -207,12 +196,12 @@ struct DriveProgramTests {
     )
     func late() async throws {
         try await FakeAccessory.run { accessory in
-            try await Relayd.run(accessory: "tcp:127.0.0.1:\(accessory.port)", config: enabled) {
+            try await Relayd.run(
+                accessory: "tcp:127.0.0.1:\(accessory.port)", config: Relayd.driving
+            ) {
                 relayd in
                 let headUnit = try await accessory.nextLink()
-                let app = try await relayd.connectApp()
-                try await headUnit.start(1, for: app)
-                try await headUnit.register(app, session: 1, name: "Radio")
+                let app = try await relayd.registered("Radio", with: headUnit)
                 let done = try await relayd.relayctl(
                     "send", "--app", "1", "Show", "mainField1=Hello", "--timeout", "100ms")
                 #expect(done.ending == .exited(3))
@@ -231,7 +220,7 @@ struct DriveProgramTests {
 
     @Test("a file is put in pieces, with a checksum each, and lies on the head unit whole")
     func file() async throws {
-        try await Relayd.run(accessory: "sim:?lenient=on", config: enabled) { relayd in
+        try await Relayd.run(accessory: "sim:?lenient=on", config: Relayd.driving) { relayd in
             let (app, _) = try await relayd.registered("Radio")
             let bytes = (0..<1_300_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }
             let path = relayd.directory.file("icon.png")
@@ -249,13 +238,12 @@ struct DriveProgramTests {
     @Test("a button is pressed: the app hears what a head unit sends, the head unit hears nothing")
     func inject() async throws {
         try await FakeAccessory.run { accessory in
-            try await Relayd.run(accessory: "tcp:127.0.0.1:\(accessory.port)", config: enabled) {
+            try await Relayd.run(
+                accessory: "tcp:127.0.0.1:\(accessory.port)", config: Relayd.driving
+            ) {
                 relayd in
                 let headUnit = try await accessory.nextLink()
-                let app = try await relayd.connectApp()
-                try await headUnit.start(1, for: app)
-                try await headUnit.register(app, session: 1, name: "Radio")
-                try await relayd.until("its name is known") { $0.apps.first?.appName == "Radio" }
+                let app = try await relayd.registered("Radio", with: headUnit)
                 let done = try await relayd.relayctl("inject", "--app", "1", "press", "OK")
                 #expect(done.ending == .exited(0), "\(done.errors)")
                 #expect(done.output.contains("the head unit has not said it"), "\(done.output)")
@@ -297,7 +285,7 @@ struct DriveProgramTests {
             try MarkdownPage.all().first { $0.path == "Documentation/connect-your-head-unit.md" })
         let commands = page.codeSpans.map(\.text).filter { $0.hasPrefix("relayctl inject") }
         #expect(commands.count == 3)
-        try await Relayd.run(accessory: "sim:?vehicle-data=off", config: enabled) { relayd in
+        try await Relayd.run(accessory: "sim:?vehicle-data=off", config: Relayd.driving) { relayd in
             let (app, _) = try await relayd.registered("Radio")
             for (command, expected) in zip(
                 commands,
@@ -324,7 +312,7 @@ struct DriveProgramTests {
 
     @Test("a voice command is found by what the app has said that it is called")
     func voice() async throws {
-        try await Relayd.run(accessory: "sim:?lenient=on", config: enabled) { relayd in
+        try await Relayd.run(accessory: "sim:?lenient=on", config: Relayd.driving) { relayd in
             let (app, session) = try await relayd.registered("Radio")
             try await app.send(
                 .rpc(

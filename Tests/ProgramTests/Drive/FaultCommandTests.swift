@@ -9,16 +9,11 @@ import Testing
 
 @Suite("Fault rules in the built programs", .serialized)
 struct FaultCommandTests {
-    private static let config = Relayd.quickGoodbyes + "drive:\n  enabled: true\n"
-
     private static func withApp(
         _ body: (Relayd, FramePeer, UInt8) async throws -> Void
     ) async throws {
-        try await Relayd.run(accessory: "sim:?lenient=on", config: config) { relayd in
-            let app = try await relayd.connectApp()
-            let session = try await app.startSession().sessionID
-            try await app.register("Radio", session: session)
-            try await relayd.until("registered") { $0.apps.first?.state == .registered }
+        try await Relayd.run(accessory: "sim:?lenient=on", config: Relayd.driving) { relayd in
+            let (app, session) = try await relayd.registered("Radio")
             try await body(relayd, app, session)
             await app.close()
         }
@@ -152,7 +147,7 @@ struct FaultCommandTests {
     func harm() async throws {
         try await FakeAccessory.run { accessory in
             try await Relayd.run(
-                accessory: "tcp:127.0.0.1:\(accessory.port)", config: Self.config
+                accessory: "tcp:127.0.0.1:\(accessory.port)", config: Relayd.driving
             ) { relayd in
                 _ = try await accessory.nextLink()
                 let refused = try await relayd.relayctl("fault", "add", "rpc:Show", "corrupt")

@@ -7,14 +7,12 @@ import RelayTesting
 import SDLProtocol
 import Testing
 
-private let enabled = Relayd.quickGoodbyes + "drive:\n  enabled: true\n"
-
 @Suite("relayctl send --as, and the built relayd", .serialized)
 struct OwnAppTests {
     @Test(
         "it registers when it is first named, serves more than one request, and leaves as apps do")
     func life() async throws {
-        try await Relayd.run(accessory: "sim:", config: enabled) { relayd in
+        try await Relayd.run(accessory: "sim:", config: Relayd.driving) { relayd in
             let first = try await relayd.relayctl(
                 "send", "--as", "RPC tester", "ListFiles", "--json")
             #expect(first.ending == .exited(0), "\(first.errors)")
@@ -45,7 +43,7 @@ struct OwnAppTests {
 
     @Test("several at a time, beside real apps, each with its own app ID and types")
     func several() async throws {
-        try await Relayd.run(accessory: "sim:", config: enabled) { relayd in
+        try await Relayd.run(accessory: "sim:", config: Relayd.driving) { relayd in
             for (name, type) in [("Map", "NAVIGATION"), ("Player", "MEDIA")] {
                 let done = try await relayd.relayctl(
                     "send", "--as", name, "--app-id", "id-\(name)", "--hmi-type", type)
@@ -67,7 +65,7 @@ struct OwnAppTests {
 
     @Test("a head unit that refuses it is quoted, and nothing stays behind")
     func refused() async throws {
-        try await Relayd.run(accessory: "sim:", config: enabled) { relayd in
+        try await Relayd.run(accessory: "sim:", config: Relayd.driving) { relayd in
             let app = try await relayd.connectApp()
             let session = try await app.startSession().sessionID
             try await app.register("Radio", session: session)
@@ -81,7 +79,7 @@ struct OwnAppTests {
 
     @Test("a lost link ends it with a word, and the next one registers it anew")
     func lostLink() async throws {
-        try await Relayd.run(accessory: "sim:", config: enabled) { relayd in
+        try await Relayd.run(accessory: "sim:", config: Relayd.driving) { relayd in
             let first = try await relayd.relayctl("send", "--as", "RPC tester")
             #expect(first.ending == .exited(0), "\(first.errors)")
             let reopen = try await relayd.relayctl("reopen")
@@ -99,7 +97,7 @@ struct OwnAppTests {
 
     @Test("a vehicle interface has no apps")
     func vehicle() async throws {
-        try await Relayd.run(accessory: "sim:openxc", config: enabled) { relayd in
+        try await Relayd.run(accessory: "sim:openxc", config: Relayd.driving) { relayd in
             let done = try await relayd.relayctl("send", "--as", "RPC tester")
             #expect(done.ending == .exited(3))
             #expect(done.errors.contains("the accessory is no SDL head unit"), "\(done.errors)")
@@ -123,7 +121,7 @@ struct OwnAppTests {
 
     @Test("what is no name is refused with what is expected")
     func names() async throws {
-        try await Relayd.run(accessory: "sim:", config: enabled) { relayd in
+        try await Relayd.run(accessory: "sim:", config: Relayd.driving) { relayd in
             let rows = [
                 (["--as", String(repeating: "n", count: 101)], "expected 1 to 100 characters"),
                 (["--as", "a\u{202E}b"], "characters that can be printed"),

@@ -25,14 +25,9 @@ struct RequestCommandTests {
 
     @Test("a saved request is filled in and sent; what was sent is in the history, and sent again")
     func send() async throws {
-        try await Relayd.run(
-            accessory: "sim:?lenient=on", config: Relayd.quickGoodbyes + "drive:\n  enabled: true\n"
-        ) { relayd in
+        try await Relayd.run(accessory: "sim:?lenient=on", config: Relayd.driving) { relayd in
             let tool = Tool(directory: relayd.directory, socket: relayd.controlSocket)
-            let app = try await relayd.connectApp()
-            let session = try await app.startSession().sessionID
-            try await app.register("Radio", session: session)
-            try await relayd.until("registered") { $0.apps.first?.state == .registered }
+            let (app, _) = try await relayd.registered("Radio")
             let saved = try await tool(
                 "request", "save", "hello", "--app", "radio", "Show", "mainField1={text}",
                 "mainField2={second=}")

@@ -8,8 +8,6 @@ import RelayTesting
 import SDLProtocol
 import Testing
 
-private let enabled = Relayd.quickGoodbyes + "drive:\n  enabled: true\n"
-
 @Suite("relayctl stream, and the built relayd", .serialized)
 struct StreamProgramTests {
     private static let sets: [UInt8] = [
@@ -25,7 +23,7 @@ struct StreamProgramTests {
     }
 
     private static func media(_ folder: TemporaryDirectory) -> String {
-        enabled + "media:\n  save: [video, audio]\n  directory: \(folder.path)\n"
+        Relayd.driving + "media:\n  save: [video, audio]\n  directory: \(folder.path)\n"
     }
 
     private static func saved(_ folder: TemporaryDirectory, _ ending: String) throws -> [UInt8] {
@@ -97,12 +95,12 @@ struct StreamProgramTests {
     @Test("the app goes on beside it and hears nothing of it; the head unit hears both")
     func beside() async throws {
         try await FakeAccessory.run { accessory in
-            try await Relayd.run(accessory: "tcp:127.0.0.1:\(accessory.port)", config: enabled) {
+            try await Relayd.run(
+                accessory: "tcp:127.0.0.1:\(accessory.port)", config: Relayd.driving
+            ) {
                 relayd in
                 let headUnit = try await accessory.nextLink()
-                let app = try await relayd.connectApp()
-                try await headUnit.start(1, for: app)
-                try await headUnit.register(app, session: 1, name: "Nav")
+                let app = try await relayd.registered("Nav", with: headUnit)
                 let path = relayd.directory.file("film.h264")
                 let picture: [UInt8] = [0, 0, 0, 1, 0x65, 0x88, 0x84]
                 try Data(Self.sets + picture).write(to: URL(fileURLWithPath: path))
@@ -131,13 +129,10 @@ struct StreamProgramTests {
 
     @Test("what the head unit refuses is said in words, with what helps")
     func refusals() async throws {
-        try await Relayd.run(accessory: "sim:?activate=off", config: enabled) { relayd in
+        try await Relayd.run(accessory: "sim:?activate=off", config: Relayd.driving) { relayd in
             let path = relayd.directory.file("film.h264")
             try Data(Self.film(pictures: 2)).write(to: URL(fileURLWithPath: path))
-            let app = try await relayd.connectApp()
-            let session = try await app.startSession().sessionID
-            try await app.register("Radio", session: session)
-            try await relayd.until("registered") { $0.apps.contains { $0.appName == "Radio" } }
+            let (app, _) = try await relayd.registered("Radio")
             let wrongType = try await Self.stream(["--app", "radio", path], relayd)
             #expect(wrongType.ending == .exited(3))
             #expect(
@@ -171,12 +166,12 @@ struct StreamProgramTests {
     @Test("^C ends a stream without end: the service is ended, and what was streamed is told")
     func interrupted() async throws {
         try await FakeAccessory.run { accessory in
-            try await Relayd.run(accessory: "tcp:127.0.0.1:\(accessory.port)", config: enabled) {
+            try await Relayd.run(
+                accessory: "tcp:127.0.0.1:\(accessory.port)", config: Relayd.driving
+            ) {
                 relayd in
                 let headUnit = try await accessory.nextLink()
-                let app = try await relayd.connectApp()
-                try await headUnit.start(1, for: app)
-                try await headUnit.register(app, session: 1, name: "Nav")
+                let app = try await relayd.registered("Nav", with: headUnit)
                 let path = relayd.directory.file("sound.pcm")
                 try Data([UInt8](repeating: 1, count: 3200)).write(
                     to: URL(fileURLWithPath: path))
@@ -205,12 +200,12 @@ struct StreamProgramTests {
     @Test("the head unit ends it, or the app goes: the command ends at once and says so")
     func ended() async throws {
         try await FakeAccessory.run { accessory in
-            try await Relayd.run(accessory: "tcp:127.0.0.1:\(accessory.port)", config: enabled) {
+            try await Relayd.run(
+                accessory: "tcp:127.0.0.1:\(accessory.port)", config: Relayd.driving
+            ) {
                 relayd in
                 let headUnit = try await accessory.nextLink()
-                let app = try await relayd.connectApp()
-                try await headUnit.start(1, for: app)
-                try await headUnit.register(app, session: 1, name: "Nav")
+                let app = try await relayd.registered("Nav", with: headUnit)
                 let path = relayd.directory.file("sound.pcm")
                 try Data([UInt8](repeating: 1, count: 3200)).write(
                     to: URL(fileURLWithPath: path))

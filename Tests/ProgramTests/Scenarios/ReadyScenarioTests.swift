@@ -14,7 +14,7 @@ import Testing
         _ body: (Relayd) async throws -> Void
     ) async throws -> (code: ChildProcess.Ending, output: String) {
         var done: (code: ChildProcess.Ending, output: String) = (.exited(99), "")
-        try await Relayd.run(accessory: "sim:?lenient=on", config: ScenarioBench.config) { relayd in
+        try await Relayd.run(accessory: "sim:?lenient=on", config: Relayd.driving) { relayd in
             try await relayd.until("open") { $0.accessory.state == .open }
             let result = try await ScenarioBench.run(relayd, [name] + arguments, title: title) {
                 try await body(relayd)

@@ -11,7 +11,7 @@ import Testing
 @Suite("relayctl run in the built programs", .serialized)
 struct ScenarioProgramTests {
     private static func bench(
-        _ accessory: String = "sim:?lenient=on", config: String = ScenarioBench.config,
+        _ accessory: String = "sim:?lenient=on", config: String = Relayd.driving,
         _ body: (Relayd) async throws -> Void
     ) async throws {
         try await Relayd.run(accessory: accessory, config: config) { relayd in

@@ -90,8 +90,6 @@ final class ScriptedApp {
 
 /// `relayctl run` beside an app.
 enum ScenarioBench {
-    static let config = Relayd.quickGoodbyes + "drive:\n  enabled: true\n"
-
     /// Runs the body once relayctl sees what passes; then relayctl's end.
     ///
     /// - Parameter title: Of the scenario.

@@ -113,12 +113,13 @@ struct StreamHandlers: Sendable {
         return first
     }
 
-    /// An app of relayd's own is in NONE at first, in which a head unit lets nobody stream.
+    /// An app of relayd's own is in NONE at first, in which a head unit lets nobody stream. So it is while
+    /// nothing is known of it: the observers come behind the traffic.
     private func waitForScreen(_ app: AppStatus, _ timeout: TimeAmount) async throws {
         guard app.peer == OwnApps.peer else { return }
         let deadline = NIODeadline.now() + timeout
         while NIODeadline.now() < deadline,
-            facts.facts(of: AppID(rawValue: UInt64(app.id)))?.isInNone ?? false
+            facts.facts(of: AppID(rawValue: UInt64(app.id)))?.isInNone ?? true
         {
             try await Task.sleep(for: .milliseconds(50))
         }
