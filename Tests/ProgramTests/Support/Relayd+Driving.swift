@@ -1,5 +1,6 @@
 // Apps of a relayd that lets people drive.
 
+import ControlAPI
 import RelayTesting
 import SDLProtocol
 
