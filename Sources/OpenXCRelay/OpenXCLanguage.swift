@@ -13,6 +13,9 @@ package final class OpenXCLanguage: AccessoryLanguage {
     private var configuration: OpenXCConfiguration
     private var router = VehicleRouter<AppID>()
     private var clients: [AppID: OpenXCClient] = [:]
+    /// What has not gone to the clients yet.
+    private var batch = MessageBatch()
+    private var gathering = Gathering()
     private var link: LinkConnection?
     private var reader: OpenXCLink?
     private var identity = VehicleIdentity()
@@ -42,33 +45,35 @@ package final class OpenXCLanguage: AccessoryLanguage {
     ///
     /// - Parameter bytes: Of the read.
     func receiveFromVehicle(_ messages: [VehicleMessage], bytes: Int) {
-        var batch = MessageBatch()
         var heard: [VehicleItem.Heard] = []
         for message in messages {
             hub.link.counters.framesIn &+= 1
             if case .response(let response) = message.content { identity.heard(response) }
             let delivery = router.receiveFromVehicle(message, at: hub.now)
             if !delivery.before.isEmpty {
-                deliver(&batch)
+                deliver()
                 carryOut(delivery.before)
             }
             guests.hear(message, for: delivery.destination)
             batch.add(message, for: delivery.destination)
             if tap.isWanted { heard.append((message, delivery.destination)) }
             if !delivery.after.isEmpty {
-                deliver(&batch)
+                deliver()
                 carryOut(delivery.after)
             }
         }
         tap.record(.heard(heard), bytes: bytes)
         if identity.knows { (hub.link.make, hub.link.model) = ("OpenXC", identity.description) }
-        deliver(&batch)
+        let goes = gathering.mayGo(
+            batch.indices.count, to: clients.count, hasAnswer: !batch.asking.isEmpty, at: hub.now)
+        if goes { deliver() }
         askAgain()
     }
 
-    /// To the clients; it is empty afterwards.
-    private func deliver(_ batch: inout MessageBatch) {
+    /// What has come so far, to the clients.
+    private func deliver() {
         guard !batch.indices.isEmpty else { return }
+        gathering.went(at: hub.now)
         if batch.asking.isEmpty {
             for client in clients.values { client.offer(&batch, hub, at: hub.now) }
         } else {
@@ -106,6 +111,8 @@ package final class OpenXCLanguage: AccessoryLanguage {
                 write(message)
                 tap.record(.sent(message, by: wanting))
             case .toClient(let id, let message):
+                // Behind what came before it.
+                deliver()
                 clients[id]?.offer(message, hub)
                 if case .response(let response) = message.content {
                     guests.tell(id, .response(response))
@@ -166,6 +173,7 @@ package final class OpenXCLanguage: AccessoryLanguage {
         hub.link.garbageBytes += reader?.counts.garbageBytes ?? 0
         link = nil
         reader = nil
+        deliver()
         tap.record(.linkClosed(reason: reason))
         unflushedLinkBytes = 0
         carryOut(router.linkClosed(at: hub.now))
@@ -246,10 +254,11 @@ package final class OpenXCLanguage: AccessoryLanguage {
     package func readIsOver() {}
     package var nextDeadline: NIODeadline? {
         let deadlines = clients.values.lazy.compactMap(\.nextDeadline)
-        return [router.nextDeadline, deadlines.min()].compactMap { $0 }.min()
+        return [router.nextDeadline, gathering.due, deadlines.min()].compactMap { $0 }.min()
     }
 
     package func advance() {
+        if let due = gathering.due, due <= hub.now { deliver() }
         carryOut(router.advance(to: hub.now))
         for client in clients.values { client.offerDue(hub, at: hub.now) }
     }

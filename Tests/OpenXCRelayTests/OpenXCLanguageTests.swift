@@ -107,6 +107,43 @@ struct OpenXCLanguageTests {
         }
     }
 
+    @Test("a crowd hears everything in order, with answers between, and the last words of a link")
+    func crowd() async throws {
+        try await VehicleBench.run { bench in
+            let vehicle = try await bench.openLink()
+            var clients: [FramePeer] = []
+            for _ in 0...Gathering.clients { clients.append(try await bench.client()) }
+            let asking = clients[3]
+            try await vehicle.answers("platform", "FORDBOARD")
+            try await vehicle.answers("version", "8.2.1")
+            try await bench.until { $0.link.model == "FORDBOARD 8.2.1" }
+            var (all, own) = ("", "")
+            for round in 0..<20 {
+                let message = #"{"name":"a","value":\#(round)}"# + "\0"
+                try await vehicle.says(message)
+                all += message
+                own += message
+                guard round.isMultiple(of: 5) else { continue }
+                // One that the vehicle interface answers, and one that relayd does.
+                try await asking.says(.command(.version))
+                try await vehicle.hears(#"{"command":"version"}"# + "\0")
+                try await vehicle.answers("version", "8.2.1")
+                own += #"{"command_response":"version","message":"8.2.1","status":true}"# + "\0"
+                try await asking.hears(own)
+                try await asking.says(.command(.payloadFormat(.json)))
+                try await asking.hears(
+                    #"{"command_response":"payload_format","message":"","status":true}"# + "\0")
+                own = ""
+            }
+            try await vehicle.says(#"{"name":"last","value":1}"# + "\0")
+            try await vehicle.channel.close()
+            for client in clients {
+                try await client.hears(
+                    (client === asking ? own : all) + #"{"name":"last","value":1}"# + "\0")
+            }
+        }
+    }
+
     @Test("a client that does not read misses whole messages, and holds nobody back")
     func slow() async throws {
         try await VehicleBench.run { bench in

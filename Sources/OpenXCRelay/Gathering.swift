@@ -1,0 +1,37 @@
+import NIOCore
+
+/// Whether what a vehicle interface has said goes to the clients at once, or is gathered for a moment: a write
+/// to each of a hundred clients for every message is most of the work there is. Pure.
+struct Gathering {
+    /// With no more clients than this, everything goes at once.
+    static let clients = 16
+    /// The longest time that a message waits.
+    static let time = TimeAmount.milliseconds(2)
+    /// Messages that go at once, however soon after the ones before.
+    static let messages = 512
+
+    /// When what waits is to go; nil while nothing waits.
+    private(set) var due: NIODeadline?
+    private var last: NIODeadline?
+
+    /// Asked once a read.
+    ///
+    /// - Parameters:
+    ///   - messages: Those that have been gathered so far.
+    ///   - hasAnswer: Whether a client waits for one of them.
+    mutating func mayGo(
+        _ messages: Int, to clients: Int, hasAnswer: Bool, at now: NIODeadline
+    ) -> Bool {
+        guard clients > Self.clients, !hasAnswer, messages < Self.messages, let last,
+            now < last + Self.time
+        else { return true }
+        due = last + Self.time
+        return false
+    }
+
+    /// What waited has gone.
+    mutating func went(at now: NIODeadline) {
+        last = now
+        due = nil
+    }
+}
