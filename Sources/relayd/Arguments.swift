@@ -22,8 +22,8 @@ package struct Arguments: ParsableArguments {
     @Option(
         parsing: .singleValue,
         help: ArgumentHelp(
-            "Where apps connect; may be repeated. 0.0.0.0:2776 opens it to the network, and SDL "
-                + "has no authentication.",
+            "Where apps connect, or clients of a vehicle interface; may be repeated. 0.0.0.0:2776 opens it "
+                + "to the network, and neither SDL nor OpenXC has authentication.",
             valueName: "host:port"))
     package var listen: [String] = []
 

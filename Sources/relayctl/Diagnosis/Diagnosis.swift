@@ -1,14 +1,13 @@
 import AccessoryLinks
 import ControlAPI
-import Glibc
 import SDLAdvice
 
 /// What was checked of the chain from head unit to app, in order, up to the first thing that is
 /// broken. A pure function of what relayd says; `relayctl doctor` asks and prints.
 struct Diagnosis: Codable, Sendable, Equatable {
     struct Check: Codable, Sendable, Equatable {
-        /// "permission", "configuration", "specification", "bluetooth", "daemon", "dashboard", "head unit",
-        /// "port", "app", "registration" or "advice".
+        /// "permission", "configuration", "specification", "bluetooth", "daemon", "dashboard", "head unit" or
+        /// "vehicle", "port", "app", "registration", "client" or "advice".
         var name: String
         /// "ok", "hint", "broken", or "none": there is nothing to check, and nothing wrong with that.
         var state: String
@@ -169,7 +168,12 @@ struct Diagnosis: Codable, Sendable, Equatable {
         }
         guard !tell(bluetooth, isFirst: true) else { return }
         guard checkHeadUnit(status.accessory, now) else { return }
-        guard checkPort(status.server, firewall, unit) else { return }
+        let isVehicle = status.accessory.spoken == .openxc
+        guard checkPort(status.server, firewall, unit, isVehicle: isVehicle) else { return }
+        guard !isVehicle else {
+            checkClients(status)
+            return
+        }
         let connected = Set(status.apps.map(\.id))
         // What is over, or was about an app that left, is no state of this chain.
         let current = advice.filter { advice in
@@ -196,39 +200,46 @@ struct Diagnosis: Codable, Sendable, Equatable {
     private static let advicePieces = 3
 
     private mutating func checkHeadUnit(_ accessory: AccessoryStatus, _ now: Timestamp) -> Bool {
+        let isVehicle = accessory.spoken == .openxc
+        let name = isVehicle ? "vehicle" : "head unit"
         guard accessory.state == .open else {
             let reason = accessory.reason
             fail(
-                "head unit",
+                name,
                 "\(accessory.address) is not open"
                     + (reason.map { ": \($0.message)" } ?? " (\(accessory.state.words))"),
                 reason?.remedy ?? "wait a moment, then ask again; relayd is opening it")
             return false
         }
         if let hint = accessory.hint {
-            fail("head unit", hint, "connect the head unit's SDL port, and check baud and address")
+            fail(
+                name, hint,
+                (isVehicle
+                    ? "connect an OpenXC vehicle interface" : "connect the head unit's SDL port")
+                    + ", and check baud and address")
             return false
         }
         if let off = accessory.saidOff {
             let age = accessory.saidOffAt.map { Units.duration(seconds: now.seconds(since: $0)) }
             fail(
-                "head unit",
+                name,
                 "\(accessory.address) is open, but the head unit said \(off) "
                     + "\(age ?? "some time") ago and has answered nothing since",
                 "switch the head unit on; if it is on: relayctl reopen")
             return false
         }
-        ok("head unit", "\(accessory.address) is open" + (accessory.name.map { " (\($0))" } ?? ""))
+        ok(name, "\(accessory.address) is open" + (accessory.name.map { " (\($0))" } ?? ""))
         return true
     }
 
     private mutating func checkPort(
-        _ server: ServerStatus, _ firewall: String?, _ unit: UnitReport?
+        _ server: ServerStatus, _ firewall: String?, _ unit: UnitReport?, isVehicle: Bool
     ) -> Bool {
+        let apps = isVehicle ? "clients" : "apps"
         guard server.state == .listening else {
             let isOff = server.state == .off
             fail(
-                "port", "apps cannot connect" + (server.reason.map { ": \($0)" } ?? ""),
+                "port", "\(apps) cannot connect" + (server.reason.map { ": \($0)" } ?? ""),
                 isOff ? "relayctl server on" : "free the port, then: relayctl server on")
             return false
         }
@@ -242,38 +253,40 @@ struct Diagnosis: Codable, Sendable, Equatable {
             let network = filtered.first ?? ""
             hint(
                 "port",
-                "apps can connect to \(places), but not from the network of "
+                "\(apps) can connect to \(places), but not from the network of "
                     + "\(filtered.joined(separator: ", ")): \(unit.name) admits only this machine and "
                     + "the networks in its IPAddressAllow=, and does not report what it blocks",
-                "to let apps in from there: sudo systemctl edit \(unit.name), add "
+                "to let \(apps) in from there: sudo systemctl edit \(unit.name), add "
                     + "[\(unit.section)] and IPAddressAllow=NETWORK (such as that of \(network)), "
                     + "then restart it")
         } else if isLocal {
             hint(
-                "port", "apps can connect to \(places): only apps on this machine",
-                "for others: \(Self.opening(port, unit)), or "
+                "port", "\(apps) can connect to \(places): only \(apps) on this machine",
+                "for others: \(Self.opening(port, unit, isVehicle: isVehicle)), or "
                     + "ssh -L \(port):127.0.0.1:\(port) from there"
             )
         } else if let firewall {
             hint(
-                "port", "apps can connect to \(places); \(firewall) runs here",
+                "port", "\(apps) can connect to \(places); \(firewall) runs here",
                 firewall == "ufw"
-                    ? "if no app gets through: sudo ufw allow \(port)/tcp"
-                    : "if no app gets through: sudo firewall-cmd --add-port=\(port)/tcp")
+                    ? "if nobody gets through: sudo ufw allow \(port)/tcp"
+                    : "if nobody gets through: sudo firewall-cmd --add-port=\(port)/tcp")
         } else {
-            ok("port", "apps can connect to \(places)")
+            ok("port", "\(apps) can connect to \(places)")
         }
         return true
     }
 
     /// What lets apps on other machines in. To start another relayd would not help where systemd runs
     /// this one.
-    private static func opening(_ port: some StringProtocol, _ unit: UnitReport?) -> String {
+    private static func opening(
+        _ port: some StringProtocol, _ unit: UnitReport?, isVehicle: Bool
+    ) -> String {
         guard let unit else { return "relayd --listen 0.0.0.0:\(port)" }
         return unit.section == "Socket"
             ? "sudo systemctl edit \(unit.name), add ListenStream=0.0.0.0:\(port) below [Socket], "
                 + "restart it"
-            : "listen: [\"0.0.0.0:\(port)\"] in its configuration, then relayctl reload"
+            : "\(isVehicle ? "openxc." : "")listen: [\"0.0.0.0:\(port)\"] in its configuration, then relayctl reload"
     }
 
     /// Advice that may be why an app is not registered. Other advice about the app is true as well,
@@ -311,6 +324,24 @@ struct Diagnosis: Codable, Sendable, Equatable {
         return false
     }
 
+    /// Of a vehicle interface. They need not say anything, so that none of them is stuck.
+    private mutating func checkClients(_ status: StatusSnapshot) {
+        let endpoint = status.server.endpoints.first ?? "relayd"
+        guard !status.apps.isEmpty else {
+            return none(
+                "client", "no client is connected",
+                "point your program at \(endpoint), or see what the vehicle says: relayctl vi watch"
+            )
+        }
+        ok("client", "\(Units.count(status.apps.count, "client")) connected")
+        for client in status.apps {
+            guard let problem = client.lastProblem else { continue }
+            hint(
+                "client", "client #\(client.id) \(problem)",
+                "see it with: relayctl app \(client.id)")
+        }
+    }
+
     // MARK: For people
 
     func text(width: Int, style: Style) -> String {
@@ -338,21 +369,4 @@ struct Diagnosis: Codable, Sendable, Equatable {
 
     /// The mark, the longest name and some air.
     private static let indent = 16
-}
-
-/// Firewalls that are known to run here, by the files they leave.
-enum Firewall {
-    /// - Parameter root: where the file system begins; tests have their own.
-    static func active(in root: String = "") -> String? {
-        if access(root + "/run/firewalld", F_OK) == 0 { return "firewalld" }
-        guard let file = fopen(root + "/etc/ufw/ufw.conf", "re") else { return nil }
-        defer { fclose(file) }
-        var line = [CChar](repeating: 0, count: 256)
-        while fgets(&line, Int32(line.count), file) != nil {
-            let text = String(
-                decoding: line.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
-            if text.hasPrefix("ENABLED=yes") { return "ufw" }
-        }
-        return nil
-    }
 }

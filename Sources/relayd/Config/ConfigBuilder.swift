@@ -49,6 +49,15 @@ package struct ConfigBuilder {
         origins[path] = value.origin
     }
 
+    /// Sets one option from outside the file where others may be meant by the same words: the others as
+    /// well, unless the words are wrong.
+    mutating func set(_ path: String, and others: [String], to value: ConfigValue) {
+        let before = problems.count
+        set(path, to: value)
+        guard problems.count == before else { return }
+        for other in others { set(other, to: value) }
+    }
+
     /// Reports a problem found elsewhere, such as a file that cannot be read.
     package mutating func report(_ problem: ConfigProblem) {
         problems.append(problem)

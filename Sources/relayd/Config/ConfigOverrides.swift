@@ -50,7 +50,7 @@ extension ConfigBuilder {
                 setDashboard(text, from: origin)
             } else if variable == .listen {
                 let addresses = text.split(separator: ",", omittingEmptySubsequences: false)
-                set(path, toList: addresses.map(Self.trimmed), from: origin)
+                setListen(addresses.map(Self.trimmed), from: origin)
             } else {
                 set(path, to: ConfigValue(.scalar(text, quoted: false), at: origin))
             }
@@ -70,8 +70,8 @@ extension ConfigBuilder {
             set(path, to: ConfigValue(.scalar(text, quoted: false), at: .flag(flag)))
         }
         if let text = flags.dashboard { setDashboard(text, from: .flag("--dashboard")) }
+        if !flags.listen.isEmpty { setListen(flags.listen, from: .flag("--listen")) }
         for (flag, path, texts) in [
-            ("--listen", "listen", flags.listen),
             ("--log-app", "log.apps", flags.logApp),
             ("--log-function", "log.functions", flags.logFunction),
             ("--log-service", "log.services", flags.logService),
@@ -91,9 +91,18 @@ extension ConfigBuilder {
         }
     }
 
+    /// Where whoever uses the accessory connects, be they apps or clients of a vehicle interface.
+    private mutating func setListen(_ texts: [String], from origin: ConfigOrigin) {
+        set("listen", and: ["openxc.listen"], to: Self.list(texts, from: origin))
+    }
+
     private mutating func set(_ path: String, toList texts: [String], from origin: ConfigOrigin) {
+        set(path, to: Self.list(texts, from: origin))
+    }
+
+    private static func list(_ texts: [String], from origin: ConfigOrigin) -> ConfigValue {
         let values = texts.map { ConfigValue(.scalar($0, quoted: false), at: origin) }
-        set(path, to: ConfigValue(.list(values), at: origin))
+        return ConfigValue(.list(values), at: origin)
     }
 
     private static func trimmed(_ text: Substring) -> String {

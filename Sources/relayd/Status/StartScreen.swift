@@ -89,10 +89,8 @@ struct StartScreen: Sendable {
         let port = first.split(separator: ":").last ?? "2776"
         let more = addresses.count - 1
         var row = Row(label: label, value: "connect to \(first)")
-        if isLocal, isVehicle {
-            row.comment = "this machine only; others: openxc.listen"
-        } else if isLocal {
-            row.shorter = "phones: --listen 0.0.0.0:\(port)"
+        if isLocal {
+            row.shorter = "\(isVehicle ? "others" : "phones"): --listen 0.0.0.0:\(port)"
             row.comment = "this machine only; " + (row.shorter ?? "")
         } else if more > 0 {
             row.comment = "relayctl status has \(more) more"

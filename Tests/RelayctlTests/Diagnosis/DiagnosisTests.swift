@@ -42,6 +42,31 @@ import Testing
         #expect(diagnosis(Samples.snapshot(server: open)).checks[2].state == "ok")
     }
 
+    @Test("of a vehicle interface it speaks of clients, and asks nobody for a registration")
+    func vehicle() {
+        var accessory = AccessoryStatus(
+            kind: "sim", address: "sim:openxc", state: .open, since: Samples.start, openedCount: 1)
+        accessory.protocol = .openxc
+        let server = ServerStatus(state: .listening, endpoints: ["127.0.0.1:50001"])
+        let alone = diagnosis(Samples.snapshot(accessory: accessory, server: server))
+        #expect(states(alone) == ["daemon ok", "vehicle ok", "port hint", "client none"])
+        #expect(alone.checks[2].text.hasSuffix("only clients on this machine"))
+        #expect(alone.checks[2].remedy?.contains("relayd --listen 0.0.0.0:50001") == true)
+        let client = AppStatus(
+            id: 3, peer: "127.0.0.1:40112", connectedAt: Samples.start, state: .connected,
+            lastProblem: "reads too slowly: 5 messages lost")
+        let slow = diagnosis(
+            Samples.snapshot(accessory: accessory, server: server, apps: [client]))
+        #expect(slow.broken == nil)
+        #expect(
+            slow.checks.suffix(2).map(\.text) == [
+                "1 client connected", "client #3 reads too slowly: 5 messages lost",
+            ])
+        for text in (alone.checks + slow.checks).map(\.text) {
+            #expect(!text.contains("app ") && !text.contains("apps") && !text.contains("head unit"))
+        }
+    }
+
     @Test("the dashboard is named where it is served, without its token") func dashboard() {
         #expect(diagnosis(Samples.snapshot()).checks.allSatisfy { $0.name != "dashboard" })
         var snapshot = Samples.broken

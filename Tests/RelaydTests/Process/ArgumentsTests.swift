@@ -1,4 +1,5 @@
 import ArgumentParser
+import AccessoryLinks
 import ControlAPI
 import Foundation
 import Logging
@@ -129,6 +130,22 @@ struct ArgumentsTests {
             #expect(all.control.socket == .path("/flag"))
             #expect(all.hub.maximumApps == 9)
         }
+    }
+
+    @Test("where clients of a vehicle interface connect is said by the same flag as of apps")
+    func listenOfVehicle() throws {
+        let vehicle = try AccessoryAddress("sim:openxc")
+        for (arguments, environment) in [
+            (["--listen", "0.0.0.0:50001", "--listen", "[::1]:2"], [:]),
+            ([], ["RELAYD_LISTEN": "0.0.0.0:50001, [::1]:2"]),
+        ] {
+            let config = try Self.config(arguments, environment: environment)
+            for address in [vehicle, try AccessoryAddress("sim:")] {
+                #expect(
+                    config.places(for: address).map(\.description) == ["0.0.0.0:50001", "[::1]:2"])
+            }
+        }
+        #expect(try Self.config().places(for: vehicle).map(\.description) == ["127.0.0.1:50001"])
     }
 
     @Test("RELAYD_CONTROL_SOCKET wins over RELAYD_SOCKET")
