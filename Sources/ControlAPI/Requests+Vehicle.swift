@@ -184,6 +184,8 @@ package enum VehicleLimits {
     package static let pids = 0...0xFFFF
     /// Bytes behind the PID of a request, and of a CAN frame.
     package static let payloadBytes = 8
+    /// Past messages that relayd keeps for the stream.
+    package static let pastMessages = 4096
 }
 
 /// A diagnostic request that is repeated.

@@ -43,10 +43,14 @@ package final class OpenXCLanguage: AccessoryLanguage {
 
     /// What one read of the link has brought.
     ///
-    /// - Parameter bytes: Of the read.
-    func receiveFromVehicle(_ messages: [VehicleMessage], bytes: Int) {
+    /// - Parameters:
+    ///   - wire: The same messages as they came, for the tap.
+    ///   - bytes: Of the read.
+    func receiveFromVehicle(
+        _ messages: [VehicleMessage], _ wire: MessagesOnTheWire, bytes: Int
+    ) {
         var heard: [VehicleItem.Heard] = []
-        for message in messages {
+        for (index, message) in messages.enumerated() {
             hub.link.counters.framesIn &+= 1
             if case .response(let response) = message.content { identity.heard(response) }
             let delivery = router.receiveFromVehicle(message, at: hub.now)
@@ -56,7 +60,7 @@ package final class OpenXCLanguage: AccessoryLanguage {
             }
             guests.hear(message, for: delivery.destination)
             batch.add(message, for: delivery.destination)
-            if tap.isWanted { heard.append((message, delivery.destination)) }
+            if tap.isWanted { heard.append((message, delivery.destination, wire[index])) }
             if !delivery.after.isEmpty {
                 deliver()
                 carryOut(delivery.after)
@@ -69,6 +73,9 @@ package final class OpenXCLanguage: AccessoryLanguage {
         if goes { deliver() }
         askAgain()
     }
+
+    /// Whether anybody wants to know how messages look on the wire.
+    var isTapped: Bool { tap.isWanted }
 
     /// What has come so far, to the clients.
     private func deliver() {

@@ -8,6 +8,7 @@ final class OpenXCLink: LinkReader {
     private var messages = VehicleMessageReader(recovery: .nextBeginning)
     private var form = FormInForce()
     private var batch: [VehicleMessage] = []
+    private var wire = MessagesOnTheWire()
 
     init(_ language: OpenXCLanguage) { self.language = language }
 
@@ -20,12 +21,31 @@ final class OpenXCLink: LinkReader {
         while let message = messages.next() {
             form.heard(message, in: messages.format)
             batch.append(message)
+            if language.isTapped { wire.append(messages.latestBytes) }
         }
         guard !batch.isEmpty else { return }
-        language.receiveFromVehicle(batch, bytes: bytes.readableBytes)
+        language.receiveFromVehicle(batch, wire, bytes: bytes.readableBytes)
         batch.removeAll(keepingCapacity: true)
+        wire = MessagesOnTheWire()
     }
 
     func waits() {}
     func stops() {}
+}
+
+/// The messages of one read as they came, in one piece of memory.
+struct MessagesOnTheWire {
+    private var bytes: [UInt8] = []
+    private var ends: [Int] = []
+
+    mutating func append(_ message: ArraySlice<UInt8>) {
+        bytes += message
+        ends.append(bytes.count)
+    }
+
+    /// Empty when nobody wanted them.
+    subscript(index: Int) -> ArraySlice<UInt8> {
+        guard ends.indices.contains(index) else { return [] }
+        return bytes[(index > 0 ? ends[index - 1] : 0)..<ends[index]]
+    }
 }

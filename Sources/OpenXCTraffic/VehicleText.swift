@@ -12,7 +12,7 @@ package enum VehicleText {
     /// Who said something to whom, and what: `#2 → vehicle  version`.
     package static func line(_ entry: VehicleEntry) -> String {
         switch entry.content {
-        case .heard(let message, let destination):
+        case .heard(let message, let destination, _):
             "vehicle → \(name(of: destination))  \(words(message))"
         case .sent(let message, let client):
             "\(client.map(name) ?? "relayd") → vehicle  \(asked(message))"
@@ -29,7 +29,7 @@ package enum VehicleText {
     /// What an entry says, without who says it.
     package static func words(_ entry: VehicleEntry) -> String {
         switch entry.content {
-        case .heard(let message, _), .answered(let message, _): words(message)
+        case .heard(let message, _, _), .answered(let message, _): words(message)
         case .sent(let message, _): asked(message)
         case .noted(let note): words(note)
         case .linkOpened, .linkClosed, .missed: line(entry)
@@ -196,6 +196,14 @@ package enum VehicleText {
 
     package static func hex(_ bytes: [UInt8]) -> String {
         "0x" + bytes.map { digits(UInt32($0), atLeast: 2) }.joined()
+    }
+
+    /// A message as it came: JSON as text, protobuf in hex with its length; nil of one that was not kept.
+    package static func wire(_ bytes: [UInt8]) -> String? {
+        guard bytes.count > 1 else { return nil }
+        // A length may look like a brace; behind it stands 08 then.
+        let isJSON = bytes[0] == UInt8(ascii: "{") && bytes[1] != 0x08
+        return isJSON ? String(decoding: bytes, as: UTF8.self) : hex(bytes)
     }
 
     private static func digits(_ number: UInt32, atLeast count: Int) -> String {

@@ -14,8 +14,9 @@ import Synchronization
 /// One thing that passed, numbered.
 package struct VehicleEntry: Sendable {
     package enum Content: Sendable {
-        /// The vehicle interface said it.
-        case heard(VehicleMessage, to: VehicleRouter<AppID>.Destination)
+        /// The vehicle interface said it, in these bytes; there are none of a message that is longer than
+        /// `maximumWireBytes`.
+        case heard(VehicleMessage, to: VehicleRouter<AppID>.Destination, wire: [UInt8])
         /// Went to the vehicle interface; for nil relayd itself wanted it.
         case sent(VehicleMessage, by: AppID?)
         /// relayd's own answer to a client.
@@ -26,6 +27,10 @@ package struct VehicleEntry: Sendable {
         case linkClosed(reason: String)
         case missed(messages: Int)
     }
+
+    /// More than any message of firmware has, whose longest has 340 bytes. What a stranger says at more length
+    /// would be kept 4096 times.
+    package static let maximumWireBytes = 512
 
     /// Counts from 1.
     package var number: UInt64
@@ -151,9 +156,10 @@ extension VehicleTraffic.State {
         switch item.content {
         case .heard(let messages):
             let time = VehicleTime(item.time, steady: item.steady)
-            for (message, destination) in messages {
+            for (message, destination, wire) in messages {
                 facts.heard(message, at: time)
-                add(.heard(message, to: destination), &self)
+                let isKept = wire.count <= VehicleEntry.maximumWireBytes
+                add(.heard(message, to: destination, wire: isKept ? Array(wire) : []), &self)
             }
         case .sent(let message, let client): add(.sent(message, by: client), &self)
         case .answered(let message, let client): add(.answered(message, client), &self)

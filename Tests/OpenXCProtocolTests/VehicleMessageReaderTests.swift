@@ -46,6 +46,33 @@ struct VehicleMessageReaderTests {
         }
     }
 
+    @Test(
+        "each message is there as it came, in whatever pieces", arguments: MessageFraming.allCases)
+    func wire(framing: MessageFraming) throws {
+        var (messages, bytes): ([[UInt8]], [UInt8]) = ([], [])
+        for index in 0..<20 {
+            var message: [UInt8] = []
+            let name = String(repeating: "n", count: 1 + index * 6)
+            try framing.append(Self.measurement(name, Double(index) / 3), to: &message)
+            bytes += message
+            // Without the NUL or line end.
+            messages.append(framing == .protobuf ? message : message.dropLast())
+            // What nobody can read belongs to no message.
+            bytes += [0xFF, 0x00]
+        }
+        for count in [1, 7, 64, 100_000] {
+            var reader = VehicleMessageReader(recovery: .nextBeginning)
+            #expect(reader.latestBytes.isEmpty)
+            var (seen, rest): ([[UInt8]], ArraySlice<UInt8>) = ([], bytes[...])
+            while !rest.isEmpty {
+                reader.append(rest.prefix(count))
+                rest = rest.dropFirst(count)
+                while reader.next() != nil { seen.append(Array(reader.latestBytes)) }
+            }
+            #expect(seen == messages)
+        }
+    }
+
     @Test("may change its form at any message")
     func change() throws {
         var bytes: [UInt8] = []

@@ -143,7 +143,7 @@ struct VehicleTrafficTests {
         let speed = VehicleMessage(.measurement(Measurement("vehicle_speed", .number(1))))
         let traffic = VehicleTraffic(instance: "v")
         await traffic.take([
-            item(.linkOpened(address: "openxc+tcp:h:1")), item(.heard([(speed, .all)])),
+            item(.linkOpened(address: "openxc+tcp:h:1")), item(.heard([(speed, .all, [])])),
             item(.linkClosed(reason: "unplugged")),
         ])
         #expect(traffic.facts.allSignals.count == 1)
@@ -151,6 +151,32 @@ struct VehicleTrafficTests {
         #expect(traffic.facts.allSignals.isEmpty)
         // What passed is still to be read.
         #expect(traffic.latest == 4)
+    }
+
+    @Test("a message is kept as it came, unless it is longer than any of firmware") func wire()
+        async throws
+    {
+        let speed = VehicleMessage(.measurement(Measurement("vehicle_speed", .number(1))))
+        let long = [UInt8](repeating: 0x20, count: VehicleEntry.maximumWireBytes + 1)
+        let traffic = VehicleTraffic(instance: "v")
+        let heard: [VehicleItem.Heard] = [
+            (speed, .all, long.dropFirst()), (speed, .all, long[...]), (speed, .all, []),
+        ]
+        await traffic.take([VehicleItem(.heard(heard), at: .now(), steady: .now())])
+        let kept = traffic.entries(after: 0, limit: 10) { _ in true }.entries.map { entry in
+            if case .heard(_, _, let wire) = entry.content { wire.count } else { -1 }
+        }
+        #expect(kept == [VehicleEntry.maximumWireBytes, 0, 0])
+    }
+
+    @Test("as it came, JSON is text and protobuf is in hex, also where its length is a brace")
+    func forms() {
+        #expect(
+            VehicleText.wire(Array(#"{"name":"a","value":1}"#.utf8)) == #"{"name":"a","value":1}"#)
+        #expect(VehicleText.wire([0x02, 0x08, 0x01]) == "0x020801")
+        let long = [0x7B, 0x08] + [UInt8](repeating: 0, count: 122)
+        #expect(VehicleText.wire(long)?.hasPrefix("0x7b08") == true)
+        #expect(VehicleText.wire([]) == nil)
     }
 }
 

@@ -23,6 +23,8 @@ package enum VehicleQueryKey: String, CaseIterable, Sendable {
     case pid
     /// Repeatable.
     case kind
+    /// 1 to see what the vehicle interface says as it came, too.
+    case raw
 
     package var isRepeatable: Bool {
         switch self {
@@ -118,6 +120,9 @@ package struct VehicleMessageReport: Codable, Sendable, Equatable {
     package var frequency: Double?
     /// The vehicle interface's own clock: milliseconds.
     package var vehicleTime: Double?
+    /// With `raw=1`: what the vehicle interface said, as it came. JSON is text, protobuf is in hex with its
+    /// length in front. Left out of messages longer than 512 bytes.
+    package var raw: String?
 
     package init(
         n: Int, at: Timestamp, kind: VehicleMessageKind, from: VehicleParty, to: VehicleParty,
@@ -141,5 +146,6 @@ package struct VehicleMessageReport: Codable, Sendable, Equatable {
         case totalSize = "total_size"
         case command, message, status, frequency
         case vehicleTime = "vehicle_time"
+        case raw
     }
 }

@@ -47,6 +47,8 @@ package struct VehicleMessageReader: Sendable {
     private var bytes: [UInt8] = []
     /// Where the bytes begin that have not been read.
     private var head = 0
+    /// Where the bytes of the latest message are.
+    private var latest = 0..<0
     /// After something broken, until its piece is over.
     private var isSkippingPiece = false
 
@@ -58,11 +60,16 @@ package struct VehicleMessageReader: Sendable {
     /// nil.
     package var pendingBytes: Int { bytes.count - head }
 
+    /// The message that `next` has returned last, as it came: JSON without what ends it, protobuf with its
+    /// length. Until more is appended.
+    package var latestBytes: ArraySlice<UInt8> { bytes[latest] }
+
     /// - Parameter more: is followed by calls of `next` until that returns nil.
     package mutating func append(_ more: some Sequence<UInt8>) {
         if head > 0 {
             bytes.removeSubrange(..<head)
             head = 0
+            latest = 0..<0
         }
         bytes.append(contentsOf: more)
     }
@@ -170,6 +177,7 @@ package struct VehicleMessageReader: Sendable {
             }
             return .garbage
         }
+        latest = head..<head + at
         head += at
         switch read {
         case .success((let message, let repaired)):
@@ -216,6 +224,7 @@ package struct VehicleMessageReader: Sendable {
     private mutating func readProtobuf(_ range: Range<Int>) -> VehicleMessage? {
         do {
             let message = try VehicleMessage(protobuf: Array(bytes[range]))
+            latest = head..<range.upperBound
             head = range.upperBound
             counts.protobuf &+= 1
             format = .protobuf

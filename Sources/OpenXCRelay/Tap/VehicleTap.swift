@@ -9,11 +9,12 @@ import Synchronization
 /// Something that was said on the link or by a client, or that happened to them.
 package struct VehicleItem: Sendable {
     package typealias Heard = (
-        message: VehicleMessage, destination: VehicleRouter<AppID>.Destination
+        message: VehicleMessage, destination: VehicleRouter<AppID>.Destination,
+        wire: ArraySlice<UInt8>
     )
 
     package enum Content: Sendable {
-        /// What one read of the link has brought, each message with who gets it.
+        /// What one read of the link has brought, each message with who gets it and as it came.
         case heard([Heard])
         /// Went to the vehicle interface; for nil relayd itself wanted it.
         case sent(VehicleMessage, by: AppID?)
@@ -49,8 +50,8 @@ package struct VehicleItem: Sendable {
 }
 
 /// A bounded queue between the hub and whoever looks at the messages. The hub never waits: what does
-/// not fit passes unseen and is counted, and the reader is told. Nothing is decoded or copied for it:
-/// the messages are the ones that the hub has made for the clients.
+/// not fit passes unseen and is counted, and the reader is told. Nothing is decoded for it: the messages are
+/// the ones that the hub has made for the clients. How they looked on the wire is copied once a read.
 package final class VehicleTap: Sendable {
     fileprivate struct State {
         var items: [VehicleItem] = []

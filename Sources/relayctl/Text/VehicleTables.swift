@@ -82,6 +82,11 @@ struct VehicleTables {
         }
     }
 
+    /// Since 1970 or since it was switched on; a fraction is kept.
+    private static func milliseconds(_ time: Double) -> String {
+        Int64(exactly: time).map(String.init) ?? "\(time)"
+    }
+
     /// At most three digits behind the point.
     static func number(_ value: Double) -> String {
         guard value.magnitude < 1e12 else { return "\(value)" }
@@ -255,7 +260,11 @@ struct VehicleTables {
     }
 
     static func line(_ message: VehicleMessageReport, zone: LocalTime = .system) -> String {
-        "\(zone.exactTimeOfDay(message.at))  \(SafeText.line(message.text))"
+        let line = "\(zone.exactTimeOfDay(message.at))  \(SafeText.line(message.text))"
+        guard let raw = message.raw else { return line }
+        let indent = String(repeating: " ", count: zone.exactTimeOfDay(message.at).count + 2)
+        let clock = message.vehicleTime.map { "  at \(Self.milliseconds($0)) ms by its clock" } ?? ""
+        return line + "\n\(indent)\(SafeText.line(raw))\(clock)"
     }
 
     private func text(_ table: Table) -> String {

@@ -2,6 +2,7 @@
 
 import ControlAPI
 import Foundation
+import Glibc
 import NIOCore
 import RelayTesting
 import Synchronization
@@ -31,6 +32,43 @@ struct VehicleCommandTests {
             let unknown = try await bench.relayctl(["vi", "latest", "vehicle_sped"])
             #expect(unknown.ending == .exited(1))
             #expect(unknown.errors.contains("did you mean \"vehicle_speed\"?"))
+        }
+    }
+
+    @Test("what passes is shown with who says it, by kind and name, and as it came")
+    func tail() async throws {
+        try await VehicleBench.run { bench in
+            let speed = #"{"timestamp":1364326000123,"name":"vehicle_speed","value":42.5}"#
+            try await bench.says(speed, #"{"name":"odometer","value":7}"#)
+            try await bench.until("both are known") { $0.measurements.count == 2 }
+            func tail(_ arguments: String...) async throws -> [String] {
+                let done = try await bench.relayctl(["vi", "tail", "--once"] + arguments)
+                #expect(done.ending == .exited(0), "\(done.errors)")
+                return done.output.split(separator: "\n").map(String.init)
+            }
+            let all = try await tail("-n", "100")
+            #expect(
+                all.contains { $0.hasSuffix("  version") }
+                    && all.last?.hasSuffix("odometer 7 km") == true)
+            let one = try await tail("vehicle_speed", "--raw")
+            #expect(one.count == 2 && one[0].hasSuffix("  vehicle_speed 42.5 km/h"), "\(one)")
+            #expect(
+                one[1].trimmingCharacters(in: .whitespaces)
+                    == speed + "  at 1364326000123 ms by its clock")
+            let asked = try await tail("--kind", "command", "--json")
+            #expect(
+                asked.count >= 2
+                    && asked.dropFirst().allSatisfy { $0.contains(#""kind":"command""#) })
+            #expect(!asked.contains { $0.contains(#""raw""#) })
+            let following = try await Program.relayctl.start(
+                ["vi", "tail", "-n", "0", "odometer", "--json", "--raw"],
+                environment: bench.environment)
+            try await following.output.first(containing: "instance")
+            try await bench.says(#"{"name":"odometer","value":8}"#)
+            let line = try await following.output.first(containing: #""value":8"#)
+            #expect(line.contains(#""raw":"{\"name\":\"odometer\",\"value\":8}""#), "\(line)")
+            following.signal(SIGTERM)
+            _ = try await following.ended()
         }
     }
 
@@ -223,6 +261,8 @@ struct VehicleCommandTests {
             ("diag 0x7e0 1 --bus 0", "--bus is 0; expected 1 to 2147483647"),
             ("diag 0x7e0 1 --payload zz", "--payload is \"zz\"; expected at most 8 bytes"),
             ("diag 0x7e0 1 --payload 010203040506070809 --frequency 1", "at most 8 bytes"),
+            ("tail --kind speed", "--kind is speed; expected one of measurement"),
+            ("tail -n 5000", "-n is 5000; expected 0 to 4096"), ("tail --id x", "--id is x"),
             ("can --bus 0 --passthrough", "--bus is 0"), ("can --id x", "--id is x"),
             ("write --id 0x20000000 --data 01 --yes", "--id is 536870912; expected 1 to"),
             ("write --id 1 --data 0 --yes", "--data is \"0\""),

@@ -105,4 +105,68 @@ struct VehicleScreenTests {
             try await Self.expectShell(tmux, code: 130)
         }
     }
+
+    @Test("relayd goes and comes: the screen says so, then shows the vehicle again")
+    func restart() async throws {
+        try await TemporaryDirectory.run { directory in
+            let config = try directory.write(
+                "openxc: {listen: 127.0.0.1:0}\n", to: "relayd.yaml")
+            let socket = directory.file("relayd.sock")
+            func start() async throws -> ChildProcess {
+                let relayd = try await Program.relayd.start([
+                    "--config", config, "--accessory", "sim:openxc", "--control-socket", socket,
+                ])
+                try await relayd.errors.first(containing: "clients connect by TCP")
+                return relayd
+            }
+            let first = try await start()
+            try await Self.shell(directory, socket) { tmux in
+                try await tmux.type("$RELAYCTL vi watch vehicle_speed --interval 0.1")
+                try await tmux.until(" km/h")
+                first.signal(SIGTERM)
+                _ = try await first.ended()
+                try await tmux.until("nothing but that relayd is gone") { screen in
+                    Self.rows(screen, with: "relayd is not running") == 1
+                        && Self.rows(screen, with: " km/h") == 0
+                }
+                let second = try await start()
+                try await tmux.until("nothing but the vehicle again") { screen in
+                    Self.rows(screen, with: " km/h") == 1
+                        && Self.rows(screen, with: "not running") == 0
+                }
+                second.signal(SIGTERM)
+                _ = try await second.ended()
+                try await tmux.until("relayd is not running")
+                try await tmux.press("C-c")
+                try await Self.expectShell(tmux, code: 130)
+            }
+        }
+    }
+
+    // MARK: Writing
+
+    @Test("a write is asked about: no, the end of the input and ^C write nothing, yes writes once")
+    func write() async throws {
+        let config = "openxc:\n  listen: 127.0.0.1:0\n  writes: [\"127.0.0.1 name:horn\"]\n"
+        try await Self.bench(config) { bench, tmux in
+            for (number, answer) in ["n", "", "yes please", "C-d", "C-c"].enumerated() {
+                try await tmux.type("clear; $RELAYCTL vi write horn=\(number)")
+                try await tmux.until("This will be written to the vehicle. Continue? [y/N]")
+                if answer.hasPrefix("C-") {
+                    try await tmux.press(answer)
+                } else {
+                    try await tmux.type(answer)
+                }
+                if answer != "C-c" { try await tmux.until("nothing was written") }
+                try await Self.expectShell(tmux, code: answer == "C-c" ? 130 : 1)
+            }
+            try await tmux.type("clear; $RELAYCTL vi write horn=true")
+            try await tmux.until("Continue? [y/N]")
+            try await tmux.type("Y")
+            try await tmux.until("horn true was sent to the vehicle interface")
+            try await Self.expectShell(tmux, code: 0)
+            // The first that it hears.
+            try await bench.hears(#"{"name":"horn","value":true}"#)
+        }
+    }
 }

@@ -18,6 +18,13 @@ enum VehicleArguments {
         )
     }
 
+    static func checkIdentifiers(_ text: String) throws(ValidationError) {
+        guard VehicleIdentifiers(text) == nil else { return }
+        throw ValidationError(
+            "--id is \(SafeText.clean(text)); expected an identifier or a range, such as 0x7e8 or 0x700-0x7ff"
+        )
+    }
+
     static func checkBytes(_ text: String?, _ name: String) throws(ValidationError) {
         guard let text,
             HexText.bytes(text, maximum: VehicleLimits.payloadBytes) == nil

@@ -51,11 +51,7 @@ struct VehicleCANCommand: AsyncParsableCommand {
             throw ValidationError("--unfiltered needs --passthrough")
         }
         for bus in bus { try VehicleArguments.checkBus(bus) }
-        for text in id where VehicleIdentifiers(text) == nil {
-            throw ValidationError(
-                "--id is \(SafeText.clean(text)); expected an identifier or a range, such as 0x7e8 or "
-                    + "0x700-0x7ff")
-        }
+        for text in id { try VehicleArguments.checkIdentifiers(text) }
     }
 
     func run() async throws {

@@ -15,6 +15,7 @@ struct VehicleCommand: AsyncParsableCommand {
               relayctl vi
               relayctl vi latest vehicle_speed
               relayctl vi watch
+              relayctl vi tail
               relayctl vi version
               relayctl vi diag 0x7e0 1 0x0c
               relayctl vi can --bus 1 --follow
@@ -23,8 +24,9 @@ struct VehicleCommand: AsyncParsableCommand {
             \(exitCodes)
             """,
         subcommands: [
-            VehicleLatestCommand.self, VehicleWatchCommand.self, VehicleVersionCommand.self,
-            VehicleDeviceIDCommand.self, VehiclePlatformCommand.self, VehicleVINCommand.self,
+            VehicleLatestCommand.self, VehicleWatchCommand.self, VehicleTailCommand.self,
+            VehicleVersionCommand.self, VehicleDeviceIDCommand.self, VehiclePlatformCommand.self,
+            VehicleVINCommand.self,
             VehicleDiagnosticCommand.self, VehicleCANCommand.self, VehicleWriteCommand.self,
             VehicleClientsCommand.self,
         ],

@@ -7,13 +7,16 @@ import RelayCore
 
 extension VehicleMessageReport {
     /// An entry as the stream shows it.
-    init(_ entry: VehicleEntry) {
+    ///
+    /// - Parameter isRaw: With the bytes of the vehicle interface.
+    init(_ entry: VehicleEntry, isRaw: Bool = false) {
         self.init(
             n: Int(clamping: entry.number), at: Timestamp(entry.time), kind: entry.kind,
             from: .relayd, to: .nobody, text: VehicleText.words(entry))
         switch entry.content {
-        case .heard(let message, let destination):
+        case .heard(let message, let destination, let wire):
             from = .vehicle
+            if isRaw { raw = VehicleText.wire(wire) }
             switch destination {
             case .all: to = .all
             case .client(let id): (to, client) = Self.party(id)
@@ -121,7 +124,7 @@ extension VehicleEntry {
     /// What the stream's `kind` filters by.
     var kind: VehicleMessageKind {
         switch content {
-        case .heard(let message, _), .answered(let message, _): Self.kind(message)
+        case .heard(let message, _, _), .answered(let message, _): Self.kind(message)
         case .sent(let message, _):
             switch message.content {
             case .measurement, .can: .write
@@ -147,7 +150,7 @@ extension VehicleEntry {
     /// The message it is about.
     var message: VehicleMessage? {
         switch content {
-        case .heard(let message, _), .sent(let message, _), .answered(let message, _): message
+        case .heard(let message, _, _), .sent(let message, _), .answered(let message, _): message
         case .noted(.written(_, let message)), .noted(.writeRefused(_, let message)),
             .noted(.nobodyThere(_, let message)), .noted(.tooManyCommands(_, let message)),
             .noted(.notForVehicle(_, let message)), .noted(.unsafe(_, let message, _)):

@@ -42,7 +42,8 @@ struct VehicleStream: Sendable {
             }
             for entry in reading.entries {
                 piece.writeString(framing.prefix(traffic.instance, entry.number))
-                piece.writeBytes(try APICoding.encodeLine(VehicleMessageReport(entry)))
+                piece.writeBytes(
+                    try APICoding.encodeLine(VehicleMessageReport(entry, isRaw: request.isRaw)))
                 piece.writeString(framing.suffix)
             }
             let isDue = pause.now - lastWrite >= pause.heartbeat

@@ -12,6 +12,8 @@ struct VehicleStreamRequest: Sendable {
     var instance: String?
     var last: Int?
     var follows = true
+    /// With the vehicle interface's own bytes.
+    var isRaw = false
     var filter = VehicleFilter()
 
     /// - Throws: `APIError` about a value that is not understood: what was found, what was expected.
@@ -26,9 +28,8 @@ struct VehicleStreamRequest: Sendable {
             case .after: after = UInt64(try Self.number(text, key, 0...Int.max))
             case .instance: instance = text
             case .last: last = try Self.number(text, key, 0...VehicleTraffic.maximumEntries)
-            case .follow:
-                guard text == "0" || text == "1" else { throw Self.mismatch(text, key, "1 or 0") }
-                follows = text == "1"
+            case .follow: follows = try Self.flag(text, key)
+            case .raw: isRaw = try Self.flag(text, key)
             case .name: filter.names.insert(text)
             case .bus:
                 filter.buses.insert(Int32(clamping: try Self.number(text, key, 1...Int(Int32.max))))
@@ -68,6 +69,11 @@ struct VehicleStreamRequest: Sendable {
             .badRequest,
             "there is no \"\(shown)\" in the query; known: "
                 + known.joined(separator: ", ") + (hint ?? ""))
+    }
+
+    private static func flag(_ text: String, _ key: VehicleQueryKey) throws(APIError) -> Bool {
+        guard text == "0" || text == "1" else { throw mismatch(text, key, "1 or 0") }
+        return text == "1"
     }
 
     private static func number(

@@ -150,7 +150,7 @@ struct VehicleRoutesTests {
             let bytes = Array(text.utf8)
             return (
                 message: try VehicleMessage(json: bytes.span),
-                destination: VehicleRouter<AppID>.Destination.all
+                destination: VehicleRouter<AppID>.Destination.all, wire: bytes[...]
             )
         }
         if !heard.isEmpty {
