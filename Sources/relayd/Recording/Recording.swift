@@ -81,7 +81,9 @@ final class Recording: Sendable {
     }
 
     /// The recording, to be run into the file that was opened for it.
-    func run(into file: RecordingFolder.NewFile) -> Run { Run(RecordingFile(file), self) }
+    func run(into file: RecordingFolder.NewFile) -> Run {
+        Run(RecordingFile(file, limit: policy.fileLimit), self)
+    }
 
     /// The recording while it runs.
     struct Run: ~Copyable {
@@ -157,20 +159,33 @@ final class Recording: Sendable {
         private mutating func goOn() throws(RecordingFailure) {
             try end(because: "the next file follows")
             number += 1
-            let next = try recording.folder.create(
-                Recording.file(recording.name, number, recording.policy))
-            paths.append(next.path)
-            file = RecordingFile(next)
+            try openNext()
             opened = .now
             looked = .now
             try begin()
             let kept = recording.policy.files
-            if kept > 0, paths.count > kept { unlink(paths.removeFirst()) }
+            if kept > 0, paths.count > kept { remove(paths.removeFirst()) }
             let (path, files) = (file.path, number)
             recording.state.withLock {
                 $0.path = path
                 $0.files = files
             }
+        }
+
+        /// A disk that hangs may hang here, too.
+        private mutating func openNext() throws(RecordingFailure) {
+            recording.disk.writeBegins()
+            defer { recording.disk.writeEnds() }
+            let next = try recording.folder.create(
+                Recording.file(recording.name, number, recording.policy))
+            paths.append(next.path)
+            file = RecordingFile(next, limit: recording.policy.fileLimit)
+        }
+
+        private func remove(_ path: String) {
+            recording.disk.writeBegins()
+            defer { recording.disk.writeEnds() }
+            unlink(path)
         }
 
         private mutating func write() throws(RecordingFailure) {

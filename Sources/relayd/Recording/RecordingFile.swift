@@ -1,30 +1,38 @@
+import CShims
 import Glibc
 import NIOCore
 
 /// A file that grows by whole blocks. Where it cannot grow, it ends behind the last piece that fitted.
+/// While it is open, it may have reserved room behind its end; a relayd that is killed leaves it there.
 struct RecordingFile: ~Copyable {
     let path: String
     private let descriptor: Int32
     /// Bytes of whole blocks.
     private(set) var bytes: Int = 0
+    private var room: RoomAhead
 
     /// What is given to the kernel at once. More makes no disk faster, and with less a slow one shows that it
     /// goes on.
     private static let pieceBytes = 256 << 10
 
-    init(path: String, descriptor: Int32) {
+    /// - Parameter limit: About how large it may become.
+    init(path: String, descriptor: Int32, limit: Int = .max) {
         _ = Self.tooLargeIsAnError
         self.path = path
         self.descriptor = descriptor
+        room = RoomAhead(limit: limit)
     }
 
     /// Takes the file over, and closes it in the end.
-    init(_ file: RecordingFolder.NewFile) {
-        self.init(path: file.path, descriptor: file.descriptor)
+    init(_ file: RecordingFolder.NewFile, limit: Int = .max) {
+        self.init(path: file.path, descriptor: file.descriptor, limit: limit)
         bytes = file.bytes
     }
 
-    deinit { close(descriptor) }
+    deinit {
+        if room.end > bytes { ftruncate(descriptor, off_t(bytes)) }
+        close(descriptor)
+    }
 
     /// A file that may not become so large (RLIMIT_FSIZE) ends its recording; the signal would end relayd.
     private static let tooLargeIsAnError: Void = { _ = signal(SIGXFSZ, SIG_IGN) }()
@@ -55,9 +63,10 @@ struct RecordingFile: ~Copyable {
         var written = 0
         blocks.withUnsafeReadableBytes { all in
             while written < all.count, let start = all.baseAddress {
+                let piece = min(all.count - written, Self.pieceBytes)
                 watch?.writeBegins()
-                let count = write(
-                    descriptor, start + written, min(all.count - written, Self.pieceBytes))
+                makeRoom(for: bytes + written..<bytes + written + piece)
+                let count = write(descriptor, start + written, piece)
                 // No file takes nothing without an error; if one does, it would for ever.
                 let error = count == 0 ? EIO : errno
                 watch?.writeEnds()
@@ -77,5 +86,14 @@ struct RecordingFile: ~Copyable {
             throw RecordingFailure("\(path) cannot be written", code)
         }
         bytes += written
+    }
+
+    private mutating func makeRoom(for piece: Range<Int>) {
+        guard let step = room.step(before: piece) else { return }
+        var code: Int32 = 0
+        repeat {
+            code = relay_file_reserve(descriptor, Int64(step.lowerBound), Int64(step.count))
+        } while code == EINTR
+        room.asked(for: step, isRefused: code != 0)
     }
 }

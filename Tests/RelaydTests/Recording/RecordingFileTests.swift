@@ -1,0 +1,100 @@
+// The file of a recording: what is in it, and what it takes of the disk.
+
+import Glibc
+import NIOCore
+import RelayTesting
+import Testing
+
+@testable import relayd
+
+@Suite("Room on the disk ahead of a file")
+struct RoomAheadTests {
+    private static let step = RoomAhead.stepBytes
+    private static let least = RoomAhead.leastBytes
+
+    /// Asks for a step before a piece of this size.
+    private static func asks(_ room: inout RoomAhead, at start: Int, _ bytes: Int) -> Range<Int>? {
+        let step = room.step(before: start..<start + bytes)
+        if let step { room.asked(for: step, isRefused: false) }
+        return step
+    }
+
+    @Test("is asked for in steps, once the file is no longer small")
+    func steps() {
+        var room = RoomAhead(limit: .max)
+        #expect(Self.asks(&room, at: 0, 100) == nil)
+        #expect(Self.asks(&room, at: Self.least - 1, 100_000) == nil)
+        let first = Self.least..<Self.least + Self.step
+        #expect(Self.asks(&room, at: Self.least, 100_000) == first)
+        #expect(Self.asks(&room, at: Self.least + 100_000, 100_000) == nil)
+        #expect(Self.asks(&room, at: first.upperBound - 100_000, 100_000) == nil)
+        // What reaches over the end of the room.
+        #expect(
+            Self.asks(&room, at: first.upperBound - 1, 100_000)
+                == first.upperBound..<first.upperBound + Self.step)
+    }
+
+    @Test("of a file that is to end, nothing behind its end")
+    func limit() {
+        let limit = Self.least + 100_000
+        var room = RoomAhead(limit: limit)
+        #expect(Self.asks(&room, at: Self.least, 60_000) == Self.least..<limit)
+        #expect(Self.asks(&room, at: Self.least + 60_000, 60_000) == nil)
+        #expect(Self.asks(&room, at: limit + 20_000, 60_000) == nil)
+    }
+
+    @Test("is not asked for again where there is none")
+    func refused() throws {
+        var room = RoomAhead(limit: .max)
+        let piece = Self.least..<Self.least + 100
+        room.asked(for: try #require(room.step(before: piece)), isRefused: true)
+        #expect(Self.asks(&room, at: Self.least + Self.step, Self.step) == nil)
+    }
+}
+
+@Suite("The file of a recording")
+struct RecordingFileTests {
+    private static func new(
+        in directory: TemporaryDirectory, limit: Int = .max
+    ) throws -> RecordingFile {
+        RecordingFile(try RecordingFolder(directory.path).create("a.pcapng"), limit: limit)
+    }
+
+    /// - Returns: Its bytes, and the bytes that it occupies.
+    private static func size(_ path: String) throws -> (bytes: Int, occupied: Int) {
+        var status = stat()
+        try #require(stat(path, &status) == 0)
+        return (Int(status.st_size), Int(status.st_blocks) * 512)
+    }
+
+    @Test("reserves room while it grows, and gives back what it has not used")
+    func room() async throws {
+        try await TemporaryDirectory.run { directory in
+            let path = directory.file("a.pcapng")
+            let piece = ByteBuffer(repeating: 7, count: 1 << 20)
+            try {
+                var file = try Self.new(in: directory)
+                try file.append(piece)
+                #expect(try Self.size(path).bytes == 1 << 20)
+                #expect(try Self.size(path).occupied < 2 << 20)
+                try file.append(piece)
+                #expect(try Self.size(path).bytes == 2 << 20)
+                #expect(try Self.size(path).occupied >= RoomAhead.stepBytes)
+            }()
+            let (bytes, occupied) = try Self.size(path)
+            #expect(bytes == 2 << 20 && occupied < 3 << 20)
+        }
+    }
+
+    @Test("takes no more of the disk than it may become large")
+    func limit() async throws {
+        try await TemporaryDirectory.run { directory in
+            let path = directory.file("a.pcapng")
+            var file = try Self.new(in: directory, limit: 3 << 20)
+            for _ in 0..<5 { try file.append(ByteBuffer(repeating: 7, count: 700_000)) }
+            let (bytes, occupied) = try Self.size(path)
+            #expect(bytes == 3_500_000 && occupied < 4 << 20)
+            #expect(file.bytes == bytes)
+        }
+    }
+}
