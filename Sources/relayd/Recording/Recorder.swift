@@ -345,8 +345,8 @@ package final class Recorder: Sendable {
                 alwaysFailed("\(failure)", after: automaticSince.duration(to: .now))
             }
         } else {
-            events.add(.control, "recorded \(words)")
-            logger.notice("recorded \(words)")
+            events.add(.control, "recorded \(described.file): \(words)")
+            logger.notice("recorded \(described.file): \(words)")
         }
     }
 }

@@ -54,8 +54,8 @@ struct RecordingFile: ~Copyable {
     /// Appends whole blocks.
     ///
     /// - Parameter watch: Is told of each write, which may take as long as it likes.
-    /// - Throws: `RecordingFailure` when they do not fit; then the file is as before, and gone if nothing was
-    ///   in it.
+    /// - Throws: `RecordingFailure` when they do not fit; then the file ends behind the last one that did, and
+    ///   is gone if nothing was in it.
     mutating func append(
         _ blocks: ByteBuffer, watchedBy watch: DiskWatch? = nil
     ) throws(RecordingFailure) {
@@ -79,10 +79,11 @@ struct RecordingFile: ~Copyable {
             }
         }
         guard code == 0 else {
+            // Without its whole beginning it would be no trace.
+            if bytes == 0, isAtItsPath { unlink(path) }
+            if bytes > 0 { bytes += Self.bytesOfWholeBlocks(of: blocks, within: written) }
             ftruncate(descriptor, off_t(bytes))
             lseek(descriptor, off_t(bytes), SEEK_SET)
-            // Without its beginning it would be no trace.
-            if bytes == 0, isAtItsPath { unlink(path) }
             throw RecordingFailure("\(path) cannot be written", code)
         }
         bytes += written
@@ -95,5 +96,17 @@ struct RecordingFile: ~Copyable {
             code = relay_file_reserve(descriptor, Int64(step.lowerBound), Int64(step.count))
         } while code == EINTR
         room.asked(for: step, isRefused: code != 0)
+    }
+
+    /// By the length that stands in each of them, behind its type.
+    private static func bytesOfWholeBlocks(of blocks: ByteBuffer, within limit: Int) -> Int {
+        var end = 0
+        while let length = blocks.getInteger(
+            at: blocks.readerIndex + end + 4, endianness: .little, as: UInt32.self),
+            length > 0, end + Int(length) <= limit
+        {
+            end += Int(length)
+        }
+        return end
     }
 }

@@ -97,4 +97,34 @@ struct RecordingFileTests {
             #expect(file.bytes == bytes)
         }
     }
+
+    /// A block of pcapng of this type and as many bytes.
+    private static func block(_ type: UInt32, bytes: Int) -> ByteBuffer {
+        var block = ByteBuffer()
+        block.writeInteger(type, endianness: .little)
+        block.writeInteger(UInt32(bytes), endianness: .little)
+        block.writeRepeatingByte(7, count: bytes - 12)
+        block.writeInteger(UInt32(bytes), endianness: .little)
+        return block
+    }
+
+    /// A pipe that nobody reads, and on which nobody waits, takes some of what is written, and then no more.
+    @Test("ends behind the last block that fitted, when it may not grow any more")
+    func fits() throws {
+        var ends: [Int32] = [-1, -1]
+        try #require(pipe(&ends) == 0)
+        let (reading, writing) = (ends[0], ends[1])
+        defer { close(reading) }
+        try #require(fcntl(writing, F_SETFL, O_NONBLOCK) == 0)
+        var file = RecordingFile(path: "/nowhere/pipe", descriptor: writing)
+        try file.append(Self.block(10, bytes: 128))
+        var blocks = ByteBuffer()
+        for _ in 0..<2000 { blocks.writeImmutableBuffer(Self.block(6, bytes: 1000)) }
+        let error = #expect(throws: RecordingFailure.self) { try file.append(blocks) }
+        #expect(error?.description.hasPrefix("/nowhere/pipe cannot be written") == true)
+        var taken = [UInt8](repeating: 0, count: 2_000_000)
+        let count = read(reading, &taken, taken.count)
+        #expect(file.bytes > 128 && (file.bytes - 128) % 1000 == 0)
+        #expect(file.bytes..<file.bytes + 1000 ~= count, "\(count) were taken")
+    }
 }
