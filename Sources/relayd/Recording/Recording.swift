@@ -1,6 +1,5 @@
 import ControlAPI
 import Glibc
-import NIOCore
 import RelayCore
 import Synchronization
 import Traces
@@ -72,9 +71,9 @@ final class Recording: Sendable {
     func open() throws(RecordingFailure) -> RecordingFolder.NewFile {
         var file = try folder.create(Self.file(name, 1, policy))
         var encoder = TraceEncoder(header, operatingSystem: SystemName.current)
-        var buffer = ByteBuffer()
-        encoder.begin(started: "\(startedAt)", at: .now(), into: &buffer)
-        try file.begin(with: buffer)
+        var blocks = TraceBlocks()
+        encoder.begin(started: "\(startedAt)", at: .now(), into: &blocks)
+        try file.begin(with: blocks)
         let count = file.bytes
         state.withLock { $0.bytes = count }
         return file
@@ -90,7 +89,7 @@ final class Recording: Sendable {
         private let recording: Recording
         private var file: RecordingFile
         private var encoder: TraceEncoder
-        private var buffer = ByteBuffer()
+        private var blocks = TraceBlocks()
         private var number = 1
         private var opened = ContinuousClock.now
         /// The oldest first.
@@ -119,8 +118,8 @@ final class Recording: Sendable {
                 within: patience, atMost: Recording.bytesAtOnce)
             {
                 for item in items {
-                    encoder.append(item, at: .now(), into: &buffer)
-                    guard buffer.readableBytes >= Recording.bytesPerWrite else { continue }
+                    encoder.append(item, at: .now(), into: &blocks)
+                    guard blocks.count >= Recording.bytesPerWrite else { continue }
                     try write()
                     try goOnIfDue()
                 }
@@ -132,14 +131,14 @@ final class Recording: Sendable {
         }
 
         private mutating func begin() throws(RecordingFailure) {
-            encoder.begin(started: "\(Timestamp.now)", at: .now(), into: &buffer)
+            encoder.begin(started: "\(Timestamp.now)", at: .now(), into: &blocks)
             // The first file has its beginning, from `open`.
-            if number == 1, file.bytes > 0 { buffer.clear() }
+            if number == 1, file.bytes > 0 { blocks.clear() }
             try write()
         }
 
         private mutating func end(because reason: String) throws(RecordingFailure) {
-            encoder.end(because: reason, at: .now(), into: &buffer)
+            encoder.end(because: reason, at: .now(), into: &blocks)
             try write()
             try look()
         }
@@ -189,10 +188,10 @@ final class Recording: Sendable {
         }
 
         private mutating func write() throws(RecordingFailure) {
-            guard buffer.readableBytes > 0 else { return }
-            let count = buffer.readableBytes
-            try file.append(buffer, watchedBy: recording.disk)
-            buffer.clear()
+            guard blocks.count > 0 else { return }
+            let count = blocks.count
+            try file.append(blocks, watchedBy: recording.disk)
+            blocks.clear()
             let taken = encoder.takeNews()
             recording.state.withLock {
                 $0.bytes += count

@@ -1,6 +1,6 @@
 import CShims
 import Glibc
-import NIOCore
+import Traces
 
 /// A file that grows by whole blocks. Where it cannot grow, it ends behind the last piece that fitted.
 /// While it is open, it may have reserved room behind its end; a relayd that is killed leaves it there.
@@ -57,31 +57,32 @@ struct RecordingFile: ~Copyable {
     /// - Throws: `RecordingFailure` when they do not fit; then the file ends behind the last one that did, and
     ///   is gone if nothing was in it.
     mutating func append(
-        _ blocks: ByteBuffer, watchedBy watch: DiskWatch? = nil
+        _ blocks: TraceBlocks, watchedBy watch: DiskWatch? = nil
     ) throws(RecordingFailure) {
-        var code: Int32 = 0
         var written = 0
-        blocks.withUnsafeReadableBytes { all in
-            while written < all.count, let start = all.baseAddress {
-                let piece = min(all.count - written, Self.pieceBytes)
+        let code = blocks.withUnsafePieces { pieces -> Int32 in
+            var rest = GatheredBytes(pieces)
+            while written < blocks.count {
+                let piece = rest.first(Self.pieceBytes)
                 watch?.writeBegins()
-                makeRoom(for: bytes + written..<bytes + written + piece)
-                let count = write(descriptor, start + written, piece)
+                makeRoom(for: bytes + written..<bytes + written + piece.bytes)
+                let count = writev(descriptor, piece.vector, Int32(piece.vector.count))
                 // No file takes nothing without an error; if one does, it would for ever.
                 let error = count == 0 ? EIO : errno
                 watch?.writeEnds()
                 if count > 0 {
                     written += count
+                    rest.removeFirst(count)
                 } else if error != EINTR {
-                    code = error
-                    return
+                    return error
                 }
             }
+            return 0
         }
         guard code == 0 else {
             // Without its whole beginning it would be no trace.
             if bytes == 0, isAtItsPath { unlink(path) }
-            if bytes > 0 { bytes += Self.bytesOfWholeBlocks(of: blocks, within: written) }
+            if bytes > 0 { bytes += blocks.bytesOfWholeBlocks(within: written) }
             ftruncate(descriptor, off_t(bytes))
             lseek(descriptor, off_t(bytes), SEEK_SET)
             throw RecordingFailure("\(path) cannot be written", code)
@@ -96,17 +97,5 @@ struct RecordingFile: ~Copyable {
             code = relay_file_reserve(descriptor, Int64(step.lowerBound), Int64(step.count))
         } while code == EINTR
         room.asked(for: step, isRefused: code != 0)
-    }
-
-    /// By the length that stands in each of them, behind its type.
-    private static func bytesOfWholeBlocks(of blocks: ByteBuffer, within limit: Int) -> Int {
-        var end = 0
-        while let length = blocks.getInteger(
-            at: blocks.readerIndex + end + 4, endianness: .little, as: UInt32.self),
-            length > 0, end + Int(length) <= limit
-        {
-            end += Int(length)
-        }
-        return end
     }
 }

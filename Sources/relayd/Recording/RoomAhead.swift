@@ -26,8 +26,8 @@ struct RoomAhead {
         return start..<start + min(Self.stepBytes, limit - start)
     }
 
-    /// - Parameter isRefused: The disk could not, or cannot at all: it is not asked again. What is wrong with it
-    ///   the next write finds out, after the last free block. Some of the step may be reserved all the same.
+    /// - Parameter isRefused: The disk could not, or never can: it is not asked again. The next writes find out
+    ///   what is wrong, behind its last free block. Some of the step may be reserved all the same.
     mutating func asked(for step: Range<Int>, isRefused: Bool) {
         end = step.upperBound
         self.isRefused = isRefused

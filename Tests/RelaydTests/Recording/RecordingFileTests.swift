@@ -1,9 +1,13 @@
 // The file of a recording: what is in it, and what it takes of the disk.
 
+import Foundation
 import Glibc
 import NIOCore
+import RelayCore
 import RelayTesting
+import SDLProtocol
 import Testing
+import Traces
 
 @testable import relayd
 
@@ -71,7 +75,7 @@ struct RecordingFileTests {
     func room() async throws {
         try await TemporaryDirectory.run { directory in
             let path = directory.file("a.pcapng")
-            let piece = ByteBuffer(repeating: 7, count: 1 << 20)
+            let piece = TraceBlocks(copyingBehind: ByteBuffer(repeating: 7, count: 1 << 20))
             try {
                 var file = try Self.new(in: directory)
                 try file.append(piece)
@@ -91,10 +95,45 @@ struct RecordingFileTests {
         try await TemporaryDirectory.run { directory in
             let path = directory.file("a.pcapng")
             var file = try Self.new(in: directory, limit: 3 << 20)
-            for _ in 0..<5 { try file.append(ByteBuffer(repeating: 7, count: 700_000)) }
+            let piece = TraceBlocks(copyingBehind: ByteBuffer(repeating: 7, count: 700_000))
+            for _ in 0..<5 { try file.append(piece) }
             let (bytes, occupied) = try Self.size(path)
             #expect(bytes == 3_500_000 && occupied < 4 << 20)
             #expect(file.bytes == bytes)
+        }
+    }
+
+    @Test("holds what was lent at its place, however it was cut into writes")
+    func gathers() async throws {
+        try await TemporaryDirectory.run { directory in
+            var file = try Self.new(in: directory)
+            var encoder = TraceEncoder(
+                TraceHeader(program: "relayd", accessory: "sim:", started: ""))
+            var expected = encoder
+            var blocks = TraceBlocks()
+            var bytes = ByteBuffer()
+            let time = WallTime(nanoseconds: 1)
+            encoder.begin(started: "", at: time, into: &blocks)
+            expected.begin(started: "", at: time, into: &bytes)
+            for round in 0..<3 {
+                for number in 0..<100 as Range<UInt32> {
+                    let frame = TappedFrame(
+                        frame: .data(
+                            session: 1, message: number,
+                            bytes: number % 3 == 0 ? 20 : 9000 + Int(number),
+                            filledWith: UInt8(number)),
+                        direction: .fromApp, app: nil, time: time)
+                    encoder.append(.frames([frame]), at: time, into: &blocks)
+                    expected.append(.frames([frame]), at: time, into: &bytes)
+                }
+                #expect(blocks.count > 512 << 10, "several pieces at once")
+                try file.append(blocks)
+                blocks.clear()
+                #expect(blocks.count == 0, "round \(round)")
+            }
+            #expect(file.bytes == bytes.readableBytes)
+            let found = try Data(contentsOf: URL(filePath: directory.file("a.pcapng")))
+            #expect(found == Data(bytes.readableBytesView))
         }
     }
 
@@ -117,10 +156,12 @@ struct RecordingFileTests {
         defer { close(reading) }
         try #require(fcntl(writing, F_SETFL, O_NONBLOCK) == 0)
         var file = RecordingFile(path: "/nowhere/pipe", descriptor: writing)
-        try file.append(Self.block(10, bytes: 128))
+        try file.append(TraceBlocks(copyingBehind: Self.block(10, bytes: 128)))
         var blocks = ByteBuffer()
         for _ in 0..<2000 { blocks.writeImmutableBuffer(Self.block(6, bytes: 1000)) }
-        let error = #expect(throws: RecordingFailure.self) { try file.append(blocks) }
+        let error = #expect(throws: RecordingFailure.self) {
+            try file.append(TraceBlocks(copyingBehind: blocks))
+        }
         #expect(error?.description.hasPrefix("/nowhere/pipe cannot be written") == true)
         var taken = [UInt8](repeating: 0, count: 2_000_000)
         let count = read(reading, &taken, taken.count)
