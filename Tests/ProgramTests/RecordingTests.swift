@@ -66,6 +66,10 @@ struct ProgramRecordingTests {
                 // StartService and its answer, then each message both ways.
                 #expect(frames.count == 202)
                 #expect(stopped.output.contains("202 frames"))
+                let words = "recorder: recorded \(path): 202 frames"
+                _ = try await relayd.process.errors.wait(for: "the end of the recording") { lines in
+                    lines.contains { $0.hasSuffix(words) } ? true : nil
+                }
                 let nothing = try await relayd.relayctl("record", "stop")
                 #expect(nothing.ending == .exited(3))
             }
@@ -276,7 +280,8 @@ struct ProgramRecordingTests {
                 }
                 let words = "\(path) cannot be written: File too large; set record.file_size"
                 _ = try await relayd.process.errors.wait(for: "the end of the recording") { lines in
-                    lines.contains { $0.contains(words) } ? true : nil
+                    lines.contains { $0.contains(words) && $0.contains("until then: at least ") }
+                        ? true : nil
                 }
                 let (frames, rest) = try Self.frames(path)
                 #expect(rest == 0 && frames.count > limit / 20_000)
