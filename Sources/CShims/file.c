@@ -26,3 +26,8 @@ int relay_entry_set_group(int fd, gid_t group)
 {
     return fchownat(fd, "", (uid_t)-1, group, AT_EMPTY_PATH) < 0 ? errno : 0;
 }
+
+int relay_file_reserve(int fd, int64_t offset, int64_t bytes)
+{
+    return fallocate(fd, FALLOC_FL_KEEP_SIZE, offset, bytes) < 0 ? errno : 0;
+}

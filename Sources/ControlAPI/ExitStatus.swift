@@ -28,12 +28,14 @@ package enum ExitStatus: Int32, Sendable, CaseIterable {
 
     /// The codes of one command that asks relayd.
     package static func codes(
-        ok: String, failed: String? = nil, refused: String = "relayd refused"
+        ok: String, failed: String? = nil,
+        unreachable: String = "relayd is not running, or cannot be asked",
+        refused: String = "relayd refused"
     ) -> String {
         """
         EXIT CODES
           0   \(ok)\(failed.map { "\n  1   \($0)" } ?? "")
-          2   relayd is not running, or cannot be asked
+          2   \(unreachable)
           3   \(refused)
           64  the command line was not understood
         """

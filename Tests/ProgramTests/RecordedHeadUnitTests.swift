@@ -2,6 +2,8 @@
 
 import ControlAPI
 import Foundation
+import NIOCore
+import NIOPosix
 import RelayTesting
 import Testing
 
@@ -70,6 +72,30 @@ struct ProgramReplayTests {
                 ["replay", path, "--to", "relayd", "--app", "Nobody"])
             #expect(unknown.ending == .exited(3))
             #expect(unknown.errors.contains("has no app \"Nobody\"; it has relayd sample"))
+        }
+    }
+
+    @Test("whoever was never answered has compared nothing, which is not a different answer")
+    func neverAnswered() async throws {
+        try await TemporaryDirectory.run { directory in
+            let path = directory.file("1.pcapng")
+            try await Self.record("sim:", to: path)
+            func check(_ place: String) async throws -> ChildProcess.Finished {
+                try await Program.relayctl.run(
+                    ["replay", path, "--to", place, "--speed", "max", "--check"])
+            }
+            try await UnusedPort.run { port in
+                let refused = try await check("127.0.0.1:\(port)")
+                #expect(refused.ending == .exited(2))
+                #expect(refused.errors.contains("cannot connect to 127.0.0.1:\(port)"))
+            }
+            let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .childChannelInitializer { $0.close() }
+                .bind(host: "127.0.0.1", port: 0).get()
+            let lost = try await check("127.0.0.1:\(server.localAddress?.port ?? 0)")
+            #expect(lost.ending == .exited(2), "\(lost.errors)")
+            #expect(lost.output.hasSuffix("\nnothing was compared"), "\(lost.output)")
+            try await server.close()
         }
     }
 

@@ -66,6 +66,10 @@ struct ProgramRecordingTests {
                 // StartService and its answer, then each message both ways.
                 #expect(frames.count == 202)
                 #expect(stopped.output.contains("202 frames"))
+                let words = "recorder: recorded \(path): 202 frames"
+                _ = try await relayd.process.errors.wait(for: "the end of the recording") { lines in
+                    lines.contains { $0.hasSuffix(words) } ? true : nil
+                }
                 let nothing = try await relayd.relayctl("record", "stop")
                 #expect(nothing.ending == .exited(3))
             }
@@ -166,8 +170,9 @@ struct ProgramRecordingTests {
                     // In the middle of something: nobody waits for these.
                     let more = UInt32.random(in: 1...300, using: &random)
                     for number in 1...more {
+                        // Of hundreds, some are in room that was reserved.
                         let frame = Frame.data(
-                            session: 1, message: number, bytes: 5000, filledWith: 7)
+                            session: 1, message: number, bytes: 16_000, filledWith: 7)
                         sent.append(frame)
                         try await app.send(frame)
                     }
@@ -250,30 +255,42 @@ struct ProgramRecordingTests {
         }
     }
 
-    @Test("a file that may not grow any more is readable to its last packet, and the error helps")
-    func full() async throws {
+    @Test(
+        "a file that may not grow any more is readable to its last packet, and the error helps",
+        arguments: [50_000, 3_000_000])
+    func full(limit: Int) async throws {
         try await FakeAccessory.run { accessory in
             try await Relayd.run(accessory: "tcp:127.0.0.1:\(accessory.port)") { relayd in
                 let headUnit = try await accessory.nextLink()
                 let path = try Self.file(in: try await relayd.relayctl("record", "start").output)
                 let limited = try await ChildProcess.run(
-                    "prlimit", ["--pid", "\(relayd.process.pid)", "--fsize=50000"],
+                    "prlimit", ["--pid", "\(relayd.process.pid)", "--fsize=\(limit)"],
                     environment: Program.environment([:]))
                 #expect(limited.ending == .exited(0), "\(limited.errors)")
                 let app = try await relayd.connectApp()
                 try await headUnit.start(1, for: app)
+                for number in 1...UInt32(clamping: limit / 16_000) {
+                    let frame = Frame.data(session: 1, message: number, bytes: 16_000)
+                    try await app.send(frame)
+                    #expect(try await headUnit.next() == frame)
+                }
                 // The traffic goes on when the recording has ended.
                 for number in 1...1000 as ClosedRange<UInt32> {
                     try await headUnit.checkBothWays(app, session: 1, number)
                 }
                 let words = "\(path) cannot be written: File too large; set record.file_size"
                 _ = try await relayd.process.errors.wait(for: "the end of the recording") { lines in
-                    lines.contains { $0.contains(words) } ? true : nil
+                    lines.contains { $0.contains(words) && $0.contains("until then: at least ") }
+                        ? true : nil
                 }
                 let (frames, rest) = try Self.frames(path)
-                #expect(rest == 0 && frames.count > 10)
-                let size = try FileManager.default.attributesOfItem(atPath: path)[.size]
-                #expect((size as? Int ?? 0) <= 50_000)
+                #expect(rest == 0 && frames.count > limit / 20_000)
+                var status = stat()
+                try #require(stat(path, &status) == 0)
+                // The frame that did not fit.
+                #expect(limit - 17_000...limit ~= Int(status.st_size))
+                // What was reserved behind its end is given back.
+                #expect(status.st_blocks * 512 <= limit + 65_536)
             }
         }
     }

@@ -122,6 +122,33 @@ struct RecordedAppTests {
         #expect(play.counts.answers >= play.counts.requests)
     }
 
+    @Test("a connection that is lost before the file is read is lost before the recording is over")
+    func lostAtOnce() throws {
+        let recorded = try steps(try Conversation.recorded().recorder.items, .app)
+        var app = RecordedApp()
+        _ = app.connected(at: .start)
+        _ = app.disconnected(at: .start)
+        #expect(app.outcome == nil, "nobody knows yet what there is to be said")
+        let said = app.feed(Array(recorded.prefix(5)), isLast: false, at: .start)
+        #expect(
+            app.outcome == .failed("the connection was closed before the recording was over"))
+        #expect(said.divergences.map(\.kind) == [.closed] && said.frames.isEmpty)
+    }
+
+    @Test("once the app has said everything, the connection may go, however long the file goes on")
+    func lostInTheEnd() throws {
+        var app = RecordedApp()
+        _ = app.connected(at: .start)
+        _ = app.disconnected(at: .start)
+        // What other apps said, which is left out.
+        for _ in 0..<10 {
+            #expect(app.wantsMore)
+            _ = app.feed([], isLast: false, at: .start)
+        }
+        let said = app.feed([], isLast: true, at: .start)
+        #expect(app.outcome == .finished && said.divergences.isEmpty)
+    }
+
     /// Says nothing, or no.
     private struct Silent: HeadUnit {
         var refuses = false

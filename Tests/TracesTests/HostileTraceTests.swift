@@ -70,13 +70,14 @@ struct HostileTraceTests {
 
     @Test("a packet longer than its block, and one of an interface that is not described")
     func packets() throws {
-        var block = ByteBuffer()
-        PcapngWriter.append(PcapngSection(), to: &block)
-        PcapngWriter.append(PcapngInterface(linkType: ExportedPDU.linkType), to: &block)
-        let packet = block.writerIndex
+        var blocks = TraceBlocks()
+        PcapngWriter.append(PcapngSection(), to: &blocks)
+        PcapngWriter.append(PcapngInterface(linkType: ExportedPDU.linkType), to: &blocks)
+        let packet = blocks.count
         PcapngWriter.packet(
             interface: 0, nanoseconds: 1, direction: .inbound, head: ExportedPDU.frame,
-            bytes: Frame.data(session: 1, bytes: 4).wire, to: &block)
+            bytes: Frame.data(session: 1, bytes: 4).wire, to: &blocks)
+        let block = blocks.joined
         var long = block
         long.setInteger(UInt32.max, at: packet + 20, endianness: .little)
         #expect(throws: TraceError.self) { try Made.entries(long) }
@@ -87,13 +88,13 @@ struct HostileTraceTests {
 
     /// A file of one packet.
     private static func packet(_ direction: PcapngDirection) -> ByteBuffer {
-        var file = ByteBuffer()
+        var file = TraceBlocks()
         PcapngWriter.append(PcapngSection(), to: &file)
         PcapngWriter.append(PcapngInterface(linkType: ExportedPDU.linkType), to: &file)
         PcapngWriter.packet(
             interface: 0, nanoseconds: 1, direction: direction, head: ExportedPDU.frame,
             bytes: Frame.data(session: 1, bytes: 4).wire, to: &file)
-        return file
+        return file.joined
     }
 
     @Test("a trace whose first packet another tool has cut away is read, and said to be one")
@@ -122,10 +123,10 @@ struct HostileTraceTests {
     func foreign() throws {
         var section = PcapngSection()
         section.application = "dumpcap"
-        var block = ByteBuffer()
-        PcapngWriter.append(section, to: &block)
+        var blocks = TraceBlocks()
+        PcapngWriter.append(section, to: &blocks)
         var reader = TraceReader()
-        reader.append(block)
+        reader.append(blocks.joined)
         #expect(try reader.next() == nil)
         #expect(throws: TraceError.notATrace(application: "dumpcap")) { try reader.finish() }
     }

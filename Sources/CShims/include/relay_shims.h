@@ -80,6 +80,10 @@ int relay_entry_open(const char *path, int *fd);
 /// Gives what relay_entry_open holds to a group. Returns 0 or an errno.
 int relay_entry_set_group(int fd, gid_t group);
 
+/* Reserves room on the disk without making the file larger (fallocate, FALLOC_FL_KEEP_SIZE). Whatever
+ * it returns, some may be reserved, until the file is cut (ftruncate), also to the size that it has. */
+int relay_file_reserve(int fd, int64_t offset, int64_t bytes);
+
 /* ---- USB gadgets --------------------------------------------------------------------- */
 
 /* How many bytes a packet has on an endpoint of a FunctionFS function at the speed of now

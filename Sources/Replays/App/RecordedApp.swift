@@ -55,6 +55,7 @@ package struct RecordedApp: Sendable {
     private var heldBytes = 0
     private var hasEnded = false
     private var isConnected = false
+    private var isClosed = false
     private var conversation = AppConversation()
     /// Answers that are the same as recorded.
     private var same = 0
@@ -116,14 +117,7 @@ package struct RecordedApp: Sendable {
 
     /// The connection is gone.
     package mutating func disconnected(at now: NIODeadline) -> Output {
-        perform(at: now) { app in
-            guard app.queue[app.start...].contains(where: \.isSaid) else {
-                app.outcome = .finished
-                return
-            }
-            app.tell(.closed, "the connection was closed before the recording was over")
-            app.outcome = .failed("the connection was closed before the recording was over")
-        }
+        perform(at: now) { $0.isClosed = true }
     }
 
     private mutating func perform(
@@ -132,9 +126,25 @@ package struct RecordedApp: Sendable {
         guard outcome == nil else { return Output() }
         self.now = now
         event(&self)
-        if isConnected, outcome == nil { proceed() }
+        if isClosed {
+            judgeEnd()
+        } else if isConnected, outcome == nil {
+            proceed()
+        }
         defer { output = Output() }
         return output
+    }
+
+    /// The connection is gone: everything must have been said, also in what has not been read yet.
+    private mutating func judgeEnd() {
+        nextDeadline = nil
+        if queue[start...].contains(where: \.isSaid) {
+            tell(.closed, "the connection was closed before the recording was over")
+            outcome = .failed("the connection was closed before the recording was over")
+        } else if hasEnded {
+            outcome = .finished
+        }
+        (queue, start, heldBytes) = ([], 0, 0)
     }
 
     // MARK: The recording

@@ -1,35 +1,35 @@
 import NIOCore
 
-/// Appends blocks of pcapng to a buffer, little-endian, with times in nanoseconds.
+/// Appends blocks of pcapng, little-endian, with times in nanoseconds.
 enum PcapngWriter {
-    static func append(_ section: PcapngSection, to buffer: inout ByteBuffer) {
-        block(PcapngNumbers.section, to: &buffer) { buffer in
-            write(PcapngNumbers.byteOrderMagic, to: &buffer)
-            write(UInt16(1), to: &buffer)
-            write(UInt16(0), to: &buffer)
+    static func append(_ section: PcapngSection, to blocks: inout TraceBlocks) {
+        block(PcapngNumbers.section, to: &blocks) { blocks in
+            write(PcapngNumbers.byteOrderMagic, to: &blocks.copied)
+            write(UInt16(1), to: &blocks.copied)
+            write(UInt16(0), to: &blocks.copied)
             // The length of the section, which nobody knows yet.
-            write(Int64(-1), to: &buffer)
+            write(Int64(-1), to: &blocks.copied)
             let option = PcapngNumbers.Option.self
-            for comment in section.comments { text(option.comment, comment, to: &buffer) }
-            text(option.operatingSystem, section.operatingSystem, to: &buffer)
-            text(option.application, section.application, to: &buffer)
-            write(UInt32(0), to: &buffer)
+            for comment in section.comments { text(option.comment, comment, to: &blocks.copied) }
+            text(option.operatingSystem, section.operatingSystem, to: &blocks.copied)
+            text(option.application, section.application, to: &blocks.copied)
+            write(UInt32(0), to: &blocks.copied)
         }
     }
 
-    static func append(_ interface: PcapngInterface, to buffer: inout ByteBuffer) {
-        block(PcapngNumbers.interface, to: &buffer) { buffer in
-            write(interface.linkType, to: &buffer)
-            write(UInt16(0), to: &buffer)
+    static func append(_ interface: PcapngInterface, to blocks: inout TraceBlocks) {
+        block(PcapngNumbers.interface, to: &blocks) { blocks in
+            write(interface.linkType, to: &blocks.copied)
+            write(UInt16(0), to: &blocks.copied)
             // No limit to what is captured of a packet.
-            write(UInt32(0), to: &buffer)
+            write(UInt32(0), to: &blocks.copied)
             let option = PcapngNumbers.Option.self
-            text(option.name, interface.name, to: &buffer)
-            text(option.description, interface.description, to: &buffer)
-            write(option.resolution, to: &buffer)
-            write(UInt16(1), to: &buffer)
-            write(UInt32(PcapngClock.nanoseconds), to: &buffer)
-            write(UInt32(0), to: &buffer)
+            text(option.name, interface.name, to: &blocks.copied)
+            text(option.description, interface.description, to: &blocks.copied)
+            write(option.resolution, to: &blocks.copied)
+            write(UInt16(1), to: &blocks.copied)
+            write(UInt32(PcapngClock.nanoseconds), to: &blocks.copied)
+            write(UInt32(0), to: &blocks.copied)
         }
     }
 
@@ -40,39 +40,43 @@ enum PcapngWriter {
     ///   - omitted: Bytes that the packet had behind these.
     static func packet(
         interface: UInt32, nanoseconds: Int64, direction: PcapngDirection, head: StaticString,
-        bytes: ByteBuffer, omitted: Int = 0, comments: [String] = [], to buffer: inout ByteBuffer
+        bytes: ByteBuffer, omitted: Int = 0, comments: [String] = [], to blocks: inout TraceBlocks
     ) {
         let captured = head.utf8CodeUnitCount + bytes.readableBytes
         let padding = PcapngNumbers.padding(captured)
-        buffer.reserveCapacity(minimumWritableBytes: captured + 64)
-        block(PcapngNumbers.packet, to: &buffer) { buffer in
+        let copied = blocks.isLent(bytes) ? 0 : captured
+        blocks.copied.reserveCapacity(minimumWritableBytes: copied + 64)
+        block(PcapngNumbers.packet, to: &blocks) { blocks in
             let ticks = UInt64(max(0, nanoseconds))
-            write(interface, to: &buffer)
-            write(UInt32(ticks >> 32), to: &buffer)
-            write(UInt32(truncatingIfNeeded: ticks), to: &buffer)
-            write(UInt32(clamping: captured), to: &buffer)
-            write(UInt32(clamping: captured + omitted), to: &buffer)
-            buffer.writeStaticString(head)
-            buffer.writeImmutableBuffer(bytes)
-            buffer.writeRepeatingByte(0, count: padding)
-            write(PcapngNumbers.Option.flags, to: &buffer)
-            write(UInt16(4), to: &buffer)
-            write(UInt32(direction.rawValue), to: &buffer)
-            for comment in comments { text(PcapngNumbers.Option.comment, comment, to: &buffer) }
-            write(UInt32(0), to: &buffer)
+            write(interface, to: &blocks.copied)
+            write(UInt32(ticks >> 32), to: &blocks.copied)
+            write(UInt32(truncatingIfNeeded: ticks), to: &blocks.copied)
+            write(UInt32(clamping: captured), to: &blocks.copied)
+            write(UInt32(clamping: captured + omitted), to: &blocks.copied)
+            blocks.copied.writeStaticString(head)
+            blocks.append(bytes)
+            blocks.copied.writeRepeatingByte(0, count: padding)
+            write(PcapngNumbers.Option.flags, to: &blocks.copied)
+            write(UInt16(4), to: &blocks.copied)
+            write(UInt32(direction.rawValue), to: &blocks.copied)
+            for comment in comments {
+                text(PcapngNumbers.Option.comment, comment, to: &blocks.copied)
+            }
+            write(UInt32(0), to: &blocks.copied)
         }
     }
 
     private static func block(
-        _ type: UInt32, to buffer: inout ByteBuffer, _ body: (inout ByteBuffer) -> Void
+        _ type: UInt32, to blocks: inout TraceBlocks, _ body: (inout TraceBlocks) -> Void
     ) {
-        let start = buffer.writerIndex
-        write(type, to: &buffer)
-        write(UInt32(0), to: &buffer)
-        body(&buffer)
-        let length = UInt32(clamping: buffer.writerIndex - start + 4)
-        write(length, to: &buffer)
-        buffer.setInteger(length, at: start + 4, endianness: .little)
+        let start = blocks.count
+        let place = blocks.copied.writerIndex
+        write(type, to: &blocks.copied)
+        write(UInt32(0), to: &blocks.copied)
+        body(&blocks)
+        let length = UInt32(clamping: blocks.count - start + 4)
+        write(length, to: &blocks.copied)
+        blocks.copied.setInteger(length, at: place + 4, endianness: .little)
     }
 
     /// Texts longer than an option may be are cut.

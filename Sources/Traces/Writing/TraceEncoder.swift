@@ -1,11 +1,11 @@
-package import NIOCore
+import NIOCore
 package import RelayCore
 import SDLProtocol
 
 /// Turns what passes the tap into blocks of a trace.
 ///
-/// Knows who is connected, so that each file of a ring begins with it. The bytes it makes are appended to
-/// a buffer; whoever owns the buffer writes them.
+/// Knows who is connected, so that each file of a ring begins with it. What it makes is appended to blocks;
+/// whoever owns them writes them.
 package struct TraceEncoder {
     /// How each file begins; `file` counts.
     private var header: TraceHeader
@@ -65,7 +65,7 @@ package struct TraceEncoder {
     ///
     /// - Parameter started: RFC 3339, of this file.
     package mutating func begin(
-        started: String, at time: WallTime, into buffer: inout ByteBuffer
+        started: String, at time: WallTime, into blocks: inout TraceBlocks
     ) {
         interfaces = TraceInterfaces(accessory: header.accessory)
         sum = TraceEnd(reason: "")
@@ -74,94 +74,94 @@ package struct TraceEncoder {
         section.application = header.program
         section.operatingSystem = operatingSystem
         section.comments = ["relayd trace \(TraceHeader.version)"]
-        PcapngWriter.append(section, to: &buffer)
-        append(.trace(header), at: time, to: &buffer)
+        PcapngWriter.append(section, to: &blocks)
+        append(.trace(header), at: time, to: &blocks)
         header.file += 1
         if let link {
             append(
                 .linkOpened(number: link.number, address: link.address), at: link.openedAt,
-                to: &buffer)
+                to: &blocks)
         }
         for (id, app) in apps.sorted(by: { $0.key < $1.key }) {
-            append(.appConnected(id, peer: app.peer), at: app.connectedAt, to: &buffer)
+            append(.appConnected(id, peer: app.peer), at: app.connectedAt, to: &blocks)
         }
-        appendPrologue(to: &buffer)
+        appendPrologue(to: &blocks)
     }
 
-    private mutating func appendPrologue(to buffer: inout ByteBuffer) {
+    private mutating func appendPrologue(to blocks: inout TraceBlocks) {
         guard let frames = prologue?.frames, !frames.isEmpty else { return }
         // Messages may be half written, and their mask has to go on where it stands.
         var other = header.masked.isEmpty ? nil : TraceMask(header.masked)
         swap(&mask, &other)
-        for frame in frames { append(frame, to: &buffer) }
+        for frame in frames { append(frame, to: &blocks) }
         swap(&mask, &other)
     }
 
     /// Ends a file that is closed properly.
     package mutating func end(
-        because reason: String, at time: WallTime, into buffer: inout ByteBuffer
+        because reason: String, at time: WallTime, into blocks: inout TraceBlocks
     ) {
         var end = sum
         end.reason = reason
-        append(.end(end), at: time, to: &buffer)
+        append(.end(end), at: time, to: &blocks)
     }
 
     // MARK: - What happens
 
     /// - Parameter time: Of items that have none.
     package mutating func append(
-        _ item: TapItem, at time: WallTime, into buffer: inout ByteBuffer
+        _ item: TapItem, at time: WallTime, into blocks: inout TraceBlocks
     ) {
         prologue?.learn(item)
         switch item {
         case .frames(let frames):
-            for frame in frames { append(frame, to: &buffer) }
+            for frame in frames { append(frame, to: &blocks) }
         case .bytes(let run):
-            append(run, to: &buffer)
+            append(run, to: &blocks)
         case .appConnected(let id, let peer, let time):
             apps[id] = App(peer: peer, connectedAt: time)
-            append(.appConnected(id, peer: peer), at: time, to: &buffer)
+            append(.appConnected(id, peer: peer), at: time, to: &blocks)
         case .appClosed(let id, let reason, let time):
-            append(.appLeft(id, reason: reason), at: time, to: &buffer)
+            append(.appLeft(id, reason: reason), at: time, to: &blocks)
             apps[id] = nil
             interfaces.forget(id)
             mask?.forget(id)
         case .sessionEnded(let session, let id, let time):
-            append(.sessionEnded(id, session: session), at: time, to: &buffer)
+            append(.sessionEnded(id, session: session), at: time, to: &blocks)
         case .linkOpened(let number, let address, let time):
             link = Link(number: number, address: address, openedAt: time)
             latestLink = number
-            append(.linkOpened(number: number, address: address), at: time, to: &buffer)
+            append(.linkOpened(number: number, address: address), at: time, to: &blocks)
         case .linkClosed(let reason, let time):
-            append(.linkClosed(reason: reason), at: time, to: &buffer)
+            append(.linkClosed(reason: reason), at: time, to: &blocks)
             link = nil
             mask?.forgetAll()
         case .missed(let frames, let bytes):
             sum.missedFrames += frames
             news.missedFrames += frames
-            append(.gap(frames: frames, bytes: bytes), at: time, to: &buffer)
+            append(.gap(frames: frames, bytes: bytes), at: time, to: &blocks)
             // What follows may be the middle of a message.
             mask?.forgetAll()
         case .noticed(let notice, let app, let time):
             append(
                 .notice(code: notice.code, text: notice.description, app: app), at: time,
-                to: &buffer)
+                to: &blocks)
         case .noted(let note, let time):
-            append(TraceRecord(note), at: time, to: &buffer)
+            append(TraceRecord(note), at: time, to: &blocks)
         }
     }
 
     /// A record about something that does not come by the tap.
     package mutating func append(
-        _ record: TraceRecord, at time: WallTime, to buffer: inout ByteBuffer
+        _ record: TraceRecord, at time: WallTime, to blocks: inout TraceBlocks
     ) {
         PcapngWriter.packet(
-            interface: interface(Place(of: record, link: latestLink), &buffer),
+            interface: interface(Place(of: record, link: latestLink), &blocks),
             nanoseconds: time.nanoseconds,
-            direction: .unknown, head: ExportedPDU.record, bytes: record.json, to: &buffer)
+            direction: .unknown, head: ExportedPDU.record, bytes: record.json, to: &blocks)
     }
 
-    private mutating func append(_ tapped: TappedFrame, to buffer: inout ByteBuffer) {
+    private mutating func append(_ tapped: TappedFrame, to blocks: inout TraceBlocks) {
         let frame = tapped.frame
         let full = frame.headerBytes + frame.payloadBytes
         var wire = frame.wire
@@ -177,14 +177,14 @@ package struct TraceEncoder {
             sum.bytes += full
         }
         PcapngWriter.packet(
-            interface: interface(Place(of: tapped.app, link: latestLink), &buffer),
+            interface: interface(Place(of: tapped.app, link: latestLink), &blocks),
             nanoseconds: tapped.time.nanoseconds,
             direction: TraceInterfaces.direction(tapped.direction, app: tapped.app),
             head: ExportedPDU.frame, bytes: wire, omitted: max(0, full - wire.readableBytes),
-            comments: comments, to: &buffer)
+            comments: comments, to: &blocks)
     }
 
-    private mutating func append(_ run: TappedBytes, to buffer: inout ByteBuffer) {
+    private mutating func append(_ run: TappedBytes, to blocks: inout TraceBlocks) {
         var bytes = run.bytes
         var comments = [TraceComment.offset(run.offset).text]
         if mask != nil {
@@ -193,15 +193,15 @@ package struct TraceEncoder {
             comments.append(TraceComment.masked.text)
         }
         PcapngWriter.packet(
-            interface: interface(Place(of: run.app, link: latestLink), &buffer),
+            interface: interface(Place(of: run.app, link: latestLink), &blocks),
             nanoseconds: run.time.nanoseconds,
             direction: TraceInterfaces.direction(run.direction, app: run.app),
-            head: ExportedPDU.bytes, bytes: bytes, comments: comments, to: &buffer)
+            head: ExportedPDU.bytes, bytes: bytes, comments: comments, to: &blocks)
     }
 
     // MARK: - Interfaces
 
-    private mutating func interface(_ place: Place, _ buffer: inout ByteBuffer) -> UInt32 {
+    private mutating func interface(_ place: Place, _ blocks: inout TraceBlocks) -> UInt32 {
         if let number = interfaces.number(of: place) { return number }
         let description: String? =
             switch place {
@@ -209,6 +209,6 @@ package struct TraceEncoder {
             case .link: link?.address ?? header.accessory
             case .app(let id): apps[id]?.peer
             }
-        return interfaces.add(place, description, to: &buffer)
+        return interfaces.add(place, description, to: &blocks)
     }
 }

@@ -41,10 +41,10 @@ struct TraceInterfaces {
     ///
     /// - Parameter description: Its address; nil where nobody knows it.
     mutating func add(
-        _ place: Place, _ description: String?, to buffer: inout ByteBuffer
+        _ place: Place, _ description: String?, to blocks: inout TraceBlocks
     ) -> UInt32 {
         // relayd itself is the first of each file.
-        if place != .relay, count == 0 { _ = add(.relay, accessory, to: &buffer) }
+        if place != .relay, count == 0 { _ = add(.relay, accessory, to: &blocks) }
         if numbers.count >= Self.maximumPlaces { numbers = [:] }
         let name =
             switch place {
@@ -55,7 +55,7 @@ struct TraceInterfaces {
         PcapngWriter.append(
             PcapngInterface(
                 linkType: ExportedPDU.linkType, name: name, description: description),
-            to: &buffer)
+            to: &blocks)
         numbers[place] = count
         defer { count += 1 }
         return count

@@ -34,8 +34,10 @@ package struct TraceWriter {
         section.application = header.program
         section.operatingSystem = operatingSystem
         section.comments = ["relayd trace \(TraceHeader.version)"]
-        PcapngWriter.append(section, to: &buffer)
-        append(.trace(header), at: time, comments: [], to: &buffer)
+        TraceBlocks.appending(to: &buffer) { blocks in
+            PcapngWriter.append(section, to: &blocks)
+            append(.trace(header), at: time, comments: [], to: &blocks)
+        }
     }
 
     package mutating func end(
@@ -43,27 +45,33 @@ package struct TraceWriter {
     ) {
         var end = sum
         end.reason = reason
-        append(.end(end), at: time, comments: [], to: &buffer)
+        TraceBlocks.appending(to: &buffer) {
+            append(.end(end), at: time, comments: [], to: &$0)
+        }
     }
 
     /// Beginnings and ends of the files that entries come from are left out: this file has its own.
     package mutating func append(_ entry: TraceEntry, into buffer: inout ByteBuffer) {
+        TraceBlocks.appending(to: &buffer) { append(entry, to: &$0) }
+    }
+
+    private mutating func append(_ entry: TraceEntry, to blocks: inout TraceBlocks) {
         switch entry.content {
         case .record(.trace), .record(.end): break
         case .record(let record):
             learn(record)
-            append(record, at: entry.time, comments: entry.comments, to: &buffer)
+            append(record, at: entry.time, comments: entry.comments, to: &blocks)
             if case .appLeft(let app, _) = record { forget(app) }
         case .frame(let tapped, let omitted, let isMasked):
-            append(tapped, omitted, isMasked, comments: entry.comments, to: &buffer)
+            append(tapped, omitted, isMasked, comments: entry.comments, to: &blocks)
         case .bytes(let run):
             PcapngWriter.packet(
-                interface: interface(Place(of: run.app, link: link), &buffer),
+                interface: interface(Place(of: run.app, link: link), &blocks),
                 nanoseconds: run.time.nanoseconds,
                 direction: TraceInterfaces.direction(run.direction, app: run.app),
                 head: ExportedPDU.bytes,
                 bytes: run.bytes, comments: [TraceComment.offset(run.offset).text] + entry.comments,
-                to: &buffer)
+                to: &blocks)
         }
     }
 
@@ -85,18 +93,18 @@ package struct TraceWriter {
     }
 
     private mutating func append(
-        _ record: TraceRecord, at time: WallTime, comments: [String], to buffer: inout ByteBuffer
+        _ record: TraceRecord, at time: WallTime, comments: [String], to blocks: inout TraceBlocks
     ) {
         PcapngWriter.packet(
-            interface: interface(Place(of: record, link: link), &buffer),
+            interface: interface(Place(of: record, link: link), &blocks),
             nanoseconds: time.nanoseconds,
             direction: .unknown, head: ExportedPDU.record, bytes: record.json,
-            comments: comments, to: &buffer)
+            comments: comments, to: &blocks)
     }
 
     private mutating func append(
         _ tapped: TappedFrame, _ omitted: Int, _ isMasked: Bool, comments: [String],
-        to buffer: inout ByteBuffer
+        to blocks: inout TraceBlocks
     ) {
         var said: [String] = []
         if let fate = TraceComment(tapped.fate) { said.append(fate.text) }
@@ -109,14 +117,14 @@ package struct TraceWriter {
             sum.bytes += tapped.frame.wire.readableBytes + omitted
         }
         PcapngWriter.packet(
-            interface: interface(Place(of: tapped.app, link: link), &buffer),
+            interface: interface(Place(of: tapped.app, link: link), &blocks),
             nanoseconds: tapped.time.nanoseconds,
             direction: TraceInterfaces.direction(tapped.direction, app: tapped.app),
             head: ExportedPDU.frame, bytes: tapped.frame.wire, omitted: omitted,
-            comments: said + comments, to: &buffer)
+            comments: said + comments, to: &blocks)
     }
 
-    private mutating func interface(_ place: Place, _ buffer: inout ByteBuffer) -> UInt32 {
+    private mutating func interface(_ place: Place, _ blocks: inout TraceBlocks) -> UInt32 {
         if let number = interfaces.number(of: place) { return number }
         let description: String? =
             switch place {
@@ -124,6 +132,6 @@ package struct TraceWriter {
             case .link: address
             case .app(let id): peers[id]
             }
-        return interfaces.add(place, description, to: &buffer)
+        return interfaces.add(place, description, to: &blocks)
     }
 }

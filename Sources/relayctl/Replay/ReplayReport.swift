@@ -43,6 +43,12 @@ struct ReplayReport: Encodable, Sendable {
         if checks { same = outcome == "done" && divergences.isEmpty }
     }
 
+    /// Who was never answered has compared nothing: there was nobody, or the link was lost at once.
+    var exitStatus: ExitStatus {
+        if outcome != "done" { return answers == 0 ? .notRunning : .notConnected }
+        return same == false ? .notConnected : .ok
+    }
+
     var text: String {
         var lines = [
             "\(SafeText.line(app)): \(Units.count(requests, "request")) sent, "
@@ -55,6 +61,7 @@ struct ReplayReport: Encodable, Sendable {
         if let reason { lines.append("failed: \(SafeText.line(reason))") }
         switch same {
         case true?: lines.append("the answers are the recorded ones")
+        case false? where exitStatus == .notRunning: lines.append("nothing was compared")
         case false?: lines.append("the answers are not the recorded ones")
         case nil: break
         }

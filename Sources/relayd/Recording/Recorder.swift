@@ -336,17 +336,18 @@ package final class Recorder: Sendable {
             return state.automaticSince
         }
         let missed = described.missedFrames > 0 ? ", \(described.missedFrames) frames missed" : ""
-        let words = "\(described.file): \(described.frames) frames\(missed)"
+        let words = "\(described.frames) frames\(missed)"
         if let failure {
-            let rest = failure.isLoss ? "" : "; recorded until then: \(words)"
+            // What fitted of the last piece is not among them.
+            let rest = failure.isLoss ? "" : "; recorded until then: at least \(words)"
             events.add(.control, "the recording ended early: \(failure)")
             logger.error("the recording ended early: \(failure)\(rest)")
             if let automaticSince {
                 alwaysFailed("\(failure)", after: automaticSince.duration(to: .now))
             }
         } else {
-            events.add(.control, "recorded \(words)")
-            logger.notice("recorded \(words)")
+            events.add(.control, "recorded \(described.file): \(words)")
+            logger.notice("recorded \(described.file): \(words)")
         }
     }
 }

@@ -1,6 +1,5 @@
 import ControlAPI
 import Glibc
-import NIOCore
 import RelayCore
 import Synchronization
 import Traces
@@ -72,23 +71,25 @@ final class Recording: Sendable {
     func open() throws(RecordingFailure) -> RecordingFolder.NewFile {
         var file = try folder.create(Self.file(name, 1, policy))
         var encoder = TraceEncoder(header, operatingSystem: SystemName.current)
-        var buffer = ByteBuffer()
-        encoder.begin(started: "\(startedAt)", at: .now(), into: &buffer)
-        try file.begin(with: buffer)
+        var blocks = TraceBlocks()
+        encoder.begin(started: "\(startedAt)", at: .now(), into: &blocks)
+        try file.begin(with: blocks)
         let count = file.bytes
         state.withLock { $0.bytes = count }
         return file
     }
 
     /// The recording, to be run into the file that was opened for it.
-    func run(into file: RecordingFolder.NewFile) -> Run { Run(RecordingFile(file), self) }
+    func run(into file: RecordingFolder.NewFile) -> Run {
+        Run(RecordingFile(file, limit: policy.fileLimit), self)
+    }
 
     /// The recording while it runs.
     struct Run: ~Copyable {
         private let recording: Recording
         private var file: RecordingFile
         private var encoder: TraceEncoder
-        private var buffer = ByteBuffer()
+        private var blocks = TraceBlocks()
         private var number = 1
         private var opened = ContinuousClock.now
         /// The oldest first.
@@ -117,8 +118,8 @@ final class Recording: Sendable {
                 within: patience, atMost: Recording.bytesAtOnce)
             {
                 for item in items {
-                    encoder.append(item, at: .now(), into: &buffer)
-                    guard buffer.readableBytes >= Recording.bytesPerWrite else { continue }
+                    encoder.append(item, at: .now(), into: &blocks)
+                    guard blocks.count >= Recording.bytesPerWrite else { continue }
                     try write()
                     try goOnIfDue()
                 }
@@ -130,14 +131,14 @@ final class Recording: Sendable {
         }
 
         private mutating func begin() throws(RecordingFailure) {
-            encoder.begin(started: "\(Timestamp.now)", at: .now(), into: &buffer)
+            encoder.begin(started: "\(Timestamp.now)", at: .now(), into: &blocks)
             // The first file has its beginning, from `open`.
-            if number == 1, file.bytes > 0 { buffer.clear() }
+            if number == 1, file.bytes > 0 { blocks.clear() }
             try write()
         }
 
         private mutating func end(because reason: String) throws(RecordingFailure) {
-            encoder.end(because: reason, at: .now(), into: &buffer)
+            encoder.end(because: reason, at: .now(), into: &blocks)
             try write()
             try look()
         }
@@ -157,15 +158,12 @@ final class Recording: Sendable {
         private mutating func goOn() throws(RecordingFailure) {
             try end(because: "the next file follows")
             number += 1
-            let next = try recording.folder.create(
-                Recording.file(recording.name, number, recording.policy))
-            paths.append(next.path)
-            file = RecordingFile(next)
+            try openNext()
             opened = .now
             looked = .now
             try begin()
             let kept = recording.policy.files
-            if kept > 0, paths.count > kept { unlink(paths.removeFirst()) }
+            if kept > 0, paths.count > kept { remove(paths.removeFirst()) }
             let (path, files) = (file.path, number)
             recording.state.withLock {
                 $0.path = path
@@ -173,11 +171,27 @@ final class Recording: Sendable {
             }
         }
 
+        /// A disk that hangs may hang here, too.
+        private mutating func openNext() throws(RecordingFailure) {
+            recording.disk.writeBegins()
+            defer { recording.disk.writeEnds() }
+            let next = try recording.folder.create(
+                Recording.file(recording.name, number, recording.policy))
+            paths.append(next.path)
+            file = RecordingFile(next, limit: recording.policy.fileLimit)
+        }
+
+        private func remove(_ path: String) {
+            recording.disk.writeBegins()
+            defer { recording.disk.writeEnds() }
+            unlink(path)
+        }
+
         private mutating func write() throws(RecordingFailure) {
-            guard buffer.readableBytes > 0 else { return }
-            let count = buffer.readableBytes
-            try file.append(buffer, watchedBy: recording.disk)
-            buffer.clear()
+            guard blocks.count > 0 else { return }
+            let count = blocks.count
+            try file.append(blocks, watchedBy: recording.disk)
+            blocks.clear()
             let taken = encoder.takeNews()
             recording.state.withLock {
                 $0.bytes += count

@@ -1,5 +1,5 @@
 import Glibc
-import NIOCore
+import Traces
 
 /// Where recordings are, and what they are called. Nothing that is there is ever written over.
 package struct RecordingFolder: Sendable {
@@ -54,7 +54,7 @@ package struct RecordingFolder: Sendable {
         var bytes = 0
 
         /// - Throws: `RecordingFailure`; then there is no such file.
-        mutating func begin(with blocks: ByteBuffer) throws(RecordingFailure) {
+        mutating func begin(with blocks: TraceBlocks) throws(RecordingFailure) {
             do throws(RecordingFailure) {
                 // It closes its descriptor, and this one is still needed.
                 let own = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)

@@ -68,6 +68,9 @@ package struct RecordingPolicy: Sendable, Equatable {
     /// Whether there may be a next file.
     var isRing: Bool { fileBytes > 0 || fileTime > .zero }
 
+    /// Bytes after which a file is followed by the next.
+    var fileLimit: Int { fileBytes > 0 ? fileBytes : .max }
+
     /// Whether the next file is due.
     func isNextDue(bytes: Int, age: Duration) -> Bool {
         fileBytes > 0 && bytes >= fileBytes || fileTime > .zero && age >= fileTime

@@ -137,7 +137,7 @@ struct RecordingTests {
         #expect(device >= 0)
         var file = RecordingFile(path: "/dev/full", descriptor: device)
         let error = #expect(throws: RecordingFailure.self) {
-            try file.append(ByteBuffer(repeating: 0, count: 100))
+            try file.append(TraceBlocks(copyingBehind: ByteBuffer(repeating: 0, count: 100)))
         }
         let words = "/dev/full cannot be written: No space left on device; make room there"
         #expect(error?.description.hasPrefix(words) == true)

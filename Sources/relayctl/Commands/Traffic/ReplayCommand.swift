@@ -24,7 +24,8 @@ struct ReplayCommand: AsyncParsableCommand {
 
             \(ExitStatus.codes(
                 ok: "all was sent; with --check: the answers were the recorded ones",
-                failed: "it could not connect, did not end, or the answers differ",
+                failed: "it did not end, or the answers differ",
+                unreachable: "relayd is not running, it could not connect, or nothing was answered",
                 refused: "the file cannot be read, is not a trace, or has no such app"))
             """)
 
@@ -85,13 +86,13 @@ struct ReplayCommand: AsyncParsableCommand {
                 "relayctl: cannot connect to \(SafeText.line(place)): \(ConnectFailure(error))\n"
                     + "→ \(ConnectFailure.remedy(wasAsked: to == "relayd", option: "replay --to"))\n",
                 to: .error)
-            throw ExitCode.failure
+            throw ExitCode(ExitStatus.notRunning.rawValue)
         }
         let report = ReplayReport(
             file: file, app: chosen.name, to: place, checks: check, result)
         let json = String(decoding: try APICoding.encode(report), as: UTF8.self)
         output.show(json, as: { report.text })
-        if report.outcome != "done" || report.same == false { throw ExitCode.failure }
+        if report.exitStatus != .ok { throw ExitCode(report.exitStatus.rawValue) }
     }
 
     /// - Throws: `ControlClientError` when relayd cannot be asked.
@@ -104,7 +105,7 @@ struct ReplayCommand: AsyncParsableCommand {
                 "relayctl: relayd runs, but apps cannot connect to it\n"
                     + "→ relayctl status has the reason; relayctl server on opens the port\n",
                 to: .error)
-            throw ExitCode.failure
+            throw ExitCode(ExitStatus.notRunning.rawValue)
         }
         return (SafeText.clean(place), endpoint)
     }

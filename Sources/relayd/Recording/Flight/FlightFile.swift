@@ -1,4 +1,3 @@
-import NIOCore
 import RelayCore
 import Traces
 
@@ -6,7 +5,7 @@ import Traces
 struct FlightFile: ~Copyable {
     private var file: RecordingFile
     private var encoder: TraceEncoder
-    private var buffer = ByteBuffer()
+    private var blocks = TraceBlocks()
 
     private static let bytesPerWrite = 256 << 10
 
@@ -26,25 +25,25 @@ struct FlightFile: ~Copyable {
     ) async throws(RecordingFailure) -> (frames: Int, bytes: Int, missedFrames: Int) {
         var contents = contents
         var time = contents.began
-        encoder.begin(started: started, at: time, into: &buffer)
-        for item in contents.prologue { encoder.append(item, at: time, into: &buffer) }
+        encoder.begin(started: started, at: time, into: &blocks)
+        for item in contents.prologue { encoder.append(item, at: time, into: &blocks) }
         // What is written need not stay in memory for this file.
         while let item = contents.items.popFirst() {
             time = item.latestTime ?? time
-            encoder.append(item, at: time, into: &buffer)
-            if buffer.readableBytes >= Self.bytesPerWrite {
+            encoder.append(item, at: time, into: &blocks)
+            if blocks.count >= Self.bytesPerWrite {
                 try flush()
                 await Task.yield()
             }
         }
-        encoder.end(because: reason, at: .now(), into: &buffer)
+        encoder.end(because: reason, at: .now(), into: &blocks)
         try flush()
         if file.isRemoved { throw .removed(file.path) }
         return (encoder.sum.frames, file.bytes, encoder.sum.missedFrames)
     }
 
     private mutating func flush() throws(RecordingFailure) {
-        try file.append(buffer)
-        buffer.clear()
+        try file.append(blocks)
+        blocks.clear()
     }
 }
