@@ -172,7 +172,8 @@ let package = Package(
             name: "Scenarios",
             dependencies: [
                 "YAML", "ControlAPI", "RelayCore", "MessageFilters", "DidYouMean", "SDLProtocol",
-                nioCore,
+                // The ready ones.
+                "CFiles", nioCore,
             ],
             swiftSettings: settings + [small]),
         .executableTarget(
@@ -258,6 +259,7 @@ let package = Package(
             name: "ScenariosTests",
             dependencies: [
                 "Scenarios", "YAML", "ControlAPI", "SDLProtocol", "RelayTesting", nioCore,
+                nioEmbedded,
             ],
             swiftSettings: settings),
         .testTarget(
