@@ -184,7 +184,7 @@ let package = Package(
                 "SDLProtocol", "OpenXCProtocol", "OpenXCRelay", "OpenXCTraffic", "MessageFilters",
                 "DidYouMean",
                 // The app that relayd is when an RPC is to be sent and none is at hand.
-                "SampleApp", "YAML",
+                "SampleApp", "Scenarios", "YAML",
                 "CFiles", "CShims", "CSystemd",
                 nioCore, nioPosix, nioHTTP1, logging, lifecycle, unixSignals, arguments,
             ],
