@@ -172,7 +172,8 @@ let package = Package(
             name: "Scenarios",
             dependencies: [
                 "YAML", "ControlAPI", "RelayCore", "MessageFilters", "DidYouMean", "SDLProtocol",
-                nioCore,
+                // The ready ones.
+                "CFiles", nioCore,
             ],
             swiftSettings: settings + [small]),
         .executableTarget(
@@ -183,7 +184,7 @@ let package = Package(
                 "SDLProtocol", "OpenXCProtocol", "OpenXCRelay", "OpenXCTraffic", "MessageFilters",
                 "DidYouMean",
                 // The app that relayd is when an RPC is to be sent and none is at hand.
-                "SampleApp", "YAML",
+                "SampleApp", "Scenarios", "YAML",
                 "CFiles", "CShims", "CSystemd",
                 nioCore, nioPosix, nioHTTP1, logging, lifecycle, unixSignals, arguments,
             ],
@@ -258,6 +259,7 @@ let package = Package(
             name: "ScenariosTests",
             dependencies: [
                 "Scenarios", "YAML", "ControlAPI", "SDLProtocol", "RelayTesting", nioCore,
+                nioEmbedded,
             ],
             swiftSettings: settings),
         .testTarget(

@@ -75,6 +75,9 @@ static const unsigned char recordings_js[] = {
 static const unsigned char saved_js[] = {
 #embed "../relayd/Control/Dashboard/Page/saved.js"
 };
+static const unsigned char scenarios_js[] = {
+#embed "../relayd/Control/Dashboard/Page/scenarios.js"
+};
 static const unsigned char specification_js[] = {
 #embed "../relayd/Control/Dashboard/Page/specification.js"
 };
@@ -120,6 +123,7 @@ static const struct relay_file files[] = {
     FILE("recorded.js", recorded_js),
     FILE("recordings.js", recordings_js),
     FILE("saved.js", saved_js),
+    FILE("scenarios.js", scenarios_js),
     FILE("specification.js", specification_js),
     FILE("store.js", store_js),
     FILE("stream.js", stream_js),

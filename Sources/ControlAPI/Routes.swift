@@ -88,6 +88,9 @@ package enum Routes {
     package static let vehicleWrite = "/v1/vehicle/write"
     package static let faults = "/v1/faults"
     package static let fault = "/v1/faults/:id"
+    package static let scenarios = "/v1/scenarios"
+    package static let scenarioCheck = "/v1/scenarios/check"
+    package static let scenarioRun = "/v1/scenarios/run"
     package static let dashboard = "/v1/dashboard"
     package static let openAPI = "/v1/openapi.json"
     /// The page for browsers. Browsers get it at `index` as well.
@@ -233,6 +236,17 @@ package enum Routes {
         Route(
             method: "DELETE", path: fault, access: .drive,
             summary: "removes a fault rule; what it holds passes"),
+        Route(
+            path: scenarios, summary: "the ready scenarios with their text, and which one runs"),
+        Route(
+            method: "POST", path: scenarioCheck, access: .drive,
+            summary: "says what is wrong with a scenario, without running it"),
+        Route(
+            method: "POST", path: scenarioRun, access: .drive,
+            summary: "runs a scenario, and tells its steps as they come; until the client leaves"),
+        Route(
+            method: "DELETE", path: scenarioRun, access: .drive,
+            summary: "ends the scenario that runs"),
         Route(
             path: dashboard, access: .secret,
             summary: "where the dashboard is, and its token; on the Unix socket only"),

@@ -2,7 +2,7 @@
 runs it.
 
 Each test is a scene: an RPC is composed, corrected and sent; a message is edited and sent again; a fault
-rule is added, takes something and goes; somebody who may only look is told why.
+rule is added, takes something and goes; a scenario runs; somebody who may only look is told why.
 """
 
 import json
@@ -211,7 +211,7 @@ class DriveTests(Scenes):
         page.until("it says why not", "/needs the token that relayctl dashboard prints/.test(document.querySelector('#drive-why').textContent)")
         self.put(page, "#compose-rpc", "Show")
         page.until("the form is there all the same", "document.querySelector('[data-control=\"mainField1\"]')")
-        self.assertTrue(page.value("document.querySelector('#compose-send').disabled && document.querySelector('#fault-add').disabled"))
+        self.assertTrue(page.value("document.querySelector('#compose-send').disabled && document.querySelector('#fault-add').disabled && document.querySelector('#scenario-run').disabled"))
         page.click("#drive-token")
         page.until("it asks for the token", "document.querySelector('#token').open")
         address = relayd.relayctl("dashboard").strip()
@@ -266,6 +266,82 @@ class DriveTests(Scenes):
         complaints = [one for one in page.complaints if "400 (Bad Request)" not in one]
         self.assertEqual(complaints, [])
 
+    STEPS = "[...document.querySelectorAll('#scenario-steps li')].map((one) => one.dataset.state).join()"
+    SAID = "document.querySelector('#scenario-said')"
+
+    def scenario(self, page, text):
+        """Types it, and waits until relayd has read it without a mistake."""
+        self.put(page, "#scenario-text", text)
+        page.until("it can be run", "!document.querySelector('#scenario-run').disabled")
+
+    def test_a_ready_scenario_runs_while_its_steps_are_watched(self):
+        relayd, app, page = self.bench()
+        page.click("#tab-scenarios")
+        page.until("the ready ones are there", "document.querySelector('#scenario-ready').options.length > 5")
+        self.put(page, "#scenario-ready", "soft-buttons")
+        page.until("its apps and variables can be chosen", "document.querySelectorAll('#scenario-choices input').length >= 2")
+        page.until("it can be run", f"/can be run/.test({self.SAID}.textContent) && !document.querySelector('#scenario-run').disabled")
+        self.put(page, "#scenario-choices [data-choice=app]", "Radio")
+        self.put(page, "#scenario-choices [data-name=reaction]", "500ms")
+        page.click("#scenario-run")
+        page.until("its first step is taken", f"{self.STEPS}.startsWith('running,open')")
+        app.ask("Show", {"mainField1": "Player", "softButtons": [{"type": "TEXT", "text": "Play", "softButtonID": 7, "systemAction": "DEFAULT_ACTION"}]})
+        page.until("the app does nothing about the press", f"{self.STEPS}.startsWith('passed,failed')")
+        page.until("the end is told", f"{self.SAID}.dataset.state === 'wrong' && /^failed after /.test({self.SAID}.textContent)")
+        page.until("what was expected is told", "/expected: from:app kind:request within 500 ms/.test(document.querySelector('#scenario-steps').textContent)")
+        self.assertIn("button = 7", page.value("document.querySelector('#scenario-steps').textContent"))
+        self.assertFalse(page.value("document.querySelector('#scenario-run').disabled"))
+        self.assertNotIn("running", relayd.get("/v1/scenarios"))
+        self.expect_clean(page, f"127.0.0.1:{relayd.port}")
+
+    def test_a_scenario_has_mistakes_is_corrected_and_stopped(self):
+        relayd, _, page = self.bench()
+        page.click("#tab-scenarios")
+        self.put(page, "#scenario-text", "scenario: Waits\nsteps:\n  - fault: rpc:Show\n    do: delay 10ms\n  - wait: rpc:Shw\n")
+        page.until("the mistake has its line", "/^line 5 .*did you mean 'Show'/.test(document.querySelector('#scenario-problems').textContent)")
+        self.assertTrue(page.value("document.querySelector('#scenario-run').disabled"))
+        page.click("#scenario-problems button")
+        self.assertEqual(page.value("(() => { const text = document.querySelector('#scenario-text'); return text.value.slice(text.selectionStart, text.selectionEnd); })()"), "rpc:Shw")
+        self.scenario(page, "scenario: Waits\nsteps:\n  - fault: rpc:Show\n    do: delay 10ms\n  - wait: rpc:Show\n    within: 10m\n")
+        self.assertEqual(page.value("document.querySelector('#scenario-problems').textContent"), "")
+        page.click("#scenario-run")
+        page.until("it waits", f"{self.STEPS} === 'passed,running'")
+        page.until("its rule is there", "!document.querySelector('#faults').hidden")
+        self.assertEqual(relayd.get("/v1/scenarios")["running"], "Waits")
+        page.click("#scenario-stop")
+        page.until("it has ended", f"/^could not be used after /.test({self.SAID}.textContent) && {self.STEPS} === 'passed,unusable'")
+        self.assertEqual(relayd.get("/v1/faults")["rules"], [])
+        self.scenario(page, "scenario: A short pause\nsteps:\n  - pause: 50ms\n")
+        page.click("#scenario-run")
+        page.until("it passes", f"{self.SAID}.dataset.state === 'right' && /^passed after /.test({self.SAID}.textContent)")
+        self.expect_clean(page, f"127.0.0.1:{relayd.port}")
+
+    def test_a_page_that_goes_ends_its_scenario(self):
+        relayd, _, page = self.bench()
+        page.click("#tab-scenarios")
+        self.scenario(page, "scenario: Waits\napps: {tester: {as: Tester}}\nsteps:\n  - wait: rpc:Alert\n    within: 10m\n")
+        page.click("#scenario-run")
+        page.until("it waits", f"{self.STEPS} === 'running'")
+        page.open("about:blank")
+        deadline = time.monotonic() + PATIENCE
+        while "running" in relayd.get("/v1/scenarios") and time.monotonic() < deadline:
+            time.sleep(0.02)
+        self.assertNotIn("running", relayd.get("/v1/scenarios"))
+        self.assertEqual([one["app_name"] for one in relayd.get("/v1/apps")["apps"]], ["Radio"])
+
+    def test_what_comes_in_a_scenario_is_only_text(self):
+        relayd, app, page = self.bench(name=HOSTILE[:100])
+        page.click("#tab-scenarios")
+        self.put(page, "#scenario-text", f"scenario: '{HOSTILE}'\n'{HOSTILE}': 1\nsteps: []\n")
+        page.until("the mistake is told", "/line 2/.test(document.querySelector('#scenario-problems').textContent)")
+        self.scenario(page, f"scenario: '{HOSTILE}'\nsteps:\n  - name: '{HOSTILE}'\n    wait: rpc:Show\n    check: {{mainField1: Hello}}\n")
+        page.click("#scenario-run")
+        page.until("it waits", f"{self.STEPS} === 'running'")
+        app.ask("Show", {"mainField1": HOSTILE})
+        page.until("it has failed", f"{self.STEPS} === 'failed'")
+        self.assertIn(HOSTILE[:10], page.value("document.querySelector('#scenario-steps .found').textContent"))
+        self.assertEqual(page.value("[window.owned, document.querySelectorAll('img').length].map(String).join()"), "undefined,0")
+
     def test_what_an_app_calls_itself_is_only_text(self):
         relayd, app, page = self.bench(name=HOSTILE[:100])
         app.ask("Show", {"mainField1": HOSTILE})
@@ -298,6 +374,9 @@ class DriveTests(Scenes):
         page.value("document.querySelector('#tab-compose').focus()")
         page.key("ArrowRight")
         page.until("the arrow goes to the next tab", "document.activeElement.id === 'tab-faults' && !document.querySelector('#panel-faults').hidden")
+        self.assertLessEqual(page.value("document.querySelector('#drive').scrollWidth"), 400)
+        page.key("ArrowRight")
+        page.until("and to the next", "document.activeElement.id === 'tab-scenarios' && !document.querySelector('#panel-scenarios').hidden")
         self.assertLessEqual(page.value("document.querySelector('#drive').scrollWidth"), 400)
         page.key("Escape")
         page.until("Escape closes it", "!document.querySelector('#drive').open")

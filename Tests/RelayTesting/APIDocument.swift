@@ -110,7 +110,10 @@ package struct APIDocument: Sendable {
             let json = try JSONSerialization.jsonObject(with: Data(line.utf8))
             let members = json as? [String: Any]
             let note = members?["kind"] as? String == "advice" ? "AdviceNote" : "MessageStreamNote"
-            return differences(json, members?["n"] == nil ? note : type, seen: &seen)
+            // What is not numbered has no notes in between.
+            let isNote =
+                members?["n"] == nil && self[type]?.fields.contains { $0.name == "n" } == true
+            return differences(json, isNote ? note : type, seen: &seen)
         }
     }
 

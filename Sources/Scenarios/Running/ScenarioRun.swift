@@ -210,6 +210,15 @@ package struct ScenarioRun: Sendable {
     /// The steps of the scenario, and what came of them so far.
     package var steps: [ScenarioResult.Step] { results }
 
+    /// The step of the scenario that is being taken; nil before the first and after the last.
+    package var stepTaken: ScenarioResult.Step? {
+        if case .starting = state { return nil }
+        guard outcome == nil, let block = blocks.first, results.indices.contains(block.index) else {
+            return nil
+        }
+        return results[block.index]
+    }
+
     /// What came of it, once `outcome` is there.
     package func result(file: String) -> ScenarioResult {
         ScenarioResult(

@@ -1,26 +1,8 @@
-import ArgumentParser
-import CFiles
 import DidYouMean
 import Scenarios
 
-/// Where scenarios come from: files, and the ready ones that travel inside this program
-/// (config/scenarios).
+/// Where scenarios come from: files, and the ready ones.
 enum ScenarioLibrary {
-    struct Entry: Sendable {
-        /// As it is called on the command line: the name of its file, without ".yaml".
-        var name: String
-        var text: String
-    }
-
-    static let all: [Entry] = (0..<relay_scenario_count()).map { index in
-        let file = relay_scenario(index)
-        let text = UnsafeRawBufferPointer(start: file.bytes, count: file.count)
-        return Entry(
-            name: String(cString: file.name), text: String(decoding: text, as: UTF8.self))
-    }
-
-    static func named(_ name: String) -> Entry? { all.first { $0.name == name } }
-
     /// Why there is no text, in words.
     struct Problem: Error, CustomStringConvertible {
         let description: String
@@ -28,12 +10,12 @@ enum ScenarioLibrary {
 
     /// The text of a file, or of the ready scenario of that name.
     static func text(of file: String) throws(Problem) -> String {
-        if let entry = named(file) { return entry.text }
+        if let entry = ReadyScenario.named(file) { return entry.text }
         let bytes: [UInt8]
         do {
             bytes = try FileBytes.read(file, limit: ScenarioLimits.fileBytes)
         } catch {
-            let near = Spelling.nearest(file, in: all.map(\.name))
+            let near = Spelling.nearest(file, in: ReadyScenario.all.map(\.name))
             throw Problem(
                 description:
                     "cannot be read: \(error)"

@@ -39,15 +39,21 @@ final class ControlWorld {
         peer = isPort ? .address("127.0.0.1") : .user(isRoot ? 0 : nil)
         channel = EmbeddedChannel(handler: connection, loop: loop)
         let messages = MessageHandlers(ring: Self.ring, timers: loop)
+        let apps = AppHandlers(knowingNothingBut: { Self.status })
+        let writes = WriteHandlers(status: { Self.status }, actions: .none, log: .none)
+        let driving = DriveHandlers(nil, status: status, validator: nil)
+        let drive = DriveSwitch(true)
         let handlers = ControlHandlers(
-            status: status, apps: AppHandlers(knowingNothingBut: { Self.status }),
+            status: status, apps: apps,
             messages: messages, events: EventHandlers(ring: Self.events, timers: loop),
-            reports: ReportHandlers(status: { Self.status }),
-            writes: WriteHandlers(status: { Self.status }, actions: .none, log: .none),
+            reports: ReportHandlers(status: { Self.status }), writes: writes,
             specification: SpecificationHandlers(.builtIn()),
             devices: DeviceHandlers { DeviceList() }, records: .none, vehicle: .none,
-            driving: DriveHandlers(nil, status: status, validator: nil), faults: .none,
-            drive: DriveSwitch(true),
+            driving: driving, faults: .none,
+            scenarios: ScenarioHandlers(
+                status: status, apps: apps, messages: messages, writes: writes, driving: driving,
+                faults: .none, drive: drive, events: Self.events, executor: executor),
+            drive: drive,
             dashboard: Self.dashboard)
         let endpoint = ControlEndpoint(
             kind: isPort ? .port : .unixSocket(Self.policy), gate: Self.gates[number & 3],

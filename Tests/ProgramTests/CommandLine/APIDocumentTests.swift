@@ -42,7 +42,7 @@ struct APIDocumentTests {
         "VehicleDiagnosticRequest", "VehicleRepeatedRequest", "VehicleStreamBody",
         "VehicleWriteRequest", "FaultRequest", "FaultRuleRequest", "FaultStatus", "USBDevice",
         "SerialDevice", "USBUse", "Fate", "DiskStall", "MediaStatus", "TraceNoteReport",
-        "TraceStream",
+        "TraceStream", "ScenarioProblemReport", "ScenarioFailureReport", "ScenarioDifference",
     ]
 
     @Test("every example works, answers what its table says, and no table is left unused")

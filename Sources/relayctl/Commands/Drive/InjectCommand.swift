@@ -1,5 +1,6 @@
 import ArgumentParser
 import ControlAPI
+import Scenarios
 
 /// `relayctl inject`: say something to an app in the head unit's place.
 struct InjectCommand: AsyncParsableCommand {
@@ -75,7 +76,7 @@ struct InjectCommand: AsyncParsableCommand {
                 "\(rpc) is a short form; --parameters, --type and --correlation go with the name of an RPC"
             )
         }
-        if rpc != "voice" { _ = try InjectShortForm.expand(rpc, parameters) }
+        if rpc != "voice" { _ = try expanded(parameters) }
     }
 
     func run() async throws {
@@ -85,10 +86,11 @@ struct InjectCommand: AsyncParsableCommand {
             let known = try await client.ask(
                 AppReport.self, Routes.path(Routes.app, app)
             ).value
-            words = try InjectShortForm.voice(
-                parameters.joined(separator: " "), known.menu.commands)
+            words = try usable { () throws(InjectShortForm.Mistake) in
+                try InjectShortForm.voice(parameters.joined(separator: " "), known.menu.commands)
+            }
         } else if InjectShortForm.names.contains(rpc) {
-            words = try InjectShortForm.expand(rpc, parameters)
+            words = try expanded(parameters)
         } else {
             words = [.init(rpc: rpc, set: parameters)]
         }
@@ -105,6 +107,22 @@ struct InjectCommand: AsyncParsableCommand {
             if index == words.count - 1 {
                 output.show(answer.json) { DriveText(output).answer(answer.value) }
             }
+        }
+    }
+
+    private func expanded(_ parameters: [String]) throws(ValidationError) -> [InjectShortForm.Words]
+    {
+        try usable { () throws(InjectShortForm.Mistake) in
+            try InjectShortForm.expand(rpc, parameters)
+        }
+    }
+
+    /// What is wrong with the words, as a mistake of the command line.
+    private func usable(
+        _ words: () throws(InjectShortForm.Mistake) -> [InjectShortForm.Words]
+    ) throws(ValidationError) -> [InjectShortForm.Words] {
+        do throws(InjectShortForm.Mistake) { return try words() } catch {
+            throw ValidationError(error.message)
         }
     }
 }

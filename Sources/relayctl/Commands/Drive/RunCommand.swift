@@ -1,6 +1,5 @@
 import ArgumentParser
 import ControlAPI
-import DidYouMean
 import Glibc
 import Scenarios
 
@@ -137,7 +136,7 @@ struct RunCommand: AsyncParsableCommand {
                 mayHarmOthers: mayHarmOthers, recording: try recording(of: file, index))
             if !self.output.json {
                 let title = scenario.name
-                runner.progress = ScenarioRunner.Progress(
+                runner.progress = ScenarioConductor.Progress(
                     begins: { output.write(text.beginning(title, name)) },
                     over: { output.write(text.steps($0)) })
             }
@@ -153,25 +152,10 @@ struct RunCommand: AsyncParsableCommand {
     /// Fills in the apps that the command line names.
     private func choose(_ scenario: inout Scenario) throws(ScenarioLibrary.Problem) {
         for text in app {
-            var (role, name): (String?, String) = (nil, text)
-            if let sign = text.firstIndex(of: "="),
-                scenario.apps.contains(where: { $0.role == text[..<sign] })
-            {
-                (role, name) = (String(text[..<sign]), String(text[text.index(after: sign)...]))
-            }
-            let chosen = scenario.apps.indices.filter { index in
-                role.map { $0 == scenario.apps[index].role } ?? true
-            }
-            guard chosen.count == 1, let index = chosen.first else {
-                let roles = scenario.apps.map(\.role).joined(separator: ", ")
+            do throws(ScenarioChoiceError) { try scenario.choose(app: text) } catch {
                 throw ScenarioLibrary.Problem(
-                    description:
-                        "--app \(SafeText.clean(text)): "
-                        + (scenario.apps.isEmpty
-                            ? "the scenario has no apps: to choose from"
-                            : "which app? expected ROLE=NAME with one of \(SafeText.clean(roles))"))
+                    description: "--app \(SafeText.clean(text)): \(error.message)")
             }
-            scenario.apps[index].kind = .connects(name)
         }
     }
 
@@ -180,16 +164,13 @@ struct RunCommand: AsyncParsableCommand {
     ) throws(ScenarioLibrary.Problem) -> [String: AnyJSON] {
         var values: [String: AnyJSON] = [:]
         for text in assignments {
-            let name = String(text.prefix { $0 != "=" })
-            guard scenario.variables[name] != nil else {
-                let known = scenario.variables.keys.sorted()
-                let near = Spelling.nearest(name, in: known).map { "; did you mean \($0)?" }
+            do throws(ScenarioChoiceError) {
+                let (name, value) = try scenario.value(set: text)
+                values[name] = value
+            } catch {
                 throw ScenarioLibrary.Problem(
-                    description:
-                        "--set \(SafeText.clean(text)): the scenario has no variable "
-                        + "\"\(SafeText.clean(name))\"" + (near ?? ""))
+                    description: "--set \(SafeText.clean(text)): \(error.message)")
             }
-            values[name] = ScenarioReader.value(String(text.dropFirst(name.count + 1)))
         }
         return values
     }

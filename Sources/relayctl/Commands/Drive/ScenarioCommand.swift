@@ -65,7 +65,7 @@ struct ScenarioCommand: AsyncParsableCommand {
         }
 
         func run() throws {
-            let ready = ScenarioLibrary.all.compactMap { entry -> Ready? in
+            let ready = ReadyScenario.all.compactMap { entry -> Ready? in
                 guard let scenario = try? ScenarioReader.read(entry.text) else { return nil }
                 return Ready(
                     name: entry.name, scenario: scenario.name, about: scenario.about,
@@ -92,14 +92,14 @@ struct ScenarioCommand: AsyncParsableCommand {
 
         @Argument(
             help: "Its name, which relayctl scenario list shows.",
-            completion: .list(ScenarioLibrary.all.map(\.name)))
+            completion: .list(ReadyScenario.all.map(\.name)))
         var name: String
 
         func run() throws {
-            guard let entry = ScenarioLibrary.named(name) else {
+            guard let entry = ReadyScenario.named(name) else {
                 throw ScenarioCommand.fail(
                     "relayctl: there is no ready scenario \"\(SafeText.clean(name))\"; there are "
-                        + ScenarioLibrary.all.map(\.name).joined(separator: ", "))
+                        + ReadyScenario.all.map(\.name).joined(separator: ", "))
             }
             Output.current.write(entry.text)
         }

@@ -39,29 +39,41 @@ package struct DriveHandlers: Sendable {
     }
 
     func addRoutes(to routes: inout RouteHandlers) {
-        routes.post(Routes.apps) { request, context in try await register(request, context) }
-        routes.post(Routes.send) { request, context in try await send(request, context) }
-        routes.post(Routes.inject) { request, context in try await inject(request, context) }
+        routes.post(Routes.apps) { request, context in
+            let wanted = try await request.controlBody(
+                OwnAppRequest.self, example: OwnAppRequest.example)
+            return try .json(try await register(wanted, context).report)
+        }
+        routes.post(Routes.send) { request, context in
+            let wanted = try await request.controlBody(
+                DriveRequest.self, example: DriveRequest.sendExample,
+                limit: ControlLimits.driveBytes)
+            return try .json(try await send(wanted, as: context.segment("app"), context))
+        }
+        routes.post(Routes.inject) { request, context in
+            let wanted = try await request.controlBody(
+                DriveRequest.self, example: DriveRequest.injectExample,
+                limit: ControlLimits.driveBytes)
+            return try .json(try await inject(wanted, to: context.segment("app"), context))
+        }
         streams.addRoutes(to: &routes)
     }
 
+    // For requests, and for a scenario that relayd runs.
+
     // MARK: Apps of relayd's own
 
-    private func register(
-        _ request: ControlRequest, _ context: RouteContext
-    ) async throws -> ControlResponse {
-        let wanted = try await request.controlBody(
-            OwnAppRequest.self, example: OwnAppRequest.example)
+    /// - Returns: What was done, and whether the app is there because of it.
+    func register(
+        _ wanted: OwnAppRequest, _ context: RouteContext
+    ) async throws -> (report: OwnAppReport, isNew: Bool) {
         let configuration = try wanted.configuration()
-        guard let own else { throw APIError(.conflict, DriveRefusal.noLink.description) }
-        guard try await status().accessory.spoken == .sdl else {
-            throw APIError(.conflict, DriveRefusal.notSDL.description)
-        }
+        let own = try await ownApps()
         let name = configuration.name
         if wanted.leave == true {
             try await own.leave(name)
             context.audit("relayd left as the app \"\(name)\"")
-            return try .json(OwnAppReport(summary: "\"\(name)\" unregistered and left"))
+            return (OwnAppReport(summary: "\"\(name)\" unregistered and left"), false)
         }
         let (app, isNew) = try await own.register(configuration)
         if isNew {
@@ -69,20 +81,39 @@ package struct DriveHandlers: Sendable {
             events?.add(
                 .control, "relayd registered as an app, as somebody asked", app: app, appName: name)
         }
-        return try .json(
+        return (
             OwnAppReport(
                 summary: "relayd is the app \"\(name)\"" + (isNew ? "" : ", and was before"),
-                app: Int(clamping: app.rawValue)))
+                app: Int(clamping: app.rawValue)), isNew
+        )
+    }
+
+    /// Has the sample app connect; what it does then is in the messages.
+    ///
+    /// - Throws: `APIError` when relayd is an app of that name.
+    func startSample(_ name: String, appID: String, _ context: RouteContext) async throws {
+        let app = try await ownApps().start(.sample(name, appID: appID))
+        context.audit("the sample app \(PrintableText.string(name, limit: 100)) is the app \(app)")
+    }
+
+    /// It says goodbye if it can, and is gone.
+    func endSample(_ name: String) async { await own?.end(name) }
+
+    private func ownApps() async throws -> OwnApps {
+        guard let own else { throw APIError(.conflict, DriveRefusal.noLink.description) }
+        guard try await status().accessory.spoken == .sdl else {
+            throw APIError(.conflict, DriveRefusal.notSDL.description)
+        }
+        return own
     }
 
     // MARK: To the head unit
 
-    private func send(
-        _ request: ControlRequest, _ context: RouteContext
-    ) async throws -> ControlResponse {
-        let wanted = try await request.controlBody(
-            DriveRequest.self, example: DriveRequest.sendExample, limit: ControlLimits.driveBytes)
-        let app = try AppLookup(status: try await status()).find(context.segment("app"))
+    /// - Parameter app: Its number, name or app ID.
+    func send(
+        _ wanted: DriveRequest, as app: String, _ context: RouteContext
+    ) async throws -> DriveReport {
+        let app = try AppLookup(status: try await status()).find(app)
         if wanted.check == true { return try checked(wanted, from: .app, app) }
         let built = try build(wanted, try wanted.rpcType(), from: .app, to: app)
         if let registration = Self.registration(built) { throw registration }
@@ -111,7 +142,7 @@ package struct DriveHandlers: Sendable {
         context.audit(
             "\(built.name)\(wanted.unchecked == true ? " (unchecked)" : "") to the head unit as \(name): "
                 + "\(result) after \(milliseconds) ms")
-        return try .json(report)
+        return report
     }
 
     /// What would make head unit, app and relayd disagree about who is registered.
@@ -134,13 +165,11 @@ package struct DriveHandlers: Sendable {
 
     // MARK: To an app
 
-    private func inject(
-        _ request: ControlRequest, _ context: RouteContext
-    ) async throws -> ControlResponse {
-        let wanted = try await request.controlBody(
-            DriveRequest.self, example: DriveRequest.injectExample, limit: ControlLimits.driveBytes
-        )
-        let app = try AppLookup(status: try await status()).find(context.segment("app"))
+    /// - Parameter app: Its number, name or app ID.
+    func inject(
+        _ wanted: DriveRequest, to app: String, _ context: RouteContext
+    ) async throws -> DriveReport {
+        let app = try AppLookup(status: try await status()).find(app)
         if wanted.check == true { return try checked(wanted, from: .accessory, app) }
         let type = try Self.injected(wanted)
         guard wanted.bulk == nil else {
@@ -159,13 +188,12 @@ package struct DriveHandlers: Sendable {
         context.audit(
             "\(built.name)\(wanted.unchecked == true ? " (unchecked)" : "") to \(name) in the place of the "
                 + "head unit \(PrintableText.string(unit, limit: 100))")
-        return try .json(
-            DriveReport(
-                summary:
-                    "\(built.name) was said to \(name) by relayd; the head unit has not said it and does not "
-                    + "know of it",
-                app: app.id, rpc: built.name, type: type.name,
-                remarks: built.remarks.map(\.description), milliseconds: milliseconds))
+        return DriveReport(
+            summary:
+                "\(built.name) was said to \(name) by relayd; the head unit has not said it and does not "
+                + "know of it",
+            app: app.id, rpc: built.name, type: type.name,
+            remarks: built.remarks.map(\.description), milliseconds: milliseconds)
     }
 
     private static func injected(_ wanted: DriveRequest) throws(APIError) -> RPCType {
@@ -184,7 +212,7 @@ package struct DriveHandlers: Sendable {
     /// What would become of it, as far as relayd can tell without saying it.
     private func checked(
         _ wanted: DriveRequest, from sender: RPCSender, _ app: AppStatus
-    ) throws -> ControlResponse {
+    ) throws -> DriveReport {
         let type = sender == .app ? try wanted.rpcType() : try Self.injected(wanted)
         var report = DriveReport(
             summary: "", app: app.id, rpc: PrintableText.string(wanted.rpc, limit: 100),
@@ -203,7 +231,7 @@ package struct DriveHandlers: Sendable {
         report.summary =
             "nothing was said; \(report.rpc) "
             + (report.refusal == nil ? "would be" : "would not be")
-        return try .json(report)
+        return report
     }
 
     // MARK: Pieces

@@ -2,6 +2,16 @@ import ControlAPI
 import SDLProtocol
 import SampleApp
 
+extension SampleApp.Configuration {
+    /// The sample app beside a scenario: it does all that `relayctl sample-app --stay` does.
+    static func sample(_ name: String, appID: String) -> SampleApp.Configuration {
+        var configuration = SampleApp.Configuration()
+        (configuration.name, configuration.appID) = (name, appID)
+        configuration.stays = true
+        return configuration
+    }
+}
+
 extension OwnAppRequest {
     static let example = #"{"name": "RPC tester"}"#
 

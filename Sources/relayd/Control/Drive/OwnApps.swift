@@ -17,6 +17,7 @@ actor OwnApps {
 
     private struct Member {
         let app: AppID
+        let channel: any Channel
         let handler: NIOLoopBound<SampleAppHandler>
         let registered: EventLoopFuture<Void>
         let outcome: EventLoopFuture<SampleApp.Outcome>
@@ -47,12 +48,7 @@ actor OwnApps {
     func register(_ configuration: SampleApp.Configuration) async throws -> (AppID, isNew: Bool) {
         let name = configuration.name
         if let member = members[name] { return (member.app, false) }
-        guard members.count + busy.count < Self.maximum else {
-            throw APIError(
-                .conflict,
-                "relayd is \(Self.maximum) apps already: \(members.keys.sorted().joined(separator: ", ")); have "
-                    + "one leave first (relayctl send --as NAME --leave)")
-        }
+        try checkPlace()
         try begin(name)
         defer { busy.remove(name) }
         let member = try await connect(configuration)
@@ -62,11 +58,36 @@ actor OwnApps {
             let reason = (error as? NotRegistered)?.reason ?? "\(error)"
             throw APIError(.conflict, "\"\(name)\" could not be registered: \(reason)")
         }
-        members[name] = member
-        member.outcome.whenComplete { result in
-            Task { await self.left(name, member.app, result) }
-        }
+        keep(member, name)
         return (member.app, true)
+    }
+
+    /// Has an app of that name connect, and does not wait for what it does then.
+    ///
+    /// - Throws: `APIError` when there is one already, or no place for it.
+    func start(_ configuration: SampleApp.Configuration) async throws -> AppID {
+        let name = configuration.name
+        guard members[name] == nil else {
+            throw APIError(.conflict, "relayd is an app called \"\(name)\" already")
+        }
+        try checkPlace()
+        try begin(name)
+        defer { busy.remove(name) }
+        let member = try await connect(configuration)
+        keep(member, name)
+        return member.app
+    }
+
+    /// Has the app leave, and closes its connection when it does not; nothing when there is none.
+    func end(_ name: String) async {
+        guard let member = members[name] else { return }
+        relay.loop.execute { member.handler.value.leave() }
+        // In the middle of its tasks it does not leave: it is waited for no longer than a person would.
+        let patience = relay.loop.scheduleTask(in: .seconds(3)) {
+            member.channel.close(promise: nil)
+        }
+        _ = try? await member.outcome.get()
+        patience.cancel()
     }
 
     /// Has the app unregister and end its session, and returns when it has.
@@ -87,6 +108,21 @@ actor OwnApps {
         let outcome = try await member.outcome.get()
         if case .failed(let reason) = outcome {
             throw APIError(.conflict, "\"\(name)\" is gone, but not as it should: \(reason)")
+        }
+    }
+
+    private func checkPlace() throws(APIError) {
+        guard members.count + busy.count >= Self.maximum else { return }
+        throw APIError(
+            .conflict,
+            "relayd is \(Self.maximum) apps already: \(members.keys.sorted().joined(separator: ", ")); have "
+                + "one leave first (relayctl send --as NAME --leave)")
+    }
+
+    private func keep(_ member: Member, _ name: String) {
+        members[name] = member
+        member.outcome.whenComplete { result in
+            Task { await self.left(name, member.app, result) }
         }
     }
 
@@ -149,9 +185,10 @@ actor OwnApps {
                     }
                 }
                 .withConnectedSocket(appEnd)
-                .map { _ in
+                .map { channel in
                     Member(
-                        app: app, handler: bound, registered: registered.futureResult,
+                        app: app, channel: channel, handler: bound,
+                        registered: registered.futureResult,
                         outcome: outcome.futureResult)
                 }
                 .flatMapErrorThrowing { error in

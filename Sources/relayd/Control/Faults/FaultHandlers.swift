@@ -26,9 +26,16 @@ package struct FaultHandlers: Sendable {
 
     func addRoutes(to routes: inout RouteHandlers) {
         routes.get(Routes.faults) { _, _ in try ControlResponse.json(try await list()) }
-        routes.post(Routes.faults) { request, context in try await add(request, context) }
+        routes.post(Routes.faults) { request, context in
+            let wanted = try await request.controlBody(
+                FaultRequest.self,
+                example: #"{"rules": [{"filter": "rpc:PutFile", "action": "delay 2s"}]}"#)
+            return try .json(try await add(wanted, context))
+        }
         routes.delete(Routes.faults) { _, context in try await clear(context) }
-        routes.delete(Routes.fault) { _, context in try await remove(context) }
+        routes.delete(Routes.fault) { _, context in
+            try .json(try await remove(context.segment("id"), context))
+        }
     }
 
     // MARK: In the order of the routes
@@ -39,17 +46,13 @@ package struct FaultHandlers: Sendable {
         return FaultList(snapshot)
     }
 
-    private func add(
-        _ request: ControlRequest, _ context: RouteContext
-    ) async throws -> ControlResponse {
-        let wanted = try await request.controlBody(
-            FaultRequest.self,
-            example: #"{"rules": [{"filter": "rpc:PutFile", "action": "delay 2s"}]}"#)
+    /// For a request, or for a scenario that relayd runs.
+    func add(_ wanted: FaultRequest, _ context: RouteContext) async throws -> FaultList {
         if wanted.link == "unplug", (wanted.rules ?? []).isEmpty {
             guard relay != nil, try await relay?.faults() != nil else { throw wrongAccessory }
             try await reopen("unplugged by a fault rule")
             context.audit("unplugged the link")
-            return try .json(FaultList(summary: "the link is closed and opened again", rules: []))
+            return FaultList(summary: "the link is closed and opened again", rules: [])
         }
         let rules = try rules(wanted)
         guard !rules.isEmpty else {
@@ -68,10 +71,8 @@ package struct FaultHandlers: Sendable {
         let summary =
             new.count == 1
             ? "fault rule \(new.first?.id ?? 0) added" : "\(numbers.count) fault rules added"
-        return try .json(
-            FaultList(
-                summary: summary, rules: new, heldFrames: all.heldFrames,
-                heldBytes: all.heldBytes))
+        return FaultList(
+            summary: summary, rules: new, heldFrames: all.heldFrames, heldBytes: all.heldBytes)
     }
 
     private func clear(_ context: RouteContext) async throws -> ControlResponse {
@@ -85,8 +86,8 @@ package struct FaultHandlers: Sendable {
                     : "\(count) fault rule\(count == 1 ? "" : "s") removed; what was held passes"))
     }
 
-    private func remove(_ context: RouteContext) async throws -> ControlResponse {
-        let text = context.segment("id")
+    /// - Parameter text: Its number.
+    func remove(_ text: String, _ context: RouteContext) async throws -> ActionReport {
         guard let relay, try await relay.faults() != nil else { throw wrongAccessory }
         guard let id = UInt32(text) else {
             throw APIError(
@@ -99,7 +100,7 @@ package struct FaultHandlers: Sendable {
                 .notFound, "there is no fault rule \(id); relayctl fault list shows them")
         }
         context.audit("removed fault rule \(id)")
-        return try .json(ActionReport(summary: "fault rule \(id) removed; what it held passes"))
+        return ActionReport(summary: "fault rule \(id) removed; what it held passes")
     }
 
     // MARK: Rules

@@ -20,7 +20,7 @@ extension AppHandlers {
 
     func addRoutes(to routes: inout RouteHandlers) {
         routes.get(Routes.app) { _, context in
-            try await app(context.segment("app"))
+            try ControlResponse.json(try await app(context.segment("app")))
         }
         routes.get(Routes.permission) { _, context in
             try await permission(context.segment("app"), context.segment("rpc"))
@@ -34,13 +34,13 @@ extension AppHandlers {
 
     // MARK: One app
 
-    private func app(_ wanted: String) async throws -> ControlResponse {
+    /// - Parameter wanted: Its number, name or app ID.
+    func app(_ wanted: String) async throws -> AppReport {
         let app = try AppLookup(status: try await status()).find(wanted)
         let id = AppID(rawValue: UInt64(app.id))
-        return try .json(
-            AppReport(
-                app: app, facts: facts.facts(of: id) ?? AppFacts(), now: .now(),
-                advice: advisor.advice(about: id)))
+        return AppReport(
+            app: app, facts: facts.facts(of: id) ?? AppFacts(), now: .now(),
+            advice: advisor.advice(about: id))
     }
 
     private func permission(_ wanted: String, _ name: String) async throws -> ControlResponse {

@@ -20,6 +20,7 @@ struct ControlHandlers: Sendable {
     let vehicle: VehicleHandlers
     let driving: DriveHandlers
     let faults: FaultHandlers
+    let scenarios: ScenarioHandlers
     /// Whether anybody may drive the conversation; `ControlResponder` asks it.
     let drive: DriveSwitch
     let dashboard: Dashboard
@@ -47,6 +48,7 @@ struct ControlHandlers: Sendable {
         vehicle.addRoutes(to: &routes)
         driving.addRoutes(to: &routes)
         faults.addRoutes(to: &routes)
+        scenarios.addRoutes(to: &routes)
         dashboard.addRoutes(to: &routes)
         DashboardPage.addRoutes(to: &routes, drive)
     }

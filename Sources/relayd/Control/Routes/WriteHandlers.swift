@@ -36,14 +36,20 @@ struct WriteHandlers: Sendable {
     private func disconnect(
         _ request: ControlRequest, _ context: RouteContext
     ) async throws -> ControlResponse {
-        let wanted = context.segment("app")
-        let reason = try await Self.reason(request)
+        try .json(
+            try await disconnect(context.segment("app"), try await Self.reason(request)))
+    }
+
+    /// For a request, or for a scenario that relayd runs.
+    ///
+    /// - Parameter wanted: Its number, name or app ID.
+    func disconnect(_ wanted: String, _ reason: String?) async throws -> ActionReport {
         let app = try AppLookup(status: try await status()).find(wanted)
         guard try await actions.disconnect(AppID(rawValue: UInt64(app.id)), reason) else {
             throw APIError(.notFound, "app #\(app.id) has already left")
         }
         let name = app.appName.map { " (\($0))" } ?? ""
-        return try .json(ActionReport(summary: "app #\(app.id)\(name) disconnected"))
+        return ActionReport(summary: "app #\(app.id)\(name) disconnected")
     }
 
     private func reopen(_ request: ControlRequest) async throws -> ControlResponse {

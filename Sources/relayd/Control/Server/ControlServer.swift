@@ -86,14 +86,19 @@ package struct ControlServer: Service {
         self.eventLoopGroup = eventLoopGroup
         self.executor = executor
         self.logger = logger
+        let apps = apps ?? AppHandlers(knowingNothingBut: status)
+        let messages = messages ?? MessageHandlers(ring: MessageRing(maximumBytes: 0))
+        let writes = WriteHandlers(status: status, actions: actions, log: log)
+        let driving = driving ?? DriveHandlers(nil, status: status, validator: nil)
         let handlers = ControlHandlers(
-            status: status, apps: apps ?? AppHandlers(knowingNothingBut: status),
-            messages: messages ?? MessageHandlers(ring: MessageRing(maximumBytes: 0)),
-            events: events, reports: reports ?? ReportHandlers(status: status),
-            writes: WriteHandlers(status: status, actions: actions, log: log),
+            status: status, apps: apps, messages: messages,
+            events: events, reports: reports ?? ReportHandlers(status: status), writes: writes,
             specification: specification, devices: devices,
             records: records, vehicle: vehicle,
-            driving: driving ?? DriveHandlers(nil, status: status, validator: nil), faults: faults,
+            driving: driving, faults: faults,
+            scenarios: ScenarioHandlers(
+                status: status, apps: apps, messages: messages, writes: writes, driving: driving,
+                faults: faults, drive: drive, events: events.ring, executor: executor),
             drive: drive,
             dashboard: self.dashboard)
         self.responder = ControlResponder(handlers)

@@ -130,7 +130,7 @@ package struct MessageHandlers: Sendable {
 
     // MARK: Pieces
 
-    private func refuseIfOff() throws(APIError) {
+    func refuseIfOff() throws(APIError) {
         guard ring.isOff else { return }
         throw APIError(
             .ringOff,

@@ -95,6 +95,10 @@ struct APITypesTests {
         Kind(nil, SpecificationFunction.self), Kind(nil, SpecificationStruct.self),
         Kind(nil, SpecificationEnum.self), Kind(nil, SpecificationElement.self),
         Kind(nil, SpecificationParameter.self),
+        Kind(nil, ScenarioList.self), Kind(nil, ReadyScenarioReport.self),
+        Kind(nil, ScenarioCheckReport.self), Kind(nil, ScenarioProblemReport.self),
+        Kind(nil, ScenarioEvent.self), Kind(nil, ScenarioStepReport.self),
+        Kind(nil, ScenarioFailureReport.self), Kind(nil, ScenarioDifference.self),
     ]
 
     /// Written by hand into the buffer, and compared with answers by `APIDocumentTests`.

@@ -3,6 +3,8 @@
 const KEY = 'relayd-token';
 /** Milliseconds after which an answer is not worth waiting for; relayd answers within some. */
 const PATIENCE = 8000;
+/** relayd gives a sign of life every 15 s; milliseconds without any after which the connection is dead. */
+export const SILENCE = 40_000;
 
 /** relayd answered, and said no. */
 export class Refused extends Error {
@@ -48,18 +50,49 @@ export function headers(accept = 'application/json') {
   return token ? { Accept: accept, Authorization: `Bearer ${token}` } : { Accept: accept };
 }
 
-/** The answer's JSON; throws `Refused`, or what fetch throws when relayd does not answer. */
-export async function ask(path, { method = 'GET', body, patience = PATIENCE } = {}) {
-  const answer = await fetch(path, {
-    method,
-    headers: body === undefined ? headers() : { ...headers(), 'Content-Type': 'application/json' },
-    body: body === undefined ? undefined : JSON.stringify(body),
+/** What a request has: JSON of `body`, or `yaml` as it is. */
+function content(accept, { body, yaml }) {
+  const type = yaml !== undefined ? 'application/yaml' : body !== undefined ? 'application/json' : undefined;
+  return {
+    headers: type === undefined ? headers(accept) : { ...headers(accept), 'Content-Type': type },
+    body: yaml ?? (body === undefined ? undefined : JSON.stringify(body)),
     cache: 'no-store',
-    signal: AbortSignal.timeout(patience),
-  });
+  };
+}
+
+/** The answer's JSON; throws `Refused`, or what fetch throws when relayd does not answer. */
+export async function ask(path, { method = 'GET', body, yaml, patience = PATIENCE } = {}) {
+  const answer = await fetch(path, { method, ...content('application/json', { body, yaml }), signal: AbortSignal.timeout(patience) });
   if (!answer.ok) throw await refusal(answer);
   const text = await answer.text();
   return text ? JSON.parse(text) : {};
+}
+
+/** An answer that comes line by line, each handed to `take` as it comes; returns at its end. Throws as `ask`. */
+export async function askLines(path, { method, yaml }, take) {
+  const abort = new AbortController();
+  let watch;
+  const listen = () => {
+    clearTimeout(watch);
+    watch = setTimeout(() => abort.abort(), SILENCE);
+  };
+  listen();
+  try {
+    const answer = await fetch(path, { method, ...content('application/x-ndjson', { yaml }), signal: abort.signal });
+    if (!answer.ok) throw await refusal(answer);
+    const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+    let rest = '';
+    for (;;) {
+      const { value, done } = await reader.read();
+      if (done) return;
+      listen();
+      const lines = (rest + value).split('\n');
+      rest = lines.pop();
+      for (const line of lines) if (line !== '') take(line);
+    }
+  } finally {
+    clearTimeout(watch);
+  }
 }
 
 /** What stays the same while relayd runs: sent once, and after that only asked whether it is another. */

@@ -1,13 +1,14 @@
-// The drawer for what speaks in the place of an app or the head unit: composer and fault rules. It knows
-// whether this page may drive, and if not, what to do. Made by main.
+// The drawer for what speaks in the place of an app or the head unit: composer, fault rules and scenarios. It
+// knows whether this page may drive, and if not, what to do. Made by main.
 
 import { $, h, setText } from './dom.js';
 import { Refused, ask, conditional } from './api.js';
 import { Specification } from './specification.js';
 import { Composer } from './composer.js';
 import { FaultPanel } from './faultpanel.js';
+import { ScenarioPanel } from './scenarios.js';
 
-const TABS = ['compose', 'faults'];
+const TABS = ['compose', 'faults', 'scenarios'];
 
 export class Drive {
   /** @param {import('./actions.js').Actions} actions knows what may be asked, and asks for the token */
@@ -16,6 +17,7 @@ export class Drive {
     this.root = $('drive');
     this.composer = new Composer(this);
     this.faults = new FaultPanel(this);
+    this.scenarios = new ScenarioPanel(this);
     $('drive-button').addEventListener('click', () => this.toggle());
     $('drive-close').addEventListener('click', () => this.close());
     $('drive-token').addEventListener('click', () => actions.askForToken('Driving the conversation needs the token.'));
@@ -48,6 +50,7 @@ export class Drive {
     $('drive-token').hidden = this.isAllowed || this.actions.access?.authorized !== false;
     this.composer.learned();
     this.faults.learned();
+    this.scenarios.learned();
   }
 
   /** A vehicle interface has no apps to speak for. */
@@ -95,6 +98,7 @@ export class Drive {
       $(`panel-${one}`).hidden = !isChosen;
     }
     if (tab === 'faults') this.faults.look();
+    if (tab === 'scenarios') this.scenarios.look();
   }
 
   /** Arrow keys go from tab to tab. */
@@ -140,11 +144,15 @@ export class Drive {
     try {
       return await ask(path, options);
     } catch (error) {
-      if (error instanceof Refused && error.status === 401) {
-        this.actions.askForToken('This is not the token of the running relayd; relayctl dashboard prints the right one.');
-      }
+      this.refused(error);
       throw error;
     }
+  }
+
+  /** Asks for the token when that is what was missing. */
+  refused(error) {
+    if (!(error instanceof Refused) || error.status !== 401) return;
+    this.actions.askForToken('This is not the token of the running relayd; relayctl dashboard prints the right one.');
   }
 }
 

@@ -1,12 +1,10 @@
 // The messages as they come: one request that does not end, made again when it does. Lines are kept
 // in a bounded queue and looked at a little in each frame, so that no flood freezes the page.
 
-import { headers, refusal } from './api.js';
+import { SILENCE, headers, refusal } from './api.js';
 
 /** Messages of the past to begin with: what a person may want to scroll back to at once. */
 const PAST = 2000;
-/** relayd gives a sign of life every 15 s; this long without any, and the connection is dead. */
-const SILENCE = 40_000;
 /** Milliseconds between tries, doubled from the first to the last. */
 const FIRST_DELAY = 500;
 const LAST_DELAY = 8000;

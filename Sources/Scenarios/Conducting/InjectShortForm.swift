@@ -1,50 +1,66 @@
-import ArgumentParser
-import ControlAPI
+package import ControlAPI
 import SDLProtocol
 
-/// What benches need often, as the notifications that a head unit sends then.
-enum InjectShortForm {
+/// What benches need often, as the notifications that a head unit sends then. For `relayctl inject` and for
+/// the steps of scenarios.
+package enum InjectShortForm {
     /// One notification.
-    struct Words: Equatable {
-        var rpc: String
-        var set: [String]
+    package struct Words: Sendable, Equatable {
+        package var rpc: String
+        package var set: [String]
+
+        package init(rpc: String, set: [String]) {
+            (self.rpc, self.set) = (rpc, set)
+        }
     }
 
-    static let names = ["press", "touch", "hmi", "vehicle", "driver-distraction", "voice"]
+    /// What was found, and what the form takes.
+    package struct Mistake: Error, Sendable, Equatable {
+        package let message: String
 
-    static let notifications = RPCCatalogue.builtIn.functions
+        init(_ message: String) { self.message = message }
+    }
+
+    package static let names = ["press", "touch", "hmi", "vehicle", "driver-distraction", "voice"]
+
+    package static let notifications = RPCCatalogue.builtIn.functions
         .filter { $0.type == .notification && $0.name.hasPrefix("On") }.map(\.name).sorted()
 
-    /// - Throws: `ValidationError` with what the form takes.
-    static func expand(_ name: String, _ arguments: [String]) throws -> [Words] {
+    package static func expand(
+        _ name: String, _ arguments: [String]
+    ) throws(Mistake) -> [Words] {
         switch name {
         case "press": return try press(arguments)
         case "touch": return try touch(arguments)
         case "hmi": return try hmi(arguments)
         case "vehicle":
             guard !arguments.isEmpty else {
-                throw ValidationError(
+                throw Mistake(
                     "vehicle needs data; expected NAME=VALUE, e.g. vehicle speed=88")
             }
-            try DriveArguments.check(arguments)
+            for text in arguments where !text.contains("=") {
+                throw Mistake(
+                    "\"\(ScenarioWord.shown(text))\" has no value; expected NAME=VALUE, e.g. vehicle speed=88"
+                )
+            }
             return [Words(rpc: "OnVehicleData", set: arguments)]
         case "driver-distraction":
             guard arguments.count == 1, let state = ["on": "DD_ON", "off": "DD_OFF"][arguments[0]]
             else {
-                throw ValidationError("expected driver-distraction on or driver-distraction off")
+                throw Mistake("expected driver-distraction on or driver-distraction off")
             }
             return [Words(rpc: "OnDriverDistraction", set: ["state=\(state)"])]
         default:
-            throw ValidationError("there is no short form \(SafeText.clean(name))")
+            throw Mistake("there is no short form \(ScenarioWord.shown(name))")
         }
     }
 
     /// Head units send down, up and press.
-    private static func press(_ arguments: [String]) throws -> [Words] {
+    private static func press(_ arguments: [String]) throws(Mistake) -> [Words] {
         guard (1...2).contains(arguments.count),
             arguments.count == 1 || ["short", "long"].contains(arguments[1])
         else {
-            throw ValidationError(
+            throw Mistake(
                 "expected press BUTTON or press BUTTON long, e.g. press OK, or press 7 for the soft button "
                     + "with ID 7")
         }
@@ -59,7 +75,7 @@ enum InjectShortForm {
         ]
     }
 
-    private static func touch(_ arguments: [String]) throws -> [Words] {
+    private static func touch(_ arguments: [String]) throws(Mistake) -> [Words] {
         let numbers =
             arguments.count == 1
             ? arguments[0].split(separator: ",", omittingEmptySubsequences: false).map {
@@ -67,7 +83,7 @@ enum InjectShortForm {
             }
             : []
         guard numbers.count == 2, let x = numbers[0], let y = numbers[1] else {
-            throw ValidationError("expected touch X,Y in pixels of the screen, e.g. touch 400,240")
+            throw Mistake("expected touch X,Y in pixels of the screen, e.g. touch 400,240")
         }
         return ["BEGIN", "END"].enumerated().map { index, type in
             Words(
@@ -79,10 +95,10 @@ enum InjectShortForm {
         }
     }
 
-    private static func hmi(_ arguments: [String]) throws -> [Words] {
+    private static func hmi(_ arguments: [String]) throws(Mistake) -> [Words] {
         let levels = ["FULL", "LIMITED", "BACKGROUND", "NONE"]
         guard arguments.count == 1, levels.contains(arguments[0].uppercased()) else {
-            throw ValidationError("expected hmi and one of \(levels.joined(separator: ", "))")
+            throw Mistake("expected hmi and one of \(levels.joined(separator: ", "))")
         }
         let level = arguments[0].uppercased()
         let isAudible = level == "FULL" || level == "LIMITED"
@@ -98,17 +114,21 @@ enum InjectShortForm {
     }
 
     /// The command of the app that is spoken so.
-    static func voice(_ text: String, _ commands: [CommandReport]) throws -> [Words] {
+    package static func voice(_ text: String, _ commands: [CommandReport]) throws(Mistake)
+        -> [Words]
+    {
         guard !text.isEmpty else {
-            throw ValidationError("voice needs what is said, e.g. voice \"play\"")
+            throw Mistake("voice needs what is said, e.g. voice \"play\"")
         }
         let spoken = commands.filter { command in
-            command.spoken.contains { Names.areSame($0, text) }
+            command.spoken.contains { $0.lowercased() == text.lowercased() }
         }
         guard let command = spoken.first else {
-            let known = commands.flatMap(\.spoken).prefix(20).map { "\"\(SafeText.clean($0))\"" }
-            throw ValidationError(
-                "the app has no voice command \"\(SafeText.clean(text))\"; "
+            let known = commands.flatMap(\.spoken).prefix(20).map {
+                "\"\(ScenarioWord.shown($0))\""
+            }
+            throw Mistake(
+                "the app has no voice command \"\(ScenarioWord.shown(text))\"; "
                     + (known.isEmpty
                         ? "it has added none" : "expected one of " + known.joined(separator: ", ")))
         }

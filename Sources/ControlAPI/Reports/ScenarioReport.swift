@@ -1,0 +1,178 @@
+// Scenarios, and what comes of running one.
+
+/// The answer to `GET /v1/scenarios`.
+package struct ScenarioList: Codable, Sendable, Equatable {
+    /// Version of the JSON layout: 1.
+    package var schema = 1
+    /// Name of the scenario that relayd runs now; left out when it runs none.
+    package var running: String?
+    /// The ready ones, by name.
+    package var scenarios: [ReadyScenarioReport]
+
+    package init(running: String?, scenarios: [ReadyScenarioReport]) {
+        (self.running, self.scenarios) = (running, scenarios)
+    }
+}
+
+/// A scenario that travels inside relayd.
+package struct ReadyScenarioReport: Codable, Sendable, Equatable {
+    /// As `relayctl run` calls it.
+    package var name: String
+    /// What it calls itself.
+    package var scenario: String
+    /// What it is about, in a sentence or two.
+    package var about: String?
+    /// The apps that it is about, by their names in it.
+    package var apps: [String]
+    package var variables: [String: AnyJSON]
+    /// In YAML.
+    package var text: String
+
+    package init(
+        name: String, scenario: String, about: String?, apps: [String],
+        variables: [String: AnyJSON], text: String
+    ) {
+        (self.name, self.scenario, self.about) = (name, scenario, about)
+        (self.apps, self.variables, self.text) = (apps, variables, text)
+    }
+}
+
+/// The answer to `POST /v1/scenarios/check`.
+package struct ScenarioCheckReport: Codable, Sendable, Equatable {
+    /// Version of the JSON layout: 1.
+    package var schema = 1
+    /// In one sentence.
+    package var summary: String
+    /// What the scenario calls itself; left out when it cannot be run.
+    package var scenario: String?
+    /// The apps that it is about, by their names in it.
+    package var apps: [String]
+    package var variables: [String: AnyJSON]
+    package var steps: [ScenarioStepReport]
+    /// In the order of the text; empty when it can be run.
+    package var problems: [ScenarioProblemReport]
+
+    package init(
+        summary: String, scenario: String? = nil, apps: [String] = [],
+        variables: [String: AnyJSON] = [:], steps: [ScenarioStepReport] = [],
+        problems: [ScenarioProblemReport] = []
+    ) {
+        (self.summary, self.scenario, self.apps) = (summary, scenario, apps)
+        (self.variables, self.steps, self.problems) = (variables, steps, problems)
+    }
+}
+
+/// One thing that is wrong with a scenario.
+package struct ScenarioProblemReport: Codable, Sendable, Equatable {
+    /// From 1; left out where it is about all of it.
+    package var line: Int?
+    /// In characters from 1.
+    package var column: Int?
+    /// Where in the scenario, such as "steps[3].check".
+    package var path: String
+    /// What was found, what was expected and what to do.
+    package var message: String
+
+    package init(line: Int?, column: Int?, path: String, message: String) {
+        (self.line, self.column, self.path, self.message) = (line, column, path, message)
+    }
+}
+
+/// A line of the answer to `POST /v1/scenarios/run`.
+package struct ScenarioEvent: Codable, Sendable, Equatable {
+    package struct Kind: OpenValue {
+        package let rawValue: String
+        package init(rawValue: String) { self.rawValue = rawValue }
+
+        /// It runs; has all of its steps.
+        package static let begun = Kind(rawValue: "begun")
+        /// A step is being taken, or over.
+        package static let step = Kind(rawValue: "step")
+        /// Nothing has happened for a while.
+        package static let waiting = Kind(rawValue: "waiting")
+        /// It is over, and what it has added is taken back.
+        package static let ended = Kind(rawValue: "ended")
+    }
+
+    package var event: Kind
+    /// At the beginning: what the scenario calls itself.
+    package var scenario: String?
+    /// At the beginning: all of them, in their order.
+    package var steps: [ScenarioStepReport]?
+    /// Of a step.
+    package var step: ScenarioStepReport?
+    /// At the end: "passed", "failed" or "unusable".
+    package var outcome: String?
+    /// At the end: how long it took.
+    package var seconds: Double?
+    /// At the end: why it could not be used, where no step says it.
+    package var problem: String?
+
+    package init(
+        _ event: Kind, scenario: String? = nil, steps: [ScenarioStepReport]? = nil,
+        step: ScenarioStepReport? = nil, outcome: String? = nil, seconds: Double? = nil,
+        problem: String? = nil
+    ) {
+        (self.event, self.scenario, self.steps, self.step) = (event, scenario, steps, step)
+        (self.outcome, self.seconds, self.problem) = (outcome, seconds, problem)
+    }
+}
+
+/// One step of a scenario; what is repeated counts as one. Also in what `relayctl run FILE --json` prints.
+package struct ScenarioStepReport: Codable, Sendable, Equatable {
+    /// Counts all steps as they are written, from 1.
+    package var number: Int
+    /// In the text.
+    package var line: Int
+    /// What it does, in a line.
+    package var words: String
+    /// "passed", "failed", "unusable" or "skipped"; while a scenario runs also "open" and "running".
+    package var outcome: String
+    /// How long it took.
+    package var seconds: Double
+    package var failure: ScenarioFailureReport?
+
+    package init(
+        number: Int, line: Int, words: String, outcome: String, seconds: Double,
+        failure: ScenarioFailureReport? = nil
+    ) {
+        (self.number, self.line, self.words) = (number, line, words)
+        (self.outcome, self.seconds, self.failure) = (outcome, seconds, failure)
+    }
+}
+
+/// Why a step has not done what it should.
+package struct ScenarioFailureReport: Codable, Sendable, Equatable {
+    /// In one sentence.
+    package var summary: String
+    /// Lines that say what was expected.
+    package var expected: [String]
+    /// Lines that say what came instead.
+    package var came: [String]
+    package var differences: [ScenarioDifference]
+
+    package init(
+        summary: String, expected: [String], came: [String], differences: [ScenarioDifference]
+    ) {
+        (self.summary, self.expected) = (summary, expected)
+        (self.came, self.differences) = (came, differences)
+    }
+}
+
+/// A value that is not what it has to be.
+package struct ScenarioDifference: Codable, Sendable, Equatable {
+    package var path: String
+    package var expected: String
+    /// Left out when there is no such value.
+    package var found: String?
+
+    package init(path: String, expected: String, found: String?) {
+        (self.path, self.expected, self.found) = (path, expected, found)
+    }
+}
+
+/// What the query of `POST /v1/scenarios/run` may have.
+package enum ScenarioQueryKey: String, CaseIterable, Sendable {
+    case app, set
+    case mayHarmOthers = "may_harm_others"
+}

@@ -1,0 +1,163 @@
+package import ControlAPI
+package import NIOCore
+
+/// Runs one scenario to its end: is told of messages, has its bench do what `ScenarioRun` asks for, keeps the
+/// time, and takes back what was added. relayctl has one for each file, relayd for each run that is asked for
+/// by its API.
+package struct ScenarioConductor: Sendable {
+    /// Whom to tell what happens, from the task that runs.
+    package struct Progress: Sendable {
+        /// Now it sees what passes.
+        package var begins: @Sendable () -> Void
+        /// A step that waits for something.
+        package var isAt: @Sendable (ScenarioResult.Step) -> Void
+        /// Steps that are over, in their order.
+        package var over: @Sendable ([ScenarioResult.Step]) -> Void
+
+        package init(
+            begins: @escaping @Sendable () -> Void,
+            isAt: @escaping @Sendable (ScenarioResult.Step) -> Void = { _ in },
+            over: @escaping @Sendable ([ScenarioResult.Step]) -> Void
+        ) {
+            (self.begins, self.isAt, self.over) = (begins, isAt, over)
+        }
+    }
+
+    private enum Event: Sendable {
+        case messages([ScenarioMessage])
+        case reply(Int, ScenarioReply)
+        case tick
+        /// Nothing can be waited for any more, and why.
+        case stopped(String)
+    }
+
+    private let scenario: Scenario
+    private let values: [String: AnyJSON]
+    private let performer: ScenarioPerformer
+    private let timers: any EventLoop
+    private let executor: (any TaskExecutor)?
+    private let progress: Progress?
+    private let events: AsyncStream<Event>
+    private let continuation: AsyncStream<Event>.Continuation
+
+    /// How long requests that are open at the end are waited for.
+    static let patience = TimeAmount.seconds(15)
+
+    /// - Parameters:
+    ///   - values: Of variables that whoever runs it has chosen.
+    ///   - timers: Keeps the time.
+    ///   - executor: Where the bench is asked; nil for where tasks usually run.
+    package init(
+        _ scenario: Scenario, values: [String: AnyJSON], on bench: any ScenarioBench,
+        mayHarmOthers: Bool, timers: any EventLoop, executor: (any TaskExecutor)? = nil,
+        progress: Progress? = nil
+    ) {
+        self.scenario = scenario
+        self.values = values
+        performer = ScenarioPerformer(bench, mayHarmOthers: mayHarmOthers)
+        (self.timers, self.executor, self.progress) = (timers, executor, progress)
+        (events, continuation) = AsyncStream.makeStream()
+    }
+
+    // MARK: From anywhere
+
+    /// Messages that have passed, all of them and in their order. May be called before it runs.
+    package func tell(_ messages: [ScenarioMessage]) { continuation.yield(.messages(messages)) }
+
+    /// Nothing can be waited for any more, or somebody has had enough.
+    package func stop(_ reason: String) { continuation.yield(.stopped(reason)) }
+
+    // MARK: Running
+
+    /// Returns when what was added is taken back. Runs once.
+    ///
+    /// - Parameter file: What it is called in the result.
+    package func run(file: String) async -> ScenarioResult {
+        var run = ScenarioRun(scenario, values: values)
+        await follow(&run)
+        continuation.finish()
+        let problem = await performer.cleanUp(faults: run.faults)
+        var result = run.result(file: file)
+        if let problem {
+            result.outcome = .unusable
+            result.problem = result.problem ?? problem
+        }
+        return result
+    }
+
+    private func follow(_ run: inout ScenarioRun) async {
+        let start = timers.now
+        // One after the other: rules act in the order in which they are added.
+        let (requests, asking) = AsyncStream.makeStream(of: ScenarioRequest.self)
+        // Not a child: a request that is never answered is not waited for.
+        let worker = Task(executorPreference: executor) { [performer, continuation] in
+            for await request in requests {
+                continuation.yield(.reply(request.id, await performer.perform(request.action)))
+            }
+        }
+        defer {
+            asking.finish()
+            worker.cancel()
+        }
+        var alarm: Scheduled<Void>?
+        defer { alarm?.cancel() }
+        /// Wakes this up when time alone makes a difference.
+        func wake(at deadline: NIODeadline) {
+            alarm?.cancel()
+            alarm = timers.scheduleTask(deadline: deadline) { [continuation] in
+                continuation.yield(.tick)
+            }
+        }
+        progress?.begins()
+        run.begin()
+        var teller = ProgressTeller(progress)
+        defer { teller.tell(run) }
+        var end: NIODeadline?
+        var iterator = events.makeAsyncIterator()
+        while true {
+            for request in run.takeRequests() { asking.yield(request) }
+            teller.tell(run)
+            if run.outcome == nil {
+                if let deadline = run.nextDeadline { wake(at: start + TimeAmount(deadline)) }
+            } else {
+                guard run.isWaitingForReplies else { return }
+                let last = end ?? timers.now + Self.patience
+                guard timers.now < last else { return }
+                if end == nil { wake(at: last) }
+                end = last
+            }
+            guard let event = await iterator.next() else { return }
+            let now = Duration(timers.now - start)
+            switch event {
+            case .messages(let messages): run.receive(messages, at: now)
+            case .reply(let id, let reply): run.receive(reply, to: id, at: now)
+            case .tick: run.advance(to: now)
+            case .stopped(let reason): run.stop(reason)
+            }
+        }
+    }
+}
+
+/// Tells each step once when it is waited for, and once when it is over.
+private struct ProgressTeller {
+    private let progress: ScenarioConductor.Progress?
+    /// Steps that were told as over, and the number of the one that was told as being taken.
+    private var told = 0
+    private var taken = 0
+
+    init(_ progress: ScenarioConductor.Progress?) { self.progress = progress }
+
+    mutating func tell(_ run: ScenarioRun) {
+        guard let progress else { return }
+        let over = run.steps.dropFirst(told).prefix {
+            run.outcome != nil || $0.outcome != .skipped
+        }
+        if !over.isEmpty {
+            told += over.count
+            progress.over(Array(over))
+        }
+        guard let step = run.stepTaken, step.number != taken else { return }
+        taken = step.number
+        progress.isAt(step)
+    }
+}

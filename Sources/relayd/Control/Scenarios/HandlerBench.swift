@@ -1,0 +1,109 @@
+import ControlAPI
+import Scenarios
+
+/// Does what a scenario needs with relayd's own handlers, as if whoever runs it had asked for each thing: every
+/// one is in the log with their name. Made by `ScenarioHandlers` for each run.
+actor HandlerBench: ScenarioBench {
+    private let handlers: ScenarioHandlers
+    private let context: RouteContext
+    private var samples: [String] = []
+    /// Apps that relayd is because of this run.
+    private var ownApps: Set<String> = []
+
+    init(_ handlers: ScenarioHandlers, _ context: RouteContext) {
+        (self.handlers, self.context) = (handlers, context)
+    }
+
+    func apps() async throws(ScenarioBenchError) -> [AppStatus] {
+        try await asking { try await handlers.status().apps }
+    }
+
+    func commands(of app: Int) async throws(ScenarioBenchError) -> [CommandReport] {
+        try await asking { try await handlers.apps.app("\(app)").menu.commands }
+    }
+
+    // MARK: Saying
+
+    func inject(_ request: DriveRequest, to app: Int) async throws(ScenarioBenchError) {
+        try await driving {
+            _ = try await handlers.driving.inject(request, to: "\(app)", context)
+        }
+    }
+
+    func send(
+        _ request: DriveRequest, as app: Int
+    ) async throws(ScenarioBenchError) -> DriveReport {
+        try await driving { try await handlers.driving.send(request, as: "\(app)", context) }
+    }
+
+    // MARK: Faults
+
+    func addFaults(_ request: FaultRequest) async throws(ScenarioBenchError) -> [Int] {
+        try await driving { try await handlers.faults.add(request, context).rules.map(\.id) }
+    }
+
+    func removeFault(_ rule: Int) async throws(ScenarioBenchError) {
+        try await asking {
+            do {
+                _ = try await handlers.faults.remove("\(rule)", context)
+            } catch let error as APIError where error.error.code == .notFound {}
+        }
+    }
+
+    // MARK: Apps
+
+    func disconnect(_ app: Int) async throws(ScenarioBenchError) {
+        try await driving {
+            context.audit(try await handlers.writes.disconnect("\(app)", "a scenario").summary)
+        }
+    }
+
+    func register(_ app: OwnAppRequest) async throws(ScenarioBenchError) -> Int? {
+        try await driving {
+            let (report, isNew) = try await handlers.driving.register(app, context)
+            if isNew { ownApps.insert(app.name) }
+            return report.app
+        }
+    }
+
+    func leave(_ name: String) async {
+        guard ownApps.remove(name) != nil else { return }
+        _ = try? await handlers.driving.register(OwnAppRequest(name: name, leave: true), context)
+    }
+
+    func startSample(_ name: String, appID: String) async throws(ScenarioBenchError) {
+        try await driving {
+            try await handlers.driving.startSample(name, appID: appID, context)
+            samples.append(name)
+        }
+    }
+
+    func endSamples() async {
+        for name in samples { await handlers.driving.endSample(name) }
+        samples = []
+    }
+
+    // MARK: Pieces
+
+    /// What is allowed while `drive.enabled` is true, which a reload may change.
+    private func driving<Answer>(
+        _ body: () async throws -> Answer
+    ) async throws(ScenarioBenchError) -> Answer {
+        try await asking {
+            try handlers.drive.check()
+            return try await body()
+        }
+    }
+
+    private func asking<Answer>(
+        _ body: () async throws -> Answer
+    ) async throws(ScenarioBenchError) -> Answer {
+        do {
+            return try await body()
+        } catch let error as APIError {
+            throw ScenarioBenchError(error.error.code, error.error.message)
+        } catch {
+            throw .unusable("\(error)")
+        }
+    }
+}

@@ -1,0 +1,74 @@
+import ControlAPI
+import Scenarios
+import Synchronization
+
+/// The scenario that relayd runs. One at a time: two would take each other's messages for their own.
+final class RunningScenario: Sendable {
+    private struct State {
+        var place: UInt64?
+        var name = ""
+        var stop: (@Sendable () -> Void)?
+        var isStopped = false
+        var lastPlace: UInt64 = 0
+    }
+
+    private let state = Mutex(State())
+
+    /// What it calls itself; nil while there is none.
+    var name: String? { state.withLock { $0.place == nil ? nil : $0.name } }
+
+    /// The place to run a scenario in, which is free again when it is given back or nobody has it any more.
+    final class Place: Sendable {
+        private let number: UInt64
+        private let running: RunningScenario
+
+        fileprivate init(_ number: UInt64, _ running: RunningScenario) {
+            (self.number, self.running) = (number, running)
+        }
+
+        /// What ends the scenario, from anywhere; called at once when somebody has ended it before.
+        func stops(with stop: @escaping @Sendable () -> Void) {
+            let isStopped = running.state.withLock { state in
+                guard state.place == number else { return false }
+                state.stop = stop
+                return state.isStopped
+            }
+            if isStopped { stop() }
+        }
+
+        func giveBack() {
+            running.state.withLock { state in
+                if state.place == number { (state.place, state.stop) = (nil, nil) }
+            }
+        }
+
+        deinit { giveBack() }
+    }
+
+    /// - Throws: `APIError` that names the one that runs.
+    func begin(_ name: String) throws(APIError) -> Place {
+        let (number, other) = state.withLock { state -> (UInt64, String?) in
+            guard state.place == nil else { return (0, state.name) }
+            state.lastPlace += 1
+            (state.place, state.name, state.isStopped) = (state.lastPlace, name, false)
+            return (state.lastPlace, nil)
+        }
+        if let other {
+            throw APIError(
+                .conflict,
+                "the scenario \"\(other)\" is running or being ended, and there is one at a time; "
+                    + "DELETE \(Routes.scenarioRun) ends it")
+        }
+        return Place(number, self)
+    }
+
+    /// - Returns: The name of the one that was told to end; nil without any.
+    func stop() -> String? {
+        let (name, stop) = state.withLock { state in
+            state.isStopped = true
+            return (state.place == nil ? nil : state.name, state.stop)
+        }
+        stop?()
+        return name
+    }
+}

@@ -1,0 +1,286 @@
+// Scenarios that relayd runs itself, asked for by its API, with the built program.
+
+import ControlAPI
+import Foundation
+import NIOCore
+import RelayTesting
+import SDLProtocol
+import Testing
+
+/// `POST /v1/scenarios/run` as curl makes it: the lines of its answer while the scenario runs.
+private struct APIRun {
+    private let curl: ChildProcess
+
+    /// - Parameter scenario: In YAML.
+    static func start(
+        _ scenario: String, _ relayd: Relayd, query: String = ""
+    ) async throws -> APIRun {
+        let file = try relayd.directory.write(scenario, to: "run.yaml")
+        return APIRun(
+            curl: try await ChildProcess.start(
+                "curl",
+                [
+                    "-sN", "--unix-socket", relayd.controlSocket, "--data-binary", "@\(file)",
+                    "http://relayd\(Routes.scenarioRun)\(query)",
+                ], environment: Program.environment()))
+    }
+
+    /// Returns when the step is taken, or over.
+    func reaches(_ step: Int, _ outcome: String) async throws {
+        _ = try await curl.output.wait(for: "step \(step) \(outcome)") { lines in
+            Self.events(lines).first { $0.step?.number == step && $0.step?.outcome == outcome }
+        }
+    }
+
+    /// All events, when the answer is whole.
+    func ended() async throws -> [ScenarioEvent] {
+        #expect(try await curl.ended() == .exited(0))
+        return Self.events(try await curl.output.untilEnd())
+    }
+
+    /// Goes away in the middle.
+    func leave() { curl.signal(SIGKILL) }
+
+    private static func events(_ lines: [String]) -> [ScenarioEvent] {
+        lines.compactMap { try? APICoding.decode(ScenarioEvent.self, from: Array($0.utf8)) }
+    }
+}
+
+@Suite("Scenarios that relayd runs, asked for by the API", .serialized)
+struct ScenarioAPITests {
+    private static func bench(
+        config: String = Relayd.driving, _ body: (Relayd) async throws -> Void
+    ) async throws {
+        try await Relayd.run(accessory: "sim:?lenient=on", config: config) { relayd in
+            try await relayd.until("open") { $0.accessory.state == .open }
+            try await body(relayd)
+        }
+    }
+
+    private static func ready(_ name: String, _ relayd: Relayd) async throws -> String {
+        let answer = try await ControlRequest.get(Routes.scenarios, at: relayd.controlSocket)
+        let list = try APICoding.decode(ScenarioList.self, from: answer.body)
+        #expect(list.running == nil)
+        return try #require(list.scenarios.first { $0.name == name }).text
+    }
+
+    private static func logged(_ relayd: Relayd, _ words: String) async throws {
+        _ = try await relayd.process.errors.wait(for: "the log: \(words)") { lines in
+            lines.first { $0.contains(words) }
+        }
+    }
+
+    /// For what a client has left behind: it is taken back within moments.
+    private static func idle(_ relayd: Relayd) async throws {
+        for _ in 0..<200 {
+            let answer = try await ControlRequest.get(Routes.scenarios, at: relayd.controlSocket)
+            if try APICoding.decode(ScenarioList.self, from: answer.body).running == nil { return }
+            try await relayd.until("a moment later") { _ in true }
+        }
+        Issue.record("a scenario still runs")
+    }
+
+    private static let waiting = """
+        scenario: Waits for ever
+        apps: {tester: {as: RPC tester}}
+        steps:
+          - fault: rpc:Show
+            do: delay 10ms
+            app: tester
+          - wait: rpc:Alert
+            app: tester
+            within: 1h
+        """
+
+    @Test("a ready one runs, its steps are told as they come, and it takes back what it has added")
+    func ready() async throws {
+        try await Self.bench { relayd in
+            let text = try await Self.ready("low-memory", relayd)
+            let run = try await APIRun.start(text, relayd, query: "?app=Radio&set=patience=20s")
+            try await run.reaches(2, "running")
+            let app = try await ScriptedApp.start(relayd).app
+            let answer = try await app.ask(.putFile, ScriptedApp.putFile, bulk: 500)
+            #expect(answer.contains(#""resultCode":"OUT_OF_MEMORY""#), "\(answer)")
+            try await run.reaches(3, "running")
+            try await app.ask(.show, #"{"mainField1":"without a cover"}"#)
+            let events = try await run.ended()
+            let first = try #require(events.first)
+            #expect(first.event == .begun && first.scenario == "The head unit has no memory left")
+            #expect(first.steps?.map(\.outcome) == ["open", "open", "open", "open"])
+            let over = events.compactMap(\.step).filter { $0.outcome == "passed" }
+            #expect(over.map(\.number) == [1, 2, 3, 4])
+            #expect(events.last?.event == .ended && events.last?.outcome == "passed")
+            #expect(try await relayd.status().faults == nil)
+            try await Self.logged(
+                relayd, #"drive: the scenario "The head unit has no memory left" passed, by uid"#)
+        }
+    }
+
+    @Test("a failed step has what was expected and what came; what an app has said is text in it")
+    func failed() async throws {
+        try await Self.bench { relayd in
+            let run = try await APIRun.start(
+                """
+                scenario: A wrong text
+                apps: {radio: Radio}
+                steps:
+                  - wait: rpc:Show
+                    check: {mainField1: Hello}
+                  - pause: 1s
+                """, relayd)
+            try await run.reaches(1, "running")
+            let app = try await ScriptedApp.start(relayd).app
+            try await app.ask(.show, #"{"mainField1":"<img src=x>\u202e"}"#)
+            let events = try await run.ended()
+            let step = try #require(events.compactMap(\.step).first { $0.outcome == "failed" })
+            #expect(step.line == 4)
+            #expect(step.failure?.summary == "the message is not as expected")
+            let difference = try #require(step.failure?.differences.first)
+            #expect(difference.path == "mainField1" && difference.expected == "\"Hello\"")
+            #expect(difference.found?.contains("<img src=x>") == true, "\(difference)")
+            #expect(events.compactMap(\.step).last?.outcome == "skipped")
+            #expect(events.last?.outcome == "failed")
+        }
+    }
+
+    @Test("the sample app and an app of relayd's own come, and are gone at the end")
+    func apps() async throws {
+        try await Self.bench { relayd in
+            let run = try await APIRun.start(
+                """
+                scenario: Two apps
+                apps: {tester: {as: RPC tester}, sample: {sample: Sampler}}
+                steps:
+                  - wait: rpc:PutFile kind:request
+                    app: sample
+                  - send: Show
+                    app: tester
+                    parameters: {mainField1: Hello}
+                  - inject: hmi FULL
+                    app: tester
+                  - disconnect:
+                    app: sample
+                """, relayd)
+            let events = try await run.ended()
+            try #require(events.last?.outcome == "passed", "\(events)")
+            _ = try await relayd.until("both are gone") { $0.apps.isEmpty }
+            // With their names, once relayd knows them.
+            try await Self.logged(relayd, "drive: OnHMIStatus to app #1")
+            try await Self.logged(relayd, "drive: app #2")
+        }
+    }
+
+    @Test("there is one at a time; a client that leaves ends its own, and nothing of it stays")
+    func left() async throws {
+        try await Self.bench { relayd in
+            let run = try await APIRun.start(Self.waiting, relayd)
+            try await run.reaches(2, "running")
+            let status = try await relayd.status()
+            #expect(status.faults?.rules == 1 && status.apps.count == 1)
+            let other = try await ControlRequest.post(
+                Routes.scenarioRun, "{scenario: s, steps: [{pause: 1s}]}", at: relayd.controlSocket)
+            #expect(other.statusLine.contains(" 409 "), "\(other.statusLine)")
+            #expect(other.text.contains(#"the scenario \"Waits for ever\" is running"#))
+            run.leave()
+            try await Self.idle(relayd)
+            let after = try await relayd.status()
+            #expect(after.faults == nil && after.apps.isEmpty)
+            try await Self.logged(relayd, "could not be used, step 2: the client has left")
+        }
+    }
+
+    @Test("somebody else ends it; who runs it is told how far it came")
+    func stopped() async throws {
+        try await Self.bench { relayd in
+            let run = try await APIRun.start(Self.waiting, relayd)
+            try await run.reaches(2, "running")
+            let stop = {
+                try await ChildProcess.run(
+                    "curl",
+                    [
+                        "-s", "-X", "DELETE", "--unix-socket", relayd.controlSocket,
+                        "http://relayd\(Routes.scenarioRun)",
+                    ], environment: Program.environment()
+                ).output
+            }
+            #expect(try await stop().contains(#"the scenario \"Waits for ever\" ends"#))
+            let events = try await run.ended()
+            #expect(events.last?.outcome == "unusable")
+            let step = events.compactMap(\.step).last
+            #expect(step?.number == 2 && step?.failure?.summary == "ended, as somebody asked")
+            try await Self.idle(relayd)
+            #expect(try await stop().contains("no scenario runs"))
+        }
+    }
+
+    @Test("relayd that stops ends it first, and the client hears of it")
+    func shutdown() async throws {
+        try await Self.bench { relayd in
+            let run = try await APIRun.start(Self.waiting, relayd)
+            try await run.reaches(2, "running")
+            relayd.process.signal(SIGTERM)
+            let events = try await run.ended()
+            #expect(events.last?.outcome == "unusable")
+            #expect(events.compactMap(\.step).last?.failure?.summary == "relayd stops")
+        }
+    }
+
+    @Test(
+        "what cannot be run is told with its line, and what cannot be chosen by its name",
+        arguments: [
+            ("scenario: s\nsteps:\n  - wait: rpc:Shw\n", "", "scenario:3:11: steps[0].wait"),
+            ("scenario: s\nsteps:\n  - wait: rpc:Show\n    check: [1, {", "", "scenario:"),
+            ("a: &a [*a]", "", "scenario:1:"),
+            (
+                "scenario: \u{1F4A3}\nsteps: \(String(repeating: "[", count: 5000))", "",
+                "scenario:2:"
+            ),
+            ("", "", "scenario"),
+            ("{scenario: s, steps: [{pause: 1s}]}", "?set=text=1", #"no variable \"text\""#),
+            ("{scenario: s, steps: [{pause: 1s}]}", "?app=Radio", "has no apps"),
+            ("{scenario: s, steps: [{pause: 1s}]}", "?ap=Radio", "may_harm_others"),
+            ("{scenario: s, steps: [{pause: 1s}]}", "?may_harm_others=yes", "as 0 or 1"),
+        ])
+    func mistakes(text: String, query: String, hint: String) async throws {
+        try await Self.bench { relayd in
+            let answer = try await ControlRequest.post(
+                Routes.scenarioRun + query, text, at: relayd.controlSocket)
+            #expect(answer.statusLine.contains(" 400 "), "\(answer.statusLine)")
+            #expect(answer.text.contains(hint), "\(answer.text)")
+        }
+    }
+
+    @Test("a check has each mistake with its place, or the steps; nothing runs")
+    func check() async throws {
+        try await Self.bench { relayd in
+            func check(_ text: String) async throws -> ScenarioCheckReport {
+                let answer = try await ControlRequest.post(
+                    Routes.scenarioCheck, text, at: relayd.controlSocket)
+                return try APICoding.decode(ScenarioCheckReport.self, from: answer.body)
+            }
+            let wrong = try await check("scenario: s\nsteps:\n  - wait: rpc:Shw\n  - pause: soon\n")
+            #expect(wrong.problems.map(\.line) == [3, 4] && wrong.steps.isEmpty)
+            #expect(wrong.problems.first?.message.contains("did you mean 'Show'?") == true)
+            let right = try await check(Self.waiting)
+            #expect(right.problems.isEmpty && right.scenario == "Waits for ever")
+            #expect(right.apps == ["tester"] && right.steps.map(\.line) == [4, 7])
+            #expect(try await relayd.status().apps.isEmpty)
+            let huge = try await ControlRequest.post(
+                Routes.scenarioCheck, String(repeating: "#", count: 1 << 20 + 1),
+                at: relayd.controlSocket)
+            #expect(huge.statusLine.contains(" 413 "), "\(huge.statusLine)")
+        }
+    }
+
+    @Test("driving that is off is said by every route that runs or checks; the list is there")
+    func off() async throws {
+        try await Self.bench(config: Relayd.quickGoodbyes) { relayd in
+            for route in [Routes.scenarioRun, Routes.scenarioCheck] {
+                let answer = try await ControlRequest.post(
+                    route, "{scenario: s, steps: [{pause: 1s}]}", at: relayd.controlSocket)
+                #expect(answer.text.contains("drive_off"), "\(route): \(answer.text)")
+            }
+            #expect(try await Self.ready("soft-buttons", relayd).contains("scenario:"))
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import ControlAPI
+import Synchronization
+import Testing
+
+@testable import relayd
+
+/// Who was stopped, in their order.
+private final class Stopped: Sendable {
+    private let all = Mutex<[String]>([])
+
+    var names: [String] { all.withLock { $0 } }
+
+    func add(_ name: String) { all.withLock { $0.append(name) } }
+}
+
+@Suite("The place of the scenario that runs") struct RunningScenarioTests {
+    private let running = RunningScenario()
+    private let stopped = Stopped()
+
+    private func stop(_ name: String) -> @Sendable () -> Void {
+        { [stopped] in stopped.add(name) }
+    }
+
+    @Test("there is one, and who comes second hears its name")
+    func one() throws {
+        let place = try running.begin("first")
+        let error = #expect(throws: APIError.self) { try running.begin("second") }
+        #expect(error?.error.code == .conflict)
+        #expect(error?.error.message.contains("\"first\" is running") == true)
+        #expect(running.name == "first")
+        place.giveBack()
+        #expect(running.name == nil)
+        let next = try running.begin("second")
+        // Given back once more, as by a request that ends late: it is not theirs any more.
+        place.giveBack()
+        #expect(running.name == "second")
+        withExtendedLifetime(next) {}
+    }
+
+    @Test("a place that nobody has any more is free: its client left before it could begin")
+    func dropped() throws {
+        do {
+            let place = try running.begin("first")
+            #expect(running.name == "first")
+            withExtendedLifetime(place) {}
+        }
+        #expect(running.name == nil)
+    }
+
+    @Test("it is stopped by whoever asks, also before it can be; nobody stops the next one so")
+    func stopping() throws {
+        #expect(running.stop() == nil)
+        let place = try running.begin("first")
+        #expect(running.stop() == "first")
+        place.stops(with: stop("first"))
+        #expect(stopped.names == ["first"])
+        place.giveBack()
+        let next = try running.begin("second")
+        place.stops(with: stop("too late"))
+        next.stops(with: stop("second"))
+        #expect(stopped.names == ["first"])
+        #expect(running.stop() == "second")
+        #expect(stopped.names == ["first", "second"])
+    }
+}
