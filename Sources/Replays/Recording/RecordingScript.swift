@@ -17,6 +17,7 @@ package struct RecordingScript {
     }
 
     private let part: Part
+    private var clock = RecordedClock()
     /// Of each session that was granted and runs.
     private var owners: [UInt8: Owner] = [:]
     /// Sessions asked for and not granted, of each app.
@@ -52,9 +53,12 @@ package struct RecordingScript {
     package mutating func read(_ entry: TraceEntry, into steps: inout [RecordedStep]) {
         switch entry.content {
         case .frame(let tapped, let omitted, _):
+            var tapped = tapped
+            tapped.time =
+                tapped.isEarlier ? clock.passEarlier(tapped.time) : clock.pass(to: tapped.time)
             if omitted == 0 { read(tapped, &steps) }
         case .bytes: break
-        case .record(let record): read(record, at: entry.time, &steps)
+        case .record(let record): read(record, at: clock.now(orAt: entry.time), &steps)
         }
     }
 
