@@ -322,6 +322,14 @@ class DriveTests(Scenes):
         self.scenario(page, "scenario: Waits\napps: {tester: {as: Tester}}\nsteps:\n  - wait: rpc:Alert\n    within: 10m\n")
         page.click("#scenario-run")
         page.until("it waits", f"{self.STEPS} === 'running'")
+        other = self.visit(relayd.relayctl("dashboard").strip())
+        other.until("it may be driven", "!document.querySelector('#drive-button').hidden")
+        other.key("d")
+        other.click("#tab-scenarios")
+        other.until("another page sees that one runs, and can end it", f"/runs .Waits. for somebody else/.test({self.SAID}.textContent) && !document.querySelector('#scenario-stop').hidden")
+        self.scenario(other, "scenario: A short pause\nsteps:\n  - pause: 50ms\n")
+        other.click("#scenario-run")
+        other.until("there is one at a time", f"{self.SAID}.dataset.state === 'wrong' && /one at a time/.test({self.SAID}.textContent)")
         page.open("about:blank")
         deadline = time.monotonic() + PATIENCE
         while "running" in relayd.get("/v1/scenarios") and time.monotonic() < deadline:

@@ -85,6 +85,8 @@ export class Drive {
   close() {
     if (!this.isOpen) return;
     this.root.close();
+    // What is hidden keeps the focus until the page is drawn, and the next key would be the drawer's.
+    if (this.root.contains(document.activeElement)) document.activeElement.blur();
     $('drive-button').setAttribute('aria-expanded', 'false');
     (this.opener?.isConnected ? this.opener : $('list')).focus();
   }

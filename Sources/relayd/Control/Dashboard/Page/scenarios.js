@@ -2,7 +2,7 @@
 // relayd, and watched step by step.
 
 import { $, h, milliseconds, rebuild, setText } from './dom.js';
-import { ask, askLines } from './api.js';
+import { Refused, ask, askLines } from './api.js';
 import { reason } from './drive.js';
 
 /** Milliseconds without a keystroke after which relayd is asked. */
@@ -11,8 +11,6 @@ const PAUSE = 300;
 const LARGEST = 1 << 20;
 /** Milliseconds between two looks at the clock. */
 const TICK = 200;
-/** A request that is open at the end is waited for: milliseconds. */
-const PATIENCE = 20_000;
 
 const SIGNS = { open: '·', running: '▸', passed: '✓', failed: '✗', unusable: '✗', skipped: '·' };
 const OUTCOMES = { passed: 'passed', failed: 'failed', unusable: 'could not be used' };
@@ -23,9 +21,14 @@ export class ScenarioPanel {
     this.asked = 0;
     this.rows = new Map();
     this.isRunning = false;
+    /** Whether relayd runs one for somebody else. */
+    this.isBusy = false;
     $('scenario-ready').addEventListener('change', () => this.chooseReady());
     $('scenario-file').addEventListener('change', () => this.chooseFile($('scenario-file').files[0]));
-    $('scenario-text').addEventListener('input', () => this.edited());
+    $('scenario-text').addEventListener('input', () => {
+      $('scenario-ready').value = '';
+      this.edited();
+    });
     $('scenario-stop').addEventListener('click', () => this.stop());
     $('scenario-form').addEventListener('submit', (event) => {
       event.preventDefault();
@@ -35,19 +38,23 @@ export class ScenarioPanel {
   }
 
   learned() {
-    this.edited();
+    // What could not be checked before.
+    if (!this.checked && $('scenario-text').value.trim() !== '') this.edited();
     this.drawButtons();
   }
 
-  /** The ready ones, asked for when they are needed first. */
+  /** Which one relayd runs now; the ready ones when they are needed first. */
   async look() {
-    if (this.ready) return;
     try {
-      this.ready = (await ask('/v1/scenarios')).scenarios;
-      $('scenario-ready').append(...this.ready.map((one) => h('option', { value: one.name, text: `${one.name}: ${one.scenario}` })));
+      const list = await ask('/v1/scenarios');
+      if (!this.ready) $('scenario-ready').append(...list.scenarios.map((one) => h('option', { value: one.name, text: `${one.name}: ${one.scenario}` })));
+      this.ready = list.scenarios;
+      this.isBusy = !this.isRunning && list.running !== undefined;
+      if (this.isBusy) this.say(`relayd runs “${list.running}” for somebody else`, '');
     } catch (error) {
       this.say(reason(error), 'wrong');
     }
+    this.drawButtons();
   }
 
   // What is to be run
@@ -137,6 +144,7 @@ export class ScenarioPanel {
   async run() {
     if ($('scenario-run').disabled) return;
     this.isRunning = true;
+    this.isBusy = false;
     this.isOver = false;
     this.rows.clear();
     $('scenario-steps').replaceChildren();
@@ -148,6 +156,7 @@ export class ScenarioPanel {
       if (!this.isOver) this.say('relayd has not told its end', 'wrong');
     } catch (error) {
       this.drive.refused(error);
+      this.isBusy = error instanceof Refused && error.status === 409;
       this.say(reason(error), 'wrong');
     }
     clearInterval(clock);
@@ -155,14 +164,18 @@ export class ScenarioPanel {
     this.drawButtons();
   }
 
-  /** Has relayd end it; what came of it is told as at any other end. */
+  /** Has relayd end it; what came of this page's own is told as at any other end. */
   async stop() {
     $('scenario-stop').disabled = true;
     try {
-      await this.drive.request('/v1/scenarios/run', { method: 'DELETE', patience: PATIENCE });
+      const { summary } = await this.drive.request('/v1/scenarios/run', { method: 'DELETE' });
+      if (this.isRunning) return;
+      this.isBusy = false;
+      this.say(summary, 'right');
     } catch (error) {
       this.say(reason(error), 'wrong');
     }
+    this.drawButtons();
   }
 
   /** A line of the stream. */
@@ -211,8 +224,8 @@ export class ScenarioPanel {
 
   drawButtons() {
     $('scenario-run').disabled = !this.drive.isAllowed || this.isRunning || !this.checked;
-    $('scenario-stop').hidden = !this.isRunning;
-    $('scenario-stop').disabled = false;
+    $('scenario-stop').hidden = !this.isRunning && !this.isBusy;
+    $('scenario-stop').disabled = !this.drive.isAllowed;
   }
 
   say(words, state) {
