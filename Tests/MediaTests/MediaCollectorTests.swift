@@ -175,6 +175,69 @@ import Testing
         #expect(open[40..<44] == [255, 255, 255, 255])
     }
 
+    private static func listen(_ shelf: inout Shelf, _ number: Int32, _ rate: String) {
+        shelf.rpc(
+            .request, .performAudioPassThru, number,
+            #"{"samplingRate":"\#(rate)","bitsPerSample":"8_BIT","audioType":"PCM"}"#)
+    }
+
+    private static func answer(_ shelf: inout Shelf, _ number: Int32, _ result: String) {
+        shelf.rpc(
+            .response, .performAudioPassThru, number,
+            #"{"success":\#(result == "SUCCESS"),"resultCode":"\#(result)"}"#, .fromAccessory)
+    }
+
+    private static func hear(_ shelf: inout Shelf, _ samples: [UInt8]) {
+        shelf.rpc(.notification, .onAudioPassThru, 0, "{}", .fromAccessory, bulk: samples)
+    }
+
+    @Test("a second PerformAudioPassThru that is refused does not cut the first one's sound")
+    func refusedSpeech() throws {
+        var shelf = Shelf()
+        shelf.register()
+        Self.listen(&shelf, 2, "8KHZ")
+        Self.hear(&shelf, [1, 2])
+        Self.listen(&shelf, 3, "16KHZ")
+        Self.hear(&shelf, [3])
+        Self.answer(&shelf, 3, "REJECTED")
+        Self.hear(&shelf, [4])
+        Self.answer(&shelf, 2, "SUCCESS")
+        Self.listen(&shelf, 4, "22KHZ")
+        Self.hear(&shelf, [5])
+        Self.answer(&shelf, 4, "SUCCESS")
+        #expect(shelf.files.map { $0.bytes[44...].prefix(4) } == [[1, 2, 3, 4], [5, 0]])
+        #expect(
+            shelf.files.map(\.item.format) == ["PCM 8 kHz 8 bit", "PCM 22.05 kHz 8 bit"])
+    }
+
+    @Test("one that the first one makes room for has a file of its own, with its own format")
+    func nextSpeech() throws {
+        var shelf = Shelf()
+        shelf.register()
+        Self.listen(&shelf, 2, "8KHZ")
+        Self.hear(&shelf, [1, 2])
+        Self.listen(&shelf, 3, "16KHZ")
+        Self.answer(&shelf, 2, "ABORTED")
+        Self.hear(&shelf, [3, 4])
+        Self.answer(&shelf, 3, "SUCCESS")
+        #expect(shelf.files.map { $0.bytes[44...].prefix(4) } == [[1, 2], [3, 4]])
+        #expect(shelf.files.map(\.item.format) == ["PCM 8 kHz 8 bit", "PCM 16 kHz 8 bit"])
+    }
+
+    @Test("one whose answer was missed gives way to the next")
+    func missedAnswer() throws {
+        var shelf = Shelf()
+        shelf.register()
+        Self.listen(&shelf, 2, "8KHZ")
+        Self.hear(&shelf, [1, 2])
+        shelf.take(.missed(frames: 1, bytes: 100))
+        Self.listen(&shelf, 3, "16KHZ")
+        Self.hear(&shelf, [3, 4])
+        Self.answer(&shelf, 3, "SUCCESS")
+        #expect(shelf.files.map { $0.bytes[44...].prefix(4) } == [[1, 2], [3, 4]])
+        #expect(shelf.files.map(\.item.format) == ["PCM 8 kHz 8 bit", "PCM 16 kHz 8 bit"])
+    }
+
     @Test("only what is asked for is taken")
     func choice() {
         var shelf = Shelf(MediaCollector([.file]) { $0 == "Radio" })

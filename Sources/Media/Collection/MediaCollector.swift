@@ -15,8 +15,10 @@ package struct MediaCollector: Sendable {
     private var names: [Owner: String] = [:]
     /// What the head unit says it plays.
     private var audioFormat: PCMFormat?
-    /// What the latest PerformAudioPassThru asked for.
-    private var speechFormats: [Owner: PCMFormat] = [:]
+    /// The latest PerformAudioPassThru that the head unit follows.
+    private var speeches: [Owner: Speech] = [:]
+    /// Another one, asked for meanwhile.
+    private var nextSpeeches: [Owner: Speech] = [:]
     /// What StartServices of video asked for that wait for their answer.
     private var requests: [Lane: VideoFormat] = [:]
     /// Services that the head unit has refused and not granted since.
@@ -47,6 +49,12 @@ package struct MediaCollector: Sendable {
     private struct Lane: Hashable {
         var owner: Owner
         var service: ServiceType
+    }
+
+    private struct Speech {
+        /// Number of the request; nil once it is answered, or when the answer may have been missed.
+        var request: UInt64?
+        var format: PCMFormat?
     }
 
     private struct UploadKey: Hashable {
@@ -222,6 +230,7 @@ package struct MediaCollector: Sendable {
             for owner in recordings.keys {
                 recordings[owner]?.skip(at: entry.time, isGap: true, &output)
             }
+            for owner in speeches.keys { speeches[owner]?.request = nil }
         default: break
         }
     }
@@ -233,11 +242,8 @@ package struct MediaCollector: Sendable {
         case (.getSystemCapability, .response), (.onSystemCapabilityUpdated, .notification):
             if let capability = message.parameters.object("systemCapability") { learn(capability) }
         case (.performAudioPassThru, .request):
-            endRecording(owner)
-            if speechFormats.count < MediaLimits.maximumApps {
-                speechFormats[owner] = PCMFormat(message.parameters)
-            }
-        case (.performAudioPassThru, .response): endRecording(owner)
+            begin(Speech(request: entry.number, format: PCMFormat(message.parameters)), owner)
+        case (.performAudioPassThru, .response): endSpeech(rpc, owner)
         case (.onAudioPassThru, .notification): record(message, entry, owner)
         case (.putFile, .request): put(rpc, entry, owner)
         case (.putFile, .response): answer(rpc)
@@ -252,6 +258,29 @@ package struct MediaCollector: Sendable {
         audioFormat = format
     }
 
+    /// A request while another is being followed changes nothing until one of them is answered.
+    private mutating func begin(_ speech: Speech, _ owner: Owner) {
+        guard speeches[owner] != nil || speeches.count < MediaLimits.maximumApps else { return }
+        if speeches[owner]?.request != nil {
+            nextSpeeches[owner] = speech
+        } else {
+            endRecording(owner)
+            speeches[owner] = speech
+        }
+    }
+
+    private mutating func endSpeech(_ rpc: RPCEntry, _ owner: Owner) {
+        let next = nextSpeeches.removeValue(forKey: owner)
+        // One that is refused does not end the one that is followed.
+        if let next, rpc.request?.number == next.request, rpc.outcome?.success == false { return }
+        endRecording(owner)
+        speeches[owner]?.request = nil
+        if let next {
+            speeches[owner] = next
+            if rpc.request?.number == next.request { speeches[owner]?.request = nil }
+        }
+    }
+
     private mutating func record(_ message: RPCMessage, _ entry: TrafficEntry, _ owner: Owner) {
         guard message.bulk.readableBytes > 0, takes(.speech, entry, owner) else { return }
         if recordings[owner] == nil {
@@ -262,7 +291,7 @@ package struct MediaCollector: Sendable {
             }
             recordings[owner] = SoundTap(
                 item(.speech, owner, title: "speech", ending: ".wav", entry.time),
-                speechFormats[owner])
+                speeches[owner]?.format)
         }
         recordings[owner]?.append(message.bulk, at: entry.time, &output)
     }
@@ -369,6 +398,7 @@ package struct MediaCollector: Sendable {
         }
         if isLive { tellEncrypted(isMeant) }
         names = names.filter { !isMeant($0.key) }
-        speechFormats = speechFormats.filter { !isMeant($0.key) }
+        speeches = speeches.filter { !isMeant($0.key) }
+        nextSpeeches = nextSpeeches.filter { !isMeant($0.key) }
     }
 }
