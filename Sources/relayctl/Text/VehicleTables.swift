@@ -260,11 +260,12 @@ struct VehicleTables {
     }
 
     static func line(_ message: VehicleMessageReport, zone: LocalTime = .system) -> String {
-        let line = "\(zone.exactTimeOfDay(message.at))  \(SafeText.line(message.text))"
+        let time = zone.exactTimeOfDay(message.at)
+        let line = "\(time)  \(SafeText.line(message.text))"
         guard let raw = message.raw else { return line }
-        let indent = String(repeating: " ", count: zone.exactTimeOfDay(message.at).count + 2)
-        let clock = message.vehicleTime.map { "  at \(Self.milliseconds($0)) ms by its clock" } ?? ""
-        return line + "\n\(indent)\(SafeText.line(raw))\(clock)"
+        let clock = message.vehicleTime.map { "  at \(milliseconds($0)) ms by its clock" }
+        let indent = String(repeating: " ", count: time.count + 2)
+        return line + "\n\(indent)\(SafeText.line(raw))\(clock ?? "")"
     }
 
     private func text(_ table: Table) -> String {

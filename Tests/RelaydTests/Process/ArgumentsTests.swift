@@ -1,5 +1,5 @@
-import ArgumentParser
 import AccessoryLinks
+import ArgumentParser
 import ControlAPI
 import Foundation
 import Logging
