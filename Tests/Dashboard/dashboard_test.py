@@ -16,7 +16,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from bench import ROOT, Departed, Doctored, Flood, Told, VehicleLosing, free_port  # noqa: E402
+from bench import ROOT, Departed, Doctored, Flood, Told, VehicleLosing  # noqa: E402
 from scenes import NAMES, ROWS, Scenes  # noqa: E402
 from sdl import App  # noqa: E402
 
@@ -876,11 +876,10 @@ class DashboardTests(Scenes):
 
     def vehicle(self):
         """relayd with a simulated vehicle interface, and a function that connects a client."""
-        port = free_port()
-        relayd = self.relayd(accessory="sim:openxc", config=f"openxc: {{listen: '127.0.0.1:{port}'}}\n")
+        relayd = self.relayd(accessory="sim:openxc")
 
         def connect():
-            client = socket.create_connection(("127.0.0.1", port), timeout=30)
+            client = socket.create_connection(("127.0.0.1", relayd.apps), timeout=30)
             self.addCleanup(client.close)
             return client
 

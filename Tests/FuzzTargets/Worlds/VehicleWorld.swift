@@ -179,12 +179,13 @@ private enum StrictReading {
                 messages.append(try VehicleMessage(json: Array(rest[..<end]).span))
                 rest = rest[(end + 1)...]
             } else {
-                var reader = VehicleMessageReader(recovery: .nextBeginning)
+                // As clients do: by the length, whatever a text looks like.
                 let length = first < 0x80 ? 1 : 2
                 let second = Int(rest.dropFirst().first ?? 0)
                 let count = length + (length == 1 ? Int(first) : Int(first & 0x7F) | second << 7)
-                reader.append(rest.prefix(count))
-                guard rest.count >= count, let message = reader.next(), reader.pendingBytes == 0
+                guard rest.count >= count,
+                    let message = try? VehicleMessage(
+                        protobuf: Array(rest.prefix(count).dropFirst(length)))
                 else {
                     throw BrokenPromise("\(whose) hears what is no message: \(rest)")
                 }
