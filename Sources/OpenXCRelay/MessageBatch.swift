@@ -2,8 +2,8 @@ import NIOCore
 import OpenXCProtocol
 import RelayCore
 
-/// The messages of one read of the link, written once in each form that some client wants. All of a form
-/// lies in one piece of memory, so that what goes to a client leaves with one write.
+/// The messages that go to the clients together, written once in each form that some client wants. All of a
+/// form lies in one piece of memory, so that what goes to a client leaves with one write.
 struct MessageBatch {
     private(set) var messages:
         [(message: VehicleMessage, destination: VehicleRouter<AppID>.Destination)] =

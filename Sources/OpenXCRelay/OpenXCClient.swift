@@ -70,7 +70,7 @@ final class OpenXCClient: AppReader {
         framing = format == .protobuf ? .protobuf : jsonFraming
     }
 
-    /// What one read of the link has brought.
+    /// What a read of the link has brought, or several within the time of `Gathering`.
     func offer(_ batch: inout MessageBatch, _ hub: Switchboard, at now: NIODeadline) {
         if filter.isOpen, let (bytes, count) = batch.all(in: framing),
             hasRoom(for: bytes.readableBytes)
