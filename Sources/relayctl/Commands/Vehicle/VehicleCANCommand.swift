@@ -21,15 +21,7 @@ struct VehicleCANCommand: AsyncParsableCommand {
             \(VehicleCommand.exitCodes)
             """)
 
-    @Option(parsing: .singleValue, help: "Only this bus; may be repeated.")
-    var bus: [Int] = []
-
-    @Option(
-        parsing: .singleValue,
-        help: ArgumentHelp(
-            "Only this identifier or range, such as 0x7e8 or 0x700-0x7ff; may be repeated.",
-            valueName: "id"))
-    var id: [String] = []
+    @OptionGroup var place: VehiclePlaceOptions
 
     @Flag(help: "Show frames as they come, until ^C.")
     var follow = false
@@ -44,17 +36,16 @@ struct VehicleCANCommand: AsyncParsableCommand {
     @OptionGroup var socket: SocketOptions
 
     func validate() throws {
-        if passthrough, bus.isEmpty {
+        if passthrough, place.bus.isEmpty {
             throw ValidationError("--passthrough needs a bus, e.g. --bus 1")
         }
         if unfiltered, !passthrough {
             throw ValidationError("--unfiltered needs --passthrough")
         }
-        for bus in bus { try VehicleArguments.checkBus(bus) }
-        for text in id { try VehicleArguments.checkIdentifiers(text) }
     }
 
     func run() async throws {
+        let (bus, id) = (place.bus, place.id)
         let client = try socket.client()
         guard follow || passthrough else {
             let answer = try await client.ask(VehicleReport.self, Routes.vehicle)
@@ -71,7 +62,7 @@ struct VehicleCANCommand: AsyncParsableCommand {
         }
         var query = ["kind=can", "kind=link", "kind=missed"]
         if !bus.isEmpty || !id.isEmpty { query = ["kind=can", "kind=missed"] }
-        query += bus.map { "bus=\($0)" } + id.map { "id=\($0)" }
+        query += place.query
         let wanted = VehicleStreamBody(
             passthrough: bus, acceptanceFilterBypass: unfiltered ? bus : nil)
         try await VehicleLines.follow(

@@ -34,15 +34,7 @@ struct VehicleTailCommand: AsyncParsableCommand {
         completion: .list(VehicleMessageKind.all.map(\.rawValue)))
     var kind: [String] = []
 
-    @Option(parsing: .singleValue, help: "Only what has to do with this bus; may be repeated.")
-    var bus: [Int] = []
-
-    @Option(
-        parsing: .singleValue,
-        help: ArgumentHelp(
-            "Only what has to do with this identifier or range, such as 0x7e8 or 0x700-0x7ff; may be "
-                + "repeated.", valueName: "id"))
-    var id: [String] = []
+    @OptionGroup var place: VehiclePlaceOptions
 
     @Option(
         name: [.customShort("n"), .customLong("last")],
@@ -64,8 +56,6 @@ struct VehicleTailCommand: AsyncParsableCommand {
                 "--kind is \(SafeText.clean(word)); expected one of "
                     + VehicleMessageKind.all.map(\.rawValue).joined(separator: ", "))
         }
-        for bus in bus { try VehicleArguments.checkBus(bus) }
-        for text in id { try VehicleArguments.checkIdentifiers(text) }
         try VehicleArguments.check(last, "-n", 0...VehicleLimits.pastMessages, example: "-n 100")
     }
 
@@ -74,7 +64,7 @@ struct VehicleTailCommand: AsyncParsableCommand {
         if once { query.append("follow=0") }
         if raw { query.append("raw=1") }
         query += names.map { "name=\($0.percentEncoded())" } + kind.map { "kind=\($0)" }
-        query += bus.map { "bus=\($0)" } + id.map { "id=\($0.percentEncoded())" }
+        query += place.query
         try await VehicleLines.follow(
             try socket.client(), query.joined(separator: "&"), nil, output)
     }
