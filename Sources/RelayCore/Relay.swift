@@ -151,6 +151,21 @@ package final class Relay: Sendable {
         try await loop.submit { self.switchboard.value.tap.emit() }.get()
     }
 
+    /// Waits until the observers have done with everything that has passed so far, but no longer than
+    /// `patience`: on a busy machine they may be far behind.
+    package func observersCatchUp(within patience: TimeAmount) async {
+        let seen = loop.makePromise(of: Void.self)
+        loop.execute { [loop, tapQueue] in
+            let limit = loop.scheduleTask(in: patience) { seen.succeed() }
+            self.switchboard.value.tap.emit()
+            tapQueue.whenSeen {
+                limit.cancel()
+                seen.succeed()
+            }
+        }
+        try? await seen.futureResult.get()
+    }
+
     /// Ends the app's sessions politely on both sides and closes its connection.
     ///
     /// - Returns: False when there is no such app, or it is closing already.

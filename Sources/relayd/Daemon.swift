@@ -152,6 +152,9 @@ struct Daemon {
         // From here on the machine is touched; a second relayd stops before anything of it.
         let actions = actions(
             relay: relay, link: link, server: server, reloader: reloader, events: events)
+        let catchUp = { @Sendable () async in
+            await relay.observersCatchUp(within: ControlLimits.observersPatience)
+        }
         let control = try ControlServer(
             configuration: .init(
                 socketPath: config.control.socketPath, mode: UInt16(config.control.mode),
@@ -160,9 +163,10 @@ struct Daemon {
             inherited: inherited.control,
             status: { try await reporter.snapshot() },
             apps: AppHandlers(
-                status: { try await reporter.snapshot() }, facts: facts, advisor: advisor),
+                status: { try await reporter.snapshot() }, facts: facts, advisor: advisor,
+                catchUp: catchUp),
             messages: MessageHandlers(
-                ring: ring, advice: { advisor.told(after: $0, through: $1) }),
+                ring: ring, catchUp: catchUp, advice: { advisor.told(after: $0, through: $1) }),
             events: EventHandlers(ring: events),
             reports: ReportHandlers(
                 status: { try await reporter.snapshot() }, statistics: statistics,

@@ -18,6 +18,12 @@ package final class TapQueue: Sendable {
         }
     }
 
+    /// Waits until the reader has done with a number of items, and with what it took before them.
+    fileprivate struct Watcher {
+        var items: Int
+        let act: @Sendable () -> Void
+    }
+
     fileprivate struct State {
         var items: [Item] = []
         /// What did not fit and must be told all the same.
@@ -38,6 +44,8 @@ package final class TapQueue: Sendable {
         var hasRung = false
         /// Who waits for room.
         var whenHalfEmpty: (@Sendable () -> Void)?
+        /// Who waits until the reader has done with what is queued.
+        var watchers: [Watcher] = []
     }
 
     private let state = Mutex(State())
@@ -73,6 +81,17 @@ package final class TapQueue: Sendable {
         let isSo = state.withLock { state in
             let isSo = state.isHalfEmpty(of: maximumBytes)
             state.whenHalfEmpty = isSo ? nil : act
+            return isSo
+        }
+        if isSo { act() }
+    }
+
+    /// Calls `act` once, from wherever, when the reader has done with everything queued so far: at once
+    /// when it waits for more, or when it comes back.
+    func whenSeen(_ act: @escaping @Sendable () -> Void) {
+        let isSo = state.withLock { state in
+            let isSo = state.items.isEmpty && (state.waiter != nil || state.isFinished)
+            if !isSo { state.watchers.append(Watcher(items: state.items.count, act: act)) }
             return isSo
         }
         if isSo { act() }
@@ -143,22 +162,25 @@ package final class TapQueue: Sendable {
     ///
     /// - Returns: Frames that nobody will be shown, without those that the reader took last.
     package func abandon() -> Int {
-        let abandoned = state.withLock { state in
+        let (abandoned, watchers) = state.withLock { state in
             defer {
                 state.items = []
+                state.watchers = []
                 state.storage = TapStorage()
                 state.queuedBytes = 0
                 state.missedFrames = 0
             }
-            return state.items.reduce(state.missedFrames) { sum, item in
+            let frames = state.items.reduce(state.missedFrames) { sum, item in
                 switch item {
                 case .batch(let batch): sum + batch.count
                 case .event(.missed(let frames, _)): sum + frames
                 case .event: sum
                 }
             }
+            return (frames, state.watchers)
         }
         finish()
+        for watcher in watchers { watcher.act() }
         return abandoned
     }
 
@@ -180,14 +202,15 @@ package final class TapQueue: Sendable {
             if let items { return items.map(Self.item) }
             if isFinished { return nil }
             await withCheckedContinuation { continuation in
-                let mayWait = state.withLock { state in
+                let (mayWait, satisfied) = state.withLock { state in
                     guard state.items.isEmpty, state.missedFrames == 0, state.owed.isEmpty,
                         !state.isFinished, !state.hasRung
-                    else { return false }
+                    else { return (false, [Watcher]()) }
                     state.waiter = continuation
-                    return true
+                    return (true, state.takeSatisfied())
                 }
                 if !mayWait { continuation.resume() }
+                for watcher in satisfied { watcher.act() }
             }
         }
     }
@@ -198,12 +221,15 @@ package final class TapQueue: Sendable {
     }
 
     private func take(atMost bytes: Int) -> (items: [Item]?, isFinished: Bool) {
-        let (taken, whenHalfEmpty) = state.withLock { state in
+        let (taken, whenHalfEmpty, satisfied) = state.withLock { state in
+            let satisfied = state.takeSatisfied()
             let taken = state.take(atMost: bytes)
+            state.count(taken: taken.items?.count ?? 0)
             let hasRoom = state.isHalfEmpty(of: maximumBytes)
-            return (taken, hasRoom ? state.whenHalfEmpty.take() : nil)
+            return (taken, hasRoom ? state.whenHalfEmpty.take() : nil, satisfied)
         }
         whenHalfEmpty?()
+        for watcher in satisfied { watcher.act() }
         return taken
     }
 
@@ -265,6 +291,20 @@ extension TapQueue.State {
         for event in owed.take() {
             queuedBytes += event.eventBytes
             items.append(.event(event))
+        }
+    }
+
+    /// Those who wait for nothing that is still queued, now that the reader has done with what it took.
+    fileprivate mutating func takeSatisfied() -> [TapQueue.Watcher] {
+        guard !watchers.isEmpty else { return [] }
+        let satisfied = watchers.filter { $0.items == 0 }
+        watchers.removeAll { $0.items == 0 }
+        return satisfied
+    }
+
+    fileprivate mutating func count(taken count: Int) {
+        for index in watchers.indices {
+            watchers[index].items = max(0, watchers[index].items - count)
         }
     }
 

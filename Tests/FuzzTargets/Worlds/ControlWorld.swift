@@ -40,7 +40,7 @@ final class ControlWorld {
         channel = EmbeddedChannel(handler: connection, loop: loop)
         let messages = MessageHandlers(ring: Self.ring, timers: loop)
         let apps = AppHandlers(knowingNothingBut: { Self.status })
-        let writes = WriteHandlers(status: { Self.status }, actions: .none, log: .none)
+        let writes = WriteHandlers(apps: apps.apps, actions: .none, log: .none)
         let driving = DriveHandlers(nil, status: status, validator: nil)
         let drive = DriveSwitch(true)
         let handlers = ControlHandlers(

@@ -124,6 +124,8 @@ struct BugReportTests {
         try await Relayd.run(accessory: "sim:") { relayd in
             let app = try await relayd.connectApp()
             _ = try await app.startSession()
+            // On a busy machine the observers may be seconds behind, and a report does not wait for them.
+            try await relayd.process.output.first(containing: "StartServiceACK")
             let file = relayd.directory.file("report.tar.gz")
             let report = try await relayd.relayctl("bugreport", "--file", file)
             #expect(report.ending == .exited(0) && report.errors.isEmpty, "\(report.errors)")
@@ -138,7 +140,8 @@ struct BugReportTests {
                 "\nLinux ", "✓ daemon", "\"devices\"",
                 "StartService",
             ] {
-                #expect(text.contains(words), "\(words)")
+                let isThere = text.contains(words)
+                #expect(isThere, "\(words)")
             }
             let again = try await relayd.relayctl("bugreport", "--file", file)
             #expect(again.ending == .exited(3) && again.errors.contains("File exists"))

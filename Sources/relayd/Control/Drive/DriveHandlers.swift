@@ -9,6 +9,7 @@ package import SDLTraffic
 package struct DriveHandlers: Sendable {
     let status: @Sendable () async throws -> StatusSnapshot
     let facts: SessionFacts
+    private let apps: AppFinder
     /// Compares with the specification in force.
     private let builder: RPCBuilder
     /// Nil for a server without a relay behind it.
@@ -25,7 +26,10 @@ package struct DriveHandlers: Sendable {
         self.events = events
         self.status = status
         self.facts = facts
-        streams = StreamHandlers(relay, status: status, facts: facts, events: events)
+        apps = AppFinder(status: status) {
+            await relay?.observersCatchUp(within: ControlLimits.observersPatience)
+        }
+        streams = StreamHandlers(relay, apps: apps, facts: facts, events: events)
         // Also when what others say is compared with nothing.
         builder = RPCBuilder(validator ?? .builtIn)
         own = relay.map { relay in
@@ -113,7 +117,7 @@ package struct DriveHandlers: Sendable {
     func send(
         _ wanted: DriveRequest, as app: String, _ context: RouteContext
     ) async throws -> DriveReport {
-        let app = try AppLookup(status: try await status()).find(app)
+        let app = try await apps.find(app)
         if wanted.check == true { return try checked(wanted, from: .app, app) }
         let built = try build(wanted, try wanted.rpcType(), from: .app, to: app)
         if let registration = Self.registration(built) { throw registration }
@@ -169,7 +173,7 @@ package struct DriveHandlers: Sendable {
     func inject(
         _ wanted: DriveRequest, to app: String, _ context: RouteContext
     ) async throws -> DriveReport {
-        let app = try AppLookup(status: try await status()).find(app)
+        let app = try await apps.find(app)
         if wanted.check == true { return try checked(wanted, from: .accessory, app) }
         let type = try Self.injected(wanted)
         guard wanted.bulk == nil else {

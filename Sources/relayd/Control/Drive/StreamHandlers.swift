@@ -10,16 +10,15 @@ import Synchronization
 /// played. Who may ask is decided before, by `ControlResponder`.
 struct StreamHandlers: Sendable {
     let relay: Relay?
-    let status: @Sendable () async throws -> StatusSnapshot
+    let apps: AppFinder
     let facts: SessionFacts
     let events: EventRing?
     private let running = RunningStreams()
 
     init(
-        _ relay: Relay?, status: @escaping @Sendable () async throws -> StatusSnapshot,
-        facts: SessionFacts, events: EventRing?
+        _ relay: Relay?, apps: AppFinder, facts: SessionFacts, events: EventRing?
     ) {
-        (self.relay, self.status, self.facts, self.events) = (relay, status, facts, events)
+        (self.relay, self.apps, self.facts, self.events) = (relay, apps, facts, events)
     }
 
     func addRoutes(to routes: inout RouteHandlers) {
@@ -33,7 +32,7 @@ struct StreamHandlers: Sendable {
         _ request: ControlRequest, _ context: RouteContext
     ) async throws -> ControlResponse {
         let wanted = try StreamRequest(try RequestQuery(request.head.uri))
-        let app = try AppLookup(status: try await status()).find(context.segment("app"))
+        let app = try await apps.find(context.segment("app"))
         guard let relay else { throw APIError(.conflict, DriveRefusal.noLink.description) }
         let place = try context.streamPlace(request)
         defer { withExtendedLifetime(place) {} }
@@ -209,7 +208,7 @@ struct StreamHandlers: Sendable {
         _ request: ControlRequest, _ context: RouteContext
     ) async throws -> ControlResponse {
         let wanted = try StreamRequest(try RequestQuery(request.head.uri))
-        let app = try AppLookup(status: try await status()).find(context.segment("app"))
+        let app = try await apps.find(context.segment("app"))
         let key = RunningStreams.Key(app: app.id, service: wanted.service)
         let wasRunning = running.stop(key)
         context.audit(

@@ -6,9 +6,18 @@ import SDLTraffic
 
 /// Answers what is asked about one app, and about advice.
 package struct AppHandlers: Sendable {
-    let status: @Sendable () async throws -> StatusSnapshot
+    let apps: AppFinder
     let facts: SessionFacts
     let advisor: TrafficAdvisor
+
+    /// - Parameter catchUp: Waits until the observers have seen what has passed so far, within reason.
+    init(
+        status: @escaping @Sendable () async throws -> StatusSnapshot, facts: SessionFacts,
+        advisor: TrafficAdvisor, catchUp: @escaping @Sendable () async -> Void = {}
+    ) {
+        apps = AppFinder(status: status, catchUp: catchUp)
+        (self.facts, self.advisor) = (facts, advisor)
+    }
 }
 
 extension AppHandlers {
@@ -25,7 +34,10 @@ extension AppHandlers {
         routes.get(Routes.permission) { _, context in
             try await permission(context.segment("app"), context.segment("rpc"))
         }
-        routes.get(Routes.advice) { _, _ in try latestAdvice() }
+        routes.get(Routes.advice) { _, _ in
+            await apps.catchUp()
+            return try latestAdvice()
+        }
     }
 
     private func latestAdvice() throws -> ControlResponse {
@@ -36,7 +48,7 @@ extension AppHandlers {
 
     /// - Parameter wanted: Its number, name or app ID.
     func app(_ wanted: String) async throws -> AppReport {
-        let app = try AppLookup(status: try await status()).find(wanted)
+        let app = try await apps.find(wanted)
         let id = AppID(rawValue: UInt64(app.id))
         return AppReport(
             app: app, facts: facts.facts(of: id) ?? AppFacts(), now: .now(),
@@ -44,7 +56,7 @@ extension AppHandlers {
     }
 
     private func permission(_ wanted: String, _ name: String) async throws -> ControlResponse {
-        let app = try AppLookup(status: try await status()).find(wanted)
+        let app = try await apps.find(wanted)
         let facts = facts.facts(of: AppID(rawValue: UInt64(app.id))) ?? AppFacts()
         // What the head unit named counts, whether or not the specification knows it.
         guard facts.permissions[name] != nil || FunctionID(name: name) != nil else {

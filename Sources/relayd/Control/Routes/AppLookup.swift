@@ -2,7 +2,7 @@ import ControlAPI
 import MessageFilters
 import SDLProtocol
 
-/// Finds the app that a person means: by number, name or app ID. Used by `AppHandlers`.
+/// Finds the app that a person means: by number, name or app ID. Used by `AppFinder`.
 struct AppLookup {
     let status: StatusSnapshot
 

@@ -8,7 +8,7 @@ import SDLProtocol
 /// Answers the requests that change something. Who may ask is decided before, by
 /// `ControlResponder`.
 struct WriteHandlers: Sendable {
-    let status: @Sendable () async throws -> StatusSnapshot
+    let apps: AppFinder
     let actions: ControlActions
     let log: LogControl
 
@@ -44,7 +44,7 @@ struct WriteHandlers: Sendable {
     ///
     /// - Parameter wanted: Its number, name or app ID.
     func disconnect(_ wanted: String, _ reason: String?) async throws -> ActionReport {
-        let app = try AppLookup(status: try await status()).find(wanted)
+        let app = try await apps.find(wanted)
         guard try await actions.disconnect(AppID(rawValue: UInt64(app.id)), reason) else {
             throw APIError(.notFound, "app #\(app.id) has already left")
         }

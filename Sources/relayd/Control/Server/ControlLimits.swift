@@ -10,6 +10,8 @@ enum ControlLimits {
     /// Time without a byte after which the rest of a request is not waited for any longer, once it has
     /// been answered. Bytes that are on their way are there within milliseconds.
     static let silence = TimeAmount.seconds(1)
+    /// Time an answer about the traffic may wait until the observers have seen what has passed.
+    static let observersPatience = TimeAmount.milliseconds(500)
     /// Bytes of a request's body: a list of some hundred apps and functions.
     static let bodyBytes = 16_384
     /// Bytes of the body of a request that drives the conversation: 1 MiB of bulk data in base64, and its

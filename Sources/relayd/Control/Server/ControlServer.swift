@@ -88,7 +88,7 @@ package struct ControlServer: Service {
         self.logger = logger
         let apps = apps ?? AppHandlers(knowingNothingBut: status)
         let messages = messages ?? MessageHandlers(ring: MessageRing(maximumBytes: 0))
-        let writes = WriteHandlers(status: status, actions: actions, log: log)
+        let writes = WriteHandlers(apps: apps.apps, actions: actions, log: log)
         let driving = driving ?? DriveHandlers(nil, status: status, validator: nil)
         let handlers = ControlHandlers(
             status: status, apps: apps, messages: messages,

@@ -13,6 +13,8 @@ package struct MessageHandlers: Sendable {
     var heartbeat = TimeAmount.seconds(15)
     /// Keeps the time while there are streams.
     var timers: any EventLoop = MultiThreadedEventLoopGroup.singleton.next()
+    /// Waits until the observers have seen what has passed so far, within reason.
+    var catchUp: @Sendable () async -> Void = {}
     /// What was told about the messages after a number, up to another one, in their order.
     var advice: @Sendable (_ after: UInt64, _ through: UInt64) -> [Advice] = { _, _ in [] }
 
@@ -29,6 +31,7 @@ package struct MessageHandlers: Sendable {
     private func list(_ request: ControlRequest) async throws -> ControlResponse {
         try refuseIfOff()
         let wanted = try MessageRequest(request, for: .list)
+        await catchUp()
         var reading: MessageRing.Reading
         if let after = wanted.after {
             reading = MessageRing.Reading(next: cursor(after, wanted))
