@@ -29,6 +29,8 @@ package final class OpenXCLanguage: AccessoryLanguage {
     /// Bytes that may wait for the link before whoever adds to them is not read. Firmware takes commands
     /// of 383 bytes one by one.
     static let linkQueueBytes = 16 << 10
+    /// Bytes of a client that are looked at in a row: some 200 commands. A vehicle interface takes 45 KB/s.
+    static let clientReadBytes = 4 << 10
 
     /// - Parameter tap: Gets what is said and done; nobody looks without one.
     package init(_ hub: Switchboard, settings: OpenXCSettings, tap: VehicleTap? = nil) {
@@ -201,6 +203,7 @@ package final class OpenXCLanguage: AccessoryLanguage {
     // MARK: - Clients
 
     package func connected(_ app: AppConnection) -> any AppReader {
+        app.readPieces(of: Self.clientReadBytes)
         let client = OpenXCClient(app, self, configuration)
         clients[app.id] = client
         router.connected(app.id, may: configuration.permissions(of: ClientPlace(app)))

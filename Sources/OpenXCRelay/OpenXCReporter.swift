@@ -18,22 +18,23 @@ struct OpenXCReporter {
         case .written(_, let message):
             hub.logger.notice("written to the vehicle: \(message.json)", metadata: who)
         case .writeRefused(_, let message):
-            inVain(
-                client, who,
-                "a write to the vehicle is refused: \(message.json); openxc.writes does not allow it",
-                .warning)
+            inVain(client, who, .warning) {
+                "a write to the vehicle is refused: \(message.json); openxc.writes does not allow it"
+            }
         case .nobodyThere(_, let message):
-            inVain(client, who, "no vehicle interface is connected for \(message.json)", .info)
+            inVain(client, who, .info) { "no vehicle interface is connected for \(message.json)" }
         case .tooManyCommands(_, let message):
-            inVain(
-                client, who, "too many commands wait for an answer; left out: \(message.json)",
-                .warning)
+            inVain(client, who, .warning) {
+                "too many commands wait for an answer; left out: \(message.json)"
+            }
         case .notForVehicle(_, let message):
-            inVain(
-                client, who, "not something that a vehicle interface accepts: \(message.json)",
-                .info)
+            inVain(client, who, .info) {
+                "not something that a vehicle interface accepts: \(message.json)"
+            }
         case .unsafe(_, let message, let hazard):
-            inVain(client, who, "not passed on: \(hazard.description): \(message.json)", .warning)
+            inVain(client, who, .warning) {
+                "not passed on: \(hazard.description): \(message.json)"
+            }
         case .unanswered(_, let command):
             hub.logger.info(
                 "the vehicle interface has not answered \(command.word)", metadata: who)
@@ -44,16 +45,20 @@ struct OpenXCReporter {
         hub.logger.info("protobuf cannot express \(message.json)")
     }
 
+    /// - Parameter text: Asked for when it is logged: a client may say thousands of such things a second. The
+    ///   status shows what was logged last.
     private func inVain(
-        _ client: AppConnection?, _ who: Logger.Metadata, _ text: String, _ level: Logger.Level
+        _ client: AppConnection?, _ who: Logger.Metadata, _ level: Logger.Level,
+        _ text: () -> String
     ) {
-        if let client {
-            client.refusals &+= 1
-            client.lastProblem = text
-            guard HubReporter.isWorthALine(client.refusals) else { return }
-        } else if who.isEmpty {
+        guard let client else {
+            if !who.isEmpty { hub.logger.log(level: level, "\(text())", metadata: who) }
             return
         }
+        client.refusals &+= 1
+        guard HubReporter.isWorthALine(client.refusals) else { return }
+        let text = text()
+        client.lastProblem = text
         hub.logger.log(level: level, "\(text)", metadata: who)
     }
 

@@ -6,6 +6,7 @@ import NIOPosix
 import OpenXCProtocol
 import RelayCore
 import RelayTesting
+import Synchronization
 import Testing
 
 @testable import OpenXCRelay
@@ -275,6 +276,33 @@ struct OpenXCLanguageTests {
             try await vehicle.hears(#"{"command":"af_bypass","bus":1,"bypass":true}"# + "\0")
             try await bench.stop()
             try await vehicle.hears(#"{"command":"af_bypass","bus":1,"bypass":false}"# + "\0")
+        }
+    }
+
+    @Test("a flood is looked at in small pieces, between which everybody else has his turn")
+    func flood() async throws {
+        try await VehicleBench.run { bench in
+            let client = try await bench.client()
+            let loop = bench.relay.loop
+            let most = Mutex(0)
+            let watch = try await bench.relay.withLanguage { language in
+                let language = NIOLoopBound(language as? OpenXCLanguage, eventLoop: loop)
+                let seen = NIOLoopBoundBox(0, eventLoop: loop)
+                return loop.scheduleRepeatedTask(initialDelay: .zero, delay: .microseconds(50)) {
+                    _ in
+                    let count = language.value?.snapshot().clients.first?.counters.framesIn ?? 0
+                    most.withLock { $0 = max($0, Int(count) - seen.value) }
+                    seen.value = Int(count)
+                }
+            }
+            defer { watch.cancel() }
+            let command = #"{"command":"version"}"# + "\0"
+            for _ in 0..<5 { try await client.says(String(repeating: command, count: 1000)) }
+            try await bench.until { $0.apps.first?.counters.framesIn == 5_000 }
+            // A read, or two.
+            let limit = 2 * (1 + OpenXCLanguage.clientReadBytes / command.utf8.count)
+            #expect(most.withLock(\.self) <= limit)
+            #expect(most.withLock(\.self) > 0)
         }
     }
 }

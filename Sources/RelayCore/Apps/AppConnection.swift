@@ -154,6 +154,13 @@ package final class AppConnection: ChannelInboundHandler {
 
     // MARK: App → link
 
+    /// Has a read bring no more than this. All units of a read are passed on before anything else happens on the
+    /// loop; a language whose units are small, and cost more than a frame, asks for less than there is.
+    package func readPieces(of bytes: Int) {
+        let allocator = FixedSizeRecvByteBufferAllocator(capacity: bytes)
+        try? context?.channel.syncOptions?.setOption(.recvAllocator, value: allocator)
+    }
+
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         // What comes after the last words is thrown away.
         guard closeReason == nil else { return }
