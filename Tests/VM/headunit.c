@@ -9,7 +9,7 @@
  * phone again. WAY "reset" resets the device in place of pulling the cable; "hostile" pulls it, and sends requests
  * that no phone expects, of all lengths, before each dialogue and into each link, and halts the bulk endpoints.
  * "states" resets it after each step of the dialogue, a step a round; "plug" leaves it unplugged until it is a
- * phone again; "vanish" waits until somebody else takes it off the bus. "change", "lose" and "double" do so with one byte of each link, for the tests of the tests. A
+ * phone again; "vanish" waits until somebody else takes it off the bus; "take" takes the accessory that it finds. "change", "lose" and "double" do so with one byte of each link, for the tests of the tests. A
  * line of counts for each link: what came, what was sent, empty packets, and bytes that are no SDL, of which there
  * must be none. Counted is what the kernel says of a transfer, also of one that the end of the link broke off. */
 #include <libusb.h>
@@ -271,6 +271,7 @@ int main(int count, char **arguments) {
     int states = count > 3 && !strcmp(arguments[3], "states");
     int vanishes = count > 3 && !strcmp(arguments[3], "vanish");
     int plugs = count > 3 && !strcmp(arguments[3], "plug");
+    int takes = count > 3 && !strcmp(arguments[3], "take");
     int wrongs = count > 3 && strchr("cld", arguments[3][0]) ? arguments[3][0] : 0;
     if (states) rounds = steps;
     int code = libusb_init(&usb);
@@ -282,7 +283,7 @@ int main(int count, char **arguments) {
         int is_armed = states && armed < round;
         if (is_armed) reset_after = (armed = round) - 1;
         double began = now();
-        int wants_phone = states ? is_armed : round % 10 == 1;
+        int wants_phone = takes ? 0 : states ? is_armed : round % 10 == 1;
         libusb_device *device = find(-1, 60, &is_accessory);
         if (device && wants_phone && is_accessory) {
             /* The kernel has configured the accessory already; it becomes a phone without its host. */

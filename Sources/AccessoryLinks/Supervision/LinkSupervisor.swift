@@ -267,6 +267,10 @@ extension LinkSupervisor {
             let stable = policy.isStable(at: now)
             let step = policy.closed(nodeExists: nodeExists, at: now)
             report.ended(problem, attempts: policy.attempts, wasStable: stable)
+            // The other end has left, and now what it was connected to is missing here.
+            if step == .awaitNode, problem.code != .vanished, let obstacle {
+                report.waiting(obstacle, attempts: policy.attempts)
+            }
             await follow(step)
         }
 

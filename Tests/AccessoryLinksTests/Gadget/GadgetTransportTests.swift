@@ -104,7 +104,7 @@ struct GadgetTransportTests {
                 try await link.waitUntilOpen(times: round)
                 fake.leave()
                 try await link.states.wait(for: "the end") { states in
-                    states.count { $0.reason?.code == .vanished } >= round
+                    states.count { $0.reason?.code == .closedByPeer } >= round
                 }
             }
             let reason = try #require(link.states.value.compactMap(\.reason).last)
@@ -112,6 +112,21 @@ struct GadgetTransportTests {
                 reason.message
                     == "the head unit left: its cable was pulled, or it was switched off, restarted or reset"
             )
+        }
+    }
+
+    @Test("when the controller has gone with the head unit, relayd says which of them it waits for")
+    func leftWithController() async throws {
+        try await run("gadget:?start=accessory") { fake, link, directory in
+            try await fake.state.wait(for: "an accessory") { $0.faces == [.accessory] }
+            fake.configure()
+            try await link.waitUntilOpen()
+            unlink(directory.file("the.udc"))
+            fake.leave()
+            let problem = try await link.waitUntilReason(.absent)
+            #expect(problem.message.hasPrefix("this machine has no USB device controller"))
+            let ended = link.states.value.compactMap(\.reason).first
+            #expect(ended?.message.hasPrefix("the head unit left") == true)
         }
     }
 
@@ -142,7 +157,7 @@ struct GadgetTransportTests {
             try await link.waitUntilOpen()
             #expect(try await link.probe.receive(1) == [1])
             fake.leave(after: [[2, 3], [4]])
-            let reason = try await link.waitUntilReason(.vanished)
+            let reason = try await link.waitUntilReason(.closedByPeer)
             #expect(try await link.probe.receive(4) == [1, 2, 3, 4])
             #expect(!reason.message.contains("lost"), "\(reason.message)")
             #expect(link.transport.details?.values.lostBytesIn == 0)
@@ -164,7 +179,7 @@ struct GadgetTransportTests {
                 $0.ahead.map(\.count) == Array(repeating: 16_384, count: FakeGadget.transfersAhead)
             }
             fake.leave()
-            let reason = try await link.waitUntilReason(.vanished)
+            let reason = try await link.waitUntilReason(.closedByPeer)
             #expect(reason.message.hasSuffix("; lost: 98304 bytes for it"), "\(reason.message)")
             #expect(link.transport.details?.values.lostBytesOut == 98_304)
         }
@@ -181,7 +196,7 @@ struct GadgetTransportTests {
                 [UInt8](repeating: 1, count: 1000))
             try await fake.state.wait(for: "a transfer that waits") { $0.waiting == 1000 }
             fake.leave()
-            let reason = try await link.waitUntilReason(.vanished)
+            let reason = try await link.waitUntilReason(.closedByPeer)
             #expect(reason.message.hasSuffix("; lost: 1000 bytes for it"))
             #expect(link.transport.details?.values.lostBytesOut == 1000)
         }

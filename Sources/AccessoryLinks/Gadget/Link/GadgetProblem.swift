@@ -75,7 +75,7 @@ enum GadgetProblem {
         switch end {
         case .left:
             return LinkProblem(
-                .vanished,
+                .closedByPeer,
                 "the head unit left: its cable was pulled, or it was switched off, restarted or reset"
                     + lost,
                 remedy: "relayd waits for it to come back")
