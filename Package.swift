@@ -276,7 +276,7 @@ let package = Package(
             name: "OpenXCRelayTests",
             dependencies: [
                 "OpenXCRelay", "OpenXCProtocol", "RelayCore", "RelayTesting", nioCore, nioPosix,
-                logging,
+                nioEmbedded, logging,
             ],
             swiftSettings: settings),
         .testTarget(

@@ -83,13 +83,16 @@ package final class OpenXCLanguage: AccessoryLanguage {
     private func deliver() {
         guard !batch.indices.isEmpty else { return }
         gathering.went(at: hub.now)
-        if batch.asking.isEmpty {
-            for client in clients.values { client.offer(&batch, hub, at: hub.now) }
+        // Its own from here on: writing may show that a client is gone, what that client wanted is then taken
+        // back, and writing that may show that the link is gone, too, which delivers what has come.
+        var going = batch
+        batch = MessageBatch()
+        if going.asking.isEmpty {
+            for client in clients.values { client.offer(&going, hub, at: hub.now) }
         } else {
             // Flushed in this order at the end of the read.
-            for client in batch.inOrder(clients) { client.offer(&batch, hub, at: hub.now) }
+            for client in going.inOrder(clients) { client.offer(&going, hub, at: hub.now) }
         }
-        batch = MessageBatch()
     }
 
     /// A vehicle interface that speaks protobuf did not understand what was said to it first.
@@ -203,6 +206,8 @@ package final class OpenXCLanguage: AccessoryLanguage {
     // MARK: - Clients
 
     package func connected(_ app: AppConnection) -> any AppReader {
+        // What was said before it came is not for it.
+        deliver()
         app.readPieces(of: Self.clientReadBytes)
         let client = OpenXCClient(app, self, configuration)
         clients[app.id] = client
@@ -221,8 +226,9 @@ package final class OpenXCLanguage: AccessoryLanguage {
     package func blocked(_ app: AppConnection) {}
     package func tookAll(_ app: AppConnection) {}
 
-    /// What only this client wanted is taken back when its connection ends.
-    package func leave(_ app: AppConnection) {}
+    /// What only this client wanted is taken back when its connection ends. What was said before is still for
+    /// it.
+    package func leave(_ app: AppConnection) { deliver() }
 
     // MARK: - Requests of the control API
 
@@ -311,6 +317,7 @@ package final class OpenXCLanguage: AccessoryLanguage {
 
     /// A vehicle interface goes on with what it was asked for until its power is cut.
     package func leaveAll() {
+        deliver()
         for id in clients.keys.sorted() + guests.ids {
             carryOut(router.disconnected(id, at: hub.now))
         }
