@@ -18,6 +18,21 @@ enum Units {
     static func annexB(_ units: [[UInt8]], code: [UInt8] = [0, 0, 0, 1]) -> [UInt8] {
         units.flatMap { code + $0 }
     }
+
+    /// The units between start codes of any length (H.264, annex B), by looking at every byte.
+    static func split(_ bytes: [UInt8]) -> [[UInt8]] {
+        var units: [[UInt8]] = []
+        var zeros = 0
+        for byte in bytes {
+            if byte == 1, zeros >= 2 {
+                units.append([])
+            } else if let last = units.indices.last {
+                units[last].append(byte)
+            }
+            zeros = byte == 0 ? zeros + 1 : 0
+        }
+        return units.map { unit in Array(unit.reversed().drop { $0 == 0 }.reversed()) }
+    }
 }
 
 extension ByteBuffer {

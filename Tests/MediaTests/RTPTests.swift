@@ -1,5 +1,7 @@
+import Foundation
 import Media
 import NIOCore
+import RelayTesting
 import Testing
 
 /// Packets by hand (RFC 3550, section 5.1).
@@ -80,6 +82,26 @@ enum Packets {
         // Nobody said which of the two it is.
         var guessed = VideoStream(VideoFormat())
         #expect(Self.pictures(bytes, &guessed) == wanted)
+    }
+
+    @Test("what ffmpeg packs into RTP comes out as the film that it was")
+    func ffmpeg() throws {
+        let folder = Checkout.fixtures.appending(path: "media")
+        let film = [UInt8](try Data(contentsOf: folder.appending(path: "testsrc.h264")))
+        let packets = [UInt8](try Data(contentsOf: folder.appending(path: "testsrc.rtp")))
+        // In SDL frames of any size: the packets' lengths tell them apart.
+        for size in [1, 99, 1024, packets.count] {
+            var stream = Self.stream()
+            var pictures: [[UInt8]] = []
+            for start in stride(from: 0, to: packets.count, by: size) {
+                let part = packets[start..<min(start + size, packets.count)]
+                pictures += stream.receive(ByteBuffer(bytes: part), beginsMessage: start == 0)
+                    .map(\.annexB.array)
+            }
+            #expect(pictures.count == 12)
+            #expect(stream.faults == 0)
+            #expect(Units.split(pictures.flatMap(\.self)) == Units.split(film))
+        }
     }
 
     @Test("padding, extensions and contributing sources are taken off")
