@@ -217,7 +217,7 @@ package final class OpenXCLanguage: AccessoryLanguage {
         clients[app.id] = nil
         paused.remove(app.id)
         carryOut(router.disconnected(app.id, at: hub.now))
-        return .unused
+        return .client
     }
 
     // Each client has room of its own, whatever its socket says.
@@ -299,7 +299,7 @@ package final class OpenXCLanguage: AccessoryLanguage {
 
     package func describe(_ app: inout RelaySnapshot.App) {
         guard let client = clients[app.id] else { return }
-        app.refusedFrames &+= client.lost
+        app.lostFrames = client.lost
         if app.lastProblem == nil { app.lastProblem = client.problem }
     }
 
@@ -325,6 +325,9 @@ package final class OpenXCLanguage: AccessoryLanguage {
     /// Most clients only listen.
     package var silentTimeout: TimeAmount { .zero }
     package func refusal(_ reason: String) -> any ChannelHandler { SilentRefusal() }
+
+    package var accessoryName: String { "vehicle interface" }
+    package var clientName: String { "client" }
 }
 
 /// A client that finds no place: nothing that could be said is a message to it.

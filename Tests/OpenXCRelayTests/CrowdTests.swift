@@ -267,7 +267,7 @@ private final class Crowd {
 
     /// By client, the oldest first.
     var lost: [UInt64] {
-        hub.snapshot(missedBatches: 0).apps.sorted { $0.id < $1.id }.map(\.refusedFrames)
+        hub.snapshot(missedBatches: 0).apps.sorted { $0.id < $1.id }.map { $0.lostFrames ?? 0 }
     }
 
     static func signal(_ name: String) -> VehicleMessage {
