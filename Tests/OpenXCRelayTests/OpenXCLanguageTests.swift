@@ -253,6 +253,38 @@ struct OpenXCLanguageTests {
         }
     }
 
+    @Test("clients hear whole messages of kinds they know, in the usual form, and nothing else")
+    func framing() async throws {
+        try await VehicleBench.run { bench in
+            let vehicle = try await bench.openLink()
+            let (json, protobuf) = (try await bench.client(), try await bench.client())
+            try await protobuf.says(.command(.payloadFormat(.protobuf)))
+            try await protobuf.hears(
+                #"{"command_response":"payload_format","message":"","status":true}"# + "\0")
+            // Empty pieces, line ends, the first line of a trace, an unknown object, and an echo.
+            try await vehicle.says(
+                "\0\0\r\n\0" + #"{"metadata":{"version":1}}"# + "\0" + #"{"foo":1}"# + "\r\n"
+                    + #"{"command":"version"}"# + "\0\0")
+            // The identifier as the format's text calls it, an old response, and a member nobody knows.
+            try await vehicle.says(
+                #"{"message_id":2016,"bus":1,"mode":9,"success":true,"pid":2,"payload":"4902"}"#
+                    + "\r\n" + #"{"status":true,"command_response":"passthrough"}"# + "\r\n"
+                    + #"{"name":"a","value":1,"nobody_knows":[1]}"# + "\r\n")
+            try await json.hears(
+                #"{"bus":1,"id":2016,"mode":9,"success":true,"pid":2,"payload":"0x4902"}"# + "\0"
+                    + #"{"command_response":"passthrough","message":"","status":true}"# + "\0"
+                    + #"{"name":"a","value":1}"# + "\0")
+            let answer = DiagnosticResponse(
+                bus: 1, id: 2016, mode: 9, pid: 2, success: true, payload: [0x49, 0x02])
+            try await protobuf.hears(VehicleMessage(.diagnostic(answer)), in: .protobuf)
+            try await protobuf.hears(
+                VehicleMessage(.response(CommandResponse(.passthrough, status: true))),
+                in: .protobuf)
+            try await protobuf.hears(
+                VehicleMessage(.measurement(Measurement("a", .number(1)))), in: .protobuf)
+        }
+    }
+
     @Test("a client that may write does")
     func writes() async throws {
         var settings = OpenXCConfiguration()

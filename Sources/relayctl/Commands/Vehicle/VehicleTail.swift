@@ -8,7 +8,8 @@ struct VehicleTailCommand: AsyncParsableCommand {
         abstract: "Show what passes between the vehicle interface and its clients.",
         discussion: """
             A line for each message, with the time at which relayd got it: the latest ones, then what comes, \
-            until ^C, also across a restart of relayd. Commands of clients and refused writes are among them. \
+            until ^C, also across a restart of relayd. Commands of clients and refused writes are among them, \
+            with who said them to whom: "#2" is a client as relayctl vi clients numbers them. \
             --raw adds what the vehicle interface said as it came, and the time by its own clock where it \
             says one: JSON is text; protobuf, with its length, and what is no UTF-8 are in hex. Of messages \
             longer than 512 bytes it is left out.
