@@ -45,18 +45,15 @@ package final class OpenXCLanguage: AccessoryLanguage {
 
     /// What one read of the link has brought.
     ///
-    /// - Parameters:
-    ///   - wire: The same messages as they came, for the tap.
-    ///   - bytes: Of the read.
-    func receiveFromVehicle(
-        _ messages: [VehicleMessage], _ wire: MessagesOnTheWire, bytes: Int
-    ) {
+    /// - Parameter wire: The same messages as they came, for the tap.
+    func receiveFromVehicle(_ messages: [VehicleMessage], _ wire: MessagesOnTheWire) {
         var heard: [VehicleItem.Heard] = []
         for (index, message) in messages.enumerated() {
             hub.link.counters.framesIn &+= 1
             if case .response(let response) = message.content { identity.heard(response) }
             let delivery = router.receiveFromVehicle(message, at: hub.now)
             if !delivery.before.isEmpty {
+                tap.record(&heard)
                 deliver()
                 carryOut(delivery.before)
             }
@@ -64,11 +61,12 @@ package final class OpenXCLanguage: AccessoryLanguage {
             batch.add(message, for: delivery.destination)
             if tap.isWanted { heard.append((message, delivery.destination, wire[index])) }
             if !delivery.after.isEmpty {
+                tap.record(&heard)
                 deliver()
                 carryOut(delivery.after)
             }
         }
-        tap.record(.heard(heard), bytes: bytes)
+        tap.record(&heard)
         if identity.knows { (hub.link.make, hub.link.model) = ("OpenXC", identity.description) }
         let goes = gathering.mayGo(
             batch.indices.count, to: clients.count, hasAnswer: !batch.asking.isEmpty, at: hub.now)
@@ -219,7 +217,7 @@ package final class OpenXCLanguage: AccessoryLanguage {
         clients[app.id] = nil
         paused.remove(app.id)
         carryOut(router.disconnected(app.id, at: hub.now))
-        return .unused
+        return .client
     }
 
     // Each client has room of its own, whatever its socket says.
@@ -301,7 +299,7 @@ package final class OpenXCLanguage: AccessoryLanguage {
 
     package func describe(_ app: inout RelaySnapshot.App) {
         guard let client = clients[app.id] else { return }
-        app.refusedFrames &+= client.lost
+        app.lostFrames = client.lost
         if app.lastProblem == nil { app.lastProblem = client.problem }
     }
 
@@ -327,6 +325,9 @@ package final class OpenXCLanguage: AccessoryLanguage {
     /// Most clients only listen.
     package var silentTimeout: TimeAmount { .zero }
     package func refusal(_ reason: String) -> any ChannelHandler { SilentRefusal() }
+
+    package var accessoryName: String { "vehicle interface" }
+    package var clientName: String { "client" }
 }
 
 /// A client that finds no place: nothing that could be said is a message to it.

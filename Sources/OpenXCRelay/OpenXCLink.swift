@@ -24,7 +24,7 @@ final class OpenXCLink: LinkReader {
             if language.isTapped { wire.append(messages.latestBytes) }
         }
         guard !batch.isEmpty else { return }
-        language.receiveFromVehicle(batch, wire, bytes: bytes.readableBytes)
+        language.receiveFromVehicle(batch, wire)
         batch.removeAll(keepingCapacity: true)
         wire = MessagesOnTheWire()
     }

@@ -198,12 +198,13 @@ package enum VehicleText {
         "0x" + bytes.map { digits(UInt32($0), atLeast: 2) }.joined()
     }
 
-    /// A message as it came: JSON as text, protobuf in hex with its length; nil of one that was not kept.
+    /// A message as it came: JSON as text, protobuf in hex with its length, and in hex as well what text cannot
+    /// hold; nil of one that was not kept.
     package static func wire(_ bytes: [UInt8]) -> String? {
         guard bytes.count > 1 else { return nil }
         // A length may look like a brace; behind it stands 08 then.
         let isJSON = bytes[0] == UInt8(ascii: "{") && bytes[1] != 0x08
-        return isJSON ? String(decoding: bytes, as: UTF8.self) : hex(bytes)
+        return (isJSON ? String(validating: bytes, as: UTF8.self) : nil) ?? hex(bytes)
     }
 
     private static func digits(_ number: UInt32, atLeast count: Int) -> String {

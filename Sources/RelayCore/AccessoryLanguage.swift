@@ -63,6 +63,18 @@ package protocol AccessoryLanguage: AnyObject {
     ///
     /// - Returns: A handler that says so and closes the channel.
     func refusal(_ reason: String) -> any ChannelHandler
+
+    // MARK: Names for people
+
+    /// What is at the other end of the link.
+    var accessoryName: String { get }
+    /// What connects to use it.
+    var clientName: String { get }
+}
+
+extension AccessoryLanguage {
+    package var accessoryName: String { "head unit" }
+    package var clientName: String { "app" }
 }
 
 /// Makes units of what comes on the link.

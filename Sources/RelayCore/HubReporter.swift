@@ -37,17 +37,19 @@ package final class HubReporter {
         tap.record(.sessionEnded(session, app.id, time: time))
     }
 
-    func connected(_ app: AppConnection) {
-        logger.debug("app connected", metadata: ["app": "\(app.id)", "peer": "\(app.peer)"])
+    /// - Parameter name: What such a one is called.
+    func connected(_ app: AppConnection, called name: String) {
+        logger.debug("\(name) connected", metadata: ["app": "\(app.id)", "peer": "\(app.peer)"])
     }
 
     func linkLost(_ reason: String) { onLoss?(.link(reason: reason)) }
 
-    func closed(_ app: AppConnection, _ reason: CloseReason) {
+    /// - Parameter name: What such a one is called.
+    func closed(_ app: AppConnection, _ reason: CloseReason, called name: String) {
         if reason.isCrash { onLoss?(.app(app.id, reason: "\(reason)")) }
         logger.log(
             level: reason.isToldElsewhere ? .debug : .warning,
-            "app closed: \(reason)\(reason.excerpt)",
+            "\(name) closed: \(reason.words(of: name))\(reason.excerpt)",
             metadata: ["app": "\(app.id)", "peer": "\(app.peer)"])
     }
 

@@ -42,6 +42,8 @@ package struct RelaySnapshot: Sendable {
         /// Bytes waiting for this app.
         package var queuedBytes: Int
         package var refusedFrames: UInt64
+        /// Units for it that it missed because it did not read; nil where none are left out for that.
+        package var lostFrames: UInt64?
         package var lastProblem: String?
         package var isPaused: Bool
     }

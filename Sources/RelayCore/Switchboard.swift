@@ -204,7 +204,7 @@ package final class Switchboard {
         beginRead()
         apps[app.id] = app
         tap.record(.appConnected(app.id, peer: app.peer, time: time))
-        reporter.connected(app)
+        reporter.connected(app, called: language.clientName)
         let reader = language.connected(app)
         if tap.isHolding { app.pause(.tap) }
         endAppRead()
@@ -218,11 +218,12 @@ package final class Switchboard {
         let leaving = language.disconnected(app)
         let reason = reason ?? .left(leaving)
         endRead()
-        tap.record(.appClosed(app.id, reason: "\(reason)", time: time))
+        tap.record(
+            .appClosed(app.id, reason: reason.words(of: language.clientName), time: time))
         departures.append(
             .init(id: app.id, peer: app.peer, closedAt: time, reason: reason))
         if departures.count > Self.departureCount { departures.removeFirst() }
-        reporter.closed(app, reason)
+        reporter.closed(app, reason, called: language.clientName)
         allMayBeSaid()
     }
 
@@ -230,7 +231,7 @@ package final class Switchboard {
     func tookAll(_ app: AppConnection) { language.tookAll(app) }
 
     package func close(_ app: AppConnection, _ reason: CloseReason) {
-        app.lastProblem = "\(reason)"
+        app.lastProblem = reason.words(of: language.clientName)
         app.close(reason)
     }
 

@@ -17,9 +17,20 @@ struct Overview: ParsableArguments {
         ("relayctl sample-app", "try the way to the head unit"),
     ]
 
+    /// The same with a vehicle interface, which has no apps and no RPCs.
+    private static let vehicleCommands = [
+        ("relayctl vi watch", "the latest values, live"),
+        ("relayctl vi tail", "the messages as they come"),
+        ("relayctl vi clients", "who hears them, and misses some"),
+        ("relayctl doctor", "what is broken, and how to fix it"),
+        ("relayctl dashboard -o", "the same in a browser"),
+    ]
+
     /// The commands, each line ended.
-    static var text: String {
-        let rows = commands.map { "  " + $0.0.padded(to: 24) + $0.1 }
+    static func text(_ spoken: AccessoryProtocol = .sdl) -> String {
+        let rows = (spoken == .openxc ? vehicleCommands : commands).map {
+            "  " + $0.0.padded(to: 24) + $0.1
+        }
         let all = "relayctl --help has all commands"
         return (rows + [all]).map { $0 + "\n" }.joined()
     }
@@ -33,10 +44,10 @@ struct Overview: ParsableArguments {
                 style: output.style(overview.output.color))
             let status = try await overview.socket.client().status()
             output.write(screen.text(status))
-            if !overview.output.json { output.write("\n" + text) }
+            if !overview.output.json { output.write("\n" + text(status.value.accessory.spoken)) }
             return ExitStatus(status.value.health)
         } catch let error as ControlClientError {
-            output.write("relayctl: \(error)\n\n\(text)", to: .error)
+            output.write("relayctl: \(error)\n\n\(text())", to: .error)
             return error.exitStatus
         } catch {
             let words = (error as? ValidationError)?.message ?? message(for: error)

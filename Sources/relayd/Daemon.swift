@@ -73,9 +73,12 @@ struct Daemon {
         let adviceLog = AdviceLog(Logger(label: "advice"))
         let ring = MessageRing(maximumBytes: config.limits.ring)
         let events = EventRing(instance: ring.instance)
+        let vehicleStatistics = VehicleStatistics()
         let vehicle = vehicleTap.map {
             VehicleHandlers.Source(
-                relay: relay, tap: $0, traffic: VehicleTraffic(instance: ring.instance))
+                relay: relay, tap: $0,
+                traffic: VehicleTraffic(
+                    instance: ring.instance, consumers: [vehicleStatistics]))
         }
         let statistics = TrafficStatistics()
         let recorder = Recorder(
@@ -170,7 +173,8 @@ struct Daemon {
             events: EventHandlers(ring: events),
             reports: ReportHandlers(
                 status: { try await reporter.snapshot() }, statistics: statistics,
-                advisor: advisor, ring: ring, config: { reporter.configuration }),
+                vehicle: vehicle == nil ? nil : vehicleStatistics, advisor: advisor, ring: ring,
+                config: { reporter.configuration }),
             actions: actions, log: log, specification: SpecificationHandlers(specification),
             records: RecordHandlers(recorder),
             vehicle: VehicleHandlers(vehicle) { accessory.address },

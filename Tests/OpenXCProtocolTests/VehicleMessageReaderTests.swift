@@ -163,6 +163,28 @@ struct VehicleMessageReaderTests {
         }
     }
 
+    @Test(
+        "of long protobuf messages, whose lengths take two bytes, does not wait for it either",
+        arguments: [
+            "9b0a 0801 12890a 1afa09", "e70a 0803 22d00a 0801 3ab00a",
+            "e70a 0804 2ad00a 0803 12c00a 0ab00a 2aa00a", "e70a 0802 1ad00a 0ac00a",
+        ])
+    func claimsBeforeLongMessages(garbage: String) throws {
+        var all = hex(garbage)
+        for count in [120, 121, 122, 140, 255] {
+            let response = DiagnosticResponse(
+                bus: 1, id: 0x7E8, mode: 9, pid: 2, success: true,
+                payload: [UInt8](repeating: 0x31, count: count))
+            try MessageFraming.protobuf.append(VehicleMessage(.diagnostic(response)), to: &all)
+        }
+        #expect(all.count < VehicleMessageReader.maximumProtobufBytes)
+        for count in [1, 7, 100_000] {
+            let (names, reader) = Self.names(all, by: count)
+            #expect(names == Array(repeating: "diagnostic", count: 5), "by \(count)")
+            #expect(reader.pendingBytes == 0)
+        }
+    }
+
     @Test("of protobuf may have bytes in which a message seems to begin")
     func bytesLikeBeginnings() throws {
         // Type and tag, and lengths that do not go with them.

@@ -162,9 +162,56 @@ struct CrowdTests {
     }
 }
 
+@Suite("Who reads along")
+struct ReadingAlongTests {
+    @Test("sees what somebody said before what relayd said or did because of it")
+    func causes() async throws {
+        let tap = try Crowd.run(clients: 2) { crowd in
+            let (left, right) = (crowd.clients[0], crowd.clients[1])
+            let request = DiagnosticRequest(id: 0x7E0, mode: 1, pid: 12, frequency: 1)
+            for client in [left, right] {
+                try client.says(.command(.diagnosticRequest(.add, request)))
+            }
+            try left.says(.command(.deviceID))
+            try left.says(.command(.payloadFormat(.json)))
+            try left.says(.command(.version))
+            // Shared by the right one; then no device ID, behind which an answer of relayd's own has waited.
+            try crowd.vehicle.says(
+                Crowd.signal("a").content,
+                .response(CommandResponse(.diagnosticRequest, status: true)),
+                Crowd.signal("b").content,
+                .response(CommandResponse(.version, message: "8.2.1", status: true)))
+            return crowd.tap
+        }
+        var said: [String] = []
+        for item in try #require(await tap.next()) {
+            switch item.content {
+            case .heard(let messages): said += messages.map { "heard \(Self.word($0.message))" }
+            case .answered(let message, let client):
+                said.append("told \(client) \(Self.word(message))")
+            default: break
+            }
+        }
+        #expect(
+            said == [
+                "heard a", "heard diagnostic_request", "told #2 diagnostic_request", "heard b",
+                "told #1 payload_format", "heard version",
+            ])
+    }
+
+    private static func word(_ message: VehicleMessage) -> String {
+        switch message.content {
+        case .measurement(let measurement): measurement.name
+        case .response(let response): response.command.word
+        default: message.json
+        }
+    }
+}
+
 /// A hub between a vehicle interface and many clients, whose channels and clock are the test's.
 private final class Crowd {
     let hub: Switchboard
+    let tap = VehicleTap(maximumBytes: 64 << 10)
     private let loop = EmbeddedEventLoop()
     private(set) var vehicle: CrowdPeer
     var clients: [CrowdPeer] = []
@@ -177,23 +224,25 @@ private final class Crowd {
             loop: loop, configuration: RelayConfiguration(), accessoryAddress: "openxc+test:",
             tapQueue: TapQueue(maximumBytes: 64 << 10),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
-            language: { OpenXCLanguage($0, settings: settings) })
+            language: { [tap] in OpenXCLanguage($0, settings: settings, tap: tap) })
         vehicle = try CrowdPeer(loop)
         try openLink()
     }
 
-    static func run(
+    @discardableResult
+    static func run<Value>(
         clients: Int = Gathering.clients + 1, queueBytes: Int = 64 << 10,
-        _ body: (Crowd) throws -> Void
-    ) throws {
+        _ body: (Crowd) throws -> Value
+    ) throws -> Value {
         let crowd = try Crowd(queueBytes: queueBytes)
         for _ in 0..<clients { crowd.clients.append(try crowd.client()) }
         // What it is asked first is answered: nothing is due any more.
         try crowd.vehicle.forget()
-        try body(crowd)
+        let value = try body(crowd)
         for peer in crowd.clients + [crowd.vehicle] where peer.isConnected { try peer.hangsUp() }
         crowd.loop.run()
         try crowd.loop.syncShutdownGracefully()
+        return value
     }
 
     func openLink() throws {
@@ -218,7 +267,7 @@ private final class Crowd {
 
     /// By client, the oldest first.
     var lost: [UInt64] {
-        hub.snapshot(missedBatches: 0).apps.sorted { $0.id < $1.id }.map(\.refusedFrames)
+        hub.snapshot(missedBatches: 0).apps.sorted { $0.id < $1.id }.map { $0.lostFrames ?? 0 }
     }
 
     static func signal(_ name: String) -> VehicleMessage {
@@ -267,10 +316,13 @@ private final class CrowdPeer {
         try channel.writeInbound(ByteBuffer(bytes: names.flatMap { Crowd.bytes($0) }))
     }
 
-    func says(_ content: VehicleMessage.Content) throws {
+    func says(_ contents: VehicleMessage.Content...) throws {
         var bytes: [UInt8] = []
-        VehicleMessage(content).appendJSON(to: &bytes)
-        try channel.writeInbound(ByteBuffer(bytes: bytes + [0]))
+        for content in contents {
+            VehicleMessage(content).appendJSON(to: &bytes)
+            bytes.append(0)
+        }
+        try channel.writeInbound(ByteBuffer(bytes: bytes))
     }
 
     func hears(_ names: String..., sourceLocation: SourceLocation = #_sourceLocation) throws {

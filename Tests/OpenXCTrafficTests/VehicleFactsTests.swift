@@ -177,6 +177,9 @@ struct VehicleTrafficTests {
         let long = [0x7B, 0x08] + [UInt8](repeating: 0, count: 122)
         #expect(VehicleText.wire(long)?.hasPrefix("0x7b08") == true)
         #expect(VehicleText.wire([]) == nil)
+        // What no text holds is not repaired: it is shown as it came.
+        let latin = Array(#"{"name":"t"#.utf8) + [0xE4] + Array(#"r","value":1}"#.utf8)
+        #expect(VehicleText.wire(latin)?.hasPrefix("0x7b226e616d65223a2274e472") == true)
     }
 }
 

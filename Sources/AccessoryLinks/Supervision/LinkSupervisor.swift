@@ -368,7 +368,8 @@ extension LinkProblem {
         }
         switch end {
         case .peer:
-            return LinkProblem(.closedByPeer, "the head unit at \(address) closed the link")
+            let name = address.language == .openxc ? "vehicle interface" : "head unit"
+            return LinkProblem(.closedByPeer, "the \(name) at \(address) closed the link")
         case .ourselves:
             return LinkProblem(.closedHere, "relayd closed the link to \(address)")
         case .failed(let problem as LinkProblem):

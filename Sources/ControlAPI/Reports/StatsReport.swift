@@ -12,6 +12,9 @@ package struct StatsReport: Codable, Sendable, Equatable {
     package var functions: [FunctionReport]
     /// By app and function, the most frequent first; nil from a relayd that does not count so yet.
     package var apps: [AppFunctionReport]?
+    /// What a vehicle interface and its clients have said, by kind. Nil with a head unit, of which the above
+    /// is counted.
+    package var vehicle: [VehicleLaneReport]?
     /// Frames that were not forwarded, by reason.
     package var dropped: [String: Int]
     /// Requests whose answer was late or never came.
@@ -52,6 +55,21 @@ package struct LaneReport: Codable, Sendable, Equatable {
         self.from = from
         self.frames = frames
         self.bytes = bytes
+    }
+}
+
+/// How many messages of one kind came from one side.
+package struct VehicleLaneReport: Codable, Sendable, Equatable {
+    /// As in the stream of messages.
+    package var kind: VehicleMessageKind
+    /// "vehicle", "client", "api" or "relayd": who said it.
+    package var from: VehicleParty
+    package var messages: Int
+
+    package init(kind: VehicleMessageKind, from: VehicleParty, messages: Int) {
+        self.kind = kind
+        self.from = from
+        self.messages = messages
     }
 }
 

@@ -2,18 +2,22 @@
 package struct AppList: Codable, Sendable, Equatable {
     /// Version of the JSON layout: 1.
     package var schema = 1
+    /// What the accessory speaks, and so what these are: apps, or clients of a vehicle interface. Left out by
+    /// older versions, which knew only SDL.
+    package var `protocol`: AccessoryProtocol?
     /// One entry per app connected now, oldest first.
     package var apps: [AppStatus]
     /// The apps that left last, newest first.
     package var recentDepartures: [AppDeparture]
 
     package init(_ status: StatusSnapshot) {
+        `protocol` = status.accessory.protocol
         apps = status.apps
         recentDepartures = status.recentDepartures
     }
 
     enum CodingKeys: String, CodingKey {
-        case schema, apps
+        case schema, `protocol`, apps
         case recentDepartures = "recent_departures"
     }
 }

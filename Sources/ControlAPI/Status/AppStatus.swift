@@ -32,8 +32,11 @@ package struct AppStatus: Codable, Sendable, Equatable {
     package let bytesToApp: Int
     /// Bytes that wait because the app reads too slowly.
     package let queueBytes: Int
-    /// Frames of the app that were not forwarded because it does not own their session.
+    /// Frames of the app that were not forwarded because it does not own their session. Of a client of a
+    /// vehicle interface: its messages that were not carried out.
     package let refusedFrames: Int
+    /// Messages that a client of a vehicle interface missed because it did not read. Left out for apps.
+    package var lostFrames: Int?
     /// The last thing that went wrong with this app, in words.
     package let lastProblem: String?
     /// The latest thing that is probably wrong, with its remedy; left out when it was last seen
@@ -81,6 +84,7 @@ package struct AppStatus: Codable, Sendable, Equatable {
         case bytesToApp = "bytes_to_app"
         case queueBytes = "queue_bytes"
         case refusedFrames = "refused_frames"
+        case lostFrames = "lost_frames"
         case lastProblem = "last_problem"
         case advice
     }

@@ -97,13 +97,27 @@ enum ProtobufOutline {
             let type = value[at + 1]
             guard value[at] == 0x08, (1...6).contains(type), value[at + 2] == (type + 1) << 3 | 2
             else { continue }
-            guard isBytes else { return true }
-            guard at > 0, at + 3 < value.count else { continue }
-            // Of the message and of its part: between them are four bytes, and behind the part at most
-            // eleven of a time.
-            if (4...15).contains(Int(value[at - 1]) - Int(value[at + 3])) { return true }
+            if !isBytes || lengthsFit(value, at) { return true }
         }
         return false
+    }
+
+    /// Whether the lengths of a message and of its part, each of one or two bytes, go together. Between what they
+    /// count are type, tag and the second length, and behind the part at most eleven bytes of a time.
+    ///
+    /// - Parameter at: Where the message begins, behind its length.
+    private static func lengthsFit(_ value: Span<UInt8>, _ at: Int) -> Bool {
+        guard at > 0, at + 3 < value.count else { return false }
+        var (part, before) = (Int(value[at + 3]), 4)
+        if part >= 0x80 {
+            guard at + 4 < value.count, value[at + 4] < 0x80 else { return false }
+            (part, before) = (part & 0x7F | Int(value[at + 4]) << 7, 5)
+        }
+        let surplus = before...before + 11
+        let last = Int(value[at - 1])
+        if last < 0x80, surplus.contains(last - part) { return true }
+        guard at > 1, last < 0x80, value[at - 2] >= 0x80 else { return false }
+        return surplus.contains((Int(value[at - 2] & 0x7F) | last << 7) - part)
     }
 
     private static func skip(

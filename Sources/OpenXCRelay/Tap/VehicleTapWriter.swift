@@ -16,10 +16,22 @@ struct VehicleTapWriter {
     /// Whether there is any use in collecting something for it.
     var isWanted: Bool { tap != nil }
 
+    /// What the vehicle interface has said, up to here; the list is empty afterwards.
+    func record(_ heard: inout [VehicleItem.Heard]) {
+        guard !heard.isEmpty else { return }
+        record(.heard(heard), bytes: heard.reduce(0) { $0 + $1.wire.count })
+        heard = []
+    }
+
+    func record(_ content: @autoclosure () -> VehicleItem.Content) {
+        guard tap != nil else { return }
+        record(content(), bytes: 0)
+    }
+
     /// - Parameter bytes: Of the messages on the wire, as far as they have any.
-    func record(_ content: @autoclosure () -> VehicleItem.Content, bytes: Int = 0) {
+    private func record(_ content: VehicleItem.Content, bytes: Int) {
         guard let tap else { return }
-        let item = VehicleItem(content(), at: hub.time, steady: hub.now)
+        let item = VehicleItem(content, at: hub.time, steady: hub.now)
         guard tap.record(item, bytes: bytes) else { return }
         hub.loop.assumeIsolated().scheduleTask(in: VehicleTap.delay) { tap.handOver() }
     }

@@ -124,7 +124,7 @@ package final class AppConnection: ChannelInboundHandler {
     package func errorCaught(context: ChannelHandlerContext, error: any Error) {
         close(
             (error as? IOError)?.errnoCode == ECONNRESET
-                ? .reset : .connectionError(ErrorWords.text(error, by: "app")))
+                ? .reset : .connectionError(ErrorWords.text(error, by: hub.language.clientName)))
     }
 
     /// The hub is done with the app at once; the connection ends when the app has read the last words.

@@ -2,6 +2,8 @@
 package enum AppLeaving: Hashable, Sendable {
     /// It had no session.
     case unused
+    /// Of an accessory that knows no sessions.
+    case client
     /// It had ended all its sessions.
     case ended
     /// It had said that it leaves, and left the end of its session to others.
@@ -17,6 +19,7 @@ package enum AppLeaving: Hashable, Sendable {
 extension AppLeaving: CustomStringConvertible {
     package var description: String {
         switch self {
+        case .client: "the client closed the connection"
         case .unused: "the app closed the connection; it had no session"
         case .ended: "the app ended its session and closed the connection"
         case .unregistered: "the app unregistered and closed the connection"

@@ -46,17 +46,21 @@ package enum CloseReason: Hashable, Sendable {
 }
 
 extension CloseReason: CustomStringConvertible {
-    package var description: String {
+    package var description: String { words(of: "app") }
+
+    /// - Parameter name: What the one is called whose connection it was.
+    package func words(of name: String) -> String {
         switch self {
+        case .left(.client): "the \(name) closed the connection"
         case .left(let how): "\(how)"
         case .connectionError(let error): "connection broke: \(error)"
         case .reset:
-            "the app vanished: it reset the connection, as an app does that is killed or crashes"
+            "the \(name) vanished: it reset the connection, as one does that is killed or crashes"
         case .garbage(let garbage):
             garbage.recognised.map(\.adviceOnAppPort)
                 ?? "not an SDL frame at byte \(garbage.offset): \(garbage.error)"
         case .tooSlow(let bytes):
-            "the app did not read while \(bytes) bytes waited for it (apps.queue_limit)"
+            "the \(name) did not read while \(bytes) bytes waited for it (apps.queue_limit)"
         case .fellBehind(let bytes):
             "the app reads more slowly than the head unit sends: \(bytes) bytes waited for it "
                 + "although the link was slowed down (apps.queue_limit, apps.when_slow)"

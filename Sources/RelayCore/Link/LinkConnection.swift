@@ -47,7 +47,7 @@ package final class LinkConnection: ChannelDuplexHandler {
     }
 
     package func channelInactive(context: ChannelHandlerContext) {
-        end(reason: closeReason ?? "closed by the head unit")
+        end(reason: closeReason ?? "closed by the \(hub.language.accessoryName)")
         context.fireChannelInactive()
     }
 
@@ -64,7 +64,7 @@ package final class LinkConnection: ChannelDuplexHandler {
     }
 
     package func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        close(ErrorWords.text(error, by: "head unit"))
+        close(ErrorWords.text(error, by: hub.language.accessoryName))
     }
 
     /// Whoever else closes the link is relayd itself.

@@ -7,7 +7,8 @@ struct AppsCommand: AsyncParsableCommand {
         commandName: "apps",
         abstract: "List the apps that are connected, and those that left recently.",
         discussion: """
-            The app rows of relayctl status. relayctl app NAME shows more about one app.
+            The app rows of relayctl status. relayctl app NAME shows more about one app. With a vehicle \
+            interface, these are its clients; relayctl vi clients shows more about them.
 
             EXAMPLES
               relayctl apps

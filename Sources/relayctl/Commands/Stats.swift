@@ -21,6 +21,9 @@ struct StatsCommand: AsyncParsableCommand {
             With --watch the tables are printed every --interval seconds until ^C, with the bytes \
             per second since the previous table; the times are still those since relayd started.
 
+            With a vehicle interface: its messages and those of its clients, by kind; it has no apps and \
+            no RPCs.
+
             --app and --rpc also apply to JSON; with --app, its "functions", which count all apps \
             together, are left out.
 
@@ -85,6 +88,12 @@ struct StatsCommand: AsyncParsableCommand {
             let isNarrowed = !app.isEmpty || !rpc.isEmpty
             let stats =
                 isNarrowed ? answer.value.narrowed(toApps: app, functions: rpc) : answer.value
+            if isNarrowed, answer.value.vehicle != nil {
+                Output.current.write(
+                    "relayctl: the accessory is a vehicle interface, which has no apps and no RPCs: leave "
+                        + "--app and --rpc out\n", to: .error)
+                throw ExitCode(ExitStatus.refused.rawValue)
+            }
             if !watch { try checkApps(answer.value) }
             let text = StatsText(
                 width: screen.size().columns, rows: watch ? screen.size().rows - 2 : .max,

@@ -337,8 +337,7 @@ struct Diagnosis: Codable, Sendable, Equatable {
         for client in status.apps {
             guard let problem = client.lastProblem else { continue }
             hint(
-                "client", "client #\(client.id) \(problem)",
-                "see it with: relayctl app \(client.id)")
+                "client", "client #\(client.id): \(problem)", "see it with: relayctl vi clients")
         }
     }
 

@@ -16,6 +16,11 @@ struct StatsText: Sendable {
 
     /// - Parameter before: An earlier report; what was counted since becomes rates.
     func render(_ stats: StatsReport, since before: StatsReport? = nil) -> String {
+        if let vehicle = stats.vehicle {
+            let blocks = [self.vehicle(vehicle, stats, before), vehicleNotes(stats)]
+            let lines = blocks.filter { !$0.isEmpty }.joined(separator: [""])
+            return lines.prefix(rows).map { $0 + "\n" }.joined()
+        }
         let calls = stats.apps ?? []
         var blocks = [
             traffic(stats, before, isAll: calls.isEmpty),
@@ -48,9 +53,7 @@ struct StatsText: Sendable {
             .init("Frames", cells { "\($0.frames)" }, alignRight: true),
             .init("Bytes", cells { Units.bytes($0.bytes) }, alignRight: true),
         ]
-        if let before, stats.at > before.at {
-            let seconds =
-                Double(stats.at.millisecondsSince1970 - before.at.millisecondsSince1970) / 1000
+        if let before, let seconds = Self.seconds(stats, since: before) {
             let rates = lanes.map { lane in
                 let old = before.traffic.first {
                     $0.app == lane.app && $0.service == lane.service && $0.from == lane.from
@@ -64,6 +67,52 @@ struct StatsText: Sendable {
             to: width, [.shorten("App", to: 12), .drop("Frames"), .drop("App")]
         ).lines(style)
     }
+
+    /// Nil where no time has passed.
+    private static func seconds(_ stats: StatsReport, since before: StatsReport) -> Double? {
+        guard stats.at > before.at else { return nil }
+        return Double(stats.at.millisecondsSince1970 - before.at.millisecondsSince1970) / 1000
+    }
+
+    // MARK: - A vehicle interface
+
+    private func vehicle(
+        _ lanes: [VehicleLaneReport], _ stats: StatsReport, _ before: StatsReport?
+    ) -> [String] {
+        guard !lanes.isEmpty else { return ["no message yet"] }
+        var columns: [Table.Column] = [
+            .init("From", lanes.map { Self.name(party: $0.from) }),
+            .init("Kind", lanes.map { SafeText.clean($0.kind.rawValue) }),
+            .init("Messages", lanes.map { "\($0.messages)" }, alignRight: true),
+        ]
+        if let before, let seconds = Self.seconds(stats, since: before) {
+            let rates = lanes.map { lane in
+                let old = before.vehicle?.first { $0.kind == lane.kind && $0.from == lane.from }
+                let count = max(0, Double(lane.messages) - Double(old?.messages ?? 0))
+                return VehicleTables.rate(count / seconds) + "/s"
+            }
+            columns.append(.init("Rate", rates, alignRight: true))
+        }
+        return Table(columns).fitted(to: width, [.shorten("From", to: 12)]).lines(style)
+    }
+
+    private static func name(party: VehicleParty) -> String {
+        switch party {
+        case .vehicle: "vehicle interface"
+        case .client: "clients"
+        case .api: "control API"
+        default: SafeText.clean(party.rawValue)
+        }
+    }
+
+    private func vehicleNotes(_ stats: StatsReport) -> [String] {
+        guard stats.unanswered > 0 || stats.unseen > 0 else { return [] }
+        return paragraph(
+            "\(Units.count(stats.unanswered, "command")) not answered, "
+                + "\(Units.count(stats.unseen, "message")) not counted here")
+    }
+
+    // MARK: - RPCs
 
     private func table(_ title: String, _ calls: [AppFunctionReport]) -> [String] {
         guard !calls.isEmpty else { return [] }

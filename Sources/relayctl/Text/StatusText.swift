@@ -23,15 +23,16 @@ struct StatusText: TextPage {
         }
         lines += apps(status)
         lines += notes(status)
-        lines += table(status.apps)
-        lines += departures(status.recentDepartures)
+        lines += table(status.apps, status.accessory.spoken)
+        lines += departures(status.recentDepartures, status.accessory.spoken)
         return lines.map { $0 + "\n" }.joined()
     }
 
     func render(_ list: AppList) -> String {
-        let rows = table(list.apps).dropFirst()
-        let apps = rows.isEmpty ? ["no app is connected"] : Array(rows)
-        return (apps + departures(list.recentDepartures)).map { $0 + "\n" }.joined()
+        let spoken = list.protocol ?? .sdl
+        let rows = table(list.apps, spoken).dropFirst()
+        let apps = rows.isEmpty ? ["no \(spoken.client) is connected"] : Array(rows)
+        return (apps + departures(list.recentDepartures, spoken)).map { $0 + "\n" }.joined()
     }
 
     // MARK: - The four lines
@@ -254,12 +255,41 @@ struct StatusText: TextPage {
 
     // MARK: - Apps
 
-    private func table(_ apps: [AppStatus]) -> [String] {
+    private func table(_ apps: [AppStatus], _ spoken: AccessoryProtocol) -> [String] {
         guard !apps.isEmpty else { return [] }
         func cells(_ cell: (AppStatus) -> String) -> [String] {
             apps.map { SafeText.clean(cell($0)) }
         }
-        let table = Table([
+        let table = spoken == .openxc ? clients(cells) : registeredApps(cells)
+        var lines = table.lines(style)
+        // From the last row up, so that the places of the others stay right.
+        for (row, app) in apps.enumerated().reversed() {
+            lines.insert(contentsOf: problems(app, spoken), at: row + 2)
+        }
+        return [""] + lines
+    }
+
+    /// Of a vehicle interface: they have no names, no sessions and no levels.
+    private func clients(_ cells: ((AppStatus) -> String) -> [String]) -> Table {
+        Table([
+            .init("#", cells { "\($0.id)" }, alignRight: true),
+            .init("Client", cells(\.peer)),
+            .init("From client", cells { Self.amount($0.framesFromApp, $0.bytesFromApp) }),
+            .init("To client", cells { Self.amount($0.framesToApp, $0.bytesToApp) }),
+            .init("Queue", cells { Units.bytes($0.queueBytes) }),
+            .init("Lost", cells { "\($0.lostFrames ?? 0)" }, alignRight: true),
+            .init("Refused", cells { "\($0.refusedFrames)" }, alignRight: true),
+        ]).fitted(
+            to: width,
+            [
+                .dropIfAll("Queue", "0 B"), .dropIfAll("Refused", "0"),
+                .shortenInMiddle("Client", to: 15), .drop("From client"), .drop("Queue"),
+                .drop("Refused"), .drop("Client"),
+            ])
+    }
+
+    private func registeredApps(_ cells: ((AppStatus) -> String) -> [String]) -> Table {
+        Table([
             .init("#", cells { "\($0.id)" }, alignRight: true),
             .init("App", cells(Self.appName)),
             .init("App ID", cells { $0.appID ?? "–" }),
@@ -289,12 +319,6 @@ struct StatusText: TextPage {
                 .drop("To app"),
                 .drop("From app"),
             ])
-        var lines = table.lines(style)
-        // From the last row up, so that the places of the others stay right.
-        for (row, app) in apps.enumerated().reversed() {
-            lines.insert(contentsOf: problems(app), at: row + 2)
-        }
-        return [""] + lines
     }
 
     static func appName(_ app: AppStatus) -> String {
@@ -315,9 +339,10 @@ struct StatusText: TextPage {
         "\(Units.count(frames, "frame")), \(Units.bytes(bytes))"
     }
 
-    private func problems(_ app: AppStatus) -> [String] {
+    private func problems(_ app: AppStatus, _ spoken: AccessoryProtocol) -> [String] {
         var lines: [String] = []
-        if app.refusedFrames > 0 {
+        // Of clients it is a number in their row.
+        if app.refusedFrames > 0, spoken == .sdl {
             lines += explanation(
                 "\(Units.count(app.refusedFrames, "frame")) refused: not its session",
                 look: .yellow, indent: 5)
@@ -330,13 +355,17 @@ struct StatusText: TextPage {
         return lines
     }
 
-    private func departures(_ departures: [AppDeparture]) -> [String] {
+    private func departures(
+        _ departures: [AppDeparture], _ spoken: AccessoryProtocol
+    ) -> [String] {
         let departures = departures.filter { isRecent($0.closedAt) }
         guard !departures.isEmpty else { return [] }
-        // Who left and why matter more than from where.
-        let hasPeer = width >= Self.widthWithPeer
+        // Who left and why matter more than from where. Clients of a vehicle interface have no other name.
+        let isVehicle = spoken == .openxc
+        let hasPeer = width >= Self.widthWithPeer && !isVehicle
         let names = departures.map {
-            ($0.appName.map(SafeText.clean) ?? "(no name)").shortened(to: hasPeer ? 24 : 16)
+            (isVehicle ? SafeText.clean($0.peer) : $0.appName.map(SafeText.clean) ?? "(no name)")
+                .shortened(to: isVehicle || hasPeer ? 24 : 16)
         }
         let peers = departures.map { hasPeer ? SafeText.clean($0.peer) : "" }
         let nameColumns = names.map(\.columns).max() ?? 0

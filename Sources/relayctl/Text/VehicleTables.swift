@@ -261,11 +261,25 @@ struct VehicleTables {
 
     static func line(_ message: VehicleMessageReport, zone: LocalTime = .system) -> String {
         let time = zone.exactTimeOfDay(message.at)
-        let line = "\(time)  \(SafeText.line(message.text))"
+        let line = "\(time)  \(parties(message))\(SafeText.line(message.text))"
         guard let raw = message.raw else { return line }
         let clock = message.vehicleTime.map { "  at \(milliseconds($0)) ms by its clock" }
         let indent = String(repeating: " ", count: time.count + 2)
         return line + "\n\(indent)\(SafeText.line(raw))\(clock ?? "")"
+    }
+
+    /// Who said it to whom. What a vehicle interface says to all is most of what there is, and goes without saying.
+    private static func parties(_ message: VehicleMessageReport) -> String {
+        let isForAll = message.from == .vehicle && message.to == .all
+        guard message.kind != .link, message.kind != .missed, !isForAll else { return "" }
+        func name(_ party: VehicleParty) -> String {
+            switch party {
+            case .client: message.client.map { "#\($0)" } ?? "a client"
+            case .api: "control API"
+            default: SafeText.clean(party.rawValue)
+            }
+        }
+        return "\(name(message.from)) → \(name(message.to))  "
     }
 
     private func text(_ table: Table) -> String {

@@ -97,7 +97,8 @@ final class StatusReporter: Sendable {
                 let known = facts.departed(departure.id)
                 return AppDeparture(
                     id: Int(departure.id.rawValue), peer: departure.peer, appName: known?.name,
-                    closedAt: Timestamp(departure.closedAt), reason: "\(departure.reason)",
+                    closedAt: Timestamp(departure.closedAt),
+                    reason: departure.reason.words(of: accessory.language.spoken.client),
                     lastProblem: known?.lastFailure)
             },
             log: LogStatus(
@@ -181,7 +182,7 @@ final class StatusReporter: Sendable {
             ?? app.sessions.first.map {
                 $0.fullVersion ?? "\($0.version)"
             }
-        return AppStatus(
+        var status = AppStatus(
             id: Int(app.id.rawValue), peer: app.peer, connectedAt: Timestamp(app.connectedAt),
             state: state(of: app, known, link), appName: known?.name, appID: known?.appID,
             sessions: app.sessions.map { Int($0.sessionID) },
@@ -192,6 +193,8 @@ final class StatusReporter: Sendable {
             lastProblem: app.lastProblem ?? known?.lastFailure,
             advice: advisor.advice(about: app.id).reversed().map(AdviceReport.init)
                 .first { $0.isCurrentWarning(at: .now) })
+        status.lostFrames = app.lostFrames.map { Int(clamping: $0) }
+        return status
     }
 
     private func state(

@@ -40,7 +40,8 @@ struct APIDocumentTests {
         "ReasonRequest", "RecordRequest", "DriveRequest", "MarkRequest", "ServerRequest",
         "VehicleCommandRequest", "OwnAppRequest", "DriveProblem",
         "VehicleDiagnosticRequest", "VehicleRepeatedRequest", "VehicleStreamBody",
-        "VehicleWriteRequest", "FaultRequest", "FaultRuleRequest", "FaultStatus", "USBDevice",
+        "VehicleWriteRequest", "VehicleLaneReport", "FaultRequest", "FaultRuleRequest",
+        "FaultStatus", "USBDevice",
         "SerialDevice", "USBUse", "Fate", "DiskStall", "MediaStatus", "TraceNoteReport",
         "TraceStream", "ScenarioProblemReport", "ScenarioFailureReport", "ScenarioDifference",
     ]

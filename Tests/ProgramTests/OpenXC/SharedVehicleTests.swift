@@ -73,7 +73,7 @@ struct SharedVehicleTests {
                 let heard = try await client.next(bytes: expected.count)
                 #expect(Array(heard.readableBytesView) == expected, "\(framing)")
             }
-            #expect(try await relayd.status().apps.allSatisfy { $0.refusedFrames == 0 })
+            #expect(try await relayd.status().apps.allSatisfy { $0.lostFrames == 0 })
         }
     }
 

@@ -263,6 +263,7 @@ struct VehicleCommandTests {
             ("diag 0x7e0 1 --payload 010203040506070809 --frequency 1", "at most 8 bytes"),
             ("tail --kind speed", "--kind is speed; expected one of measurement"),
             ("tail -n 5000", "-n is 5000; expected 0 to 4096"), ("tail --id x", "--id is x"),
+            ("tail --id 0x100000000", "--id is 0x100000000"), ("write horn= --yes", "has no value"),
             ("can --bus 0 --passthrough", "--bus is 0"), ("can --id x", "--id is x"),
             ("write --id 0x20000000 --data 01 --yes", "--id is 536870912; expected 1 to"),
             ("write --id 1 --data 0 --yes", "--data is \"0\""),

@@ -72,7 +72,7 @@ struct VehicleTerminalTests {
                 let rubbish = [UInt8](repeating: UInt8(ascii: "{"), count: 4096)
                 let speeds = (0..<200).map { Stand.speed($0) }.joined()
                 var flooded = 0
-                while try await relayd.status().apps.allSatisfy({ $0.refusedFrames == 0 }) {
+                while try await relayd.status().apps.allSatisfy({ $0.lostFrames == 0 }) {
                     for _ in 0..<20 { flooded += flooding.floods(rubbish) }
                     try await vehicle.says(speeds)
                     try await reader.hears(speeds)

@@ -60,7 +60,7 @@ import Testing
         #expect(slow.broken == nil)
         #expect(
             slow.checks.suffix(2).map(\.text) == [
-                "1 client connected", "client #3 reads too slowly: 5 messages lost",
+                "1 client connected", "client #3: reads too slowly: 5 messages lost",
             ])
         for text in (alone.checks + slow.checks).map(\.text) {
             #expect(!text.contains("app ") && !text.contains("apps") && !text.contains("head unit"))

@@ -74,6 +74,34 @@ import Testing
         #expect(text.contains("9.0 ms") && text.contains("5.0 s"))
     }
 
+    @Test("a vehicle interface has messages by kind, and no RPCs") func vehicle() {
+        func report(_ messages: Int, at seconds: Int64) -> StatsReport {
+            var report = StatsReport(
+                since: Samples.start,
+                at: Timestamp(
+                    millisecondsSince1970: Samples.start.millisecondsSince1970 + seconds * 1000),
+                traffic: [], functions: [], apps: [], dropped: [:], unanswered: 1, unseen: 7)
+            report.vehicle = [
+                VehicleLaneReport(kind: .measurement, from: .vehicle, messages: messages),
+                VehicleLaneReport(kind: .command, from: .client, messages: 2),
+            ]
+            return report
+        }
+        #expect(
+            StatsText(width: 80).render(report(1050, at: 2), since: report(50, at: 0)) == """
+                  From               Kind         Messages     Rate
+                  vehicle interface  measurement      1050  500.0/s
+                  clients            command             2    0.0/s
+
+                  1 command not answered, 7 messages not counted here
+
+                """)
+        var silent = report(0, at: 0)
+        silent.vehicle = []
+        (silent.unanswered, silent.unseen) = (0, 0)
+        #expect(StatsText(width: 80).render(silent) == "no message yet\n")
+    }
+
     @Test("of an older relayd, which does not tell apps apart, it is said") func older() {
         var report = Self.report()
         report.apps = nil

@@ -153,6 +153,24 @@ struct VehicleTablesTests {
         }
     }
 
+    @Test("a line says who said it to whom, but for what the vehicle says to all")
+    func parties() {
+        func line(
+            _ kind: VehicleMessageKind, _ from: VehicleParty, _ to: VehicleParty, client: Int? = nil
+        ) -> String {
+            var message = VehicleMessageReport(
+                n: 1, at: Self.now, kind: kind, from: from, to: to, text: "words")
+            message.client = client
+            return String(VehicleTables.line(message).dropFirst("10:31:07.000  ".count))
+        }
+        #expect(line(.measurement, .vehicle, .all) == "words")
+        #expect(line(.command, .client, .vehicle, client: 2) == "#2 → vehicle  words")
+        #expect(line(.response, .vehicle, .client, client: 2) == "vehicle → #2  words")
+        #expect(line(.response, .relayd, .api) == "relayd → control API  words")
+        #expect(line(.command, .relayd, .vehicle) == "relayd → vehicle  words")
+        #expect(line(.link, .relayd, .nobody) == "words")
+    }
+
     @Test(
         "numbers are written as programs write them",
         arguments: [

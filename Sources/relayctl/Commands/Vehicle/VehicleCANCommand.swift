@@ -65,8 +65,7 @@ struct VehicleCANCommand: AsyncParsableCommand {
         query += place.query
         let wanted = VehicleStreamBody(
             passthrough: bus, acceptanceFilterBypass: unfiltered ? bus : nil)
-        try await VehicleLines.follow(
-            client, query.joined(separator: "&"), passthrough ? wanted : nil, output)
+        try await VehicleLines.show(client, query, passthrough ? wanted : nil, output)
     }
 
     /// A part of the report.
@@ -76,7 +75,7 @@ struct VehicleCANCommand: AsyncParsableCommand {
     }
 }
 
-/// An identifier or a range of them: `0x7e8`, `2024`, `0x700-0x7ff`.
+/// An identifier or a range of them: `0x7e8`, `2024`, `0x700-0x7ff`. relayd knows those of 32 bits.
 struct VehicleIdentifiers {
     private let range: ClosedRange<Int>
 
@@ -84,10 +83,13 @@ struct VehicleIdentifiers {
         let ends = text.split(separator: "-", omittingEmptySubsequences: false)
             .map { WrittenNumber(argument: String($0))?.value }
         guard (1...2).contains(ends.count), let first = ends[0], let last = ends[ends.count - 1],
-            first <= last
+            first <= last, last <= Int(UInt32.max)
         else { return nil }
         range = first...last
     }
+
+    /// As relayd reads it, however it was written.
+    var canonical: String { "\(range.lowerBound)-\(range.upperBound)" }
 
     func contains(_ id: Int) -> Bool { range.contains(id) }
 }
@@ -148,7 +150,10 @@ struct VehicleWriteCommand: AsyncParsableCommand {
     private func wanted() throws -> VehicleWriteRequest {
         switch (signal, id, data) {
         case (let signal?, nil, nil) where bus == nil && frameFormat == nil:
-            guard let sign = signal.firstIndex(of: "="), sign > signal.startIndex else {
+            guard let sign = signal.firstIndex(of: "="), sign > signal.startIndex,
+                // Such as of a variable that a script has not set.
+                signal.index(after: sign) < signal.endIndex
+            else {
                 throw ValidationError(
                     "\"\(SafeText.clean(signal))\" has no value; expected NAME=VALUE, e.g. horn=true"
                 )

@@ -1,6 +1,5 @@
 import ArgumentParser
 import ControlAPI
-import NIOCore
 
 /// `relayctl vi diag`: ask modules of the vehicle, once or again and again.
 struct VehicleDiagnosticCommand: AsyncParsableCommand {
@@ -101,8 +100,8 @@ struct VehicleDiagnosticCommand: AsyncParsableCommand {
                     bus: bus, id: id.value, mode: mode.value, pid: pid?.value, payload: payload,
                     frequency: frequency)
             ])
-            return try await VehicleLines.follow(
-                client, "kind=diagnostic&kind=link&kind=missed", wanted, output)
+            return try await VehicleLines.show(
+                client, ["kind=diagnostic", "kind=link", "kind=missed"], wanted, output)
         }
         let answer = try await client.change(
             VehicleDiagnosticReport.self, "POST", Routes.vehicleDiagnostic,
@@ -114,55 +113,5 @@ struct VehicleDiagnosticCommand: AsyncParsableCommand {
         if !report.answers.contains(where: \.success) {
             throw VehicleCommand.failed
         }
-    }
-}
-
-/// The stream of a vehicle's messages, shown as it comes.
-enum VehicleLines {
-    /// - Parameters:
-    ///   - query: Which messages.
-    ///   - wanted: What is on meanwhile; nil for nothing.
-    static func follow(
-        _ client: ControlClient, _ query: String, _ wanted: VehicleStreamBody?,
-        _ options: OutputOptions
-    ) async throws {
-        do {
-            try await show(client, query, wanted, options)
-        } catch ControlClientError.refused(_, _, _, _, .vehicleRefused?, let message) {
-            Output.current.write("relayctl: \(message)\n", to: .error)
-            throw VehicleCommand.failed
-        }
-    }
-
-    private static func show(
-        _ client: ControlClient, _ query: String, _ wanted: VehicleStreamBody?,
-        _ options: OutputOptions
-    ) async throws {
-        let screen = Output.current
-        screen.follow()
-        let path = Routes.vehicleStream + "?" + query
-        let question = try wanted.map {
-            ControlQuestion(method: "POST", path: path, body: try APICoding.encodeLine($0))
-        }
-        let end = try await client.lines(of: question ?? ControlQuestion(path: path)) { lines in
-            var text = ""
-            for line in lines {
-                let json = String(buffer: line)
-                if options.json {
-                    text += JSONText.safe(json) + "\n"
-                } else if let message = try? APICoding.decode(
-                    VehicleMessageReport.self, from: Array(line.readableBytesView))
-                {
-                    text += VehicleTables.line(message) + "\n"
-                } else if let note = try? APICoding.decode(
-                    MessageStreamNote.self, from: Array(line.readableBytesView)),
-                    let missed = note.missed
-                {
-                    screen.write("relayctl: \(missed) messages were missed\n", to: .error)
-                }
-            }
-            return text.isEmpty || screen.write(text)
-        }
-        if case .brokenOff(let path) = end { throw ControlClientError.brokenOff(path) }
     }
 }

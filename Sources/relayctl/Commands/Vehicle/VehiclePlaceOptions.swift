@@ -18,5 +18,8 @@ struct VehiclePlaceOptions: ParsableArguments {
     }
 
     /// The same in the query of the stream.
-    var query: [String] { bus.map { "bus=\($0)" } + id.map { "id=\($0)" } }
+    var query: [String] {
+        bus.map { "bus=\($0)" }
+            + id.compactMap(VehicleIdentifiers.init).map { "id=\($0.canonical)" }
+    }
 }

@@ -8,9 +8,11 @@ struct VehicleTailCommand: AsyncParsableCommand {
         abstract: "Show what passes between the vehicle interface and its clients.",
         discussion: """
             A line for each message, with the time at which relayd got it: the latest ones, then what comes, \
-            until ^C. Commands of clients and refused writes are among them. --raw adds what the vehicle \
-            interface said as it came, and the time by its own clock where it says one: JSON is text, \
-            protobuf is in hex with its length.
+            until ^C, also across a restart of relayd. Commands of clients and refused writes are among them, \
+            with who said them to whom: "#2" is a client as relayctl vi clients numbers them. \
+            --raw adds what the vehicle interface said as it came, and the time by its own clock where it \
+            says one: JSON is text; protobuf, with its length, and what is no UTF-8 are in hex. Of messages \
+            longer than 512 bytes it is left out.
 
             EXAMPLES
               relayctl vi tail
@@ -61,11 +63,10 @@ struct VehicleTailCommand: AsyncParsableCommand {
 
     func run() async throws {
         var query = ["last=\(last)"]
-        if once { query.append("follow=0") }
         if raw { query.append("raw=1") }
         query += names.map { "name=\($0.percentEncoded())" } + kind.map { "kind=\($0)" }
         query += place.query
-        try await VehicleLines.follow(
-            try socket.client(), query.joined(separator: "&"), nil, output)
+        try await VehicleLines.show(
+            try socket.client(), query, isFollowing: !once, output)
     }
 }

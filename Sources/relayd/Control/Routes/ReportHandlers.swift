@@ -10,6 +10,8 @@ import SDLTraffic
 package struct ReportHandlers: Sendable {
     let status: @Sendable () async throws -> StatusSnapshot
     var statistics = TrafficStatistics()
+    /// Nil with a head unit.
+    var vehicle: VehicleStatistics?
     var advisor: TrafficAdvisor?
     var ring: MessageRing?
     var config: @Sendable () -> ConfigReport = { ConfigReport(options: []) }
@@ -20,8 +22,12 @@ package struct ReportHandlers: Sendable {
         }
         routes.get(Routes.config) { _, _ in try ControlResponse.json(config()) }
         routes.get(Routes.stats) { _, _ in
-            try ControlResponse.json(
-                StatsReport(statistics.current, since: statistics.since, at: .now()))
+            var report = StatsReport(statistics.current, since: statistics.since, at: .now())
+            if let counts = vehicle?.current {
+                report.vehicle = counts.lanes
+                (report.unanswered, report.unseen) = (counts.unanswered, counts.unseen)
+            }
+            return try ControlResponse.json(report)
         }
         routes.get(Routes.metrics) { _, _ in
             ControlResponse(

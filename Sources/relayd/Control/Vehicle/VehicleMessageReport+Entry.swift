@@ -12,33 +12,28 @@ extension VehicleMessageReport {
     init(_ entry: VehicleEntry, isRaw: Bool = false) {
         self.init(
             n: Int(clamping: entry.number), at: Timestamp(entry.time), kind: entry.kind,
-            from: .relayd, to: .nobody, text: VehicleText.words(entry))
+            from: entry.from, to: .nobody, text: VehicleText.words(entry))
         switch entry.content {
         case .heard(let message, let destination, let wire):
-            from = .vehicle
             if isRaw { raw = VehicleText.wire(wire) }
             switch destination {
             case .all: to = .all
-            case .client(let id): (to, client) = Self.party(id)
+            case .client(let id): (to, client) = (id.party, id.client)
             case .nobody: to = .relayd
             }
             put(message)
         case .sent(let message, let id):
-            if let id { (from, client) = Self.party(id) }
+            client = id?.client
             to = .vehicle
             put(message)
         case .answered(let message, let id):
-            (to, client) = Self.party(id)
+            (to, client) = (id.party, id.client)
             put(message)
         case .noted(let note):
-            (from, client) = Self.party(note.client)
+            client = note.client.client
             put(note)
         case .linkOpened, .linkClosed, .missed: break
         }
-    }
-
-    private static func party(_ id: AppID) -> (VehicleParty, Int?) {
-        id.isVehicleGuest ? (.api, nil) : (.client, Int(clamping: id.rawValue))
     }
 
     private mutating func put(_ note: Note<AppID>) {
@@ -120,7 +115,23 @@ extension VehicleMessageReport {
     }
 }
 
+extension AppID {
+    fileprivate var party: VehicleParty { isVehicleGuest ? .api : .client }
+    /// Its number as the status has it; nil of a request.
+    fileprivate var client: Int? { isVehicleGuest ? nil : Int(clamping: rawValue) }
+}
+
 extension VehicleEntry {
+    /// Who said it.
+    var from: VehicleParty {
+        switch content {
+        case .heard: .vehicle
+        case .sent(_, let id): id?.party ?? .relayd
+        case .noted(let note): note.client.party
+        case .answered, .linkOpened, .linkClosed, .missed: .relayd
+        }
+    }
+
     /// What the stream's `kind` filters by.
     var kind: VehicleMessageKind {
         switch content {

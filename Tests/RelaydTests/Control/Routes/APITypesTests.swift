@@ -50,6 +50,7 @@ struct APITypesTests {
         Kind("Error", APIError.Detail.self), Kind(nil, EventList.self), Kind(nil, FileReport.self),
         Kind(nil, FilesReport.self), Kind(nil, FunctionReport.self),
         Kind(nil, HealthReport.self), Kind(nil, HMIStatusReport.self), Kind(nil, LaneReport.self),
+        Kind(nil, VehicleLaneReport.self),
         Kind(nil, ControlAPI.LimitHit.self), Kind(nil, LinkStatus.self),
         Kind(nil, LogSettings.self),
         Kind(nil, LogStatus.self), Kind(nil, MenuReport.self), Kind(nil, MessageStreamNote.self),
