@@ -356,8 +356,8 @@ int main(int count, char **arguments) {
         handle = NULL;
         libusb_unref_device(device);
         say("round %d: open after %.2f s; in %lld bytes in %lld frames, %lld sessions, out %lld, empty packets %lld, "
-            "garbage %lld, broken-off read %lld", round, open_after, in_bytes, frames, sessions, out_bytes, empty, garbage,
-            partial);
+            "garbage %lld, broken-off read %lld%s", round, open_after, in_bytes, frames, sessions, out_bytes, empty, garbage,
+            partial, resets_now ? ", reset" : "");
         if (plugged) say("a session %.3f s after the plug, %s", granted - plugged, is_phone ? "as a phone" : "at once");
         plugged = 0;
         total_in += in_bytes;
