@@ -11,7 +11,8 @@
  * "states" resets it after each step of the dialogue, a step a round; "plug" leaves it unplugged until it is a
  * phone again; "vanish" waits until somebody else takes it off the bus; "take" takes the accessory that it finds. "change", "lose" and "double" do so with one byte of each link, for the tests of the tests. A
  * line of counts for each link: what came, what was sent, empty packets, and bytes that are no SDL, of which there
- * must be none. Counted is what the kernel says of a transfer, also of one that the end of the link broke off. */
+ * must be none. Counted is what the kernel says of a transfer, also of one that the end of the link broke off. Tests/VM/links.py
+ * reads the lines. */
 #include <libusb.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -225,7 +226,6 @@ static void *serve(void *nothing) {
         /* What came before the end counts: relayd cannot know of it, but the kernel at this end does. */
         in_bytes += moved;
         if (code && code != LIBUSB_ERROR_TIMEOUT) {
-            if (moved) say("a read of %d bytes ended with %s", moved, libusb_error_name(code));
             partial += moved;
             break;
         }
@@ -330,7 +330,7 @@ int main(int count, char **arguments) {
         if (hostile) halt();
         over = 0;
         wrong = wrongs;
-        in_bytes = out_bytes = frames = empty = sessions = unsent = 0;
+        in_bytes = out_bytes = frames = empty = sessions = unsent = partial = 0;
         pthread_t thread;
         granted = 0;
         pthread_create(&thread, NULL, serve, NULL);
@@ -356,7 +356,8 @@ int main(int count, char **arguments) {
         handle = NULL;
         libusb_unref_device(device);
         say("round %d: open after %.2f s; in %lld bytes in %lld frames, %lld sessions, out %lld, empty packets %lld, "
-            "garbage %lld", round, open_after, in_bytes, frames, sessions, out_bytes, empty, garbage);
+            "garbage %lld, broken-off read %lld%s", round, open_after, in_bytes, frames, sessions, out_bytes, empty, garbage,
+            partial, resets_now ? ", reset" : "");
         if (plugged) say("a session %.3f s after the plug, %s", granted - plugged, is_phone ? "as a phone" : "at once");
         plugged = 0;
         total_in += in_bytes;

@@ -67,8 +67,11 @@ struct BulkQueueTests {
             let queue = try BulkQueue(own, toHost: true, slots: 2, of: 4)
             let bytes: [UInt8] = [1, 2, 3, 4, 5]
             #expect(bytes.withUnsafeBytes { queue.write($0) } == 4)
+            #expect(queue.flush() == 0)
+            #expect(queue.lastDone == 4)
             #expect([].withUnsafeBytes { queue.write($0) } == 0)
             #expect(queue.flush() == 0)
+            #expect(queue.lastDone == 0)
             #expect(queue.unread() == 0)
             var got = [UInt8](repeating: 0, count: 16)
             #expect(recv(other, &got, 16, 0) == 4)

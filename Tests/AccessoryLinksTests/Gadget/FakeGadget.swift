@@ -6,6 +6,7 @@ import Synchronization
 /// A gadget and its head unit, made of code, with the habits of FunctionFS and its controllers (Linux 6.1):
 /// the bulk calls wait until the gadget is configured, then end with ESHUTDOWN when it is so no more, and with
 /// EINTR when the thread is interrupted; what was read ahead outlasts that, and what was written ahead is lost; a
+/// short transfer is done with while it lies in the controller's memory, and lost when the head unit never fetches it; a
 /// request that another event follows is void (EIDRM); of disable and
 /// enable only the last is told.
 final class FakeGadget: Gadget {
@@ -22,6 +23,9 @@ final class FakeGadget: Gadget {
         var packets: [[UInt8]] = []
         /// The head unit does not read.
         var isHeld = false
+        /// In the controller's memory, and not fetched.
+        var kept: [UInt8]?
+        var lastDone = 0
         /// Transfers that wait for the head unit.
         var ahead: [[UInt8]] = []
         var waiting: Int { ahead.reduce(0) { $0 + $1.count } }
@@ -114,9 +118,14 @@ final class FakeGadget: Gadget {
     func packetBytes() -> Int { 512 }
 
     static let transfersAhead = 4
+    /// Of the controller's memory, in bytes, as dummy_hcd's.
+    static let keptBytes = 64
 
     func fromHost(packetBytes: Int) -> any BulkFromHost { Endpoint(fake: self) }
-    func toHost() -> any BulkToHost { Endpoint(fake: self) }
+    func toHost() -> any BulkToHost {
+        state.update { $0.lastDone = 0 }
+        return Endpoint(fake: self)
+    }
 
     private final class Endpoint: BulkFromHost, BulkToHost {
         private let fake: FakeGadget
@@ -127,6 +136,7 @@ final class FakeGadget: Gadget {
         func readRest(_ buffer: UnsafeMutableRawBufferPointer) -> Int { fake.readRest(buffer) }
         func write(_ bytes: UnsafeRawBufferPointer) -> Int { fake.write(bytes) }
         func flush() -> Int { fake.flush() }
+        var lastDone: Int { fake.state.value.lastDone }
         func unread() -> Int { fake.unread() }
     }
 
@@ -159,10 +169,14 @@ final class FakeGadget: Gadget {
         let transfer = Array(bytes)
         return call(bells[1].wait, Mutex(nil)) { state in
             guard state.ahead.count < Self.transfersAhead else { return nil }
-            if state.isHeld {
-                state.ahead.append(transfer)
-            } else {
+            if !state.isHeld {
                 state.transfers.append(transfer)
+                state.lastDone = transfer.count
+            } else if state.kept == nil, state.ahead.isEmpty, transfer.count <= Self.keptBytes {
+                state.kept = transfer
+                state.lastDone = transfer.count
+            } else {
+                state.ahead.append(transfer)
             }
             return transfer.count
         } then: { _ in
@@ -182,6 +196,7 @@ final class FakeGadget: Gadget {
             let waiting = state.waiting
             unread.withLock { $0 = waiting }
             state.ahead = []
+            state.kept = nil
         }
         return unread.withLock { $0 }
     }
@@ -279,7 +294,9 @@ final class FakeGadget: Gadget {
         state.update { state in
             state.isHeld = isHeld
             guard !isHeld else { return }
-            state.transfers += state.ahead
+            state.transfers += [state.kept].compactMap { $0 } + state.ahead
+            state.lastDone = state.ahead.last?.count ?? state.lastDone
+            state.kept = nil
             state.ahead = []
         }
         ring(bells[1].ring)

@@ -26,4 +26,12 @@ struct ShortPacketsTests {
         #expect(!ShortPackets.needsEmptyPacket(after: 128, packetBytes: 512, hasMore: false))
         #expect(!ShortPackets.needsEmptyPacket(after: 512, packetBytes: 0, hasMore: false))
     }
+
+    @Test("the last packet of a transfer is full, or what is left")
+    func lastPackets() {
+        let counts = [0, 1, 511, 512, 513, ShortPackets.transferBytes]
+        let last = counts.map { ShortPackets.lastPacket(of: $0, packetBytes: 512) }
+        #expect(last == [0, 1, 511, 512, 1, 512])
+        #expect(ShortPackets.lastPacket(of: 10, packetBytes: 0) == 0)
+    }
 }

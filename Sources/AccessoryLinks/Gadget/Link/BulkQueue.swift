@@ -23,6 +23,7 @@ final class BulkQueue: BulkFromHost, BulkToHost {
     private var order: [Transfer] = []
     /// Of a transfer that has ended, its first bytes that `take` has given away.
     private var takenOfFirst = 0
+    private(set) var lastDone = 0
 
     /// How long the kernel may need to end what is under way when the endpoint works no more.
     private static let endLimit: Duration = .seconds(1)
@@ -139,7 +140,9 @@ final class BulkQueue: BulkFromHost, BulkToHost {
     private var hasEnded: Bool { order.first.map { $0.result != nil } ?? false }
 
     private func drop() {
-        free.append(order.removeFirst().slot)
+        let first = order.removeFirst()
+        if let result = first.result, result >= 0 { lastDone = result }
+        free.append(first.slot)
         takenOfFirst = 0
     }
 

@@ -41,9 +41,12 @@ protocol BulkToHost: AnyObject {
     /// A transfer of at most `ShortPackets.transferBytes`; no bytes are an empty packet. Runs ahead of the host by
     /// a few transfers, then waits for it. Fails when one before has failed, with none of these bytes taken.
     func write(_ bytes: UnsafeRawBufferPointer) -> Int
-    /// Waits until the host has read what was written; 0 when it has.
+    /// Waits until the controller is done with what was written; 0 when it is. The host need not have read the last
+    /// packet of it, as some controllers are done with a packet that lies in their memory.
     func flush() -> Int
-    /// After the last `write`, with the gadget no more configured: bytes written that the host is not known to
-    /// have read.
+    /// Bytes of the last transfer with which the controller is done; 0 after an empty packet.
+    var lastDone: Int { get }
+    /// After the last `write`, with the gadget no more configured: bytes of the transfers with which the controller
+    /// was not done.
     func unread() -> Int
 }

@@ -18,14 +18,34 @@ final class GadgetLink: Sendable {
         case failed(CInt)
     }
 
+    /// What became of the bytes.
+    struct Counts: Equatable {
+        /// From the head unit, and those of them that the hub did not take.
+        var arrivedBytes = 0
+        var undeliveredBytes = 0
+        /// From the hub, for the head unit.
+        var takenBytes = 0
+        /// Those of them in transfers that the end has broken off or kept from beginning.
+        var brokenOffBytes = 0
+        /// Those that the controller has reported as done and may still have had: its memory holds a packet, and
+        /// Linux does not say whether the head unit has fetched it. 0 where another packet has followed.
+        var keptBytes = 0
+
+        /// Not known to have reached the head unit.
+        var unsentBytes: Int { brokenOffBytes + keptBytes }
+
+        var words: String {
+            "\(arrivedBytes) bytes from the head unit; \(takenBytes) for it, of which \(brokenOffBytes) were broken"
+                + " off and \(keptBytes) may have stayed in the controller"
+        }
+    }
+
     private struct State {
         var isStopped = false
         /// Threads that have not ended.
         var running = 2
         var threads: [pthread_t] = []
-        var takenBytes = 0
-        var unsentBytes = 0
-        var undeliveredBytes = 0
+        var counts = Counts()
     }
 
     let end: USBLinkEnd
@@ -109,7 +129,9 @@ final class GadgetLink: Sendable {
 
     /// Ends it, and waits for both threads: the endpoints are free for the next link afterwards. First the
     /// reason is known, and only then the hub hears of the end.
-    func stop(because problem: (@Sendable (_ unsent: Int, _ undelivered: Int) -> LinkProblem)?) {
+    func stop(
+        because problem: (@Sendable (_ unsent: Int, _ undelivered: Int) -> LinkProblem)?
+    ) -> Counts {
         state.withLock { $0.isStopped = true }
         var byte: UInt8 = 1
         _ = Glibc.write(stopping.rawValue, &byte, 1)
@@ -120,18 +142,19 @@ final class GadgetLink: Sendable {
             }
         }
         hasEnded.unlock()
-        let state = state.withLock { $0 }
+        let counts = state.withLock { $0.counts }
         end.set(
             USBLinkEnd.Report(
-                problem: problem, takenBytes: state.takenBytes, unsentBytes: state.unsentBytes,
-                undeliveredBytes: state.undeliveredBytes))
+                problem: problem, takenBytes: counts.takenBytes, unsentBytes: counts.unsentBytes,
+                undeliveredBytes: counts.undeliveredBytes))
         guard let last = try? socket.duplicate() else {
             shutdown(socket.rawValue, CInt(SHUT_RDWR))
-            return
+            return counts
         }
         var hub = HubSocket(last)
         hub.close()
         shutdown(socket.rawValue, CInt(SHUT_WR))
+        return counts
     }
 
     // MARK: Head unit → hub
@@ -159,13 +182,14 @@ final class GadgetLink: Sendable {
     }
 
     private func deliver(_ bytes: UnsafeRawBufferPointer, to hub: inout HubSocket) {
+        state.withLock { $0.counts.arrivedBytes += bytes.count }
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = hub.send(UnsafeRawBufferPointer(rebasing: rest))
             rest = rest.dropFirst(count)
             if count == 0, hub.hubIsGone || !wait(for: hub.descriptor, Int16(POLLOUT)) {
                 let lost = rest.count
-                state.withLock { $0.undeliveredBytes += lost }
+                state.withLock { $0.counts.undeliveredBytes += lost }
                 return
             }
         }
@@ -183,11 +207,11 @@ final class GadgetLink: Sendable {
             while wait(for: hub.descriptor, Int16(POLLIN)) {
                 let count = hub.receive(buffer.baseAddress, atMost: buffer.count)
                 if count == 0, hub.isDrained {
-                    flush(endpoint)
+                    drain(endpoint)
                     onNews(.drained)
                     waitForStop()
                 } else if count > 0 {
-                    state.withLock { $0.takenBytes += count }
+                    state.withLock { $0.counts.takenBytes += count }
                     send(UnsafeRawBufferPointer(rebasing: buffer[..<count]), to: endpoint)
                     end(
                         UnsafeRawBufferPointer(rebasing: buffer[..<count]), at: endpoint,
@@ -196,7 +220,11 @@ final class GadgetLink: Sendable {
             }
         }
         let lost = endpoint.unread()
-        state.withLock { $0.unsentBytes += lost }
+        let kept = ShortPackets.lastPacket(of: endpoint.lastDone, packetBytes: packetBytes)
+        state.withLock { state in
+            state.counts.brokenOffBytes += lost
+            state.counts.keptBytes = kept
+        }
     }
 
     private func send(_ bytes: UnsafeRawBufferPointer, to endpoint: any BulkToHost) {
@@ -210,7 +238,7 @@ final class GadgetLink: Sendable {
                 if count != -Int(EINTR) { failed(-count) }
                 guard isStopped else { continue }
                 let lost = rest.count
-                state.withLock { $0.unsentBytes += lost }
+                state.withLock { $0.counts.brokenOffBytes += lost }
                 return
             }
         }
@@ -229,6 +257,14 @@ final class GadgetLink: Sendable {
         guard needsEmptyPacket(), mayTransfer() else { return }
         let result = endpoint.write(UnsafeRawBufferPointer(start: bytes.baseAddress, count: 0))
         if result < 0, result != -Int(EINTR) { failed(-result) }
+    }
+
+    /// Until the head unit has all: an empty packet is done with when the one before it has left the controller.
+    private func drain(_ endpoint: any BulkToHost) {
+        flush(endpoint)
+        guard endpoint.lastDone > 0, mayTransfer() else { return }
+        let result = endpoint.write(UnsafeRawBufferPointer(start: nil, count: 0))
+        if result < 0 { failed(-result) } else { flush(endpoint) }
     }
 
     private func flush(_ endpoint: any BulkToHost) {

@@ -71,7 +71,7 @@ enum GadgetProblem {
     static func ended(
         _ end: AccessoryOnEndpointZero.LinkEnd, unsent: Int, undelivered: Int
     ) -> LinkProblem {
-        let lost = USBProblem.lossWords(unsent: unsent, undelivered: undelivered)
+        let lost = USBProblem.lossWords(unsent: unsent, undelivered: undelivered, isMost: true)
         switch end {
         case .left:
             return LinkProblem(
@@ -96,7 +96,7 @@ enum GadgetProblem {
         LinkProblem(
             .other,
             "a transfer between the gadget and the head unit failed: \(systemMessage(error))"
-                + USBProblem.lossWords(unsent: unsent, undelivered: undelivered),
+                + USBProblem.lossWords(unsent: unsent, undelivered: undelivered, isMost: true),
             remedy: "check the cable; the kernel's log (dmesg) may say more")
     }
 }

@@ -307,7 +307,9 @@ final class GadgetThread {
         _ problem: (@Sendable (_ unsent: Int, _ undelivered: Int) -> LinkProblem)?
     ) {
         drainEnds = nil
-        link?.stop(because: problem)
+        if let counts = link?.stop(because: problem) {
+            logger.info("gadget: counted in this link: \(counts.words)")
+        }
         link = nil
         linkTicket = nil
     }

@@ -19,4 +19,10 @@ enum ShortPackets {
     static func needsEmptyPacket(after count: Int, packetBytes: Int, hasMore: Bool) -> Bool {
         !hasMore && count > 0 && packetBytes > 0 && count.isMultiple(of: packetBytes)
     }
+
+    /// Bytes of the last packet of a transfer.
+    static func lastPacket(of count: Int, packetBytes: Int) -> Int {
+        guard count > 0, packetBytes > 0 else { return 0 }
+        return (count - 1) % packetBytes + 1
+    }
 }

@@ -51,9 +51,10 @@ enum USBProblem {
     ///   - unsent: bytes for the device that had been handed over and did not reach it.
     ///   - undelivered: bytes from the device that were read and did not reach the hub.
     /// To be appended to why a link ended; empty when nothing was lost.
-    static func lossWords(unsent: Int, undelivered: Int) -> String {
+    /// - Parameter isMost: Some of the unsent bytes may have arrived all the same.
+    static func lossWords(unsent: Int, undelivered: Int, isMost: Bool = false) -> String {
         var loss: [String] = []
-        if unsent > 0 { loss.append("\(unsent) bytes for it") }
+        if unsent > 0 { loss.append("\(isMost ? "at most " : "")\(unsent) bytes for it") }
         if undelivered > 0 { loss.append("\(undelivered) bytes from it") }
         return loss.isEmpty ? "" : "; lost: \(loss.joined(separator: ", "))"
     }
