@@ -22,7 +22,8 @@ struct Gathering {
     mutating func mayGo(
         _ messages: Int, to clients: Int, hasAnswer: Bool, at now: NIODeadline
     ) -> Bool {
-        guard clients > Self.clients, !hasAnswer, messages < Self.messages, let last,
+        // Of nothing, because all of it has gone with an answer, nothing is due.
+        guard messages > 0, clients > Self.clients, !hasAnswer, messages < Self.messages, let last,
             now < last + Self.time
         else { return true }
         due = last + Self.time

@@ -85,6 +85,31 @@ struct CrowdTests {
         }
     }
 
+    @Test(
+        "when all of a read has gone with answers, nothing is due: the clock would not stop to ring"
+    )
+    func allGone() throws {
+        try Crowd.run { crowd in
+            let client = crowd.clients.removeFirst()
+            // One that the vehicle interface answers, and one that relayd does, behind it.
+            try client.says(.command(.version))
+            try client.says(.command(.payloadFormat(.json)))
+            let answers = [CommandResponse(.version, message: "8.2.1", status: true)]
+            try crowd.vehicle.says(.response(answers[0]))
+            let rings = try #require(crowd.hub.language.nextDeadline)
+            #expect(rings > crowd.now + Gathering.time)
+            var wanted: [UInt8] = []
+            for answer in answers + [CommandResponse(.payloadFormat, status: true)] {
+                try MessageFraming.json.append(VehicleMessage(.response(answer)), to: &wanted)
+            }
+            try client.hears(bytes: wanted)
+            // And everything goes on.
+            try crowd.vehicle.says("a")
+            crowd.waits(Gathering.time)
+            try crowd.all { try $0.hears("a") }
+        }
+    }
+
     @Test("one that does not read misses whole messages, and is told how many")
     func queue() throws {
         let each = Crowd.bytes("a").count
@@ -258,6 +283,8 @@ private final class Crowd {
         try client.connect()
         return client
     }
+
+    var now: NIODeadline { loop.now }
 
     func waits(_ time: TimeAmount) { loop.advanceTime(by: time) }
 

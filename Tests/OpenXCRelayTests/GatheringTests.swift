@@ -57,6 +57,14 @@ struct GatheringTests {
         #expect(second)
     }
 
+    @Test("where all has gone already, nothing waits, and nothing is due")
+    func nothing() {
+        var gathering = busy
+        let goes = gathering.mayGo(0, to: Self.crowd, hasAnswer: false, at: start)
+        #expect(goes)
+        #expect(gathering.due == nil)
+    }
+
     @Test("a flood does not pile up")
     func flood() {
         var gathering = busy

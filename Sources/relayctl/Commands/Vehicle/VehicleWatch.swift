@@ -54,6 +54,7 @@ struct VehicleWatchCommand: AsyncParsableCommand {
                     : watch.lines(answer.value)
             guard text.isEmpty || screen.write(text) else { return }
             try await Task.sleep(for: .seconds(interval))
+            var isAway = false
             while true {
                 do throws(ControlClientError) {
                     answer = try await client.ask(VehicleReport.self, Routes.vehicle)
@@ -65,9 +66,11 @@ struct VehicleWatchCommand: AsyncParsableCommand {
                         guard screen.write(VehicleWatch.repainting(problem.dropLast())) else {
                             return
                         }
-                    } else {
+                    } else if !isAway {
+                        // Once: it may be away for a night.
                         screen.write(problem, to: .error)
                     }
+                    isAway = true
                 }
                 try await Task.sleep(for: .seconds(max(interval, 1)))
             }
