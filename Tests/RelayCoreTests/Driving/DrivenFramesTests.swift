@@ -96,21 +96,28 @@ struct DrivenFramesTests {
         }
     }
 
-    @Test("an answer that stops in the middle is given up")
-    func halfAnswer() throws {
+    @Test(
+        "an answer that stops in the middle is given up, at the deadline of who asked or after 10 s",
+        arguments: [(3, 3), (60, 10)] as [(patience: Int64, waited: Int64)])
+    func halfAnswer(patience: Int64, waited: Int64) throws {
         let bench = RouterBench()
         bench.open("radio", session: 1)
-        let id = try bench.sends(DrivenRPC(.listFiles), patience: .seconds(3))
+        let id = try bench.sends(DrivenRPC(.listFiles), patience: .seconds(patience))
         let parts = drivenAnswer(.listFiles, try bench.heardCorrelation(), limit: 15)
         for part in parts.prefix(3) { _ = bench.accessory(says: part) }
-        // It has begun in time.
-        bench.pass(.seconds(5))
+        #expect(bench.router.nextDeadline == bench.now + .seconds(waited))
+        bench.pass(.seconds(waited) - .nanoseconds(1))
         _ = bench.actions()
         #expect(bench.answers.isEmpty)
-        #expect(bench.router.nextDeadline != nil)
-        bench.pass(.seconds(6))
+        bench.pass(.nanoseconds(1))
         _ = bench.actions()
         #expect(bench.answers.map(\.id) == [id])
         #expect(bench.answers.first?.answer == .tooLate)
+        // The app has nothing of what still comes.
+        for part in parts.dropFirst(3) {
+            #expect(bench.accessory(says: part) == .drop(.answersRelay))
+        }
+        _ = bench.actions()
+        #expect(bench.answers.count == 1 && bench.router.nextDeadline == nil)
     }
 }
