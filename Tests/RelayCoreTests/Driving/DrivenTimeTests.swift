@@ -33,6 +33,32 @@ struct DrivenTimeTests {
         #expect(bench.answers.count == 1)
     }
 
+    @Test("who asked does not wait any longer: the place is free, and the answer reaches nobody")
+    func givenUp() throws {
+        let bench = RouterBench()
+        bench.open("radio", session: 1)
+        var ids: [OwnRequestID] = []
+        var correlations: [Int32] = []
+        for _ in 0..<OwnRequests.limitPerSession {
+            ids.append(try bench.sends())
+            correlations.append(try bench.heardCorrelation())
+        }
+        #expect(throws: DriveRefusal.tooMany(limit: OwnRequests.limitPerSession)) {
+            try bench.sends()
+        }
+        bench.router.giveUp(ids[3])
+        _ = try bench.sends()
+        #expect(
+            bench.accessory(says: drivenAnswer(.show, correlations[3])[0]) == .drop(.answersRelay))
+        _ = bench.actions()
+        #expect(bench.answers.isEmpty)
+        #expect(bench.events.contains(.lateAnswer("radio", session: 1, .show)))
+        bench.pass(.seconds(10))
+        _ = bench.actions()
+        #expect(bench.answers.count == OwnRequests.limitPerSession)
+        #expect(!bench.answers.map(\.id).contains(ids[3]))
+    }
+
     @Test("a second answer reaches nobody, until the app itself asks with that ID")
     func twice() throws {
         let bench = RouterBench()

@@ -71,6 +71,20 @@ struct InjectionTests {
         #expect(bench.answers.map(\.id) == [first, second])
     }
 
+    @Test("who asked does not wait any longer: it is not said, and what waits behind it is")
+    func givenUp() throws {
+        let bench = RouterBench()
+        bench.open("radio", session: 1)
+        let frames = parts()
+        for frame in frames.dropLast() { _ = bench.accessory(says: frame) }
+        let first = try bench.injects()
+        let second = try bench.injects(DrivenRPC(.onHMIStatus, .notification))
+        bench.router.giveUp(first)
+        _ = bench.accessory(says: try #require(frames.last))
+        #expect(bench.told().map(\.functionID) == [FunctionID.onHMIStatus.rawValue])
+        #expect(bench.answers.map(\.id) == [second])
+    }
+
     @Test("a half message of another session is no reason to wait")
     func otherSession() throws {
         let bench = RouterBench()

@@ -63,6 +63,21 @@ package struct DriveHandlers: Sendable {
         streams.addRoutes(to: &routes)
     }
 
+    /// What is streamed ends, and relayd is no app any more.
+    func driveIsOff() {
+        streams.driveIsOff()
+        guard let own else { return }
+        // Nobody waits for their goodbyes.
+        Task {
+            for name in await own.names {
+                events?.add(
+                    .control, "relayd leaves as the app \"\(name)\": \(DriveSwitch.off)",
+                    appName: name)
+                await own.end(name)
+            }
+        }
+    }
+
     // For requests, and for a scenario that relayd runs.
 
     // MARK: Apps of relayd's own
@@ -280,13 +295,16 @@ package struct DriveHandlers: Sendable {
         let session = try wanted.sessionNumber()
         guard let relay else { throw APIError(.conflict, DriveRefusal.noLink.description) }
         let start = NIODeadline.now()
-        let answer: DrivenAnswer
+        // Nil when whoever asked has left, or has ended the scenario that did.
+        let answer: DrivenAnswer?
         do {
             answer = try await relay.drive(
                 rpc, direction, app: AppID(rawValue: UInt64(app.id)), session: session,
                 patience: timeout)
         } catch let refusal as DriveRefusal {
             throw APIError(.conflict, "nothing was said: \(refusal)")
+        } catch is CancellationError {
+            answer = nil
         }
         let milliseconds = Double((NIODeadline.now() - start).nanoseconds / 1000) / 1000
         if direction == .fromApp || answer == .passedOn {
@@ -295,7 +313,14 @@ package struct DriveHandlers: Sendable {
                 app: AppID(rawValue: UInt64(app.id)), appName: app.appName)
         }
         switch answer {
-        case .response, .passedOn: return (answer, milliseconds)
+        case .response(let message)?: return (.response(message), milliseconds)
+        case .passedOn?: return (.passedOn, milliseconds)
+        case nil:
+            throw APIError(
+                .noAnswer,
+                direction == .fromApp
+                    ? "\(what): whoever asked has not waited for the answer; one that comes later reaches nobody"
+                    : "\(what): not said, because whoever asked has not waited for it")
         case .tooLate:
             let waited = "\(timeout.nanoseconds / 1_000_000) ms"
             throw APIError(
