@@ -134,8 +134,13 @@ package struct DriveHandlers: Sendable {
     ) async throws -> DriveReport {
         let app = try await apps.find(app)
         if wanted.check == true { return try checked(wanted, from: .app, app) }
-        let built = try build(wanted, try wanted.rpcType(), from: .app, to: app)
-        if let registration = Self.registration(built) { throw registration }
+        let type = try wanted.rpcType()
+        // Before its parameters are looked at: nobody should have to correct them for nothing.
+        if let registration = Self.registration(FunctionID(name: wanted.rpc), type) {
+            throw registration
+        }
+        let built = try build(wanted, type, from: .app, to: app)
+        if let registration = Self.registration(built.function, built.type) { throw registration }
         let bulk = try wanted.bulkBytes()
         guard built.type != .response || wanted.correlationID != nil else {
             throw Self.needsCorrelation(built)
@@ -165,9 +170,9 @@ package struct DriveHandlers: Sendable {
     }
 
     /// What would make head unit, app and relayd disagree about who is registered.
-    private static func registration(_ built: BuiltRPC) -> APIError? {
-        guard built.type == .request else { return nil }
-        switch built.function {
+    private static func registration(_ function: FunctionID?, _ type: RPCType?) -> APIError? {
+        guard type ?? .request == .request else { return nil }
+        switch function {
         case .registerAppInterface:
             return APIError(
                 .conflict,
@@ -238,7 +243,11 @@ package struct DriveHandlers: Sendable {
             type: (type ?? .request).name, remarks: [], milliseconds: 0)
         do {
             let built = try order(wanted, type, from: sender, to: app)
-            if sender == .app, let registration = Self.registration(built) { throw registration }
+            if sender == .app,
+                let registration = Self.registration(built.function, built.type)
+            {
+                throw registration
+            }
             (report.rpc, report.type) = (built.name, built.type.name)
             report.remarks = built.remarks.map(\.description)
         } catch let error as RPCBuildError {
