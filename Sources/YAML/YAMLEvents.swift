@@ -31,7 +31,10 @@ final class YAMLEvents {
     static func parsing<Value>(
         _ text: String, _ subject: YAMLSubject, _ body: (YAMLEvents) throws(YAMLError) -> Value
     ) throws(YAMLError) -> Value {
-        try Array(text.utf8).withUnsafeBufferPointer { bytes throws(YAMLError) in
+        var text = Array(text.utf8)[...]
+        // Editors of other systems begin with a byte order mark.
+        if text.starts(with: [0xEF, 0xBB, 0xBF]) { text.removeFirst(3) }
+        return try text.withUnsafeBufferPointer { bytes throws(YAMLError) in
             try body(try YAMLEvents(bytes, subject))
         }
     }

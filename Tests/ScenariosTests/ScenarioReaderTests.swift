@@ -197,6 +197,15 @@ import YAML
         #expect(problems(yaml).first == problem)
     }
 
+    @Test("a byte order mark, with which editors of other systems begin, is none of it")
+    func byteOrderMark() throws {
+        let yaml = "scenario: Marked\nsteps:\n  - pause: soon\n"
+        #expect(problems("\u{FEFF}" + yaml) == problems(yaml))
+        let scenario = try ScenarioReader.read(
+            "\u{FEFF}" + yaml.replacing("soon", with: "1s"))
+        #expect(scenario.name == "Marked")
+    }
+
     @Test("all problems are told at once, in their order")
     func several() {
         let found = problems(

@@ -88,6 +88,18 @@ struct HubInProcess {
             mallocs: after.mallocs - before.mallocs)
     }
 
+    /// Sends `chunk` so many times, each time when the one before has arrived.
+    func moveInSteps(_ chunk: [UInt8], _ count: Int, _ direction: StreamDirection) throws {
+        let (source, sink) = direction == .fromApp ? (app, headUnit) : (headUnit, app)
+        let buffer = UnsafeMutableRawBufferPointer.allocate(
+            byteCount: chunk.count, alignment: 64)
+        defer { buffer.deallocate() }
+        for _ in 0..<count {
+            try source.write(chunk)
+            try sink.readExactly(into: buffer)
+        }
+    }
+
     private func numbers() throws -> Used {
         let thread = try ProcessFacts(processID: getpid()).threads()[loopThread]
         return Used(

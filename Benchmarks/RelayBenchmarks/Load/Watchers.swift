@@ -10,6 +10,19 @@ enum HTTP {
     /// The body of an answer; relayd closes behind it.
     static func get(_ path: String, from socket: Socket) throws -> [UInt8] {
         try socket.write(request(path, "Connection: close\r\n"))
+        return try answer(path, from: socket)
+    }
+
+    /// The same, of a question with a body.
+    static func post(_ path: String, _ body: [UInt8], to socket: Socket) throws -> [UInt8] {
+        let head =
+            "POST \(path) HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            + "Content-Length: \(body.count)\r\nConnection: close\r\n\r\n"
+        try socket.write(Array(head.utf8) + body)
+        return try answer(path, from: socket)
+    }
+
+    private static func answer(_ path: String, from socket: Socket) throws -> [UInt8] {
         let answer = try socket.readToEnd()
         guard let head = answer.firstRange(of: Array("\r\n\r\n".utf8)) else {
             throw BenchmarkError("the answer to \(path) has no end of its head")

@@ -28,6 +28,8 @@ final class RelaydProcess {
         var keepsLog = false
         /// Whether the dashboard is served, on a free port.
         var hasDashboard = false
+        /// Whether anybody may drive the conversation.
+        var isDriven = false
         /// Library that counts allocations, put in front of relayd.
         var preload: String?
         /// Variables of its own, besides those below.
@@ -49,6 +51,7 @@ final class RelaydProcess {
                 apps: { frames_per_second: 0 }
                 log: { traffic: \(options.log != .off), format: \(format), destination: terminal }
                 dashboard: { enabled: \(options.hasDashboard), token_to_read: false }
+                drive: { enabled: \(options.isDriven) }
 
                 """
             try text.write(toFile: configuration, atomically: false, encoding: .utf8)

@@ -222,12 +222,13 @@ final class SDLLanguage: AccessoryLanguage {
 
     /// Says something in a session of an app in its place, or in that of the head unit.
     ///
-    /// - Parameter answered: Called once: with the head unit's answer, or with what else became of it. May be
-    ///   called before this returns.
+    /// - Parameter answered: Called once: with the head unit's answer, or with what else became of it; not after
+    ///   `giveUp`. May be called before this returns.
+    @discardableResult
     func drive(
         _ rpc: DrivenRPC, _ direction: Direction, app: AppID, session: UInt8?,
         patience: TimeAmount, answered: @escaping (DrivenAnswer) -> Void
-    ) throws(DriveRefusal) {
+    ) throws(DriveRefusal) -> OwnRequestID {
         guard let owner = apps[app] else { throw .noSuchApp }
         let session = try openSession(of: owner, session)
         hub.beginRead()
@@ -241,6 +242,12 @@ final class SDLLanguage: AccessoryLanguage {
             }
         asked[id] = answered
         performActions()
+        return id
+    }
+
+    /// Nobody waits for what comes of it any more; nothing when it is known already.
+    func giveUp(_ id: OwnRequestID) {
+        if asked.removeValue(forKey: id) != nil { router.giveUp(id) }
     }
 
     /// - Parameter session: Nil for the first that is open.

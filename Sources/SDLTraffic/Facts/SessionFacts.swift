@@ -5,6 +5,7 @@ import Synchronization
 /// from anywhere at the price of a lock and a copy. Fed by `TrafficAdvisor`.
 package final class SessionFacts: TrafficConsumer {
     private let state = Mutex(FactsTable())
+    private let readers = WaitingReaders()
 
     package init() {}
 
@@ -20,6 +21,13 @@ package final class SessionFacts: TrafficConsumer {
 
     package func facts(of app: AppID) -> AppFacts? {
         state.withLock { $0.apps[app] }
+    }
+
+    /// Waits for what becomes known next. Others may have said it, so who waits looks, and waits again.
+    ///
+    /// - Parameter isThere: Whether it is known already.
+    package func wait(_ waiter: Waiter, unless isThere: () -> Bool) async {
+        await readers.wait(waiter, unless: isThere)
     }
 
     package func headUnit() -> HeadUnitFacts {
@@ -45,5 +53,6 @@ package final class SessionFacts: TrafficConsumer {
                 table.apply(entry)
             }
         }
+        readers.wake()
     }
 }

@@ -10,7 +10,7 @@ package protocol ScenarioBench: Sendable {
     func commands(of app: Int) async throws(ScenarioBenchError) -> [CommandReport]
     /// Says it to the app in the head unit's place.
     func inject(_ request: DriveRequest, to app: Int) async throws(ScenarioBenchError)
-    /// Sends it to the head unit in the app's place; returns with its answer.
+    /// Sends it to the head unit in the app's place; returns with its answer, or at once when the task is cancelled.
     func send(
         _ request: DriveRequest, as app: Int
     ) async throws(ScenarioBenchError) -> DriveReport
@@ -19,7 +19,8 @@ package protocol ScenarioBench: Sendable {
     /// One that is not there any more is as good as removed.
     func removeFault(_ rule: Int) async throws(ScenarioBenchError)
     func disconnect(_ app: Int) async throws(ScenarioBenchError)
-    /// Returns the app's number when it is registered.
+    /// Returns the app's number when it is registered. In a task that is cancelled it throws at once, and the app
+    /// is gone.
     func register(_ app: OwnAppRequest) async throws(ScenarioBenchError) -> Int?
     /// It may have left by itself.
     func leave(_ name: String) async

@@ -54,7 +54,8 @@ package struct ScenarioConductor: Sendable {
     ) {
         self.scenario = scenario
         self.values = values
-        performer = ScenarioPerformer(bench, mayHarmOthers: mayHarmOthers)
+        performer = ScenarioPerformer(
+            bench, mayHarmOthers: mayHarmOthers, executor: executor)
         (self.timers, self.executor, self.progress) = (timers, executor, progress)
         (events, continuation) = AsyncStream.makeStream()
     }
@@ -120,6 +121,7 @@ package struct ScenarioConductor: Sendable {
             if run.outcome == nil {
                 if let deadline = run.nextDeadline { wake(at: start + TimeAmount(deadline)) }
             } else {
+                await performer.giveUp()
                 guard run.isWaitingForReplies else { return }
                 let last = end ?? timers.now + Self.patience
                 guard timers.now < last else { return }

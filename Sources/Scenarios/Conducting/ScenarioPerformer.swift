@@ -7,14 +7,38 @@ import SDLProtocol
 actor ScenarioPerformer {
     private let bench: any ScenarioBench
     private let mayHarmOthers: Bool
+    /// Where the bench is asked; nil for where tasks usually run.
+    private let executor: (any TaskExecutor)?
     /// Names of apps that relayd is because of this run.
     private var ownApps: [String] = []
+    /// What waits for a head unit, which may take its time.
+    private var waiting: Task<ScenarioReply, Never>?
+    private var hasGivenUp = false
 
-    init(_ bench: any ScenarioBench, mayHarmOthers: Bool) {
+    init(_ bench: any ScenarioBench, mayHarmOthers: Bool, executor: (any TaskExecutor)?) {
         (self.bench, self.mayHarmOthers) = (bench, mayHarmOthers)
+        self.executor = executor
     }
 
     func perform(_ action: ScenarioAction) async -> ScenarioReply {
+        switch action {
+        case .send, .start:
+            guard !hasGivenUp else { return .refused("the scenario is over") }
+            let task = Task(executorPreference: executor) { await self.carryOut(action) }
+            waiting = task
+            defer { waiting = nil }
+            return await task.value
+        default: return await carryOut(action)
+        }
+    }
+
+    /// The scenario is over: nobody waits for a head unit any more.
+    func giveUp() {
+        hasGivenUp = true
+        waiting?.cancel()
+    }
+
+    private func carryOut(_ action: ScenarioAction) async -> ScenarioReply {
         do throws(ScenarioBenchError) {
             return try await reply(to: action)
         } catch {

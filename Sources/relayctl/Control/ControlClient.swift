@@ -10,6 +10,9 @@ import NIOPosix
 struct ControlClient: Sendable {
     let sockets: [ControlSocket]
     var timeout: TimeAmount = defaultTimeout
+    /// Whether a question is taken back when the task that asks it is cancelled: relayd then does not go on with
+    /// what takes long. Else its answer is waited for.
+    var endsWithTask = false
     var eventLoopGroup: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
 
     /// How long relayctl waits for an answer: `AnswerTimeout` of the environment.
@@ -106,11 +109,17 @@ struct ControlClient: Sendable {
         let timeout = timeout
         // A name server may be slow without relayd being stuck.
         let patience = timeout + TimeAmount(AnswerTime.extra(for: question.path))
-        ControlConnection.open(socketPath, on: loop, within: timeout) { pipeline in
+        let connection = ControlConnection.open(socketPath, on: loop, within: timeout) { pipeline in
             try pipeline.addHTTPClientHandlers()
             try pipeline.addHandler(ControlExchange(question, timeout: patience, promise: answer))
-        }.whenFailure { answer.fail($0) }
-        return try await answer.futureResult.get()
+        }
+        connection.whenFailure { answer.fail($0) }
+        guard endsWithTask else { return try await answer.futureResult.get() }
+        return try await withTaskCancellationHandler {
+            try await answer.futureResult.get()
+        } onCancel: {
+            connection.whenSuccess { $0.close(promise: nil) }
+        }
     }
 
     static func check(

@@ -21,6 +21,11 @@ struct SavedRequest: Codable, Equatable, Sendable {
         case bulkFile = "bulk_file"
     }
 
+    /// What may stand behind "@": a filter's name, but "-1" is the last request that was sent.
+    static func isName(_ name: String) -> Bool {
+        SavedFilters.isName(name) && !name.hasPrefix("-")
+    }
+
     /// As it would be typed.
     var words: String {
         var words = app.map { ["--app", Self.quoted($0)] } ?? []
@@ -105,11 +110,12 @@ struct SavedRequests: Sendable {
         }
         var names: Set<String> = []
         for request in collection.requests {
-            guard SavedFilters.isName(request.name), names.insert(request.name).inserted else {
+            guard SavedRequest.isName(request.name), names.insert(request.name).inserted else {
                 throw Problem(
                     description:
                         "\(source) has a request named \"\(request.name)\", which cannot be "
-                        + "a name or comes twice; expected letters, digits, - and _")
+                        + "a name or comes twice; expected letters, digits, _ and, behind the first, -"
+                )
             }
             if let text = (request.set ?? []).first(where: { !$0.contains("=") }) {
                 throw Problem(
@@ -139,7 +145,9 @@ struct SavedRequests: Sendable {
     private static func reason(_ error: any Error) -> String {
         guard let error = error as? DecodingError else { return "\(error)" }
         func place(_ path: [any CodingKey]) -> String {
-            path.map { $0.intValue.map { "[\($0)]" } ?? ".\($0.stringValue)" }.joined()
+            path.isEmpty
+                ? "all of it"
+                : path.map { $0.intValue.map { "[\($0)]" } ?? ".\($0.stringValue)" }.joined()
         }
         switch error {
         case .keyNotFound(let key, let context):
@@ -213,7 +221,10 @@ struct SavedRequests: Sendable {
             var requests = try Self.requests(in: bytes, from: path)
             try body(&requests)
             guard requests.count <= Self.maximumCount else {
-                throw Problem(description: "there may be \(Self.maximumCount) saved requests")
+                throw Problem(
+                    description:
+                        "there may be \(Self.maximumCount) saved requests; nothing was changed. "
+                        + "'relayctl request rm NAME' removes one")
             }
             guard let text = try? Self.text(requests) else {
                 throw Problem(description: "the request has a number that JSON cannot have")

@@ -96,9 +96,10 @@ actor ControlSocketBench: ScenarioBench {
 
     // MARK: Pieces
 
-    /// For what relayd answers only after so many milliseconds more.
+    /// For what relayd answers only after so many milliseconds more, unless the run is over before.
     private func patient(_ milliseconds: Int) -> ControlClient {
         var client = client
+        client.endsWithTask = true
         client.timeout = client.timeout + .milliseconds(Int64(milliseconds))
         return client
     }

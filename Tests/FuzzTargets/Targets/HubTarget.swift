@@ -211,13 +211,18 @@ private final class HubWorld {
             bulk: ByteBuffer(repeating: 7, count: Int(bytes.byte()) * 16), correlationID: 5)
         let number = told.count
         told.append(0)
-        let said: Void? = try? language.drive(
+        let said = try? language.drive(
             rpc, bytes.one(of: [Direction.fromApp, .fromAccessory]), app: app,
             session: session == 0 ? nil : session,
             patience: .milliseconds(Int64(bytes.byte()) * 100)
         ) { [weak self] _ in self?.told[number] += 1 }
         // What is refused is told by what is thrown.
         if said == nil { told[number] += 1 }
+        // Who does not wait is told nothing; who has been told is not any more.
+        if let said, bytes.byte() & 7 == 1 {
+            language.giveUp(said)
+            told[number] = max(1, told[number])
+        }
         guard bytes.byte() & 1 == 1 else { return }
         let answer = DrivenRPC(function, .response, #"{"success":true,"resultCode":"SUCCESS"}"#)
             .payload(correlationID: OwnRequests.correlationIDs.lowerBound + Int32(bytes.byte() % 8))

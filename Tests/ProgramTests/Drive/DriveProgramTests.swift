@@ -146,6 +146,7 @@ struct DriveProgramTests {
                 (["SubscribeButton"], "mandatory parameter buttonName is missing"),
                 (["Shaw"], "did you mean Show?"),
                 (["RegisterAppInterface", "--unchecked"], "would register it twice"),
+                (["RegisterAppInterface"], "would register it twice"),
                 (["UnregisterAppInterface"], "relayctl disconnect"),
                 (["Show", "--session", "200"], "no open session"),
             ]

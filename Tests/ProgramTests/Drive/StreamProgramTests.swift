@@ -197,6 +197,44 @@ struct StreamProgramTests {
         }
     }
 
+    @Test(
+        "a client that is gone in the middle is no error of relayd's: the service is ended, and the log says why"
+    )
+    func gone() async throws {
+        try await FakeAccessory.run { accessory in
+            try await Relayd.run(
+                accessory: "tcp:127.0.0.1:\(accessory.port)", config: Relayd.driving
+            ) {
+                relayd in
+                let headUnit = try await accessory.nextLink()
+                let app = try await relayd.registered("Nav", with: headUnit)
+                let path = relayd.directory.file("sound.pcm")
+                try Data([UInt8](repeating: 1, count: 3200)).write(
+                    to: URL(fileURLWithPath: path))
+                let process = try await Program.relayctl.start(
+                    ["stream", "--app", "nav", "--loop", path],
+                    environment: [ControlSocket.environmentVariable: relayd.controlSocket])
+                #expect(try await headUnit.next().controlType == .startService)
+                try await headUnit.send(
+                    .control(.startServiceACK, service: .audio, session: 1))
+                #expect(try await headUnit.next().service == .audio)
+                process.signal(SIGKILL)
+                while true {
+                    let frame = try await headUnit.next()
+                    if frame.controlType == .endService { break }
+                    #expect(frame.service == .audio)
+                }
+                try await headUnit.send(.control(.endServiceACK, service: .audio, session: 1))
+                try await relayd.process.errors.first(containing: "the client has left")
+                try await headUnit.checkBothWays(app, session: 1)
+                await app.close()
+                relayd.process.signal(SIGTERM)
+                let log = try await relayd.process.errors.untilEnd()
+                #expect(!log.contains { $0.contains("control request failed") })
+            }
+        }
+    }
+
     @Test("the head unit ends it, or the app goes: the command ends at once and says so")
     func ended() async throws {
         try await FakeAccessory.run { accessory in

@@ -80,6 +80,17 @@ struct ScenarioAPITests {
         Issue.record("a scenario still runs")
     }
 
+    /// Ends what runs.
+    private static func stop(_ relayd: Relayd) async throws -> String {
+        try await ChildProcess.run(
+            "curl",
+            [
+                "-s", "-X", "DELETE", "--unix-socket", relayd.controlSocket,
+                "http://relayd\(Routes.scenarioRun)",
+            ], environment: Program.environment()
+        ).output
+    }
+
     private static let waiting = """
         scenario: Waits for ever
         apps: {tester: {as: RPC tester}}
@@ -194,22 +205,88 @@ struct ScenarioAPITests {
         try await Self.bench { relayd in
             let run = try await APIRun.start(Self.waiting, relayd)
             try await run.reaches(2, "running")
-            let stop = {
-                try await ChildProcess.run(
-                    "curl",
-                    [
-                        "-s", "-X", "DELETE", "--unix-socket", relayd.controlSocket,
-                        "http://relayd\(Routes.scenarioRun)",
-                    ], environment: Program.environment()
-                ).output
-            }
-            #expect(try await stop().contains(#"the scenario \"Waits for ever\" ends"#))
+            #expect(try await Self.stop(relayd).contains(#"the scenario \"Waits for ever\" ends"#))
             let events = try await run.ended()
             #expect(events.last?.outcome == "unusable")
             let step = events.compactMap(\.step).last
             #expect(step?.number == 2 && step?.failure?.summary == "ended, as somebody asked")
             try await Self.idle(relayd)
-            #expect(try await stop().contains("no scenario runs"))
+            #expect(try await Self.stop(relayd).contains("no scenario runs"))
+        }
+    }
+
+    @Test(
+        "a head unit that does not answer holds up nobody: ended, the place is free, and so is the app's"
+    )
+    func silentHeadUnit() async throws {
+        try await FakeAccessory.run { accessory in
+            try await Relayd.run(
+                accessory: "tcp:127.0.0.1:\(accessory.port)", config: Relayd.driving
+            ) { relayd in
+                let headUnit = try await accessory.nextLink()
+                let app = try await relayd.registered("Radio", with: headUnit)
+                let scenario = """
+                    scenario: Sends
+                    apps: {radio: Radio}
+                    steps: [{send: GetDTCs, parameters: {ecuName: 1}, within: 1m}]
+                    """
+                let run = try await APIRun.start(scenario, relayd)
+                let request = try await headUnit.next()
+                #expect(RPCHeader(request.payload)?.functionID == FunctionID.getDTCs.rawValue)
+                let start = ContinuousClock.now
+                let stop = try await Self.stop(relayd)
+                #expect(stop.contains(#"the scenario \"Sends\" ends"#))
+                let events = try await run.ended()
+                #expect(events.last?.outcome == "unusable")
+                // Far below the 15 s that it once took, and the minute that the step allows.
+                #expect(start.duration(to: .now) < .seconds(10))
+                try await Self.logged(
+                    relayd, "GetDTCs to the head unit: whoever asked has not waited for the answer")
+                // The late answer reaches nobody; what the app hears next is its own.
+                try await headUnit.send(try #require(request.success))
+                try await Self.logged(relayd, "answered GetDTCs of relayd's too late")
+                try await headUnit.checkBothWays(app, session: 1)
+                await app.close()
+            }
+        }
+    }
+
+    @Test(
+        "a client that does not read its steps holds up nobody: the place is free when it is over")
+    func slowClient() async throws {
+        try await Self.bench { relayd in
+            // More than the buffers between both hold.
+            let steps = String(repeating: "  - pause: 0s\n    name: \(Self.long)\n", count: 3000)
+            let client = try await ControlRequest.unread(
+                Routes.scenarioRun, "scenario: Nobody reads\nsteps:\n" + steps,
+                at: relayd.controlSocket)
+            try await Self.logged(relayd, #"the scenario "Nobody reads" passed"#)
+            let next = try await APIRun.start("{scenario: s, steps: [{pause: 1ms}]}", relayd)
+            #expect(try await next.ended().last?.outcome == "passed")
+            try await client.close()
+        }
+    }
+
+    private static let long = String(repeating: "x", count: 100)
+
+    @Test(
+        "drive.enabled that is turned off ends it, and relayd's own apps leave: nobody might end them then"
+    )
+    func turnedOff() async throws {
+        try await Self.bench { relayd in
+            let own = try await relayd.relayctl("send", "--as", "Another")
+            #expect(own.ending == .exited(0), "\(own.errors)")
+            let run = try await APIRun.start(Self.waiting, relayd)
+            try await run.reaches(2, "running")
+            try Relayd.quickGoodbyes.write(
+                toFile: relayd.directory.file("relayd.yaml"), atomically: true, encoding: .utf8)
+            let reload = try await relayd.relayctl("reload")
+            #expect(reload.ending == .exited(0), "\(reload.errors)")
+            let events = try await run.ended()
+            #expect(events.last?.outcome == "unusable")
+            #expect(
+                events.compactMap(\.step).last?.failure?.summary == "drive.enabled is off now")
+            try await relayd.until("no app is left") { $0.apps.isEmpty && $0.faults == nil }
         }
     }
 

@@ -21,10 +21,25 @@ enum ControlRequest {
     }
 
     static func post(_ path: String, _ body: String, at socket: String) async throws -> Answer {
-        try await answer(
-            to: "POST \(path) HTTP/1.1\r\nHost: relayd\r\nConnection: close\r\n"
-                + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)",
-            at: socket)
+        try await answer(to: posted(path, body), at: socket)
+    }
+
+    /// Asks, and reads nothing of the answer.
+    ///
+    /// - Returns: The connection, to be closed.
+    static func unread(
+        _ path: String, _ body: String, at socket: String
+    ) async throws -> any Channel {
+        let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .channelOption(.autoRead, value: false)
+            .connect(unixDomainSocketPath: socket).get()
+        try await channel.writeAndFlush(ByteBuffer(string: posted(path, body)))
+        return channel
+    }
+
+    private static func posted(_ path: String, _ body: String) -> String {
+        "POST \(path) HTTP/1.1\r\nHost: relayd\r\nConnection: close\r\n"
+            + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
     }
 
     private static func answer(to request: String, at socket: String) async throws -> Answer {

@@ -11,8 +11,7 @@ import Testing
 struct DrivenFramesTests {
     @Test("a request larger than a frame may be is split, and is whole again at the other end")
     func split() throws {
-        let bench = RouterBench()
-        bench.open("radio", session: 1)
+        let bench = RouterBench.withRadio()
         let bulk = ByteBuffer(bytes: (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
         _ = try bench.sends(DrivenRPC(.putFile, .request, #"{"syncFileName":"a"}"#, bulk: bulk))
         let frames = bench.heard()
@@ -53,8 +52,7 @@ struct DrivenFramesTests {
 
     @Test("an answer in several frames reaches who asked, whole, and the app nothing of it")
     func answerInFrames() throws {
-        let bench = RouterBench()
-        bench.open("radio", session: 1)
+        let bench = RouterBench.withRadio()
         let id = try bench.sends(DrivenRPC(.listFiles))
         let correlation = try bench.heardCorrelation()
         let parts = drivenAnswer(.listFiles, correlation, limit: 15)
@@ -79,8 +77,7 @@ struct DrivenFramesTests {
 
     @Test("the app's answer in several frames reaches the app, all of it and in order")
     func appsAnswerInFrames() throws {
-        let bench = RouterBench()
-        bench.open("radio", session: 1)
+        let bench = RouterBench.withRadio()
         _ = try bench.sends(DrivenRPC(.listFiles))
         _ = bench.heard()
         let own = Frame.rpc(session: 1, .request, .listFiles, correlation: 4)
@@ -96,21 +93,27 @@ struct DrivenFramesTests {
         }
     }
 
-    @Test("an answer that stops in the middle is given up")
-    func halfAnswer() throws {
-        let bench = RouterBench()
-        bench.open("radio", session: 1)
-        let id = try bench.sends(DrivenRPC(.listFiles), patience: .seconds(3))
+    @Test(
+        "an answer that stops in the middle is given up, at the deadline of who asked or after 10 s",
+        arguments: [(3, 3), (60, 10)] as [(patience: Int64, waited: Int64)])
+    func halfAnswer(patience: Int64, waited: Int64) throws {
+        let bench = RouterBench.withRadio()
+        let id = try bench.sends(DrivenRPC(.listFiles), patience: .seconds(patience))
         let parts = drivenAnswer(.listFiles, try bench.heardCorrelation(), limit: 15)
         for part in parts.prefix(3) { _ = bench.accessory(says: part) }
-        // It has begun in time.
-        bench.pass(.seconds(5))
+        #expect(bench.router.nextDeadline == bench.now + .seconds(waited))
+        bench.pass(.seconds(waited) - .nanoseconds(1))
         _ = bench.actions()
         #expect(bench.answers.isEmpty)
-        #expect(bench.router.nextDeadline != nil)
-        bench.pass(.seconds(6))
+        bench.pass(.nanoseconds(1))
         _ = bench.actions()
         #expect(bench.answers.map(\.id) == [id])
         #expect(bench.answers.first?.answer == .tooLate)
+        // The app has nothing of what still comes.
+        for part in parts.dropFirst(3) {
+            #expect(bench.accessory(says: part) == .drop(.answersRelay))
+        }
+        _ = bench.actions()
+        #expect(bench.answers.count == 1 && bench.router.nextDeadline == nil)
     }
 }

@@ -11,10 +11,8 @@ import Testing
 struct DrivenIDTests {
     @Test("an ID that the app has used and is not answered is passed over")
     func passedOver() throws {
-        let bench = RouterBench()
-        bench.open("radio", session: 1)
-        _ = try bench.sends()
-        let first = try bench.heardCorrelation()
+        let bench = RouterBench.withRadio()
+        let (_, first) = try bench.asks()
         _ = bench.accessory(says: drivenAnswer(.show, first)[0])
         // The app comes to the range of relayd's IDs, and takes the next three.
         for next in 1...3 {
@@ -22,8 +20,7 @@ struct DrivenIDTests {
             #expect(bench.app("radio", says: own) == .toLink)
         }
         _ = bench.heard()
-        _ = try bench.sends()
-        let second = try bench.heardCorrelation()
+        let (_, second) = try bench.asks()
         #expect(second == first + 4)
         // The app's answers are the app's.
         for next in 1...3 {
@@ -36,10 +33,8 @@ struct DrivenIDTests {
 
     @Test("an app that then asks with relayd's ID goes on with another, and hears its own")
     func replaced() throws {
-        let bench = RouterBench()
-        bench.open("radio", session: 1)
-        let id = try bench.sends()
-        let taken = try bench.heardCorrelation()
+        let bench = RouterBench.withRadio()
+        let (id, taken) = try bench.asks()
         let own = Frame.rpc(session: 1, message: 3, .request, .show, correlation: taken)
         #expect(bench.app("radio", says: own) == .handled)
         let passed = try #require(bench.heard().first)
@@ -57,8 +52,7 @@ struct DrivenIDTests {
 
     @Test("a message in several frames is told apart by its header in the second")
     func replacedInFrames() throws {
-        let bench = RouterBench()
-        bench.open("radio", session: 1)
+        let bench = RouterBench.withRadio()
         _ = try bench.sends(DrivenRPC(.putFile))
         let taken = try bench.heardCorrelation()
         let frames = Frame.putFile(session: 1, correlation: taken, frames: 3)
@@ -84,8 +78,7 @@ struct DrivenIDTests {
 
     @Test("an app that uses a whole range of IDs beside driven requests loses no answer")
     func wholeRange() throws {
-        let bench = RouterBench()
-        bench.open("radio", session: 1)
+        let bench = RouterBench.withRadio()
         let lowest = OwnRequests.correlationIDs.lowerBound
         var waiting: [Int32: Int32] = [:]
         var mine: [OwnRequestID: Int32] = [:]
@@ -135,8 +128,7 @@ struct DrivenIDTests {
 
     @Test("an ID that the app waits for already when relayd first asks is passed over")
     func before() throws {
-        let bench = RouterBench()
-        bench.open("radio", session: 1)
+        let bench = RouterBench.withRadio()
         let lowest = OwnRequests.correlationIDs.lowerBound
         // Larger than what is looked at anyway.
         let json = #"{"mainField1":"\#(String(repeating: "x", count: 200))"}"#
@@ -148,8 +140,7 @@ struct DrivenIDTests {
         let file = Frame.putFile(session: 1, correlation: lowest + 20, frames: 3)
         for frame in file { #expect(bench.app("radio", says: frame) == .toLink) }
         _ = bench.heard()
-        let id = try bench.sends()
-        let correlation = try bench.heardCorrelation()
+        let (id, correlation) = try bench.asks()
         #expect(correlation > lowest + 20)
         for number in 0..<20 as Range<Int32> {
             #expect(
@@ -165,10 +156,8 @@ struct DrivenIDTests {
     @Test(
         "an app with thousands of unanswered requests still gets the answer to one of relayd's IDs")
     func manyUnanswered() throws {
-        let bench = RouterBench()
-        bench.open("radio", session: 1)
-        _ = try bench.sends()
-        let taken = try bench.heardCorrelation()
+        let bench = RouterBench.withRadio()
+        let (_, taken) = try bench.asks()
         for number in 0..<Int32(AppRequests.maximum + 10) {
             _ = bench.app(
                 "radio", says: Frame.rpc(session: 1, .request, .show, correlation: number))
@@ -183,8 +172,7 @@ struct DrivenIDTests {
 
     @Test("a message that the app has half said keeps its number for itself")
     func messageIDs() throws {
-        let bench = RouterBench()
-        bench.open("radio", session: 1)
+        let bench = RouterBench.withRadio()
         let lowest = OwnRequests.messageIDs.lowerBound
         for number in 1...3 as ClosedRange<UInt32> {
             let half = Frame.message(
@@ -198,11 +186,9 @@ struct DrivenIDTests {
 
     @Test("an app that nobody drives is not looked at")
     func undriven() throws {
-        let bench = RouterBench()
-        bench.open("radio", session: 1)
+        let bench = RouterBench.withRadio()
         bench.open("maps", session: 2)
-        _ = try bench.sends()
-        let taken = try bench.heardCorrelation()
+        let (_, taken) = try bench.asks()
         let large = #"{"mainField1":"\#(String(repeating: "x", count: 200))"}"#
         let usual = Frame.rpc(session: 2, .request, .show, correlation: 70_000, json: large)
         #expect(bench.app("maps", says: usual) == .toLink)

@@ -11,8 +11,7 @@ import Testing
 struct DrivenTimeTests {
     @Test("who asked is told at its deadline, and a late answer reaches nobody, once")
     func late() throws {
-        let bench = RouterBench()
-        bench.open("radio", session: 1)
+        let bench = RouterBench.withRadio()
         let id = try bench.sends(patience: .seconds(2))
         let correlation = try bench.heardCorrelation()
         #expect(bench.router.nextDeadline == bench.now + .seconds(2))
@@ -33,12 +32,35 @@ struct DrivenTimeTests {
         #expect(bench.answers.count == 1)
     }
 
+    @Test("who asked does not wait any longer: the place is free, and the answer reaches nobody")
+    func givenUp() throws {
+        let bench = RouterBench.withRadio()
+        var ids: [OwnRequestID] = []
+        var correlations: [Int32] = []
+        for _ in 0..<OwnRequests.limitPerSession {
+            ids.append(try bench.sends())
+            correlations.append(try bench.heardCorrelation())
+        }
+        #expect(throws: DriveRefusal.tooMany(limit: OwnRequests.limitPerSession)) {
+            try bench.sends()
+        }
+        bench.router.giveUp(ids[3])
+        _ = try bench.sends()
+        #expect(
+            bench.accessory(says: drivenAnswer(.show, correlations[3])[0]) == .drop(.answersRelay))
+        _ = bench.actions()
+        #expect(bench.answers.isEmpty)
+        #expect(bench.events.contains(.lateAnswer("radio", session: 1, .show)))
+        bench.pass(.seconds(10))
+        _ = bench.actions()
+        #expect(bench.answers.count == OwnRequests.limitPerSession)
+        #expect(!bench.answers.map(\.id).contains(ids[3]))
+    }
+
     @Test("a second answer reaches nobody, until the app itself asks with that ID")
     func twice() throws {
-        let bench = RouterBench()
-        bench.open("radio", session: 1)
-        _ = try bench.sends()
-        let correlation = try bench.heardCorrelation()
+        let bench = RouterBench.withRadio()
+        let (_, correlation) = try bench.asks()
         let frame = drivenAnswer(.show, correlation)[0]
         #expect(bench.accessory(says: frame) == .drop(.answersRelay))
         #expect(bench.accessory(says: frame) == .drop(.answersRelay))
@@ -56,10 +78,8 @@ struct DrivenTimeTests {
 
     @Test("a second answer in several frames reaches nobody either, also behind a single one")
     func twiceInFrames() throws {
-        let bench = RouterBench()
-        bench.open("radio", session: 1)
-        _ = try bench.sends()
-        let correlation = try bench.heardCorrelation()
+        let bench = RouterBench.withRadio()
+        let (_, correlation) = try bench.asks()
         #expect(bench.accessory(says: drivenAnswer(.show, correlation)[0]) == .drop(.answersRelay))
         let parts = drivenAnswer(.show, correlation, message: 6, limit: 20)
         #expect(parts.count > 3)
@@ -85,10 +105,8 @@ struct DrivenTimeTests {
 
     @Test("the app leaves in the middle: an answer before the end of the session is still told")
     func ownerGone() throws {
-        let bench = RouterBench()
-        bench.open("radio", session: 1)
-        let id = try bench.sends()
-        let correlation = try bench.heardCorrelation()
+        let bench = RouterBench.withRadio()
+        let (id, correlation) = try bench.asks()
         bench.router.disconnect("radio", at: bench.now)
         #expect(bench.heard().map(\.controlType) == [.endService])
         #expect(bench.accessory(says: drivenAnswer(.show, correlation)[0]) == .drop(.answersRelay))
@@ -101,8 +119,7 @@ struct DrivenTimeTests {
 
     @Test("an answer that comes behind the end of its session does not reach the next app")
     func nextApp() throws {
-        let bench = RouterBench()
-        bench.open("radio", session: 1)
+        let bench = RouterBench.withRadio()
         let id = try bench.sends(DrivenRPC(.listFiles))
         let correlation = try bench.heardCorrelation()
         bench.router.disconnect("radio", at: bench.now)
@@ -124,12 +141,9 @@ struct DrivenTimeTests {
 
     @Test("two who ask at once each get their own answer, in whatever order they come")
     func two() throws {
-        let bench = RouterBench()
-        bench.open("radio", session: 1)
-        let first = try bench.sends()
-        let one = try bench.heardCorrelation()
-        let second = try bench.sends()
-        let other = try bench.heardCorrelation()
+        let bench = RouterBench.withRadio()
+        let (first, one) = try bench.asks()
+        let (second, other) = try bench.asks()
         #expect(one != other)
         let refusal = drivenAnswer(
             .show, other, json: #"{"success":false,"resultCode":"REJECTED"}"#)[0]
@@ -143,10 +157,8 @@ struct DrivenTimeTests {
 
     @Test("the link breaks in the middle: who asked is told once, and the next link owes nothing")
     func linkBreaks() throws {
-        let bench = RouterBench()
-        bench.open("radio", session: 1)
-        let id = try bench.sends()
-        let correlation = try bench.heardCorrelation()
+        let bench = RouterBench.withRadio()
+        let (id, correlation) = try bench.asks()
         let half = try bench.sends(DrivenRPC(.listFiles))
         let parts = drivenAnswer(.listFiles, try bench.heardCorrelation(), limit: 15)
         for part in parts.prefix(3) { _ = bench.accessory(says: part) }
@@ -167,8 +179,7 @@ struct DrivenTimeTests {
 
     @Test("a refusal that names no function is an answer; one that names no request is none")
     func genericResponse() throws {
-        let bench = RouterBench()
-        bench.open("radio", session: 1)
+        let bench = RouterBench.withRadio()
         let id = try bench.sends(patience: .seconds(2))
         let correlation = try bench.heardCorrelation()
         let refused = #"{"success":false,"resultCode":"INVALID_DATA"}"#

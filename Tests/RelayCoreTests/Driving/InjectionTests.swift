@@ -37,8 +37,7 @@ private func parts(session: UInt8 = 1, message: UInt32 = 8) -> [Frame] {
 struct InjectionTests {
     @Test("at once while the head unit says nothing, and whoever asked is told")
     func atOnce() throws {
-        let bench = RouterBench()
-        bench.open("radio", session: 1)
+        let bench = RouterBench.withRadio()
         let id = try bench.injects()
         let told = bench.told()
         #expect(told.map(\.functionID) == [FunctionID.onButtonPress.rawValue])
@@ -49,8 +48,7 @@ struct InjectionTests {
 
     @Test("behind the last frame of a message that is half delivered, in order")
     func boundary() throws {
-        let bench = RouterBench()
-        bench.open("radio", session: 1)
+        let bench = RouterBench.withRadio()
         let frames = parts()
         for frame in frames.dropLast() {
             #expect(bench.accessory(says: frame) == .toApp("radio"))
@@ -71,10 +69,22 @@ struct InjectionTests {
         #expect(bench.answers.map(\.id) == [first, second])
     }
 
+    @Test("who asked does not wait any longer: it is not said, and what waits behind it is")
+    func givenUp() throws {
+        let bench = RouterBench.withRadio()
+        let frames = parts()
+        for frame in frames.dropLast() { _ = bench.accessory(says: frame) }
+        let first = try bench.injects()
+        let second = try bench.injects(DrivenRPC(.onHMIStatus, .notification))
+        bench.router.giveUp(first)
+        _ = bench.accessory(says: try #require(frames.last))
+        #expect(bench.told().map(\.functionID) == [FunctionID.onHMIStatus.rawValue])
+        #expect(bench.answers.map(\.id) == [second])
+    }
+
     @Test("a half message of another session is no reason to wait")
     func otherSession() throws {
-        let bench = RouterBench()
-        bench.open("radio", session: 1)
+        let bench = RouterBench.withRadio()
         bench.open("maps", session: 2)
         _ = bench.accessory(says: parts(session: 2)[0])
         _ = try bench.injects()
@@ -83,8 +93,7 @@ struct InjectionTests {
 
     @Test("a message that is not whole in time: nothing is said, and who asked is told so")
     func tooLate() throws {
-        let bench = RouterBench()
-        bench.open("radio", session: 1)
+        let bench = RouterBench.withRadio()
         _ = bench.accessory(says: parts()[0])
         let id = try bench.injects()
         #expect(bench.router.nextDeadline == bench.now + .seconds(2))
@@ -97,8 +106,7 @@ struct InjectionTests {
 
     @Test("a half message that never goes on is waited for as long as receivers do")
     func abandoned() throws {
-        let bench = RouterBench()
-        bench.open("radio", session: 1)
+        let bench = RouterBench.withRadio()
         _ = bench.accessory(says: parts()[0])
         let id = try bench.injects(patience: .seconds(60))
         bench.pass(.seconds(9))
@@ -109,8 +117,7 @@ struct InjectionTests {
 
     @Test("a half message of another session that was given up is no reason to look at once again")
     func abandonedElsewhere() throws {
-        let bench = RouterBench()
-        bench.open("radio", session: 1)
+        let bench = RouterBench.withRadio()
         bench.open("maps", session: 2)
         _ = bench.accessory(says: parts(session: 2)[0])
         bench.pass(.seconds(5))
@@ -125,8 +132,7 @@ struct InjectionTests {
 
     @Test("the app leaves, or the link, while it waits", arguments: [true, false])
     func gone(isLinkLost: Bool) throws {
-        let bench = RouterBench()
-        bench.open("radio", session: 1)
+        let bench = RouterBench.withRadio()
         _ = bench.accessory(says: parts()[0])
         let id = try bench.injects()
         if isLinkLost {
@@ -143,8 +149,7 @@ struct InjectionTests {
 
     @Test("in a driven session, a first frame that is kept back is no half message yet")
     func besideDriven() throws {
-        let bench = RouterBench()
-        bench.open("radio", session: 1)
+        let bench = RouterBench.withRadio()
         _ = try bench.router.send(
             DrivenRPC(.show), in: 1, patience: .seconds(10), at: bench.now)
         _ = bench.heard()
@@ -164,8 +169,7 @@ struct InjectionTests {
 
     @Test("one larger than a frame comes in several, with nothing between them")
     func large() throws {
-        let bench = RouterBench()
-        bench.open("radio", session: 1)
+        let bench = RouterBench.withRadio()
         let text = #"{"a":"\#(String(repeating: "x", count: 200_000))"}"#
         _ = try bench.injects(DrivenRPC(.onVehicleData, .notification, text))
         let frames = bench.actions().compactMap { action -> Frame? in

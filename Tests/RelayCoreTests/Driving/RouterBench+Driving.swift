@@ -19,6 +19,18 @@ func drivenAnswer(
 }
 
 extension RouterBench {
+    /// An app with session 1.
+    static func withRadio() -> RouterBench {
+        let bench = RouterBench()
+        bench.open("radio", session: 1)
+        return bench
+    }
+
+    /// A request is sent, and the head unit has heard it.
+    func asks() throws -> (id: OwnRequestID, correlation: Int32) {
+        (try sends(), try heardCorrelation())
+    }
+
     func sends(
         _ rpc: DrivenRPC = DrivenRPC(.show), session: UInt8 = 1, patience: TimeAmount = .seconds(10)
     ) throws -> OwnRequestID {

@@ -31,8 +31,7 @@ extension RouterBench {
     }
 
     fileprivate static func radio() -> RouterBench {
-        let bench = RouterBench()
-        bench.open("radio", session: 1)
+        let bench = RouterBench.withRadio()
         return bench
     }
 }

@@ -1,5 +1,6 @@
 // The files of relayctl request: what is kept, what is refused, and several writers at once.
 
+import ArgumentParser
 import ControlAPI
 import Foundation
 import Glibc
@@ -40,6 +41,18 @@ import Testing
         }
     }
 
+    @Test(
+        "its file is kept with where it is, so that it is found from elsewhere when it is sent again"
+    )
+    func bulkFile() throws {
+        for (typed, kept) in [("icon.png", nil), ("/tmp/icon.png", "/tmp/icon.png")] {
+            let options = try RequestOptions.parse(["--bulk", typed])
+            let request = try options.request("PutFile", app: "radio", unchecked: false) { $0 }
+            let folder = FileManager.default.currentDirectoryPath
+            #expect(request.bulkFile == kept ?? "\(folder)/\(typed)")
+        }
+    }
+
     @Test("a request is shown as it would be typed") func words() {
         var request = greeting
         request.set = ["mainField1={text}", "mainField2=it's", "a=b"]
@@ -52,7 +65,8 @@ import Testing
     @Test(
         "a file that is broken, newer or says more is told of, and stays as it is",
         arguments: [
-            ("{", "it is no JSON"), ("[]", "is of another type"),
+            ("{", "it is no JSON"), ("[]", "all of it is of another type"),
+            (#"{"schema":1,"requests":[{"name":"-1","rpc":"Show"}]}"#, "cannot be a name"),
             (#"{"schema":1}"#, ".requests is missing"),
             (#"{"schema":1,"requests":[{"name":"a"}]}"#, ".requests[0].rpc is missing"),
             (#"{"schema":2,"requests":[]}"#, "newer relayctl"),

@@ -38,6 +38,36 @@ import Testing
         #expect(app.lastFailure == nil)
     }
 
+    @Test(
+        "who waits for the screen is woken by what is decoded, and not before",
+        .timeLimit(.minutes(1)))
+    func waiting() async {
+        let facts = SessionFacts()
+        var talk = Dialogue()
+        talk.opens()
+        talk.registers()
+        facts.consume(talk.entries)
+        let (looks, looked) = AsyncStream.makeStream(of: Bool.self)
+        let waiting = Task {
+            let waiter = Waiter()
+            let isThere = {
+                let isThere = facts.facts(of: AppID(rawValue: 1))?.isInNone == false
+                looked.yield(isThere)
+                return isThere
+            }
+            while facts.facts(of: AppID(rawValue: 1))?.isInNone != false {
+                await facts.wait(waiter, unless: isThere)
+            }
+        }
+        var iterator = looks.makeAsyncIterator()
+        #expect(await iterator.next() == false)
+        let known = talk.entries.count
+        talk.notification(.onHMIStatus, #"{"hmiLevel":"FULL"}"#)
+        facts.consume(Array(talk.entries.dropFirst(known)))
+        await waiting.value
+        #expect(facts.facts(of: first)?.hmiLevel == .full)
+    }
+
     @Test("the head unit is known from ACK and registration, until the link closes")
     func headUnit() {
         var talk = Dialogue()

@@ -40,10 +40,20 @@ actor PaperBench: ScenarioBench {
         held = nil
     }
 
-    private func take(_ call: String) async throws(ScenarioBenchError) {
+    /// - Parameter endsWithTask: It is what waits for a head unit: the real one takes it back.
+    private func take(
+        _ call: String, endsWithTask: Bool = false
+    ) async throws(ScenarioBenchError) {
         log.append(call)
         asked.yield(call)
-        if let holds, call.hasPrefix(holds) { await withCheckedContinuation { held = $0 } }
+        if let holds, call.hasPrefix(holds) {
+            await withTaskCancellationHandler {
+                await withCheckedContinuation { held = $0 }
+            } onCancel: {
+                if endsWithTask { Task { await letGo() } }
+            }
+            if Task.isCancelled { throw .refused("\(call) was taken back") }
+        }
         for (start, error) in errors where call.hasPrefix(start) { throw error }
     }
 
@@ -63,7 +73,7 @@ actor PaperBench: ScenarioBench {
     func send(
         _ request: DriveRequest, as app: Int
     ) async throws(ScenarioBenchError) -> DriveReport {
-        try await take("#\(app) sends \(request.rpc)")
+        try await take("#\(app) sends \(request.rpc)", endsWithTask: true)
         var report = DriveReport(
             summary: "", app: app, rpc: request.rpc, type: "request", remarks: [], milliseconds: 1)
         (report.success, report.resultCode) = (true, "SUCCESS")
@@ -84,7 +94,7 @@ actor PaperBench: ScenarioBench {
     func disconnect(_ app: Int) async throws(ScenarioBenchError) { try await take("#\(app) goes") }
 
     func register(_ app: OwnAppRequest) async throws(ScenarioBenchError) -> Int? {
-        try await take("\(app.name) registers")
+        try await take("\(app.name) registers", endsWithTask: true)
         has(9, app.name)
         return 9
     }

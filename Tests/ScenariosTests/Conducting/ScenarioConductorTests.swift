@@ -119,15 +119,35 @@ import Testing
 
     @Test("what is never answered is waited for 15 s at the end, and no longer")
     func unanswered() async throws {
-        await bench.has(1, "Radio")
-        await bench.hold("#1 sends")
-        let conductor = try conductor("  - send: GetDTCs\n")
+        await bench.hold("rule 41")
+        let conductor = try conductor("  - fault: rpc:Show\n    do: drop\n")
         let running = Task { await conductor.run(file: "f") }
         var requests = bench.requests.makeAsyncIterator()
-        #expect(await requests.next() == "#1 sends GetDTCs")
+        #expect(await requests.next() == "rule 41 rpc:Show: drop")
         conductor.stop("interrupted")
         #expect(await end(of: running).outcome == .unusable)
         await bench.letGo()
+    }
+
+    @Test(
+        "a head unit that does not answer is not waited for when somebody ends it",
+        .timeLimit(.minutes(1)),
+        arguments: [
+            ("#1 sends GetDTCs", "{radio: \"*\"}"), ("Tester registers", "{t: {as: Tester}}"),
+        ])
+    func silent(call: String, apps: String) async throws {
+        await bench.has(1, "Radio")
+        await bench.hold(call)
+        let conductor = try conductor("  - send: GetDTCs\n", apps: apps)
+        let running = Task { await conductor.run(file: "f") }
+        var requests = bench.requests.makeAsyncIterator()
+        #expect(await requests.next() == call)
+        conductor.stop("interrupted")
+        // No time has passed.
+        let result = await running.value
+        #expect(result.outcome == .unusable)
+        #expect((result.problem ?? result.steps[0].failure?.summary) == "interrupted")
+        #expect(await bench.calls == [call, "no sample apps"])
     }
 
     @Test("each step is told when it is waited for and when it is over, those behind a failure too")

@@ -12,7 +12,7 @@ struct DrivenAnswers {
         case held(Frame)
         /// An answer to relayd.
         case own(Own)
-        /// One more answer to what relayd has had an answer to.
+        /// One more answer to what relayd has had an answer to, or the rest of one that was not whole in time.
         case repeated
         /// Somebody else's.
         case passed
@@ -22,6 +22,11 @@ struct DrivenAnswers {
         var request: OwnRequests.Request
         var message: SDLProtocol.Message
         var latest: NIODeadline
+
+        /// Whoever asked waits no longer than was said, also while frames come.
+        var deadline: NIODeadline {
+            min(latest + DrivenAnswers.patience, request.deadline ?? .distantFuture)
+        }
     }
 
     /// What is to be done with a frame.
@@ -107,16 +112,16 @@ struct DrivenAnswers {
 
     var nextDeadline: NIODeadline? {
         messages.values.compactMap { message in
-            if case .own(let own) = message { own.latest + Self.patience } else { nil }
+            if case .own(let own) = message { own.deadline } else { nil }
         }.min()
     }
 
-    /// Answers whose next frame has not come.
+    /// Answers that are not whole in time. What still comes of them reaches nobody.
     mutating func takeOverdue(at now: NIODeadline) -> [OwnRequests.Request] {
         var overdue: [OwnRequests.Request] = []
         for (key, message) in messages {
-            guard case .own(let own) = message, own.latest + Self.patience <= now else { continue }
-            messages[key] = nil
+            guard case .own(let own) = message, own.deadline <= now else { continue }
+            messages[key] = .repeated
             overdue.append(own.request)
         }
         return overdue

@@ -88,6 +88,9 @@ struct Injections {
         take { $0.deadline <= now }
     }
 
+    /// Nobody wants it to be said any more.
+    mutating func giveUp(_ id: OwnRequestID) { waiting.removeAll { $0.id == id } }
+
     var nextDeadline: NIODeadline? {
         guard let first = waiting.map(\.deadline).min() else { return nil }
         // A half message is given up before.

@@ -156,6 +156,11 @@ struct OwnRequests {
         return giveUp { $0.deadline.map { $0 <= now } ?? false }
     }
 
+    /// Nobody waits for this one any more. The answer may still come, and reaches nobody.
+    mutating func giveUp(_ id: OwnRequestID) {
+        _ = giveUp { $0.asked == id }
+    }
+
     private mutating func giveUp(
         until expectedUntil: NIODeadline? = nil, _ isOver: (Request) -> Bool
     ) -> [OwnRequestID] {

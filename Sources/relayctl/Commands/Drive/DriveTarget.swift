@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import ControlAPI
+import Glibc
 import NIOCore
 
 /// In which session, whether it is checked, and how long it may take.
@@ -40,6 +41,55 @@ struct DriveTarget: ParsableArguments {
         let wait = timeoutMilliseconds ?? DriveRequest.usualTimeout
         client.timeout = client.timeout + .milliseconds(Int64(wait))
         return client
+    }
+}
+
+/// What a request has besides the RPC and the parameters that are typed: of `relayctl send`, and of
+/// `relayctl request save`.
+struct RequestOptions: ParsableArguments {
+    @Option(
+        name: .customLong("parameters"),
+        help: ArgumentHelp(
+            "A file with parameters in JSON; - reads standard input.", valueName: "file"),
+        completion: .file())
+    var parameterFile: String?
+
+    @Option(
+        help: ArgumentHelp("A file with the bulk data, as for PutFile.", valueName: "file"),
+        completion: .file())
+    var bulk: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "request, response or notification. Default: what there is of that name.",
+            valueName: "type"), completion: .list(["request", "response", "notification"]))
+    var type: String?
+
+    /// The request that is meant: `@NAME` is one that is kept, and what is said here takes the place of its own.
+    ///
+    /// - Parameter set: Makes the assignments out of those that are kept.
+    /// - Throws: `ValidationError`; `ExitCode` when nothing is kept under that name.
+    func request(
+        _ rpc: String, app: String?, unchecked: Bool, set: ([String]) throws -> [String]
+    ) throws -> SavedRequest {
+        var request =
+            rpc.hasPrefix("@")
+            ? try RequestCommand.kept(rpc) : SavedRequest(name: "", rpc: rpc)
+        let set = try set(request.set ?? [])
+        request.set = set.isEmpty ? nil : set
+        request.app = app ?? request.app
+        request.type = type ?? request.type
+        request.parameters = try parameterFile.map(DriveFile.parameters) ?? request.parameters
+        if unchecked { request.unchecked = true }
+        request.bulkFile = bulk.map(Self.absolute) ?? request.bulkFile
+        return request
+    }
+
+    /// Where the file is from wherever it is sent again.
+    private static func absolute(_ path: String) -> String {
+        guard !path.hasPrefix("/"), let folder = getcwd(nil, 0) else { return path }
+        defer { free(folder) }
+        return String(cString: folder) + "/" + path
     }
 }
 

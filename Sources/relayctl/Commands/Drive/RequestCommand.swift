@@ -94,7 +94,7 @@ struct RequestCommand: AsyncParsableCommand {
     }
 
     fileprivate static func check(_ name: String) throws {
-        guard !SavedFilters.isName(name) || name.hasPrefix("-") else { return }
+        guard !SavedRequest.isName(name) else { return }
         throw ValidationError(
             "\"\(SafeText.clean(name))\" cannot be a name; expected letters, digits, - and _")
     }
@@ -149,22 +149,7 @@ struct RequestCommand: AsyncParsableCommand {
         @Option(help: DriveTarget.appHelp, completion: Completions.apps)
         var app: String?
 
-        @Option(
-            name: .customLong("parameters"),
-            help: ArgumentHelp(
-                "A file with parameters in JSON; - reads standard input.", valueName: "file"),
-            completion: .file())
-        var parameterFile: String?
-
-        @Option(
-            help: ArgumentHelp("A file with the bulk data, as for PutFile.", valueName: "file"),
-            completion: .file())
-        var bulk: String?
-
-        @Option(
-            help: ArgumentHelp("request, response or notification.", valueName: "type"),
-            completion: .list(["request", "response", "notification"]))
-        var type: String?
+        @OptionGroup var options: RequestOptions
 
         @Flag(help: "Compare nothing with the RPC specification.")
         var unchecked = false
@@ -177,32 +162,19 @@ struct RequestCommand: AsyncParsableCommand {
         }
 
         func run() async throws {
-            var request =
-                rpc.hasPrefix("@")
-                ? try RequestCommand.kept(rpc) : SavedRequest(name: "", rpc: rpc)
+            var request = try options.request(rpc, app: app, unchecked: unchecked) { saved in
+                RequestTemplate.replaced(saved, by: parameters)
+            }
             request.name = name
-            let set = RequestTemplate.replaced(request.set ?? [], by: parameters)
-            request.set = set.isEmpty ? nil : set
-            request.app = app ?? request.app
-            request.type = type ?? request.type
-            request.parameters = try parameterFile.map(DriveFile.parameters) ?? request.parameters
-            if unchecked { request.unchecked = true }
-            request.bulkFile = bulk.map(Self.absolute) ?? request.bulkFile
             let saved = request
             let before = try RequestCommand.told { () throws(KeptFile.Problem) in
                 try SavedRequests().save(saved)
             }
-            let blanks = RequestTemplate(set).blanks.map { " \($0.name)=VALUE" }.joined()
+            let blanks = RequestTemplate(saved.set ?? []).blanks.map { " \($0.name)=VALUE" }
+                .joined()
             let note =
                 before.map { $0 == saved ? "" : "; it was: \(SafeText.line($0.words))" } ?? ""
             Output.current.write("saved; it is sent as @\(name)\(blanks)\(note)\n")
-        }
-
-        /// Where the file is from wherever it is sent.
-        private static func absolute(_ path: String) -> String {
-            guard !path.hasPrefix("/"), let folder = getcwd(nil, 0) else { return path }
-            defer { free(folder) }
-            return String(cString: folder) + "/" + path
         }
     }
 

@@ -73,23 +73,7 @@ struct SendCommand: AsyncParsableCommand {
     @Argument(help: "Its parameters: NAME=VALUE, or NAME:=JSON.")
     var parameters: [String] = []
 
-    @Option(
-        name: .customLong("parameters"),
-        help: ArgumentHelp(
-            "A file with parameters in JSON; - reads standard input.", valueName: "file"),
-        completion: .file())
-    var parameterFile: String?
-
-    @Option(
-        help: ArgumentHelp("A file with the bulk data, as for PutFile.", valueName: "file"),
-        completion: .file())
-    var bulk: String?
-
-    @Option(
-        help: ArgumentHelp(
-            "request, response or notification. Default: what there is of that name.",
-            valueName: "type"), completion: .list(["request", "response", "notification"]))
-    var type: String?
+    @OptionGroup var options: RequestOptions
 
     @Option(
         help: ArgumentHelp("With --type response: the request it answers.", valueName: "number"))
@@ -125,10 +109,9 @@ struct SendCommand: AsyncParsableCommand {
             output.show(answer.json) { SafeText.clean(answer.value.summary) + "\n" }
             return
         }
-        let request = try Self.request(
-            rpc, parameters, app: app, type: type,
-            parameters: try parameterFile.map(DriveFile.parameters),
-            unchecked: target.unchecked, bulkFile: bulk)
+        let request = try options.request(rpc, app: app, unchecked: target.unchecked) { saved in
+            try RequestTemplate(saved).filled(with: parameters)
+        }
         guard ownName != nil || request.app != nil else {
             throw ValidationError(
                 "whose RPC is it? \(rpc) does not say; expected --app APP, or --as NAME")
@@ -138,26 +121,6 @@ struct SendCommand: AsyncParsableCommand {
     }
 
     private var isKept: Bool { rpc?.hasPrefix("@") == true }
-
-    /// What is to be sent: as typed, or what is kept as `@NAME` with what is typed filled in and added.
-    ///
-    /// - Throws: `ValidationError`; `ExitCode` when nothing is kept under that name.
-    static func request(
-        _ rpc: String, _ given: [String], app: String?, type: String?, parameters: AnyJSON?,
-        unchecked: Bool, bulkFile: String?
-    ) throws -> SavedRequest {
-        var request =
-            rpc.hasPrefix("@")
-            ? try RequestCommand.kept(rpc) : SavedRequest(name: "", rpc: rpc)
-        let set = try RequestTemplate(request.set ?? []).filled(with: given)
-        request.set = set.isEmpty ? nil : set
-        request.app = app ?? request.app
-        request.type = type ?? request.type
-        request.parameters = parameters ?? request.parameters
-        if unchecked { request.unchecked = true }
-        request.bulkFile = bulkFile ?? request.bulkFile
-        return request
-    }
 
     /// Has relayd be that app, or leave.
     private func ownApp(

@@ -63,6 +63,21 @@ package struct DriveHandlers: Sendable {
         streams.addRoutes(to: &routes)
     }
 
+    /// What is streamed ends, and relayd is no app any more.
+    func driveIsOff() {
+        streams.driveIsOff()
+        guard let own else { return }
+        // Nobody waits for their goodbyes.
+        Task {
+            for name in await own.names {
+                events?.add(
+                    .control, "relayd leaves as the app \"\(name)\": \(DriveSwitch.off)",
+                    appName: name)
+                await own.end(name)
+            }
+        }
+    }
+
     // For requests, and for a scenario that relayd runs.
 
     // MARK: Apps of relayd's own
@@ -119,8 +134,13 @@ package struct DriveHandlers: Sendable {
     ) async throws -> DriveReport {
         let app = try await apps.find(app)
         if wanted.check == true { return try checked(wanted, from: .app, app) }
-        let built = try build(wanted, try wanted.rpcType(), from: .app, to: app)
-        if let registration = Self.registration(built) { throw registration }
+        let type = try wanted.rpcType()
+        // Before its parameters are looked at: nobody should have to correct them for nothing.
+        if let registration = Self.registration(FunctionID(name: wanted.rpc), type) {
+            throw registration
+        }
+        let built = try build(wanted, type, from: .app, to: app)
+        if let registration = Self.registration(built.function, built.type) { throw registration }
         let bulk = try wanted.bulkBytes()
         guard built.type != .response || wanted.correlationID != nil else {
             throw Self.needsCorrelation(built)
@@ -150,9 +170,9 @@ package struct DriveHandlers: Sendable {
     }
 
     /// What would make head unit, app and relayd disagree about who is registered.
-    private static func registration(_ built: BuiltRPC) -> APIError? {
-        guard built.type == .request else { return nil }
-        switch built.function {
+    private static func registration(_ function: FunctionID?, _ type: RPCType?) -> APIError? {
+        guard type ?? .request == .request else { return nil }
+        switch function {
         case .registerAppInterface:
             return APIError(
                 .conflict,
@@ -223,7 +243,11 @@ package struct DriveHandlers: Sendable {
             type: (type ?? .request).name, remarks: [], milliseconds: 0)
         do {
             let built = try order(wanted, type, from: sender, to: app)
-            if sender == .app, let registration = Self.registration(built) { throw registration }
+            if sender == .app,
+                let registration = Self.registration(built.function, built.type)
+            {
+                throw registration
+            }
             (report.rpc, report.type) = (built.name, built.type.name)
             report.remarks = built.remarks.map(\.description)
         } catch let error as RPCBuildError {
@@ -280,13 +304,16 @@ package struct DriveHandlers: Sendable {
         let session = try wanted.sessionNumber()
         guard let relay else { throw APIError(.conflict, DriveRefusal.noLink.description) }
         let start = NIODeadline.now()
-        let answer: DrivenAnswer
+        // Nil when whoever asked has left, or has ended the scenario that did.
+        let answer: DrivenAnswer?
         do {
             answer = try await relay.drive(
                 rpc, direction, app: AppID(rawValue: UInt64(app.id)), session: session,
                 patience: timeout)
         } catch let refusal as DriveRefusal {
             throw APIError(.conflict, "nothing was said: \(refusal)")
+        } catch is CancellationError {
+            answer = nil
         }
         let milliseconds = Double((NIODeadline.now() - start).nanoseconds / 1000) / 1000
         if direction == .fromApp || answer == .passedOn {
@@ -295,7 +322,14 @@ package struct DriveHandlers: Sendable {
                 app: AppID(rawValue: UInt64(app.id)), appName: app.appName)
         }
         switch answer {
-        case .response, .passedOn: return (answer, milliseconds)
+        case .response(let message)?: return (.response(message), milliseconds)
+        case .passedOn?: return (.passedOn, milliseconds)
+        case nil:
+            throw APIError(
+                .noAnswer,
+                direction == .fromApp
+                    ? "\(what): whoever asked has not waited for the answer; one that comes later reaches nobody"
+                    : "\(what): not said, because whoever asked has not waited for it")
         case .tooLate:
             let waited = "\(timeout.nanoseconds / 1_000_000) ms"
             throw APIError(

@@ -4,15 +4,32 @@ import Synchronization
 /// Whether anybody may drive the conversation: `drive.enabled`, which a reload may change. Asked by
 /// `ControlResponder` for every route with access `drive`.
 package final class DriveSwitch: Sendable {
-    private let state: Mutex<Bool>
+    private struct State {
+        var isOn: Bool
+        var ends: [@Sendable () -> Void] = []
+    }
+
+    private let state: Mutex<State>
 
     package init(_ isOn: Bool) {
-        state = Mutex(isOn)
+        state = Mutex(State(isOn: isOn))
     }
 
     package var isOn: Bool {
-        get { state.withLock { $0 } }
-        set { state.withLock { $0 = newValue } }
+        get { state.withLock { $0.isOn } }
+        set {
+            let ends = state.withLock { state in
+                defer { state.isOn = newValue }
+                return state.isOn && !newValue ? state.ends : []
+            }
+            for end in ends { end() }
+        }
+    }
+
+    /// Has `end` called when it is turned off: what is driven then has to end, because nobody may end it any
+    /// more.
+    func whenOff(_ end: @escaping @Sendable () -> Void) {
+        state.withLock { $0.ends.append(end) }
     }
 
     /// - Throws: What to do, while it is off.
@@ -20,6 +37,9 @@ package final class DriveSwitch: Sendable {
         guard !isOn else { return }
         throw APIError(.driveOff, Self.remedy)
     }
+
+    /// Why something has ended.
+    static let off = "drive.enabled is off now"
 
     /// What to do while it is off.
     static let remedy = """

@@ -53,7 +53,12 @@ actor OwnApps {
         defer { busy.remove(name) }
         let member = try await connect(configuration)
         do {
-            try await member.registered.get()
+            try await withTaskCancellationHandler {
+                try await member.registered.get()
+            } onCancel: {
+                // Whoever asked does not wait for it any more, and nobody else has asked for the app.
+                member.channel.close(promise: nil)
+            }
         } catch {
             let reason = (error as? NotRegistered)?.reason ?? "\(error)"
             throw APIError(.conflict, "\"\(name)\" could not be registered: \(reason)")
@@ -77,6 +82,9 @@ actor OwnApps {
         keep(member, name)
         return member.app
     }
+
+    /// Of those that are there.
+    var names: [String] { members.keys.sorted() }
 
     /// Has the app leave, and closes its connection when it does not; nothing when there is none.
     func end(_ name: String) async {

@@ -38,7 +38,7 @@ struct StreamHandlers: Sendable {
         defer { withExtendedLifetime(place) {} }
         request.body.piecewise()
         let first = try await beginning(of: request.body, wanted)
-        try await waitForScreen(app, wanted.timeout)
+        try await waitForScreen(app, wanted.timeout, relay)
         let (stream, grant) = try await start(wanted, app, relay)
         let cutOff = request.body.cutOff
         // Whatever ends it, the body is not read any further.
@@ -114,13 +114,22 @@ struct StreamHandlers: Sendable {
 
     /// An app of relayd's own is in NONE at first, in which a head unit lets nobody stream. So it is while
     /// nothing is known of it: the observers come behind the traffic.
-    private func waitForScreen(_ app: AppStatus, _ timeout: TimeAmount) async throws {
+    private func waitForScreen(
+        _ app: AppStatus, _ timeout: TimeAmount, _ relay: Relay
+    ) async throws {
         guard app.peer == OwnApps.peer else { return }
-        let deadline = NIODeadline.now() + timeout
-        while NIODeadline.now() < deadline,
-            facts.facts(of: AppID(rawValue: UInt64(app.id)))?.isInNone ?? true
-        {
-            try await Task.sleep(for: .milliseconds(50))
+        let id = AppID(rawValue: UInt64(app.id))
+        // One that has left is not waited for: who starts the service says so.
+        let isReady = {
+            facts.facts(of: id).map { !$0.isInNone } ?? (facts.departed(id) != nil)
+        }
+        let waiter = Waiter()
+        let deadline = relay.loop.now + timeout
+        let timer = relay.loop.scheduleTask(deadline: deadline) { waiter.wake() }
+        defer { timer.cancel() }
+        while !isReady(), relay.loop.now < deadline {
+            await facts.wait(waiter, unless: isReady)
+            try Task.checkCancellation()
         }
     }
 
@@ -203,6 +212,9 @@ struct StreamHandlers: Sendable {
     }
 
     // MARK: Stopping
+
+    /// All that is streamed ends.
+    func driveIsOff() { running.stopAll() }
 
     private func stop(
         _ request: ControlRequest, _ context: RouteContext
@@ -322,6 +334,10 @@ private final class RunningStreams: Sendable {
     }
 
     func end(_ key: Key) { stops.withLock { $0[key] = nil } }
+
+    func stopAll() {
+        for stop in stops.withLock({ Array($0.values) }) { stop.set() }
+    }
 
     /// - Returns: Whether there was anything to stop.
     func stop(_ key: Key) -> Bool {

@@ -56,6 +56,9 @@ struct ControlResponder: Sendable {
             // The client left in the middle of its body, or the body is not HTTP.
             return try .json(
                 APIError(.badRequest, "the request is incomplete: \(error)"), status: .badRequest)
+        } catch is CancellationError {
+            // The client has left, and nobody reads an answer.
+            throw CancellationError()
         } catch {
             logger.error("control request failed: \(error)")
             return try .json(

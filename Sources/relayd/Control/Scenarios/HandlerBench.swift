@@ -1,4 +1,5 @@
 import ControlAPI
+import SDLProtocol
 import Scenarios
 
 /// Does what a scenario needs with relayd's own handlers, as if whoever runs it had asked for each thing: every
@@ -90,8 +91,15 @@ actor HandlerBench: ScenarioBench {
         _ body: () async throws -> Answer
     ) async throws(ScenarioBenchError) -> Answer {
         try await asking {
-            try handlers.drive.check()
-            return try await body()
+            do {
+                try handlers.drive.check()
+                return try await body()
+            } catch let error as APIError {
+                // It may have been said all the same: only the answer is missing.
+                let reason = PrintableText.string(error.error.message, limit: 300)
+                context.audit("a step of the scenario failed: \(reason)")
+                throw error
+            }
         }
     }
 

@@ -7,8 +7,9 @@ final class RunningScenario: Sendable {
     private struct State {
         var place: UInt64?
         var name = ""
-        var stop: (@Sendable () -> Void)?
-        var isStopped = false
+        var stop: (@Sendable (_ reason: String) -> Void)?
+        /// Why somebody has ended it.
+        var reason: String?
         var lastPlace: UInt64 = 0
     }
 
@@ -27,13 +28,13 @@ final class RunningScenario: Sendable {
         }
 
         /// What ends the scenario, from anywhere; called at once when somebody has ended it before.
-        func stops(with stop: @escaping @Sendable () -> Void) {
-            let isStopped = running.state.withLock { state in
-                guard state.place == number else { return false }
+        func stops(with stop: @escaping @Sendable (_ reason: String) -> Void) {
+            let reason = running.state.withLock { state -> String? in
+                guard state.place == number else { return nil }
                 state.stop = stop
-                return state.isStopped
+                return state.reason
             }
-            if isStopped { stop() }
+            if let reason { stop(reason) }
         }
 
         func giveBack() {
@@ -50,7 +51,7 @@ final class RunningScenario: Sendable {
         let (number, other) = state.withLock { state -> (UInt64, String?) in
             guard state.place == nil else { return (0, state.name) }
             state.lastPlace += 1
-            (state.place, state.name, state.isStopped) = (state.lastPlace, name, false)
+            (state.place, state.name, state.reason) = (state.lastPlace, name, nil)
             return (state.lastPlace, nil)
         }
         if let other {
@@ -63,12 +64,12 @@ final class RunningScenario: Sendable {
     }
 
     /// - Returns: The name of the one that was told to end; nil without any.
-    func stop() -> String? {
+    func stop(_ reason: String) -> String? {
         let (name, stop) = state.withLock { state in
-            state.isStopped = true
+            state.reason = reason
             return (state.place == nil ? nil : state.name, state.stop)
         }
-        stop?()
+        stop?(reason)
         return name
     }
 }

@@ -93,16 +93,15 @@ struct ScenarioHandlers: Sendable {
             .ok, .ofMoment(framing.contentType),
             body: .pieces { writer in
                 defer { withExtendedLifetime(share) {} }
-                defer { place.giveBack() }
                 tell("the scenario \"\(name)\" begins", context)
-                let (result, written) = await run.run(writer, place)
-                tell("the scenario \"\(name)\" \(Self.words(result))", context)
-                try written.get()
+                try await run.run(writer, place) { result in
+                    tell("the scenario \"\(name)\" \(Self.words(result))", context)
+                }
             })
     }
 
     private func stop(_ context: RouteContext) throws -> ControlResponse {
-        guard let name = running.stop() else {
+        guard let name = running.stop("ended, as somebody asked") else {
             return try .json(ActionReport(summary: "no scenario runs"))
         }
         context.audit("ended the scenario \"\(name)\"")
@@ -110,6 +109,9 @@ struct ScenarioHandlers: Sendable {
             ActionReport(summary: "the scenario \"\(name)\" ends, and takes back what it has added")
         )
     }
+
+    /// The one that runs ends.
+    func driveIsOff() { _ = running.stop(DriveSwitch.off) }
 
     private func tell(_ what: String, _ context: RouteContext) {
         context.audit(what)

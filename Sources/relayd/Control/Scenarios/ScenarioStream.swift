@@ -22,23 +22,28 @@ struct ScenarioStream: Sendable {
     let heartbeat: TimeAmount
     let executor: (any TaskExecutor)?
 
-    /// - Returns: What came of it, and whether the client has got all of it.
+    /// Returns when it is over, and the client has got all of it or has left.
+    ///
+    /// - Parameter ended: Told what came of it. The place is free then, however slow the client is.
+    /// - Throws: When the client has not got all of it.
     func run(
-        _ writer: ResponseWriter, _ place: RunningScenario.Place
-    ) async -> (result: ScenarioResult, written: Result<Void, any Error>) {
+        _ writer: ResponseWriter, _ place: RunningScenario.Place,
+        ended: @escaping @Sendable (ScenarioResult) -> Void
+    ) async throws {
         let (events, telling) = AsyncStream.makeStream(of: ScenarioEvent.self)
         let conductor = conductor(telling)
-        place.stops { conductor.stop("ended, as somebody asked") }
+        place.stops { conductor.stop($0) }
         // Not children: the run goes on to its end when this task is cancelled.
         let reader = Task(executorPreference: executor) { await feed(conductor) }
         let running = Task(executorPreference: executor) {
             let result = await conductor.run(file: name)
+            ended(result)
+            place.giveBack()
             telling.yield(
                 ScenarioEvent(
                     .ended, outcome: result.outcome.rawValue, seconds: result.time.asSeconds,
                     problem: result.problem))
             telling.finish()
-            return result
         }
         let pulse = timers.scheduleRepeatedTask(initialDelay: heartbeat, delay: heartbeat) { _ in
             telling.yield(ScenarioEvent(.waiting))
@@ -57,7 +62,8 @@ struct ScenarioStream: Sendable {
             conductor.stop("the client has left")
         }
         if case .failure = written { conductor.stop("the client has left") }
-        return (await running.value, written)
+        await running.value
+        try written.get()
     }
 
     private func conductor(

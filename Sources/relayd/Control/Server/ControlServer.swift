@@ -90,16 +90,20 @@ package struct ControlServer: Service {
         let messages = messages ?? MessageHandlers(ring: MessageRing(maximumBytes: 0))
         let writes = WriteHandlers(apps: apps.apps, actions: actions, log: log)
         let driving = driving ?? DriveHandlers(nil, status: status, validator: nil)
+        let scenarios = ScenarioHandlers(
+            status: status, apps: apps, messages: messages, writes: writes, driving: driving,
+            faults: faults, drive: drive, events: events.ring, executor: executor)
+        drive.whenOff {
+            scenarios.driveIsOff()
+            driving.driveIsOff()
+        }
         let handlers = ControlHandlers(
             status: status, apps: apps, messages: messages,
             events: events, reports: reports ?? ReportHandlers(status: status), writes: writes,
             specification: specification, devices: devices,
             records: records, vehicle: vehicle,
             driving: driving, faults: faults,
-            scenarios: ScenarioHandlers(
-                status: status, apps: apps, messages: messages, writes: writes, driving: driving,
-                faults: faults, drive: drive, events: events.ring, executor: executor),
-            drive: drive,
+            scenarios: scenarios, drive: drive,
             dashboard: self.dashboard)
         self.responder = ControlResponder(handlers)
     }

@@ -17,8 +17,8 @@ private final class Stopped: Sendable {
     private let running = RunningScenario()
     private let stopped = Stopped()
 
-    private func stop(_ name: String) -> @Sendable () -> Void {
-        { [stopped] in stopped.add(name) }
+    private func stop(_ name: String) -> @Sendable (String) -> Void {
+        { [stopped] reason in stopped.add("\(name): \(reason)") }
     }
 
     @Test("there is one, and who comes second hears its name")
@@ -49,17 +49,17 @@ private final class Stopped: Sendable {
 
     @Test("it is stopped by whoever asks, also before it can be; nobody stops the next one so")
     func stopping() throws {
-        #expect(running.stop() == nil)
+        #expect(running.stop("enough") == nil)
         let place = try running.begin("first")
-        #expect(running.stop() == "first")
+        #expect(running.stop("enough") == "first")
         place.stops(with: stop("first"))
-        #expect(stopped.names == ["first"])
+        #expect(stopped.names == ["first: enough"])
         place.giveBack()
         let next = try running.begin("second")
         place.stops(with: stop("too late"))
         next.stops(with: stop("second"))
-        #expect(stopped.names == ["first"])
-        #expect(running.stop() == "second")
-        #expect(stopped.names == ["first", "second"])
+        #expect(stopped.names == ["first: enough"])
+        #expect(running.stop("enough") == "second")
+        #expect(stopped.names == ["first: enough", "second: enough"])
     }
 }

@@ -52,6 +52,13 @@ extension SessionRouter {
         try? send(DrivenRPC(function, .request, parameters), in: session, at: now)
     }
 
+    /// Whoever asked does not wait any longer: what has not been said is not said, and the answer to what has
+    /// been reaches nobody.
+    package mutating func giveUp(_ id: OwnRequestID) {
+        ownRequests.giveUp(id)
+        injections.giveUp(id)
+    }
+
     func openSession(
         _ session: UInt8
     ) throws(DriveRefusal) -> (grant: SessionGrant, owner: App) {
