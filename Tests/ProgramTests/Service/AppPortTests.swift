@@ -172,7 +172,7 @@ struct AppPortTests {
                 #expect(
                     status.recentDepartures.map(\.reason)
                         == [
-                            "the app vanished: it reset the connection, as an app does that is "
+                            "the app vanished: it reset the connection, as one does that is "
                                 + "killed or crashes"
                         ])
 
