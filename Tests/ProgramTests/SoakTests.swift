@@ -42,6 +42,55 @@ struct SoakTests {
         await soak.close()
     }
 
+    @Test(
+        "a storm of fault rules: their victims' books are right, and no byte of another app is touched"
+    )
+    func faults() async throws {
+        let soak = try await Soak.start(
+            SoakOptions(seed: 18, apps: Self.apps, victims: Self.apps / 3))
+        let driving =
+            Relayd.driving + "apps:\n  frames_per_second: 0\n  connections_per_second: 0\n"
+        try await Relayd.run(accessory: "tcp:127.0.0.1:\(soak.accessoryPort)", config: driving) {
+            relayd in
+            for action in Self.storm {
+                let added = try await Program.relayctl.run(
+                    ["fault", "add", "app:Victim* from:app rpc:Show"] + action,
+                    environment: [ControlSocket.environmentVariable: relayd.controlSocket])
+                #expect(added.ending == .exited(0), "\(added.errors)")
+            }
+            let before = try await descriptors(of: relayd)
+            let tally = try await soak.run(
+                appPort: relayd.port, for: .seconds(4),
+                until: { $0.victims.received > 1000 && $0.victims.answered > 20 })
+            let after = try await descriptors(of: relayd, expected: before)
+            #expect(tally.faults == [:], "\(tally.faultExamples)")
+            let list = try await relayd.relayctl("fault", "list", "--json")
+            let rules = try APICoding.decode(FaultList.self, from: Array(list.output.utf8)).rules
+            #expect(rules.count == Self.storm.count)
+            for rule in rules { #expect(rule.hits > 0, "\(rule)") }
+            func taken(_ action: String) -> Int {
+                zip(rules, Self.storm).filter { $1[0] == action }.reduce(0) { $0 + $1.0.hits }
+            }
+            let books = tally.victims
+            #expect(books.answered == taken("answer"))
+            #expect(
+                books.received
+                    == books.sent - taken("drop") - taken("answer") + taken("duplicate"))
+            #expect(after <= before, "descriptors")
+            let status = try await relayd.status()
+            #expect(status.link.sessions == 0 && status.accessory.garbageBytes == 0)
+        }
+        await soak.close()
+    }
+
+    /// One of each that leaves whole frames in whole sessions. The first that takes a message decides.
+    private static let storm = [
+        ["drop", "probability", "10%"], ["answer", "REJECTED", "no", "probability", "10%"],
+        ["duplicate", "probability", "10%"], ["reorder", "probability", "10%"],
+        ["delay", "30ms", "jitter", "50ms", "probability", "10%"],
+        ["hold", "100ms", "probability", "5%"], ["rate", "500KB/s", "probability", "20%"],
+    ]
+
     /// Once all apps have left: the fewest that are seen, or the first count not above `expected`.
     private func descriptors(of relayd: Relayd, expected: Int = 0) async throws -> Int {
         try await relayd.until("no app is left") { $0.apps.isEmpty }

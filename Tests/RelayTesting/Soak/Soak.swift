@@ -12,11 +12,15 @@ package struct SoakOptions: Sendable {
     package var apps: Int
     /// How often the head unit hangs up; nil for never.
     package var replugEvery: TimeAmount?
+    /// How many of the apps are called "Victim …": fault rules may take any of their Shows, and they say goodbye
+    /// in order, so that the books can be closed.
+    package var victims: Int
 
-    package init(seed: UInt64, apps: Int, replugEvery: TimeAmount? = nil) {
+    package init(seed: UInt64, apps: Int, replugEvery: TimeAmount? = nil, victims: Int = 0) {
         self.seed = seed
         self.apps = apps
         self.replugEvery = replugEvery
+        self.victims = victims
     }
 }
 
@@ -32,10 +36,20 @@ package struct SoakTally: Sendable {
     package var endings: [String: Int] = [:]
     /// Lives whose every frame is known to have arrived.
     package var wholeLives = 0
+    /// Of lives that said goodbye.
+    package var victims = SoakBooks()
     /// What must not happen: how often it did, by kind.
     package var faults: [SoakFault: Int] = [:]
     /// The first ones of each kind, in a sentence each.
     package var faultExamples: [String] = []
+}
+
+/// What became of the frames that victims of fault rules have sent.
+package struct SoakBooks: Sendable {
+    package var sent = 0
+    package var received = 0
+    /// Shows that were answered, which the head unit of a soak does to none.
+    package var answered = 0
 }
 
 /// What must not happen in a soak. Kinds are told apart so that a flood of one hides no other.
@@ -177,8 +191,14 @@ final class SoakWorld {
 
     // MARK: Accounts
 
+    func isVictim(_ life: UInt32) -> Bool { life / SoakApp.livesPerApp < options.victims }
+
     /// An app closed in an order that lets every frame arrive.
     func appLeft(_ life: UInt32, sent count: UInt32) {
+        guard !isVictim(life) else {
+            tally.victims.sent += Int(count)
+            return
+        }
         guard let got = received.removeValue(forKey: life) else {
             sent[life] = count
             return
@@ -188,6 +208,10 @@ final class SoakWorld {
 
     /// The head unit was told that the app has left.
     func sessionEnded(_ life: UInt32, received count: UInt32) {
+        guard !isVictim(life) else {
+            tally.victims.received += Int(count)
+            return
+        }
         guard let count2 = sent.removeValue(forKey: life) else {
             received[life] = count
             return

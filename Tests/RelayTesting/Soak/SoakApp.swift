@@ -23,7 +23,7 @@ final class SoakApp {
     private unowned let world: SoakWorld
     private var random: SeededGenerator
     private var lives: UInt32 = 0
-    private static let livesPerApp: UInt32 = 1_000_000
+    static let livesPerApp: UInt32 = 1_000_000
 
     init(number: Int, world: SoakWorld) {
         self.number = number
@@ -86,6 +86,7 @@ final class SoakLife: ChannelInboundHandler {
     /// others when it does: before it is granted a session, because nobody is there to grant one.
     private let wasBornUnplugged: Bool
     private var random: SeededGenerator
+    private let isVictim: Bool
     private let ending: SoakEnding
     private var phase = Phase.starting
     private var decoder = FrameDecoder(rules: .fromAccessory(), recovery: .fail)
@@ -101,7 +102,9 @@ final class SoakLife: ChannelInboundHandler {
         // Then it lives on the next link.
         bornOn = world.links + (wasBornUnplugged ? 1 : 0)
         random = SeededGenerator(seed: seed)
-        ending = SoakEnding.allCases.randomElement(using: &random) ?? .goodbye
+        isVictim = world.isVictim(number)
+        let ending = SoakEnding.allCases.randomElement(using: &random) ?? .goodbye
+        self.ending = isVictim ? .goodbye : ending
         phase = .starting
         source = SoakSource(life: number, session: 0, type: .request)
         sink = SoakSink(life: number)
@@ -175,6 +178,10 @@ final class SoakLife: ChannelInboundHandler {
             world.appLeft(number, sent: source.sent)
             context?.close(promise: nil)
         case (.talking, nil), (.ending, nil), (.leaving, nil):
+            if isVictim, let header = RPCHeader(frame.payload), header.type == .response {
+                world.tally.victims.answered += 1
+                return
+            }
             if let problem = sink.check(frame) {
                 world.fault(.wrongFrame, "life \(number), to the app: \(problem)")
             }
@@ -191,7 +198,7 @@ final class SoakLife: ChannelInboundHandler {
                 session: grant.sessionID, .request, .registerAppInterface,
                 correlation: Int32(bitPattern: number),
                 json: """
-                    {"appName":"Soak \(number)","appID":"soak-\(number)",\
+                    {"appName":"\(isVictim ? "Victim" : "Soak") \(number)","appID":"soak-\(number)",\
                     "isMediaApplication":false,"languageDesired":"EN-US",\
                     "hmiDisplayLanguageDesired":"EN-US",\
                     "syncMsgVersion":{"majorVersion":7,"minorVersion":1,"patchVersion":0}}

@@ -160,7 +160,8 @@ final class SoakHeadUnit: ChannelInboundHandler {
     private func register(_ id: UInt8, _ header: RPCHeader) {
         let life = UInt32(bitPattern: header.correlationID)
         sessions[id]?.app = (
-            SoakSink(life: life), SoakSource(life: life, session: id, type: .notification)
+            SoakSink(life: life, isVictim: world.isVictim(life)),
+            SoakSource(life: life, session: id, type: .notification)
         )
         answer(id, .registerAppInterface, header)
     }
