@@ -32,8 +32,13 @@ struct FaultShortcut {
     ///   short for their header.
     @inline(__always)
     static func kind(of frame: Frame, _ direction: Direction) -> UInt64 {
-        let wire = frame.wire
-        guard let header = wire.getInteger(at: wire.readerIndex, as: UInt32.self) else { return 0 }
+        frame.wire.withUnsafeReadableBytes { kind(of: $0, direction) }
+    }
+
+    @inline(__always)
+    private static func kind(of wire: UnsafeRawBufferPointer, _ direction: Direction) -> UInt64 {
+        guard wire.count >= 4 else { return 0 }
+        let header = UInt32(bigEndian: wire.loadUnaligned(as: UInt32.self))
         let type = UInt8(truncatingIfNeeded: header >> 24) & 0b111
         guard type != FrameType.consecutive.rawValue else { return consecutive }
         guard type == FrameType.single.rawValue || type == FrameType.first.rawValue else {
@@ -47,11 +52,10 @@ struct FaultShortcut {
             type == FrameType.single.rawValue, header >> 24 & 0b1000 == 0
         else { return place }
         // v1 has no binary header (SDL protocol spec, "RPC payload").
-        guard header >> 28 > 1, wire.readableBytes >= 12 + RPCHeader.bytes,
-            let function = wire.getInteger(at: wire.readerIndex + 12, as: UInt32.self),
-            // Its parameters tell the app's name.
-            direction != .fromApp || function != Self.registration
-        else { return 0 }
+        guard header >> 28 > 1, wire.count >= 12 + RPCHeader.bytes else { return 0 }
+        let function = UInt32(bigEndian: wire.loadUnaligned(fromByteOffset: 12, as: UInt32.self))
+        // Its parameters tell the app's name.
+        guard direction != .fromApp || function != registration else { return 0 }
         return place | UInt64(function)
     }
 

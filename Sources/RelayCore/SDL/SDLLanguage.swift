@@ -20,8 +20,10 @@ final class SDLLanguage: AccessoryLanguage {
     private var link: SDLLink?
     private(set) var apps: [AppID: SDLApp] = [:]
     private var isPerforming = false
-    /// What people have asked to be spoilt; nil when nothing is, which costs each frame one look.
-    var faults: FaultStage<SDLApp>?
+    /// What people have asked to be spoilt; nil when nothing is, which costs each frame one look. Looked at several
+    /// times for each frame when there are rules: without checks of the access, because a stage calls nobody,
+    /// so that no access can begin while another lasts.
+    @exclusivity(unchecked) var faults: FaultStage<SDLApp>?
     var isFaulting = false
     /// Of the latest rule.
     var faultNumber: UInt32 = 0
