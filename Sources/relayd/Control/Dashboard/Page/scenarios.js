@@ -164,12 +164,13 @@ export class ScenarioPanel {
     this.drawButtons();
   }
 
-  /** Has relayd end it; what came of this page's own is told as at any other end. */
+  /** Has relayd end it; what came of this page's own is told as at any other end, perhaps before the answer. */
   async stop() {
+    const isOwn = this.isRunning;
     $('scenario-stop').disabled = true;
     try {
       const { summary } = await this.drive.request('/v1/scenarios/run', { method: 'DELETE' });
-      if (this.isRunning) return;
+      if (isOwn) return;
       this.isBusy = false;
       this.say(summary, 'right');
     } catch (error) {
