@@ -49,6 +49,14 @@ struct VehicleScreenTests {
         #expect(screen.contains("same") && screen.contains("code \(code)"), "\(screen)")
     }
 
+    /// The question of this command, and not one that is still on the screen.
+    private static func untilAsked(_ tmux: Tmux) async throws {
+        try await tmux.until("it is asked") { screen in
+            screen.contains { $0.contains("This will be written to the vehicle. Continue? [y/N]") }
+                && !screen.contains("same")
+        }
+    }
+
     private static func rows(_ screen: [String], with word: String) -> Int {
         screen.count { $0.contains(word) }
     }
@@ -151,7 +159,7 @@ struct VehicleScreenTests {
         try await Self.bench(config) { bench, tmux in
             for (number, answer) in ["n", "", "yes please", "C-d", "C-c"].enumerated() {
                 try await tmux.type("clear; $RELAYCTL vi write horn=\(number)")
-                try await tmux.until("This will be written to the vehicle. Continue? [y/N]")
+                try await Self.untilAsked(tmux)
                 if answer.hasPrefix("C-") {
                     try await tmux.press(answer)
                 } else {
@@ -161,7 +169,7 @@ struct VehicleScreenTests {
                 try await Self.expectShell(tmux, code: answer == "C-c" ? 130 : 1)
             }
             try await tmux.type("clear; $RELAYCTL vi write horn=true")
-            try await tmux.until("Continue? [y/N]")
+            try await Self.untilAsked(tmux)
             try await tmux.type("Y")
             try await tmux.until("horn true was sent to the vehicle interface")
             try await Self.expectShell(tmux, code: 0)

@@ -61,14 +61,14 @@ struct VehicleWatchCommand: AsyncParsableCommand {
                     break
                 } catch {
                     guard error.exitStatus == .notRunning else { throw error }
-                    let problem = "relayctl: \(error)\n"
                     if isInPlace {
-                        guard screen.write(VehicleWatch.repainting(problem.dropLast())) else {
+                        guard screen.write(VehicleWatch.repainting("relayctl: \(error)")) else {
                             return
                         }
                     } else if !isAway {
-                        // Once: it may be away for a night.
-                        screen.write(problem, to: .error)
+                        // Once: it may be away for a night. How it went depends on the moment.
+                        screen.write(
+                            "relayctl: relayd is gone; waiting for it to come back\n", to: .error)
                     }
                     isAway = true
                 }
