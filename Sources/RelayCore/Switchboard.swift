@@ -30,10 +30,12 @@ package final class Switchboard {
     private(set) var departures: [RelaySnapshot.Departure] = []
     var wakeUp: (at: NIODeadline, task: Scheduled<Void>)?
     private var whenAllIsSaid: [() -> Void] = []
-    private var isLinkFlushDue = false
-    private lazy var linkFlush: () -> Void = { [weak self] in
-        self?.isLinkFlushDue = false
-        self?.language.flushLink()
+    /// This object while a flush of the link is due, which it must outlive. No weak reference, here or elsewhere:
+    /// with one, each strong reference taken on a frame's way would go a much longer way.
+    private var flushing: Switchboard?
+    private lazy var linkFlush: () -> Void = { [unowned self] in
+        guard let hub = flushing.take() else { return }
+        hub.language.flushLink()
     }
     /// Where the page for browsers is, for those who look for it where apps connect.
     var dashboardURL: String?
@@ -54,7 +56,6 @@ package final class Switchboard {
         makeLanguage = language
         tap = FrameTap(queue: tapQueue, loop: loop)
         reporter = HubReporter(tap: tap, logger: logger)
-        tap.holdChanged = { [weak self] in self?.tapHoldChanged() }
     }
 
     /// Applies from here on. What an app or the link got when it was connected stays: its frame
@@ -100,8 +101,8 @@ package final class Switchboard {
     static let mostGatheredBytes = 16 << 10
 
     private func flushLinkLater() {
-        guard !isLinkFlushDue, language.unflushedLinkBytes > 0 else { return }
-        isLinkFlushDue = true
+        guard flushing == nil, language.unflushedLinkBytes > 0 else { return }
+        flushing = self
         // Runs behind the sockets of this turn. Made once: a new one each time would be an allocation.
         loop.assumeIsolated().execute(linkFlush)
     }
@@ -285,6 +286,8 @@ package final class Switchboard {
 
     /// Adds a sink, and tells it first who is there.
     func attach(_ queue: TapQueue, _ policy: TapPolicy) {
+        // Not before there is a sink: see `flushing`.
+        tap.holdChanged = { [weak self] in self?.tapHoldChanged() }
         var news: [TapItem] = []
         if isLinkUp {
             news.append(

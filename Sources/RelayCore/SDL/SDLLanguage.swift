@@ -20,10 +20,8 @@ final class SDLLanguage: AccessoryLanguage {
     private var link: SDLLink?
     private(set) var apps: [AppID: SDLApp] = [:]
     private var isPerforming = false
-    /// What people have asked to be spoilt; nil when nothing is, which costs each frame one look. Looked at several
-    /// times for each frame when there are rules: without checks of the access, because a stage calls nobody,
-    /// so that no access can begin while another lasts.
-    @exclusivity(unchecked) var faults: FaultStage<SDLApp>?
+    /// What people have asked to be spoilt; nil when nothing is, which costs each frame one look.
+    var faults: FaultStage<SDLApp>?
     var isFaulting = false
     /// Of the latest rule.
     var faultNumber: UInt32 = 0
@@ -273,8 +271,9 @@ final class SDLLanguage: AccessoryLanguage {
 
     var nextDeadline: NIODeadline? {
         let own = faults?.nextDeadline
-        guard let left = router.nextDeadline, let right = backPressure.nextDeadline else {
-            let next = router.nextDeadline ?? backPressure.nextDeadline
+        let (left, right) = (router.nextDeadline, backPressure.nextDeadline)
+        guard let left, let right else {
+            let next = left ?? right
             guard let own, let next else { return own ?? next }
             return min(own, next)
         }
@@ -378,7 +377,13 @@ final class SDLLanguage: AccessoryLanguage {
     /// written to the link counts. What is not for the link the app's own guard counts here.
     @inline(__always)
     func admit(_ frame: Frame, of app: SDLApp, or own: inout RateGuard) -> Bool {
-        guard router.isOpen(frame.sessionID, of: app) else { return own.allow(at: hub.now) }
+        // Mostly so; asking the router would make a copy of it.
+        let isPlainlyOpen =
+            router.routes[frame.sessionID].owner == app
+            && router.routes[frame.sessionID].phase == .open
+        guard isPlainlyOpen || router.isOpen(frame.sessionID, of: app) else {
+            return own.allow(at: hub.now)
+        }
         return output.allows(frame.sessionID)
     }
 

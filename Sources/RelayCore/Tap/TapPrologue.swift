@@ -225,9 +225,7 @@ package struct TapPrologue {
     @inline(__always)
     private static func function(_ frame: Frame) -> Function? {
         guard frame.version > 1 else { return functionOfText(frame.payload) }
-        guard let header = RPCHeader(frame.payload), header.type != .notification else {
-            return nil
-        }
+        guard let header = frame.rpcHeader, header.type != .notification else { return nil }
         switch header.functionID {
         case registration: return .registration
         case unregistration: return .unregistration

@@ -3,15 +3,20 @@ package import NIOCore
 /// One SDL frame exactly as it travels, header included.
 ///
 /// Cut from a stream by `FrameDecoder`, built by `Frame(version:…)`, forwarded by writing `wire`.
-/// Reading a field looks into the bytes; passing the frame on copies nothing.
+/// Passing the frame on copies nothing.
 package struct Frame: Hashable, Sendable {
     /// Header and payload; readable bytes are exactly one whole frame.
     package let wire: ByteBuffer
+    /// The first eight bytes, big-endian. On its way a frame is asked a dozen times what it is, and each look
+    /// into a buffer costs more than the answer.
+    @usableFromInline
+    let head: UInt64
 
     /// Wraps bytes that a `FrameDecoder` has found to be one whole, valid frame, or a copy of them.
     @inlinable
     package init(checked wire: ByteBuffer) {
         self.wire = wire
+        head = wire.getInteger(at: wire.readerIndex) ?? 0
     }
 
     /// Builds a frame. Numbers are big-endian (SDL protocol spec, "Frame header").
@@ -33,13 +38,13 @@ package struct Frame: Hashable, Sendable {
         wire.writeInteger(UInt32(payload.readableBytes))
         if version > 1 { wire.writeInteger(messageID) }
         wire.writeImmutableBuffer(payload)
-        self.wire = wire
+        self.init(checked: wire)
     }
 
+    /// - Parameter offset: 0…7.
     @inlinable
     func byte(_ offset: Int) -> UInt8 {
-        // The decoder guarantees a whole header.
-        wire.getInteger(at: wire.readerIndex + offset, as: UInt8.self) ?? 0
+        UInt8(truncatingIfNeeded: head >> (56 - 8 * UInt64(offset)))
     }
 
     /// Protocol version of this frame's header, 1…5.
@@ -60,9 +65,7 @@ package struct Frame: Hashable, Sendable {
     package var sessionID: UInt8 { byte(3) }
     /// Bytes after the header, as the header says; `headerOnly` frames have lost them.
     @inlinable
-    package var payloadBytes: Int {
-        Int(wire.getInteger(at: wire.readerIndex + 4, as: UInt32.self) ?? 0)
-    }
+    package var payloadBytes: Int { Int(UInt32(truncatingIfNeeded: head)) }
     /// Counts messages of a session, shared by all frames of one message; absent in v1.
     @inlinable
     package var messageID: UInt32? {

@@ -33,7 +33,12 @@ package struct FrameDecoder: Sendable {
     private var resynchroniser: Resynchroniser?
     private var report: GarbageReport?
     /// What resynchronisation has dropped and nobody has taken.
-    private var dropped: [DroppedBytes] = []
+    private var dropped: [DroppedBytes] = [] {
+        didSet { hasDropped = !dropped.isEmpty }
+    }
+    /// Resynchronisation has dropped bytes that nobody has taken. They came before the frame that `next`
+    /// returned last. Kept beside them, because it is asked for each frame: asking the list makes a copy.
+    package private(set) var hasDropped = false
 
     package init(rules: FrameRules, recovery: Recovery) {
         self.rules = rules
@@ -95,10 +100,6 @@ package struct FrameDecoder: Sendable {
         defer { report = nil }
         return report
     }
-
-    /// Resynchronisation has dropped bytes that nobody has taken. They came before the frame that `next`
-    /// returned last.
-    package var hasDropped: Bool { !dropped.isEmpty }
 
     /// The bytes that resynchronisation has dropped since the last call.
     package mutating func takeDropped() -> [DroppedBytes] {

@@ -10,6 +10,17 @@ package enum FrameType: UInt8, Hashable, Sendable, CaseIterable {
     case first = 2
     /// A slice of a multi-frame message.
     case consecutive = 3
+
+    /// Written out, so that other modules compare in place and not by a call: every frame is asked several times.
+    @inlinable
+    package static func == (left: Self, right: Self) -> Bool {
+        switch (left, right) {
+        case (.control, .control), (.single, .single), (.first, .first),
+            (.consecutive, .consecutive):
+            true
+        default: false
+        }
+    }
 }
 
 /// A numbered lane within a session (SDL protocol spec, "Services"); all other numbers are reserved.
@@ -42,9 +53,21 @@ package enum ServiceType: UInt8, Hashable, Sendable, CaseIterable {
     }
 
     /// Carries RPC messages, with or without bulk data.
-    package var carriesRPC: Bool { self == .rpc || self == .bulk }
+    @inlinable
+    package var carriesRPC: Bool {
+        switch self {
+        case .rpc, .bulk: true
+        case .control, .audio, .video: false
+        }
+    }
     /// Carries a media stream, which is counted and never dumped.
-    package var isStream: Bool { self == .audio || self == .video }
+    @inlinable
+    package var isStream: Bool {
+        switch self {
+        case .audio, .video: true
+        case .control, .rpc, .bulk: false
+        }
+    }
 }
 
 /// What a control frame says: header byte 2 (SDL protocol spec, "Frame info").

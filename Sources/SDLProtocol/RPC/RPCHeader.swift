@@ -30,15 +30,18 @@ package struct RPCHeader: Hashable, Sendable {
 
     /// Reads the header at the start of a message; nil when it is too short or of an unknown type.
     package init?(_ message: ByteBuffer) {
-        let start = message.readerIndex
-        guard let first = message.getInteger(at: start, as: UInt32.self),
-            let correlationID = message.getInteger(at: start + 4, as: Int32.self),
-            let jsonBytes = message.getInteger(at: start + 8, as: UInt32.self),
-            let type = RPCType(rawValue: UInt8(first >> 28))
+        self.init(message, at: message.readerIndex)
+    }
+
+    /// - Parameter index: Where in the buffer the header begins.
+    package init?(_ buffer: ByteBuffer, at index: Int) {
+        guard let first = buffer.getInteger(at: index, as: UInt64.self),
+            let jsonBytes = buffer.getInteger(at: index + 8, as: UInt32.self),
+            let type = RPCType(rawValue: UInt8(first >> 60))
         else { return nil }
         self.init(
-            type: type, functionID: first & 0x0FFF_FFFF, correlationID: correlationID,
-            jsonBytes: Int(jsonBytes))
+            type: type, functionID: UInt32(first >> 32) & 0x0FFF_FFFF,
+            correlationID: Int32(truncatingIfNeeded: first), jsonBytes: Int(jsonBytes))
     }
 
     package func write(to buffer: inout ByteBuffer) {
@@ -49,6 +52,12 @@ package struct RPCHeader: Hashable, Sendable {
 }
 
 extension Frame {
+    /// The header of the RPC that begins with this frame, if its protocol version has one; without the payload as
+    /// a slice, because most frames are asked.
+    package var rpcHeader: RPCHeader? {
+        version > 1 ? RPCHeader(wire, at: wire.readerIndex + headerBytes) : nil
+    }
+
     /// A single frame with one RPC: header, JSON and bulk data.
     ///
     /// v1 has no binary header; use `rpcV1` for it.

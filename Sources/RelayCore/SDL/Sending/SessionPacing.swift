@@ -28,8 +28,9 @@ struct SessionPacing {
     @inline(__always)
     func isHeld(_ session: UInt8) -> Bool { !held.isEmpty && held.contains(session) }
 
-    /// Whether the session has sent all it may for now.
-    func isFull(_ session: UInt8, at now: NIODeadline) -> Bool {
+    /// Whether the session has sent all it may for now. Mutating only so that nothing is copied to answer it.
+    @inline(__always)
+    mutating func isFull(_ session: UInt8, at now: NIODeadline) -> Bool {
         // What has left is known where held sessions are let go.
         isHeld(session) || hasReachedLimit(session, at: now)
     }
@@ -69,10 +70,18 @@ struct SessionPacing {
         epochs.linkClosed(at: now)
     }
 
+    @inline(__always)
     private func hasReachedLimit(_ session: UInt8, at now: NIODeadline) -> Bool {
-        guard limit > 0, var count = counts[Int(session)], count.sum >= limit else { return false }
-        // Copies, which only a session that has reached its limit costs.
-        var epochs = epochs
+        guard limit > 0, let count = counts[Int(session)], count.sum >= limit else { return false }
+        return Self.isOver(limit, count, epochs, at: now)
+    }
+
+    /// With copies, which only a session that has reached its limit costs.
+    @inline(never)
+    private static func isOver(
+        _ limit: Int, _ count: EpochCount, _ epochs: LinkEpochs, at now: NIODeadline
+    ) -> Bool {
+        var (count, epochs) = (count, epochs)
         epochs.advance(to: now)
         count.forget(upTo: epochs.over)
         return count.sum >= limit

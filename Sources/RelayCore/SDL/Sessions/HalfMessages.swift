@@ -386,9 +386,9 @@ package struct Announcement: Hashable, Sendable {
 
     /// Nil when the frame is no plain first frame.
     package init?(_ frame: Frame) {
+        guard frame.type == .first else { return nil }
         let payload = frame.payload
-        guard frame.type == .first,
-            let bytes = payload.getInteger(at: payload.readerIndex, as: UInt32.self),
+        guard let bytes = payload.getInteger(at: payload.readerIndex, as: UInt32.self),
             let frames = payload.getInteger(at: payload.readerIndex + 4, as: UInt32.self)
         else { return nil }
         self.bytes = bytes

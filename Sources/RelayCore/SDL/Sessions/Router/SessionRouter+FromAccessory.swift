@@ -33,11 +33,13 @@ extension SessionRouter {
     }
 
     private func deliver(_ frame: Frame) -> Decision {
-        let session = Int(frame.sessionID)
-        if let owner = routes[session].owner { return .toApp(owner) }
-        return .drop(
-            routes[session].phase == .farewell
-                ? .farewell(frame.sessionID) : .noSuchSession(frame.sessionID))
+        if let owner = routes[frame.sessionID].owner { return .toApp(owner) }
+        return undeliverable(frame.sessionID)
+    }
+
+    @inline(never)
+    private func undeliverable(_ session: UInt8) -> Decision {
+        .drop(routes[session].phase == .farewell ? .farewell(session) : .noSuchSession(session))
     }
 
     /// The RPCs the router looks into, and only where an answer to relayd itself is due or the

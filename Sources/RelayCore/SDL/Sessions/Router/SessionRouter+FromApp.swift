@@ -87,9 +87,9 @@ extension SessionRouter {
     /// v1 has no binary header to look at; there it is done again, and the refusal is swallowed.
     private mutating func noteRegistration(_ frame: Frame) {
         let session = frame.sessionID
-        guard frame.version > 1, !frame.isEncrypted, let header = RPCHeader(frame.payload),
-            header.type == .request
-        else { return }
+        guard !frame.isEncrypted, let header = frame.rpcHeader, header.type == .request else {
+            return
+        }
         switch FunctionID(rawValue: header.functionID) {
         case .unregisterAppInterface:
             // Said twice, the first one is carried out and the second refused.

@@ -267,9 +267,10 @@ extension SessionRouter {
 }
 
 extension ContiguousArray {
-    /// Session IDs index tables of 256 entries.
+    /// Session IDs index tables of 256 entries. In place: `get` and `set` would copy an entry for one of its fields.
+    @inline(__always)
     subscript(session: UInt8) -> Element {
-        get { self[Int(session)] }
-        set { self[Int(session)] = newValue }
+        _read { yield self[Int(session)] }
+        _modify { yield &self[Int(session)] }
     }
 }
