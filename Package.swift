@@ -25,10 +25,17 @@ let settings: [SwiftSetting] = daemonSettings + [.enableUpcomingFeature("MemberI
 /// For what stands beside an app's bytes, or waits for the system with them: made small, where the rest is
 /// made fast. Documentation/performance.md says what it costs.
 let small = SwiftSetting.unsafeFlags(["-Osize"], .when(configuration: .release))
+/// For what every frame passes. Checking that no two accesses to a value overlap took a quarter of the event
+/// loop's instructions. Debug builds check it, and all tests run in them; the fuzzer and the model check it too.
+let fast: [SwiftSetting] =
+    ["RELAY_FUZZ", "RELAY_MODEL"].contains { Context.environment[$0] != nil }
+    ? []
+    : [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))]
 /// Of the programs: by lld, because gold cannot have addresses that are set at the start in an eighth of
-/// the place (glibc 2.36 or newer, Debian 12).
+/// the place (glibc 2.36 or newer, Debian 12). Of functions with the same code one is kept; a backtrace may
+/// name another of them.
 let linking = LinkerSetting.unsafeFlags(
-    ["-use-ld=lld", "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs"],
+    ["-use-ld=lld", "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs", "-Xlinker", "--icf=all"],
     .when(configuration: .release))
 
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
@@ -78,7 +85,7 @@ let package = Package(
         // What the bytes mean. Values only: no sockets, clocks or logs.
         .target(
             name: "SDLProtocol", dependencies: ["DidYouMean", nioCore],
-            exclude: ["Catalogue/generate-catalogue"], swiftSettings: settings),
+            exclude: ["Catalogue/generate-catalogue"], swiftSettings: settings + fast),
         // The same for the other accessory, an OpenXC vehicle interface. Knows nothing of SDL.
         .target(
             name: "OpenXCProtocol", dependencies: [protobuf],
@@ -121,7 +128,7 @@ let package = Package(
                 "SDLProtocol", "MessageFilters", "DidYouMean", "HostNames", nioCore, nioPosix,
                 logging,
             ],
-            swiftSettings: settings),
+            swiftSettings: settings + fast),
         // The same for a vehicle interface and its clients, in the place that the hub has for a language.
         .target(
             name: "OpenXCRelay", dependencies: ["OpenXCProtocol", "RelayCore", nioCore, logging],
