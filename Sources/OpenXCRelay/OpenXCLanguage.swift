@@ -11,7 +11,7 @@ package final class OpenXCLanguage: AccessoryLanguage {
     private unowned let hub: Switchboard
     private let settings: OpenXCSettings
     private var configuration: OpenXCConfiguration
-    private var router = VehicleRouter<AppID>()
+    private var router: VehicleRouter<AppID>
     private var clients: [AppID: OpenXCClient] = [:]
     /// What has not gone to the clients yet.
     private var batch = MessageBatch()
@@ -33,7 +33,11 @@ package final class OpenXCLanguage: AccessoryLanguage {
     static let clientReadBytes = 4 << 10
 
     /// - Parameter tap: Gets what is said and done; nobody looks without one.
-    package init(_ hub: Switchboard, settings: OpenXCSettings, tap: VehicleTap? = nil) {
+    package init(
+        _ hub: Switchboard, settings: OpenXCSettings, tap: VehicleTap? = nil,
+        answerTimeout: TimeAmount = VehicleRouter<AppID>.answerTimeout
+    ) {
+        router = VehicleRouter(answerTimeout: answerTimeout)
         self.hub = hub
         self.settings = settings
         configuration = settings.configuration

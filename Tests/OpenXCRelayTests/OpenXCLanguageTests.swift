@@ -357,7 +357,11 @@ private struct VehicleBench {
                 on: MultiThreadedEventLoopGroup.singleton.next(), configuration: hub,
                 accessoryAddress: "openxc+tcp:127.0.0.1:\(accessory.port)",
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
-                language: { OpenXCLanguage($0, settings: OpenXCSettings(settings)) })
+                // However busy the machine is: what comes later goes to all.
+                language: {
+                    OpenXCLanguage(
+                        $0, settings: OpenXCSettings(settings), answerTimeout: .minutes(1))
+                })
             let listener = try await AppListener.open(
                 [ListenAddress(host: "127.0.0.1", port: 0)], for: relay)
             let bench = VehicleBench(

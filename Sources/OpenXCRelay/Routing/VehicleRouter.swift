@@ -43,6 +43,7 @@ package struct VehicleRouter<Client: Hashable & Comparable & Sendable>: Sendable
     /// client has asked before. Clients that count answers need the order; none waits less than 300 ms.
     package static var patience: TimeAmount { .milliseconds(200) }
 
+    private let answerTimeout: TimeAmount
     private var permissions: [Client: WritePermissions] = [:]
     private var isUp = false
     private var waiting = AnswerQueue<Client>()
@@ -57,7 +58,10 @@ package struct VehicleRouter<Client: Hashable & Comparable & Sendable>: Sendable
         var actions: [Action]
     }
 
-    package init() {}
+    /// - Parameter answerTimeout: Of all commands but the VIN, which has its own.
+    package init(answerTimeout: TimeAmount = Self.answerTimeout) {
+        self.answerTimeout = answerTimeout
+    }
 
     // MARK: - Clients come and go
 
@@ -304,7 +308,7 @@ package struct VehicleRouter<Client: Hashable & Comparable & Sendable>: Sendable
         _ command: Command, for client: Client?, _ purpose: Purpose<Client>, _ now: NIODeadline,
         _ actions: inout [Action]
     ) {
-        let timeout = command == .vin ? Self.vinTimeout : Self.answerTimeout
+        let timeout = command == .vin ? Self.vinTimeout : answerTimeout
         waiting.add(command.name, client, purpose, until: now + timeout)
         actions.append(.toVehicle(VehicleMessage(.command(command))))
     }

@@ -52,7 +52,7 @@ import Testing
     @Test("soft-buttons: an app that does nothing about the second one fails, and is told which")
     func deadButton() async throws {
         let done = try await Self.run(
-            "soft-buttons", "presses every soft button", ["--set", "reaction=300ms"]
+            "soft-buttons", "presses every soft button", ["--set", "reaction=2s"]
         ) { relayd in
             let app = try await ScriptedApp.start(relayd).app
             try await app.ask(.show, Self.buttons)
@@ -123,7 +123,7 @@ import Testing
             try await app.ask(.show, #"{"mainField1":"without a cover"}"#)
         }
         #expect(good.code == .exited(0), "\(good.output)")
-        let bad = try await Self.run("low-memory", "no memory left", ["--set", "patience=1s"]) {
+        let bad = try await Self.run("low-memory", "no memory left", ["--set", "patience=5s"]) {
             relayd in
             try await relayd.until("there is no room") { $0.faults?.rules == 1 }
             let app = try await ScriptedApp.start(relayd).app
