@@ -7,6 +7,7 @@
 #include <linux/netlink.h>
 #include <linux/usb/functionfs.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -31,8 +32,15 @@ int relay_transfers_open(uint32_t room, uint64_t *transfers) {
 
 void relay_transfers_close(uint64_t transfers) { syscall(SYS_io_destroy, (aio_context_t)transfers); }
 
+int relay_transfers_bell(int *bell) {
+    int opened = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (opened < 0) return errno;
+    *bell = opened;
+    return 0;
+}
+
 int relay_transfers_begin(
-    uint64_t transfers, int fd, int to_host, const struct relay_transfer *begun, int count) {
+    uint64_t transfers, int fd, int to_host, int bell, const struct relay_transfer *begun, int count) {
     struct iocb requests[RELAY_TRANSFERS], *pointers[RELAY_TRANSFERS];
     if (count < 0 || count > RELAY_TRANSFERS) return -EINVAL;
     memset(requests, 0, sizeof requests);
@@ -42,6 +50,10 @@ int relay_transfers_begin(
         requests[i].aio_fildes = (uint32_t)fd;
         requests[i].aio_buf = (uint64_t)(uintptr_t)begun[i].bytes;
         requests[i].aio_nbytes = begun[i].count;
+        if (bell >= 0) {
+            requests[i].aio_flags = IOCB_FLAG_RESFD;
+            requests[i].aio_resfd = (uint32_t)bell;
+        }
         pointers[i] = &requests[i];
     }
     long taken = syscall(SYS_io_submit, (aio_context_t)transfers, (long)count, pointers);

@@ -26,8 +26,9 @@ struct RelayService: Service {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await link.run() }
             let (observed, end) = AsyncStream.makeStream(of: Bool.self)
-            // Not in the group, which would wait for it.
-            Task {
+            // Not in the group, which would wait for it; and not a bare task, which would start in the
+            // system's thread pool (see `LoopExecutor`).
+            Task(executorPreference: observers) {
                 await observe()
                 end.yield(true)
             }
@@ -74,11 +75,9 @@ struct RelayService: Service {
     }
 
     private func observe() async {
-        await withTaskExecutorPreference(observers) {
-            var patience: Duration?
-            while let items = await relay.tapQueue.nextBatch(within: patience) {
-                patience = await observer.observe(items)
-            }
+        var patience: Duration?
+        while let items = await relay.tapQueue.nextBatch(within: patience) {
+            patience = await observer.observe(items)
         }
     }
 }

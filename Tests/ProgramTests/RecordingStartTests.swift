@@ -62,6 +62,7 @@ struct RecordingStartTests {
                 try FileManager.default.removeItem(atPath: path)
                 try await relayd.until("it records") { $0.recordingProblem == nil }
                 #expect(try await Self.report(relayd).recording?.file.hasPrefix(path) == true)
+                try relayd.expectNoThreadPool()
             }
         }
     }

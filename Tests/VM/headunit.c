@@ -12,7 +12,7 @@
  * phone again; "vanish" waits until somebody else takes it off the bus; "take" takes the accessory that it finds. "change", "lose" and "double" do so with one byte of each link, for the tests of the tests. A
  * line of counts for each link: what came, what was sent, empty packets, and bytes that are no SDL, of which there
  * must be none. Counted is what the kernel says of a transfer, also of one that the end of the link broke off. Tests/VM/links.py
- * reads the lines. */
+ * reads the lines. With PHONE_VENDOR (hexadecimal) a phone has another vendor than Google. */
 #include <libusb.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -27,14 +27,16 @@ enum { google = 0x18d1, accessory = 0x2d00, accessory_with_adb = 0x2d01, read_by
 static const char *const strings[] = {
     "SDL", "Core", "SmartDeviceLink Core Component USB", "1.0", "http://www.smartdevicelink.org", "N000000"};
 
+static int phone_vendor = google;
 static libusb_context *usb;
 static libusb_device_handle *handle;
 static unsigned char in_endpoint, out_endpoint;
 static volatile int over;
 /* 'c', 'l' or 'd' until the byte has been changed, lost or doubled. */
 static int wrong;
-/* When the first session of the link was granted, and when the cable was plugged in before. */
-static double granted, plugged;
+/* When the first session of the link was granted, and when the cable was plugged in before; and on the way from one to
+ * the other: the phone was found, had been told to start, was found as an accessory, was taken, and had said something. */
+static double granted, plugged, found_at, led_at, back_at, taken_at, heard_at;
 static long long in_bytes, out_bytes, frames, empty, garbage, sessions, unsent, partial;
 
 static double now(void) {
@@ -67,8 +69,9 @@ static libusb_device *find(int want_accessory, double seconds, int *is_accessory
         libusb_device *found = NULL;
         for (ssize_t i = 0; i < count && !found; i++) {
             struct libusb_device_descriptor d;
-            if (libusb_get_device_descriptor(list[i], &d) || d.idVendor != google) continue;
-            *is_accessory = d.idProduct == accessory || d.idProduct == accessory_with_adb;
+            if (libusb_get_device_descriptor(list[i], &d)) continue;
+            *is_accessory = d.idVendor == google && (d.idProduct == accessory || d.idProduct == accessory_with_adb);
+            if (!*is_accessory && d.idVendor != phone_vendor) continue;
             if (want_accessory < 0 || want_accessory == *is_accessory) found = libusb_ref_device(list[i]);
         }
         libusb_free_device_list(list, 1);
@@ -225,6 +228,7 @@ static void *serve(void *nothing) {
         int moved = 0, code = libusb_bulk_transfer(handle, in_endpoint, buffer + have, read_bytes, &moved, 500);
         /* What came before the end counts: relayd cannot know of it, but the kernel at this end does. */
         in_bytes += moved;
+        if (moved && !heard_at) heard_at = now();
         if (code && code != LIBUSB_ERROR_TIMEOUT) {
             partial += moved;
             break;
@@ -274,6 +278,7 @@ int main(int count, char **arguments) {
     int takes = count > 3 && !strcmp(arguments[3], "take");
     int wrongs = count > 3 && strchr("cld", arguments[3][0]) ? arguments[3][0] : 0;
     if (states) rounds = steps;
+    if (getenv("PHONE_VENDOR")) phone_vendor = strtol(getenv("PHONE_VENDOR"), NULL, 16);
     int code = libusb_init(&usb);
     if (code) fail("libusb", code);
     long long total_in = 0, total_out = 0, total_frames = 0, total_unsent = 0;
@@ -291,10 +296,12 @@ int main(int count, char **arguments) {
             libusb_unref_device(device);
             set_port(bus, port, 1);
             usleep(5000000);
+            plugged = now();
             set_port(bus, port, 0);
             device = find(0, 60, &is_accessory);
         }
         if (!device) fail("there is no phone", 0);
+        found_at = led_at = back_at = now();
         int bus = libusb_get_bus_number(device), port = libusb_get_port_number(device);
         if (!is_accessory) {
             is_phone = 1;
@@ -306,8 +313,10 @@ int main(int count, char **arguments) {
             }
             if (code) fail("accessory mode", code);
             led++;
+            led_at = now();
             device = find(1, 60, &is_accessory);
             if (!device) fail("the phone did not come back as an accessory", 0);
+            back_at = now();
         }
         code = open_device(device);
         if (!code && (code = claim(device))) libusb_close(handle);
@@ -332,7 +341,8 @@ int main(int count, char **arguments) {
         wrong = wrongs;
         in_bytes = out_bytes = frames = empty = sessions = unsent = partial = 0;
         pthread_t thread;
-        granted = 0;
+        granted = heard_at = 0;
+        taken_at = now();
         pthread_create(&thread, NULL, serve, NULL);
         double open_after = now() - began;
         for (int i = 0; frames < enough / 2 && i < 6000 && !over; i++) usleep(10000);
@@ -358,7 +368,10 @@ int main(int count, char **arguments) {
         say("round %d: open after %.2f s; in %lld bytes in %lld frames, %lld sessions, out %lld, empty packets %lld, "
             "garbage %lld, broken-off read %lld%s", round, open_after, in_bytes, frames, sessions, out_bytes, empty, garbage,
             partial, resets_now ? ", reset" : "");
-        if (plugged) say("a session %.3f s after the plug, %s", granted - plugged, is_phone ? "as a phone" : "at once");
+        if (plugged)
+            say("a session %.3f s after the plug, %s: found %.3f, led %.3f, back %.3f, taken %.3f, heard %.3f",
+                granted - plugged, is_phone ? "as a phone" : "at once", found_at - plugged, led_at - plugged,
+                back_at - plugged, taken_at - plugged, heard_at - plugged);
         plugged = 0;
         total_in += in_bytes;
         total_out += out_bytes;

@@ -3,9 +3,10 @@
  *   speed app PORT WAY SECONDS     an app, which starts a session and then sends, or takes
  *   speed usb WAY SECONDS          a head unit at a USB accessory, eight transfers of 16 KB at a time
  *   speed tcp PORT WAY SECONDS     a head unit behind Tests/VM/phone
+ *   speed gauge SECONDS            how much processor time the same work takes, all the while
  *
- * The end that takes says how many bytes came in a second, from the first to the last. Frames are of service 11,
- * video, into which no relay looks. */
+ * The end that takes says how many bytes came in a second, from the first to the last, and how many came in all. Frames
+ * are of service 11, video, into which no relay looks. */
 #include <arpa/inet.h>
 #include <libusb.h>
 #include <netinet/tcp.h>
@@ -19,11 +20,13 @@
 
 enum { frame_bytes = 16384, at_once = 8 };
 
-static double now(void) {
+static double clock_of(clockid_t which) {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(which, &t);
     return t.tv_sec + t.tv_nsec / 1e9;
 }
+
+static double now(void) { return clock_of(CLOCK_MONOTONIC); }
 
 static void fail(const char *what) {
     perror(what);
@@ -38,17 +41,36 @@ static void fill(unsigned char *frame, unsigned char session) {
 
 /* What has come, from the first byte that is counted to the last. */
 static double first, last;
-static long long taken;
+static long long taken, first_bytes;
 
 static void took(long count) {
     last = now();
-    if (!first) first = last;
-    else taken += count;
+    if (first) {
+        taken += count;
+    } else {
+        first = last;
+        first_bytes = count;
+    }
 }
 
 static void report(void) {
     if (last <= first) exit(1);
-    printf("%.3f MB/s\n", taken / 1e6 / (last - first));
+    printf("%.3f MB/s, %.3f MB\n", taken / 1e6 / (last - first), (taken + first_bytes) / 1e6);
+}
+
+/* An emulated machine that the real one gives no processor to takes its own time for used. So a little work is done
+ * ten times a second, and the mean of what it seems to take tells how much of the machine was there. */
+static int gauge(double seconds) {
+    double spent = 0;
+    long times = 0;
+    for (double end = now() + seconds; now() < end; usleep(100000)) {
+        double began = clock_of(CLOCK_THREAD_CPUTIME_ID);
+        for (volatile uint32_t i = 0; i < 200000; i++) {}
+        spent += clock_of(CLOCK_THREAD_CPUTIME_ID) - began;
+        times++;
+    }
+    printf("%.3f ms\n", spent * 1000 / times);
+    return 0;
 }
 
 /* ---- over TCP ----------------------------------------------------------------------------- */
@@ -170,6 +192,7 @@ static void be_usb(int up, double seconds) {
 }
 
 int main(int count, char **arguments) {
+    if (count == 3 && !strcmp(arguments[1], "gauge")) return gauge(atof(arguments[2]));
     if (count < 4) return 64;
     int is_usb = !strcmp(arguments[1], "usb");
     int up = !strcmp(arguments[count - 2], "up");

@@ -108,9 +108,13 @@ struct relay_transfer {
 int relay_transfers_open(uint32_t room, uint64_t *transfers);
 /* Cancels those under way, and waits for that. */
 void relay_transfers_close(uint64_t transfers);
-/* Begins the transfers, at most RELAY_TRANSFERS, in their order. Returns how many the kernel has taken, or a
- * negative errno value. */
-int relay_transfers_begin(uint64_t transfers, int fd, int to_host, const struct relay_transfer *begun, int count);
+/* A descriptor to be polled, readable when one that was begun with it has ended since it was last read
+ * (eventfd(2), O_CLOEXEC, O_NONBLOCK). */
+int relay_transfers_bell(int *bell);
+/* Begins the transfers, at most RELAY_TRANSFERS, in their order. Each rings the bell when it ends, unless that is
+ * -1. Returns how many the kernel has taken, or a negative errno value. */
+int relay_transfers_begin(
+    uint64_t transfers, int fd, int to_host, int bell, const struct relay_transfer *begun, int count);
 /* Waits for one to end, so many milliseconds (-1: any time), and takes at most `count` and RELAY_TRANSFERS of
  * those that have. Returns how many, 0 when the time was over, or a negative errno value (EINTR). */
 int relay_transfers_wait(uint64_t transfers, struct relay_transfer *ended, int count, int milliseconds);

@@ -28,7 +28,7 @@ package final class Recorder: Sendable {
         /// Why `record.always` records nothing, until it does again.
         var problem: String?
         /// Tries it again after a while.
-        var retry: Task<Void, Never>?
+        var retry: Scheduled<Void>?
         /// relayd stops.
         var isOver = false
 
@@ -184,9 +184,9 @@ package final class Recorder: Sendable {
             defer { state.problem = problem }
             let pause = state.patience.failed(after: lasted)
             state.retry?.cancel()
-            state.retry = Task {
-                do { try await Task.sleep(for: pause) } catch { return }
-                await self.tryAgain()
+            // Not `Task.sleep`: it would start the system's thread pool (see `LoopExecutor`).
+            state.retry = LoopExecutor.shared.loop.scheduleTask(in: TimeAmount(pause)) {
+                _ = Task(executorPreference: LoopExecutor.shared) { await self.tryAgain() }
             }
             return state.problem != problem
         }

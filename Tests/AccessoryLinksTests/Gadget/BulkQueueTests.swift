@@ -89,4 +89,32 @@ struct BulkQueueTests {
             #expect(queue.unread() == 0)
         }
     }
+
+    @Test("a transfer that has ended rings until it is looked at; a failure stays until the end")
+    func rings() throws {
+        try run { own, other in
+            let queue = try BulkQueue(own, toHost: true, slots: 2, of: 4)
+            func rings() -> Bool {
+                var polled = pollfd(fd: queue.news, events: Int16(POLLIN), revents: 0)
+                return poll(&polled, 1, 0) > 0
+            }
+            let bytes: [UInt8] = [1, 2, 3, 4]
+            #expect(!rings())
+            #expect(queue.underWay() == 0)
+            #expect(bytes.withUnsafeBytes { queue.write($0) } == 4)
+            #expect(rings())
+            #expect(queue.underWay() == 0)
+            #expect(queue.lastDone == 4)
+            #expect(!rings())
+
+            shutdown(other, CInt(SHUT_RD))
+            signal(SIGPIPE, SIG_IGN)
+            #expect(bytes.withUnsafeBytes { queue.write($0) } == 4)
+            #expect(rings())
+            #expect(queue.underWay() == -Int(EPIPE))
+            #expect(queue.underWay() == -Int(EPIPE))
+            #expect(queue.unread() == 4)
+            #expect(queue.underWay() == 0)
+        }
+    }
 }

@@ -135,6 +135,8 @@ final class FakeGadget: Gadget {
         func read(_ buffer: UnsafeMutableRawBufferPointer) -> Int { fake.read(buffer) }
         func readRest(_ buffer: UnsafeMutableRawBufferPointer) -> Int { fake.readRest(buffer) }
         func write(_ bytes: UnsafeRawBufferPointer) -> Int { fake.write(bytes) }
+        func underWay() -> Int { fake.underWay() }
+        var news: CInt { fake.bells[1].wait }
         func flush() -> Int { fake.flush() }
         var lastDone: Int { fake.state.value.lastDone }
         func unread() -> Int { fake.unread() }
@@ -181,6 +183,13 @@ final class FakeGadget: Gadget {
             return transfer.count
         } then: { _ in
         }
+    }
+
+    private func underWay() -> Int {
+        var byte: UInt8 = 0
+        while Glibc.read(bells[1].wait, &byte, 1) > 0 {}
+        let state = state.value
+        return state.isConfigured ? state.ahead.count : -Int(ESHUTDOWN)
     }
 
     private func flush() -> Int {
@@ -298,6 +307,17 @@ final class FakeGadget: Gadget {
             state.lastDone = state.ahead.last?.count ?? state.lastDone
             state.kept = nil
             state.ahead = []
+        }
+        ring(bells[1].ring)
+    }
+
+    /// It reads one transfer of those that wait.
+    func readOne() {
+        state.update { state in
+            guard !state.ahead.isEmpty else { return }
+            let first = state.ahead.removeFirst()
+            state.transfers.append(first)
+            state.lastDone = first.count
         }
         ring(bells[1].ring)
     }

@@ -186,6 +186,52 @@ struct GadgetTransportTests {
         }
     }
 
+    @Test("a stream of full packets keeps transfers ahead of the head unit; an empty one ends it")
+    func streams() async throws {
+        try await run("gadget:?start=accessory") { fake, link, _ in
+            try await fake.state.wait(for: "an accessory") { $0.faces == [.accessory] }
+            fake.configure()
+            try await link.waitUntilOpen()
+            fake.holdReads(true)
+            let channel = try #require(link.probe.seen.value.channel)
+            let piece = [UInt8](repeating: 1, count: 16_384)
+            for count in 1...3 {
+                try await channel.send(piece)
+                try await fake.state.wait(for: "another ahead") { $0.ahead.count == count }
+            }
+            fake.readOne()
+            try await channel.send(piece)
+            try await fake.state.wait(for: "one in its place") {
+                $0.transfers.count == 1 && $0.ahead.count == 3
+            }
+            fake.holdReads(false)
+            try await fake.state.wait(for: "the end of the head unit's read") {
+                $0.transfers == Array(repeating: piece, count: 4) + [[]]
+            }
+        }
+    }
+
+    @Test("bytes that come while the head unit reads go in the place of an empty packet")
+    func followed() async throws {
+        try await run("gadget:?start=accessory") { fake, link, _ in
+            try await fake.state.wait(for: "an accessory") { $0.faces == [.accessory] }
+            fake.configure()
+            try await link.waitUntilOpen()
+            fake.holdReads(true)
+            let channel = try #require(link.probe.seen.value.channel)
+            let packet = [UInt8](repeating: 1, count: 512)
+            try await channel.send(packet)
+            try await fake.state.wait(for: "the packet") { $0.ahead == [packet] }
+            try await channel.send([7])
+            try await fake.state.wait(for: "what ends the read") { $0.ahead == [packet, [7]] }
+            fake.holdReads(false)
+            try await channel.send([8])
+            try await fake.state.wait(for: "no empty packet") {
+                $0.transfers == [packet, [7], [8]]
+            }
+        }
+    }
+
     @Test("what a head unit did not take before it left is counted")
     func blocked() async throws {
         try await run("gadget:?start=accessory") { fake, link, _ in

@@ -38,6 +38,7 @@ struct OwnAppTests {
             }
             let twice = try await relayd.relayctl("send", "--as", "RPC tester", "--leave")
             #expect(twice.ending == .exited(3) && twice.errors.contains("is no app called"))
+            try relayd.expectNoThreadPool()
         }
     }
 

@@ -59,6 +59,7 @@ struct StreamProgramTests {
                 let tail = try await relayd.relayctl("tail", "--once", "-n", "50", "service:video")
                 #expect(tail.output.contains("by relayd"), "\(tail.output)")
                 #expect(tail.output.contains("to relayd"), "\(tail.output)")
+                try relayd.expectNoThreadPool()
             }
         }
     }

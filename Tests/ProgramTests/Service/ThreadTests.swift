@@ -39,6 +39,16 @@ struct ThreadTests {
         }
     }
 
+    @Test("no thread is woken every second: the system's thread pool has not been started")
+    func noPool() async throws {
+        try await Relayd.run(accessory: "sim:") { relayd in
+            // Said by the observers, with all tasks running; and somebody has asked.
+            try await relayd.process.output.first(containing: "link opened")
+            _ = try await relayd.status()
+            try relayd.expectNoThreadPool()
+        }
+    }
+
     @Test("what shows traffic gives way to it as well, and says nothing about that")
     func tail() async throws {
         try await Relayd.run(accessory: "sim:") { relayd in

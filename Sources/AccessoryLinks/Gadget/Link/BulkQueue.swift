@@ -16,7 +16,12 @@ final class BulkQueue: BulkFromHost, BulkToHost {
 
     private let endpoint: CInt
     private let isToHost: Bool
+    private let slots: Int
     private let slotBytes: Int
+    /// Rung by each transfer to the host that ends.
+    private let bell: OwnedDescriptor?
+    /// The bell's; -1 from the host.
+    let news: CInt
     private let buffers: UnsafeMutableRawBufferPointer
     private let context: UInt64
     private var free: [Int]
@@ -27,16 +32,26 @@ final class BulkQueue: BulkFromHost, BulkToHost {
 
     /// How long the kernel may need to end what is under way when the endpoint works no more.
     private static let endLimit: Duration = .seconds(1)
+    /// In which packets gather: at high speed one comes in a fiftieth of it and more.
+    private static let gatherNanoseconds = 100_000
 
     /// - Parameter slots: At most `RELAY_TRANSFERS`.
     init(_ endpoint: CInt, toHost: Bool, slots: Int, of slotBytes: Int) throws(LinkProblem) {
         var context: UInt64 = 0
-        let error = relay_transfers_open(UInt32(slots), &context)
+        var bell: CInt = -1
+        let error = toHost ? relay_transfers_bell(&bell) : 0
         guard error == 0 else {
             throw .system("the gadget's transfers could not be set up", errno: error)
         }
+        self.bell = toHost ? OwnedDescriptor(bell) : nil
+        news = bell
+        let refusal = relay_transfers_open(UInt32(slots), &context)
+        guard refusal == 0 else {
+            throw .system("the gadget's transfers could not be set up", errno: refusal)
+        }
         self.endpoint = endpoint
         isToHost = toHost
+        self.slots = slots
         self.slotBytes = slotBytes
         self.context = context
         buffers = .allocate(byteCount: slots * slotBytes, alignment: 16)
@@ -56,17 +71,35 @@ final class BulkQueue: BulkFromHost, BulkToHost {
 
     // MARK: From the host
 
-    /// Asks with all buffers that are free.
+    /// Asks with all buffers that are free, when it is worth a call.
     func read(_ target: UnsafeMutableRawBufferPointer) -> Int {
         if !hasEnded {
-            let error = begin(Array(repeating: slotBytes, count: free.count))
-            if error < 0, order.isEmpty { return error }
+            if free.count >= slots / 4 || order.isEmpty {
+                let error = begin(Array(repeating: slotBytes, count: free.count))
+                if error < 0, order.isEmpty { return error }
+            }
             while !hasEnded {
                 let error = wait(milliseconds: -1)
                 if error < 0 { return error }
             }
+            gather()
         }
         return take(target)
+    }
+
+    /// Until a packet that is not full has come, or no other in a while.
+    private func gather() {
+        while true {
+            let ended = order.firstIndex { $0.result == nil } ?? order.count
+            guard
+                ShortPackets.goesOn(
+                    after: order[..<ended].last?.result ?? 0, packetBytes: slotBytes,
+                    ahead: order.count - ended, of: slots)
+            else { return }
+            var time = timespec(tv_sec: 0, tv_nsec: Self.gatherNanoseconds)
+            nanosleep(&time, nil)
+            guard wait(milliseconds: 0) > 0 else { return }
+        }
     }
 
     func readRest(_ target: UnsafeMutableRawBufferPointer) -> Int {
@@ -80,25 +113,29 @@ final class BulkQueue: BulkFromHost, BulkToHost {
 
     /// The bytes of the transfers that have ended, as many as have room; or the failure of the first.
     private func take(_ target: UnsafeMutableRawBufferPointer) -> Int {
-        var filled = 0
-        while let first = order.first, let result = first.result {
-            if result < 0 {
-                if filled == 0 { drop() }
-                return filled == 0 ? result : filled
-            }
-            let from = buffer(first.slot)[..<min(result, slotBytes)].dropFirst(takenOfFirst)
+        if let result = order.first?.result, result < 0 {
+            drop(1)
+            return result
+        }
+        var (filled, done) = (0, 0)
+        for transfer in order {
+            guard let result = transfer.result, result >= 0 else { break }
+            let from = buffer(transfer.slot)[..<min(result, slotBytes)].dropFirst(takenOfFirst)
             let count = min(from.count, target.count - filled)
             target.baseAddress.map { base in
                 UnsafeMutableRawBufferPointer(start: base + filled, count: count)
                     .copyMemory(from: UnsafeRawBufferPointer(rebasing: from.prefix(count)))
             }
             filled += count
-            if count < from.count {
+            guard count == from.count else {
+                drop(done)
                 takenOfFirst += count
                 return filled
             }
-            drop()
+            takenOfFirst = 0
+            done += 1
         }
+        drop(done)
         return filled
     }
 
@@ -114,24 +151,38 @@ final class BulkQueue: BulkFromHost, BulkToHost {
         return error < 0 ? error : count
     }
 
+    func underWay() -> Int {
+        // Before the look: one that ends after it rings anew.
+        var rung: UInt64 = 0
+        _ = Glibc.read(news, &rung, 8)
+        let error = wait(milliseconds: 0)
+        guard error >= 0 else { return error }
+        return dropDone() ?? order.count
+    }
+
     func flush() -> Int { collect(untilLeft: 0) }
 
     /// Waits until no more than so many are under way.
     private func collect(untilLeft left: Int) -> Int {
         while true {
-            while let result = order.first?.result, result >= 0 { drop() }
-            if let result = order.first?.result { return result }
+            if let failure = dropDone() { return failure }
             guard order.count > left else { return 0 }
             let error = wait(milliseconds: -1)
             if error < 0 { return error }
         }
     }
 
+    /// - Returns: The failure of the first that has failed, which stays; nil when none has.
+    private func dropDone() -> Int? {
+        drop(order.firstIndex { ($0.result ?? -1) < 0 } ?? order.count)
+        return order.first?.result
+    }
+
     /// Of a transfer that was broken off the kernel does not say how far it had come.
     func unread() -> Int {
         settle()
         let unread = order.reduce(0) { ($1.result ?? -1) < 0 ? $0 + $1.count : $0 }
-        while !order.isEmpty { drop() }
+        drop(order.count)
         return unread
     }
 
@@ -139,11 +190,14 @@ final class BulkQueue: BulkFromHost, BulkToHost {
 
     private var hasEnded: Bool { order.first.map { $0.result != nil } ?? false }
 
-    private func drop() {
-        let first = order.removeFirst()
-        if let result = first.result, result >= 0 { lastDone = result }
-        free.append(first.slot)
-        takenOfFirst = 0
+    /// Forgets the first ones.
+    private func drop(_ count: Int) {
+        for transfer in order.prefix(count) {
+            if let result = transfer.result, result >= 0 { lastDone = result }
+            free.append(transfer.slot)
+        }
+        order.removeFirst(count)
+        if count > 0 { takenOfFirst = 0 }
     }
 
     /// Begins transfers of these sizes with the next free buffers.
@@ -158,7 +212,8 @@ final class BulkQueue: BulkFromHost, BulkToHost {
         }
         guard !begun.isEmpty else { return 0 }
         let taken = Int(
-            relay_transfers_begin(context, endpoint, isToHost ? 1 : 0, begun, CInt(begun.count)))
+            relay_transfers_begin(
+                context, endpoint, isToHost ? 1 : 0, news, begun, CInt(begun.count)))
         for index in 0..<max(0, taken) {
             order.append(Transfer(slot: free.removeLast(), count: counts[index]))
         }
@@ -173,13 +228,16 @@ final class BulkQueue: BulkFromHost, BulkToHost {
             ended in
             let count = Int(
                 relay_transfers_wait(context, ended.baseAddress, CInt(ended.count), milliseconds))
+            var next = order.firstIndex { $0.result == nil } ?? order.count
             for transfer in ended.prefix(max(0, count)) {
                 guard
-                    let index = order.firstIndex(where: {
+                    let index = order[next...].firstIndex(where: {
                         $0.slot == Int(truncatingIfNeeded: transfer.name) && $0.result == nil
                     })
                 else { continue }
                 order[index].result = Int(transfer.result)
+                // They end in their order, unless the endpoint stops.
+                if index == next { next += 1 }
             }
             return count
         }

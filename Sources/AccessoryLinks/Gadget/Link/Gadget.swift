@@ -30,7 +30,8 @@ protocol Gadget: Sendable {
 /// The endpoint from the host, during one link.
 protocol BulkFromHost: AnyObject {
     /// What has come, at least a packet, in order; there is room for a packet. Asks for one packet at a time, many
-    /// times ahead. Waits for as long as the host has configured the gadget, then gives -ESHUTDOWN, or -EAGAIN.
+    /// times ahead, and leaves those that follow a full one to gather. Waits for as long as the host has configured
+    /// the gadget, then gives -ESHUTDOWN, or -EAGAIN.
     func read(_ buffer: UnsafeMutableRawBufferPointer) -> Int
     /// After the last `read`, with the gadget no more configured: what had come before. None when that was all.
     func readRest(_ buffer: UnsafeMutableRawBufferPointer) -> Int
@@ -41,6 +42,10 @@ protocol BulkToHost: AnyObject {
     /// A transfer of at most `ShortPackets.transferBytes`; no bytes are an empty packet. Runs ahead of the host by
     /// a few transfers, then waits for it. Fails when one before has failed, with none of these bytes taken.
     func write(_ bytes: UnsafeRawBufferPointer) -> Int
+    /// How many transfers the controller is not done with, or the failure of one. Waits for nothing.
+    func underWay() -> Int
+    /// To be polled: readable when one has ended since `underWay` was last called.
+    var news: CInt { get }
     /// Waits until the controller is done with what was written; 0 when it is. The host need not have read the last
     /// packet of it, as some controllers are done with a packet that lies in their memory.
     func flush() -> Int

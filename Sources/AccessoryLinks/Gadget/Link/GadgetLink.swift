@@ -30,13 +30,19 @@ final class GadgetLink: Sendable {
         /// Those that the controller has reported as done and may still have had: its memory holds a packet, and
         /// Linux does not say whether the head unit has fetched it. 0 where another packet has followed.
         var keptBytes = 0
+        /// How often bytes from the head unit were taken.
+        var reads = 0
+        /// To it, empty packets included.
+        var transfers = 0
+        var emptyPackets = 0
 
         /// Not known to have reached the head unit.
         var unsentBytes: Int { brokenOffBytes + keptBytes }
 
         var words: String {
             "\(arrivedBytes) bytes from the head unit; \(takenBytes) for it, of which \(brokenOffBytes) were broken"
-                + " off and \(keptBytes) may have stayed in the controller"
+                + " off and \(keptBytes) may have stayed in the controller; \(reads) reads, \(transfers) transfers,"
+                + " of which \(emptyPackets) empty"
         }
     }
 
@@ -182,7 +188,10 @@ final class GadgetLink: Sendable {
     }
 
     private func deliver(_ bytes: UnsafeRawBufferPointer, to hub: inout HubSocket) {
-        state.withLock { $0.counts.arrivedBytes += bytes.count }
+        state.withLock { state in
+            state.counts.arrivedBytes += bytes.count
+            state.counts.reads += 1
+        }
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = hub.send(UnsafeRawBufferPointer(rebasing: rest))
@@ -204,18 +213,23 @@ final class GadgetLink: Sendable {
         }
         withUnsafeTemporaryAllocation(byteCount: ShortPackets.transferBytes, alignment: 16) {
             buffer in
-            while wait(for: hub.descriptor, Int16(POLLIN)) {
+            // The head unit's read ends only with the bytes that follow, or with an empty packet.
+            var leavesWaiting = false
+            while !isStopped {
                 let count = hub.receive(buffer.baseAddress, atMost: buffer.count)
-                if count == 0, hub.isDrained {
+                if count > 0 {
+                    state.withLock { $0.counts.takenBytes += count }
+                    send(UnsafeRawBufferPointer(rebasing: buffer[..<count]), to: endpoint)
+                    leavesWaiting = ShortPackets.leavesWaiting(
+                        after: count, packetBytes: packetBytes)
+                } else if hub.isDrained {
                     drain(endpoint)
                     onNews(.drained)
                     waitForStop()
-                } else if count > 0 {
-                    state.withLock { $0.counts.takenBytes += count }
-                    send(UnsafeRawBufferPointer(rebasing: buffer[..<count]), to: endpoint)
-                    end(
-                        UnsafeRawBufferPointer(rebasing: buffer[..<count]), at: endpoint,
-                        hub.descriptor)
+                } else if leavesWaiting {
+                    leavesWaiting = !endRead(at: endpoint, unless: hub.descriptor)
+                } else {
+                    _ = wait(for: hub.descriptor, Int16(POLLIN))
                 }
             }
         }
@@ -234,6 +248,7 @@ final class GadgetLink: Sendable {
                 mayTransfer() ? endpoint.write(UnsafeRawBufferPointer(rebasing: rest)) : -Int(EINTR)
             if count >= 0 {
                 rest = rest.dropFirst(count)
+                state.withLock { $0.counts.transfers += 1 }
             } else {
                 if count != -Int(EINTR) { failed(-count) }
                 guard isStopped else { continue }
@@ -244,27 +259,43 @@ final class GadgetLink: Sendable {
         }
     }
 
-    /// An empty packet, where these bytes do not end the head unit's read and no others follow.
-    private func end(_ bytes: UnsafeRawBufferPointer, at endpoint: any BulkToHost, _ hub: CInt) {
-        func needsEmptyPacket() -> Bool {
-            ShortPackets.needsEmptyPacket(
-                after: bytes.count, packetBytes: packetBytes,
-                hasMore: Self.polls(hub, Int16(POLLIN), milliseconds: 0))
+    /// An empty packet, when the head unit has read all that was written and the hub has no more; more may come
+    /// while it reads, and then goes behind what is under way.
+    ///
+    /// - Returns: Whether the packet was sent; otherwise there is something new, at the hub or of the endpoint.
+    private func endRead(at endpoint: any BulkToHost, unless hub: CInt) -> Bool {
+        let underWay = endpoint.underWay()
+        guard underWay <= 0 else {
+            _ = wait(for: hub, Int16(POLLIN), orFor: endpoint.news)
+            return false
         }
-        guard needsEmptyPacket() else { return }
-        // More may come while the head unit reads.
-        flush(endpoint)
-        guard needsEmptyPacket(), mayTransfer() else { return }
-        let result = endpoint.write(UnsafeRawBufferPointer(start: bytes.baseAddress, count: 0))
-        if result < 0, result != -Int(EINTR) { failed(-result) }
+        guard underWay == 0 else {
+            failed(-underWay)
+            return false
+        }
+        return sendEmptyPacket(to: endpoint)
+    }
+
+    /// - Returns: Whether it could be sent.
+    private func sendEmptyPacket(to endpoint: any BulkToHost) -> Bool {
+        guard mayTransfer() else { return false }
+        let result = endpoint.write(UnsafeRawBufferPointer(start: nil, count: 0))
+        guard result >= 0 else {
+            failed(-result)
+            return false
+        }
+        state.withLock { state in
+            state.counts.transfers += 1
+            state.counts.emptyPackets += 1
+        }
+        return true
     }
 
     /// Until the head unit has all: an empty packet is done with when the one before it has left the controller.
     private func drain(_ endpoint: any BulkToHost) {
         flush(endpoint)
-        guard endpoint.lastDone > 0, mayTransfer() else { return }
-        let result = endpoint.write(UnsafeRawBufferPointer(start: nil, count: 0))
-        if result < 0 { failed(-result) } else { flush(endpoint) }
+        guard endpoint.lastDone > 0, sendEmptyPacket(to: endpoint) else { return }
+        flush(endpoint)
     }
 
     private func flush(_ endpoint: any BulkToHost) {
@@ -320,14 +351,17 @@ final class GadgetLink: Sendable {
         while !isStopped { _ = Self.polls(stopped.rawValue, Int16(POLLIN), milliseconds: -1) }
     }
 
-    /// - Returns: Whether it has news; false when the link is to end.
-    private func wait(for descriptor: CInt, _ events: Int16) -> Bool {
+    /// - Parameter other: Another that may have something to be read; -1 for none.
+    /// - Returns: Whether one has news; false when the link is to end.
+    private func wait(for descriptor: CInt, _ events: Int16, orFor other: CInt = -1) -> Bool {
         var polled = [
             pollfd(fd: descriptor, events: events, revents: 0),
+            pollfd(fd: other, events: Int16(POLLIN), revents: 0),
             pollfd(fd: stopped.rawValue, events: Int16(POLLIN), revents: 0),
         ]
         while !isStopped {
-            if poll(&polled, 2, -1) > 0, polled[0].revents != 0 { return !isStopped }
+            guard poll(&polled, 3, -1) > 0 else { continue }
+            if polled[0].revents != 0 || polled[1].revents != 0 { return !isStopped }
         }
         return false
     }

@@ -37,9 +37,9 @@ final class GadgetThread {
     private var trouble: GadgetRemark?
     private var toldPlace: String?
 
-    /// So long it is off the bus before it comes back as something else. A host's hub needs 100 ms to be sure
-    /// of a change (USB 2.0, 7.1.7.3) and may look only every 256 ms.
-    static let usualAbsence: Duration = .milliseconds(500)
+    /// So long it is off the bus before it comes back as something else. Android's phones are for 100 ms, with which
+    /// head units are tested; and a hub may be asked for its changes only every 256 ms (it keeps them until then).
+    static let usualAbsence: Duration = .milliseconds(300)
 
     init(
         _ mailbox: GadgetMailbox, _ options: GadgetOptions, _ controllers: DeviceControllers,

@@ -13,11 +13,20 @@ enum ShortPackets {
     /// At high speed, when the kernel does not tell.
     static let usualPacketBytes = 512
 
-    /// Whether the host would go on waiting after these bytes.
+    /// Whether the host goes on waiting after these bytes, until more bytes or an empty packet end its read.
+    static func leavesWaiting(after count: Int, packetBytes: Int) -> Bool {
+        count > 0 && packetBytes > 0 && count.isMultiple(of: packetBytes)
+    }
+
+    /// Whether to leave more packets to come before those that have come are looked at: a full one is followed by
+    /// another as a rule, and each look costs as much as a packet.
     ///
-    /// - Parameter hasMore: More bytes follow at once, and end what these do not.
-    static func needsEmptyPacket(after count: Int, packetBytes: Int, hasMore: Bool) -> Bool {
-        !hasMore && count > 0 && packetBytes > 0 && count.isMultiple(of: packetBytes)
+    /// - Parameters:
+    ///   - last: Bytes of the last one that has come.
+    ///   - ahead: Packets that are asked for and have not come.
+    ///   - room: Packets that can be asked for. Half of them are left to the controller meanwhile.
+    static func goesOn(after last: Int, packetBytes: Int, ahead: Int, of room: Int) -> Bool {
+        last == packetBytes && ahead >= room / 2
     }
 
     /// Bytes of the last packet of a transfer.

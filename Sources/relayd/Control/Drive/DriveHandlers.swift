@@ -68,7 +68,7 @@ package struct DriveHandlers: Sendable {
         streams.driveIsOff()
         guard let own else { return }
         // Nobody waits for their goodbyes.
-        Task {
+        Task(executorPreference: LoopExecutor.shared) {
             for name in await own.names {
                 events?.add(
                     .control, "relayd leaves as the app \"\(name)\": \(DriveSwitch.off)",

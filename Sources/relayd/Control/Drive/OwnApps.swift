@@ -130,7 +130,9 @@ actor OwnApps {
     private func keep(_ member: Member, _ name: String) {
         members[name] = member
         member.outcome.whenComplete { result in
-            Task { await self.left(name, member.app, result) }
+            Task(executorPreference: LoopExecutor.shared) {
+                await self.left(name, member.app, result)
+            }
         }
     }
 

@@ -287,20 +287,33 @@ private struct StreamPlayer {
     }
 
     private mutating func say(_ piece: StreamPieces.Piece) async throws {
-        let clock = ContinuousClock()
         // The times of all pieces are counted from here, however late the first one is.
         if start == nil {
-            due = clock.now
+            due = .now
             start = due
         }
-        try await clock.sleep(until: due)
+        try await Self.wait(until: due)
         try await stream.say(piece.bytes)
-        let now = clock.now
+        let now = ContinuousClock.now
         late = max(late, due.duration(to: now))
         pieces += piece.duration > 0 ? 1 : 0
         bytes += piece.streamBytes
         end = now
         due = max(due, now - Self.patience) + .nanoseconds(piece.duration)
+    }
+
+    /// Not `Clock.sleep`, which would start the system's thread pool (see `LoopExecutor`).
+    private static func wait(until due: ContinuousClock.Instant) async throws {
+        let left = ContinuousClock.now.duration(to: due)
+        if left > .zero {
+            let waiter = Waiter()
+            let timer = LoopExecutor.shared.loop.scheduleTask(in: TimeAmount(left)) {
+                waiter.wake()
+            }
+            defer { timer.cancel() }
+            await waiter.wait()
+        }
+        try Task.checkCancellation()
     }
 }
 

@@ -203,6 +203,8 @@ final class AcceptedClient: Sendable {
     deinit {
         guard let client = take() else { return }
         // Nobody is left to wait for it.
-        Task { try? await client.executeThenClose { _, _ in } }
+        Task(executorPreference: LoopExecutor.shared) {
+            try? await client.executeThenClose { _, _ in }
+        }
     }
 }
