@@ -3,14 +3,19 @@ package import SDLProtocol
 
 /// The one way off the hot path: shows frames and events to every sink. Lives on the event loop.
 ///
-/// Each sink has its own queue, bound, policy and count of missed frames, so a slow sink never costs the
-/// others a frame.
+/// Frames are copied once, into a batch of which each sink gets what it wants. Each sink has its own queue,
+/// bound, policy and count of missed frames, so a slow sink never costs the others a frame.
 package final class FrameTap {
     private let loop: any EventLoop
-    /// The sink of the observers. Not among the others, because going through an array costs every frame
-    /// atomic operations.
+    /// The sink of the observers. Not among the others: without these, no array is looked at.
     private let observers: TapSink
     private var others: [TapSink] = []
+    /// What has passed since the last batch, for the sinks whose queues are not full.
+    private var batch: TapBatch
+    /// Sinks whose queues are full.
+    private var sheddingSinks = 0
+    /// For the next batches.
+    let storage = TapStorage()
     private var isFinished = false
     /// For sinks that come later.
     private var prologue = TapPrologue(maximumBytes: prologueBytes)
@@ -23,7 +28,11 @@ package final class FrameTap {
     init(queue: TapQueue, _ policy: TapPolicy = .observers, loop: any EventLoop) {
         self.loop = loop
         observers = TapSink(queue, policy, loop: loop)
+        batch = TapBatch(policy.payload)
+        observers.whenDue = { [weak self] in self?.handOver() }
     }
+
+    // MARK: Sinks
 
     /// Adds a sink, which sees everything from now on. Before that it gets the frames which opened the sessions
     /// that are running, and registered their apps.
@@ -31,30 +40,85 @@ package final class FrameTap {
     /// - Parameter news: Events that bring it up to date.
     func attach(_ queue: TapQueue, _ policy: TapPolicy, news: [TapItem]) {
         guard !isFinished else { return queue.finish() }
-        let sink = TapSink(queue, policy, loop: loop) { [weak self] _ in self?.holdChanged() }
+        emit()
+        let sink = TapSink(queue, policy, loop: loop)
+        sink.whenDue = { [weak self] in self?.handOver() }
+        sink.holdChanged = { [weak self] in self?.holdChanged() }
         for event in news { sink.record(event) }
         let frames = prologue.frames
         if !frames.isEmpty { sink.record(.frames(frames)) }
         others.append(sink)
+        regroup()
     }
 
     /// Removes the sink with this queue. The queue ends after what it has been given.
     func detach(_ queue: TapQueue) {
         guard let index = others.firstIndex(where: { $0.queue === queue }) else { return }
-        others.remove(at: index).finish()
+        emit()
+        let sink = others.remove(at: index)
+        regroup()
+        sink.finish()
     }
+
+    /// Looks who has a part in the next batch; this one is empty.
+    private func regroup() {
+        sheddingSinks = countShedding()
+        var payload = observers.isShedding ? .headers : observers.policy.payload
+        for sink in others where !sink.isShedding { payload = max(payload, sink.policy.payload) }
+        batch.begin(for: payload)
+    }
+
+    private func countShedding() -> Int {
+        (observers.isShedding ? 1 : 0) + others.count(where: \.isShedding)
+    }
+
+    /// A sink that may miss nothing is full: nobody is to be read.
+    var isHolding: Bool { others.contains(where: \.isHolding) }
+
+    // MARK: Frames
 
     @inline(__always)
     package func record(
         _ frame: Frame, _ direction: Direction, app: AppID?, time: WallTime,
         fate: FrameFate = .forwarded, grant: GrantMeaning? = nil
     ) {
-        observers.record(frame, direction, app: app, time: time, fate: fate, grant: grant)
+        if sheddingSinks == 0 {
+            batch.append(
+                TappedFrame(
+                    frame: frame, direction: direction, app: app, time: time, fate: fate,
+                    grant: grant))
+        } else {
+            recordForSome(frame, direction, app: app, time: time, fate: fate, grant: grant)
+        }
         if TapPrologue.concerns(frame) {
             learn(frame, direction, app: app, time: time, fate: fate, grant: grant)
         }
-        guard !others.isEmpty else { return }
-        recordForOthers(frame, direction, app: app, time: time, fate: fate, grant: grant)
+    }
+
+    /// Some queues are full, and their sinks miss this frame or get it alone.
+    @inline(never)
+    private func recordForSome(
+        _ frame: Frame, _ direction: Direction, app: AppID?, time: WallTime, fate: FrameFate,
+        grant: GrantMeaning?
+    ) {
+        if frame.type != .control { catchUp() }
+        let tapped = TappedFrame(
+            frame: frame, direction: direction, app: app, time: time, fate: fate, grant: grant)
+        var isWanted = !observers.isShedding
+        if observers.isShedding { observers.pass(tapped) }
+        for sink in others {
+            if sink.isShedding { sink.pass(tapped) } else { isWanted = true }
+        }
+        if isWanted { batch.append(tapped) }
+    }
+
+    /// What was collected without a sink goes without it.
+    private func catchUp() {
+        guard observers.canCatchUp || others.contains(where: \.canCatchUp) else { return }
+        handOver()
+        observers.catchUp()
+        for sink in others { sink.catchUp() }
+        regroup()
     }
 
     @inline(never)
@@ -68,54 +132,74 @@ package final class FrameTap {
                 grant: grant))
     }
 
-    @inline(never)
-    private func recordForOthers(
-        _ frame: Frame, _ direction: Direction, app: AppID?, time: WallTime, fate: FrameFate,
-        grant: GrantMeaning?
-    ) {
-        for sink in others {
-            sink.record(frame, direction, app: app, time: time, fate: fate, grant: grant)
+    /// The frames of a read are recorded: they are handed over now or soon.
+    func endRead() {
+        let collected = batch.load
+        var isMuch = observers.endRead(collected)
+        if !others.isEmpty {
+            for sink in others where sink.endRead(collected) { isMuch = true }
         }
+        if isMuch { handOver() }
     }
 
-    /// A sink that may miss nothing is full: nobody is to be read.
-    var isHolding: Bool { others.contains(where: \.isHolding) }
-
-    /// Bytes that were no frame. The observers count them, and are told by a notice.
-    func record(_ run: TappedBytes) {
-        for sink in others { sink.record(run) }
+    /// Hands over what there is, and has everybody look at it.
+    func emit() {
+        handOver()
+        observers.tell()
+        for sink in others { sink.tell() }
     }
+
+    /// Gives the sinks what there is; each has its reader told when it is time.
+    private func handOver() {
+        guard !batch.isEmpty else { return }
+        let filled = batch.take(from: storage)
+        observers.give(filled, storage)
+        for sink in others { sink.give(filled, storage) }
+        settle(after: filled)
+        if countShedding() != sheddingSinks { regroup() }
+    }
+
+    private func settle(after filled: TapBatch) {
+        var room = observers.queue.room
+        for sink in others { room = max(room, sink.queue.room) }
+        storage.settle(isLarge: filled.isLarge, room: room)
+    }
+
+    // MARK: Events
 
     /// Events are rare and go at once, with the frames before them.
     package func record(_ event: TapItem) {
         prologue.learn(event)
+        handOver()
         observers.record(event)
         for sink in others { sink.record(event) }
     }
 
     /// Something that did not pass. The observers are not told: what they found out is among it.
     func record(_ note: TapNote, at time: WallTime) {
+        guard !others.isEmpty else { return }
+        handOver()
         for sink in others { sink.record(.noted(note, time: time)) }
     }
 
-    /// The frames of a read are recorded: hands them over now or soon.
-    func endRead() {
-        observers.endRead()
-        guard !others.isEmpty else { return }
-        for sink in others { sink.endRead() }
-    }
-
-    /// Hands over what there is.
-    func emit() {
-        observers.emit()
-        for sink in others { sink.emit() }
+    /// Bytes that were no frame, copied for the same reason as frames. The observers count them, and are told by a
+    /// notice.
+    func record(_ run: TappedBytes) {
+        let takers = others.filter { $0.takes(run) }
+        guard !takers.isEmpty else { return }
+        handOver()
+        var copy = run
+        copy.bytes = ByteBuffer(bytes: run.bytes.readableBytesView)
+        for sink in takers { sink.record(.bytes(copy)) }
     }
 
     /// Ends all queues; what they hold can still be taken.
     func finish() {
         isFinished = true
+        handOver()
         observers.finish()
         for sink in others { sink.finish() }
         others = []
+        regroup()
     }
 }

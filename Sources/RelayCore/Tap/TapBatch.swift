@@ -1,112 +1,148 @@
-// The frames of one or more reads, copied: filled by `TapSink`, taken apart by the reader of the queue.
+// The frames of one or more reads, copied once for all sinks: filled by `FrameTap`, seen by each sink through a
+// `TapView`.
 
 import NIOCore
 import SDLProtocol
 
-/// A number of frames, and their bytes.
-struct FrameSum {
-    private(set) var frames = 0
-    private(set) var bytes = 0
+/// How much has been collected: what decides when it is handed over.
+struct TapLoad {
+    /// Bytes of what every sink gets, and `TapSink.overheadBytes` for each frame.
+    fileprivate(set) var bytes = 0
+    /// Bytes of the audio and video frames that are whole beside it.
+    fileprivate(set) var streamBytes = 0
+    /// Whether there is anything but audio and video.
+    fileprivate(set) var hasMoreThanStreams = false
 
-    mutating func count(_ size: Int) {
-        frames += 1
-        bytes += size
+    var isEmpty: Bool { bytes == 0 }
+
+    /// Bytes of what a sink gets.
+    func bytes(for payload: TapPayload) -> Int {
+        payload == .everything ? bytes + streamBytes : bytes
     }
 
-    /// Bytes of no frame.
-    mutating func bytes(_ count: Int) {
-        bytes += count
+    static func + (left: Self, right: Self) -> Self {
+        Self(
+            bytes: left.bytes + right.bytes, streamBytes: left.streamBytes + right.streamBytes,
+            hasMoreThanStreams: left.hasMoreThanStreams || right.hasMoreThanStreams)
     }
 }
 
-/// Frames on their way to one sink.
+/// Frames on their way to the sinks, each copied once, however many sinks there are.
 ///
 /// Frames are copied: a slice would keep a whole read buffer alive, up to 256 KiB for a frame of 64 B,
 /// and the channel would need a new one for its next read, which costs more than copying bytes that
-/// have just come. `TapPayload` says what is copied besides the header.
+/// have just come. Whole audio and video frames have storage of their own, so that a sink which gets only
+/// their headers does not keep them in memory.
 struct TapBatch {
-    private let payload: TapPayload
-    private var entries: [Entry] = []
-    /// The copied frames, one behind the other.
-    private var copies = ByteBuffer()
-    /// Bytes of the frames that were copied, and `TapSink.overheadBytes` each.
-    private(set) var bytes = 0
-    /// What the batch keeps in memory: the storage of the copies may be up to twice as large as they are,
-    /// and so may the table.
-    var occupiedBytes: Int {
-        copies.storageCapacity
-            + max(
-                entries.capacity * MemoryLayout<Entry>.stride,
-                entries.count * TapSink.overheadBytes)
-    }
+    /// What is copied besides the headers: as much as the sink gets that wants most.
+    private var payload: TapPayload
+    private(set) var entries: [Entry] = []
+    /// Headers of audio and video frames and all of the others, one behind the other.
+    private(set) var copies = ByteBuffer()
+    /// Whole audio and video frames, if somebody wants them.
+    private(set) var streams = ByteBuffer()
+    private(set) var load = TapLoad()
     /// What the frames had on the wire.
     private(set) var wireBytes = 0
-    /// Whether it holds anything but audio and video.
-    private(set) var hasMoreThanStreams = false
 
-    private struct Entry {
+    struct Entry {
         /// Without its bytes.
-        var frame: TappedFrame
+        fileprivate(set) var frame: TappedFrame
         /// Where in `copies` its bytes are.
-        var copy: Range<Int>
+        fileprivate(set) var copy: Place
+        /// Where in `streams` all of it is; empty if it is not there.
+        fileprivate(set) var stream = Place()
+    }
+
+    /// A part of a buffer; buffers have at most 4 GiB.
+    struct Place {
+        private(set) var start: UInt32 = 0
+        private(set) var count: UInt32 = 0
+
+        init() {}
+
+        init(_ start: Int, _ count: Int) {
+            self.start = UInt32(truncatingIfNeeded: start)
+            self.count = UInt32(truncatingIfNeeded: count)
+        }
+
+        /// The same bytes, in the same storage.
+        func slice(of buffer: ByteBuffer) -> ByteBuffer? {
+            buffer.getSlice(at: Int(start), length: Int(count))
+        }
     }
 
     init(_ payload: TapPayload) {
         self.payload = payload
     }
 
-    /// What the copied frames are in.
-    var storage: ByteBuffer { copies }
     var isEmpty: Bool { entries.isEmpty }
-    var count: Int { entries.count }
+
+    /// Whether it is in storage that is worth using again.
+    var isLarge: Bool {
+        max(copies.storageCapacity, streams.storageCapacity) >= TapStorage.minimumBytes
+    }
 
     @inline(__always)
     mutating func append(_ frame: TappedFrame) {
         let wire = frame.frame.wire
         wireBytes += wire.readableBytes
         let isStream = frame.frame.service.isStream && frame.frame.type != .control
-        if !isStream { hasMoreThanStreams = true }
-        let size = payload.includes(isStream) ? wire.readableBytes : frame.frame.headerBytes
-        bytes += size + TapSink.overheadBytes
-        let start = copies.writerIndex
+        if !isStream { load.hasMoreThanStreams = true }
+        let isWhole = !isStream && payload != .headers
+        let size = isWhole ? wire.readableBytes : frame.frame.headerBytes
+        load.bytes += size + TapSink.overheadBytes
+        var entry = Entry(frame: frame, copy: Place(copies.writerIndex, size))
         wire.withUnsafeReadableBytes { all in
             _ = copies.writeBytes(UnsafeRawBufferPointer(rebasing: all.prefix(size)))
         }
-        var entry = Entry(frame: frame, copy: start..<copies.writerIndex)
+        if isStream, payload == .everything, wire.readableBytes > size {
+            entry.stream = copyStream(wire)
+        }
         entry.frame.frame = Frame(checked: ByteBuffer())
         entries.append(entry)
     }
 
+    @inline(never)
+    private mutating func copyStream(_ wire: ByteBuffer) -> Place {
+        let place = Place(streams.writerIndex, wire.readableBytes)
+        wire.withUnsafeReadableBytes { all in _ = streams.writeBytes(all) }
+        load.streamBytes += wire.readableBytes
+        return place
+    }
+
     /// Returns the batch, and leaves an empty one with room for as much again.
     ///
-    /// - Parameter spare: Storage that nobody uses, if there is any.
-    mutating func take(_ spare: () -> ByteBuffer?) -> TapBatch {
-        var taken = self
-        entries = []
+    /// - Parameter reserve: Storage that nobody uses, if there is any.
+    mutating func take(from reserve: TapStorage? = nil) -> TapBatch {
+        var taken = TapBatch(payload)
+        swap(&taken.entries, &entries)
         entries.reserveCapacity(taken.entries.count)
-        if copies.readableBytes < copies.storageCapacity / 2 {
-            // A few bytes must not keep what a busy moment needed.
-            taken.copies = ByteBuffer(bytes: copies.readableBytesView)
-            copies.clear()
-        } else {
-            copies = spare() ?? ByteBuffer()
-            copies.reserveCapacity(taken.copies.readableBytes)
-        }
-        bytes = 0
-        wireBytes = 0
-        hasMoreThanStreams = false
+        taken.copies = Self.take(&copies, reserve)
+        taken.streams = Self.take(&streams, reserve)
+        swap(&taken.load, &load)
+        swap(&taken.wireBytes, &wireBytes)
         return taken
     }
 
-    /// The frames. Call it once the batch no longer grows: cutting the copies out
-    /// shares their storage, which an append would have to copy.
-    var frames: [TappedFrame] {
-        entries.map { entry in
-            var frame = entry.frame
-            if let wire = copies.getSlice(at: entry.copy.lowerBound, length: entry.copy.count) {
-                frame.frame = Frame(checked: wire)
-            }
-            return frame
+    private static func take(_ buffer: inout ByteBuffer, _ reserve: TapStorage?) -> ByteBuffer {
+        if buffer.readableBytes < buffer.storageCapacity / 2 {
+            // A few bytes must not keep what a busy moment needed.
+            let few = ByteBuffer(bytes: buffer.readableBytesView)
+            buffer.clear()
+            return few
         }
+        let full = buffer
+        buffer = reserve?.take(like: full) ?? ByteBuffer()
+        buffer.reserveCapacity(full.readableBytes)
+        return full
+    }
+
+    /// Begins with other sinks, one of which wants as much as `payload`; the batch is empty. The table begins
+    /// small: it counts for each sink, and might be too large for one that comes.
+    mutating func begin(for payload: TapPayload) {
+        self.payload = payload
+        entries = []
+        if payload != .everything { streams = ByteBuffer() }
     }
 }

@@ -1,22 +1,13 @@
 package import NIOCore
 
-/// What a sink gets of each frame; its header in any case.
-package enum TapPayload: Sendable {
+/// What a sink gets of each frame; its header in any case. Each includes what stands before it.
+package enum TapPayload: Sendable, Comparable {
     /// Headers only, for sinks that count.
     case headers
     /// All but the payload of audio and video frames. The control frames of these services are whole.
     case exceptStreams
-    /// All of it. Each sink copies for itself, on the relay's loop: with video that is a copy of nearly
-    /// every byte.
+    /// All of it: with video that is a copy of nearly every byte, on the relay's loop.
     case everything
-
-    func includes(_ isStream: Bool) -> Bool {
-        switch self {
-        case .headers: false
-        case .exceptStreams: !isStream
-        case .everything: true
-        }
-    }
 }
 
 /// What becomes of frames that a sink's queue has no room for.

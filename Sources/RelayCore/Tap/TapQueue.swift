@@ -5,13 +5,13 @@ import Synchronization
 /// Carries items off the event loop: a queue with one reader, bounded by bytes. `TapSink` fills it.
 package final class TapQueue: Sendable {
     fileprivate enum Item {
-        case batch(TapBatch)
+        case frames(TapView)
         case event(TapItem)
 
         /// What it counts for.
         var bytes: Int {
             switch self {
-            case .batch(let batch): batch.occupiedBytes
+            case .frames(let view): view.occupiedBytes
             case .event(.missed): 0
             case .event(let event): event.eventBytes
             }
@@ -32,8 +32,9 @@ package final class TapQueue: Sendable {
         var queuedBytes = 0
         /// Bytes the reader took last and has not finished with.
         var takenBytes = 0
-        /// The storage of what the reader took last, and what it has left behind of what it took before.
-        var storage = TapStorage()
+        /// The storage of what the reader took last, and where it is given back.
+        var lent: [ByteBuffer] = []
+        var reserve: TapStorage?
         var missedFrames = 0
         var missedBytes = 0
         var missedBatches = 0
@@ -67,8 +68,8 @@ package final class TapQueue: Sendable {
     /// Bytes that count against the limit.
     var occupiedBytes: Int { state.withLock { $0.queuedBytes + $0.takenBytes } }
 
-    /// Bytes that earlier batches have left for the next ones.
-    var reserveBytes: Int { state.withLock { $0.storage.spareBytes } }
+    /// Bytes that still fit; none when it holds more than it may.
+    var room: Int { max(0, maximumBytes - occupiedBytes) }
 
     /// Half of the queue at least, so that it is worth while to collect again.
     var isHalfEmpty: Bool { occupiedBytes <= maximumBytes / 2 }
@@ -100,30 +101,34 @@ package final class TapQueue: Sendable {
     /// The reader waits for something to come.
     var isAwaited: Bool { state.withLock { $0.waiter != nil } }
 
-    /// A batch that does not fit is counted, and what comes next tells of it.
+    /// Frames that do not fit are counted, and what comes next tells of them.
     ///
-    /// - Parameter evenIfFull: The queue takes it whatever it holds; whoever pushes stops in time.
-    /// - Returns: Whether it was taken.
-    func push(_ batch: TapBatch, evenIfFull: Bool = false) -> Bool {
-        let bytes = batch.occupiedBytes
+    /// - Parameters:
+    ///   - evenIfFull: The queue takes them whatever it holds; whoever pushes stops in time.
+    ///   - wakes: A reader that waits is told; otherwise it waits until `wake`, or until something else comes.
+    /// - Returns: Whether they were taken.
+    func push(_ view: TapView, evenIfFull: Bool = false, wakes: Bool = true) -> Bool {
+        let bytes = view.occupiedBytes
         let (fits, waiter) = state.withLock {
             state -> (Bool, CheckedContinuation<Void, Never>?) in
-            state.storage.leaveRoom(
-                maximumBytes - state.queuedBytes - state.takenBytes - bytes, after: batch)
             guard evenIfFull || state.queuedBytes + state.takenBytes + bytes <= maximumBytes
             else {
                 state.missedBatches += 1
-                return (false, state.miss(batch.count, bytes: batch.wireBytes))
+                return (false, state.miss(view.count, bytes: view.wireBytes))
             }
             state.queuedBytes += bytes
-            return (true, state.append(.batch(batch)))
+            state.append(.frames(view))
+            return (true, wakes ? state.waiter.take() : nil)
         }
         waiter?.resume()
         return fits
     }
 
-    /// Storage for the next batch, which an earlier one has had.
-    func takeStorage() -> ByteBuffer? { state.withLock { $0.storage.take() } }
+    /// Has a reader look that waits although there is something.
+    func wake() {
+        let waiter = state.withLock { $0.items.isEmpty ? nil : $0.waiter.take() }
+        waiter?.resume()
+    }
 
     /// Notes frames that were not even collected.
     func miss(_ missed: FrameSum) {
@@ -143,7 +148,8 @@ package final class TapQueue: Sendable {
                 return state.owed.isEmpty ? nil : state.waiter.take()
             }
             state.queuedBytes += bytes
-            return state.append(.event(event))
+            state.append(.event(event))
+            return state.waiter.take()
         }
         waiter?.resume()
     }
@@ -166,13 +172,13 @@ package final class TapQueue: Sendable {
             defer {
                 state.items = []
                 state.watchers = []
-                state.storage = TapStorage()
+                state.lent = []
                 state.queuedBytes = 0
                 state.missedFrames = 0
             }
             let frames = state.items.reduce(state.missedFrames) { sum, item in
                 switch item {
-                case .batch(let batch): sum + batch.count
+                case .frames(let view): sum + view.count
                 case .event(.missed(let frames, _)): sum + frames
                 case .event: sum
                 }
@@ -186,8 +192,8 @@ package final class TapQueue: Sendable {
 
     /// Everything queued, waiting for something if there is nothing; nil at the end.
     ///
-    /// The frames of a batch share one buffer. Whoever keeps one of them beyond the next call copies
-    /// it, or keeps all of them, and the queue no longer counts them.
+    /// The frames of a batch share storage, also with other queues. Whoever keeps one of them beyond the next call
+    /// copies it, or keeps all of them, and the queue no longer counts them.
     ///
     /// - Parameters:
     ///   - patience: How long to wait; an empty batch says that it is over. It may come early, when an
@@ -235,7 +241,7 @@ package final class TapQueue: Sendable {
 
     private static func item(_ item: Item) -> TapItem {
         switch item {
-        case .batch(let batch): .frames(batch.frames)
+        case .frames(let view): .frames(view.frames)
         case .event(let event): event
         }
     }
@@ -267,10 +273,9 @@ package final class TapQueue: Sendable {
 }
 
 extension TapQueue.State {
-    fileprivate mutating func append(_ item: TapQueue.Item) -> CheckedContinuation<Void, Never>? {
+    fileprivate mutating func append(_ item: TapQueue.Item) {
         tellMissed()
         items.append(item)
-        return waiter.take()
     }
 
     /// - Returns: Who waits: what is missed is reported at once, because nothing may come behind it for long.
@@ -315,7 +320,7 @@ extension TapQueue.State {
     fileprivate mutating func take(
         atMost bytes: Int
     ) -> (items: [TapQueue.Item]?, isFinished: Bool) {
-        storage.recover(limit: takenBytes)
+        reserve?.takeBack(&lent, atMost: takenBytes)
         takenBytes = 0
         // Not only when something comes behind it, which may take long after a flood.
         tellMissed()
@@ -345,8 +350,12 @@ extension TapQueue.State {
         return (Array(items.prefix(count)), isFinished)
     }
 
-    /// Keeps an eye on the storage of what the reader gets.
+    /// Remembers the storage of what the reader gets, so that the next batches may have it.
     private mutating func lend(_ items: ArraySlice<TapQueue.Item>) {
-        for case .batch(let batch) in items { storage.lend(batch) }
+        for case .frames(let view) in items {
+            guard let reserve = view.reserve else { continue }
+            self.reserve = reserve
+            lent += view.storage
+        }
     }
 }

@@ -1,145 +1,184 @@
 import NIOCore
 import SDLProtocol
 
-/// Collects what reads bring and hands it over in batches.
+/// One that looks at the traffic: knows when its reader is to be told, and what becomes of frames that its queue
+/// has no room for.
 ///
-/// Lives on the event loop. A batch leaves when it is large enough or has waited as long as the policy
-/// says: waking its reader costs more than forwarding a frame. The queue behind it is
-/// bounded by bytes; when that is full, frames go by unseen and are counted, until half of the queue is
-/// empty again. Control frames are few and tell which sessions exist, so they are told as long as they
-/// fit. Forwarding never waits for a sink, and a frame it will not see costs nothing.
+/// Lives on the event loop. `FrameTap` collects for all sinks. What is large or old enough for one of them is
+/// handed over to all, but each reader is told only when its sink's policy says so: waking it costs more than
+/// forwarding a frame. The queue is bounded by bytes; when it is full, frames go by unseen and are counted, until
+/// half of the queue is empty again. Control frames are few and tell which sessions exist, so they are told as
+/// long as they fit. Forwarding never waits for a sink, and a frame it will not see costs nothing.
 ///
 /// A sink that is to miss nothing takes all there is, and says when the hub has to wait for it.
 final class TapSink {
     /// What a frame or an event occupies besides its bytes, in a table that grows by doubling.
     static let overheadBytes = 256
-    /// Bytes of a batch that is handed over at once, however young; less with a small queue. A
+    /// Bytes of which a reader is told at once, however young; less with a small queue. A
     /// quarter of it would wake the observers for every read of a link at full speed.
     static let batchBytes = 1 << 20
 
     let queue: TapQueue
-    private let policy: TapPolicy
+    let policy: TapPolicy
     private let loop: any EventLoop
     private let batchBytes: Int
-    private var batch: TapBatch
+    /// What is in the queue and its reader has not been told of.
+    private var untold = TapLoad()
     private var isDueSoon = false
     private var isDueLater = false
-    /// The queue was full: until there is room, frames are only counted.
-    private var isShedding = false
+    /// The queue was full: until there is room, it has no part in what is collected.
+    private(set) var isShedding = false
     private var missed = FrameSum()
+    /// What it is told all the same.
+    private var control: TapBatch
+    /// Has what is collected handed over.
+    var whenDue: () -> Void = {}
     /// Called when the queue of a sink that misses nothing is full, and when half of it is empty again.
-    private let hold: (Bool) -> Void
+    var holdChanged: () -> Void = {}
     private(set) var isHolding = false
 
-    init(
-        _ queue: TapQueue, _ policy: TapPolicy, loop: any EventLoop,
-        hold: @escaping (Bool) -> Void = { _ in }
-    ) {
-        self.hold = hold
+    init(_ queue: TapQueue, _ policy: TapPolicy, loop: any EventLoop) {
         self.queue = queue
         self.policy = policy
         self.loop = loop
-        batch = TapBatch(policy.payload)
+        control = TapBatch(policy.payload)
         // Some batches must fit, or nothing would be seen of a busy link.
         batchBytes = min(Self.batchBytes, queue.maximumBytes / 4)
     }
 
-    @inline(__always)
-    func record(
-        _ frame: Frame, _ direction: Direction, app: AppID?, time: WallTime, fate: FrameFate,
-        grant: GrantMeaning?
-    ) {
-        guard !isShedding || frame.type == .control || hasCaughtUp() else {
-            missed.count(frame.wire.readableBytes)
-            return
+    // MARK: What is collected for all
+
+    /// The frames of a read are recorded: has its reader told soon.
+    ///
+    /// - Parameter collected: For all sinks.
+    /// - Returns: Whether that is to be handed over at once.
+    func endRead(_ collected: TapLoad) -> Bool {
+        if isShedding { tellMissed() }
+        let waiting = untold + (isShedding ? control.load : collected)
+        guard !waiting.isEmpty else { return false }
+        if waiting.bytes(for: policy.payload) >= batchBytes {
+            if isShedding { tell() }
+            return !isShedding
         }
-        batch.append(
-            TappedFrame(
-                frame: frame, direction: direction, app: app, time: time, fate: fate,
-                grant: grant))
-    }
-
-    /// Events are rare and go at once, with the frames before them.
-    func record(_ event: TapItem) {
-        emit()
-        if isShedding { tellMissed() }
-        queue.push(event, evenIfFull: policy.overflow == .wait)
-        holdIfFull()
-    }
-
-    /// Bytes that were no frame; copied, for the same reason as frames.
-    func record(_ run: TappedBytes) {
-        if case .headers = policy.payload { return }
-        guard !isShedding else { return missed.bytes(run.bytes.readableBytes) }
-        var copy = run
-        copy.bytes = ByteBuffer(bytes: run.bytes.readableBytesView)
-        record(.bytes(copy))
-    }
-
-    /// The frames of a read are recorded: hands them over now or soon.
-    func endRead() {
-        if isShedding { tellMissed() }
-        guard !batch.isEmpty else { return }
-        if batch.bytes >= batchBytes {
-            emit()
-        } else if batch.hasMoreThanStreams, !isDueSoon {
+        if waiting.hasMoreThanStreams, !isDueSoon {
             isDueSoon = true
             loop.assumeIsolated().scheduleTask(in: policy.delay) {
                 self.isDueSoon = false
-                self.emit()
+                self.timeIsUp()
             }
         } else if !isDueSoon, !isDueLater {
             isDueLater = true
             loop.assumeIsolated().scheduleTask(in: policy.streamDelay) {
                 self.isDueLater = false
-                self.emit()
+                self.timeIsUp()
             }
         }
+        return false
     }
 
-    /// Hands over what there is.
-    func emit() {
-        guard !batch.isEmpty else { return }
-        let isKept = queue.push(batch.take(queue.takeStorage), evenIfFull: policy.overflow == .wait)
+    private func timeIsUp() {
+        whenDue()
+        tell()
+    }
+
+    /// Takes its view of a batch, and tells its reader if that has become much.
+    ///
+    /// - Parameter reserve: Where the storage of the batch goes in the end.
+    func give(_ batch: TapBatch, _ reserve: TapStorage) {
+        guard !isShedding else { return }
+        untold = untold + batch.load
+        let isMuch = untold.bytes(for: policy.payload) >= batchBytes
+        if isMuch { untold = TapLoad() }
+        push(TapView(batch, policy.payload, reserve: reserve), wakes: isMuch)
+    }
+
+    /// Has its reader look at all that there is.
+    func tell() {
+        giveControl()
+        untold = TapLoad()
+        queue.wake()
+    }
+
+    private func push(_ view: TapView, wakes: Bool) {
+        let isKept = queue.push(view, evenIfFull: policy.overflow == .wait, wakes: wakes)
         if !isKept { isShedding = true }
         holdIfFull()
     }
 
-    /// Says that the hub has to wait, and has itself told when it need not any more.
-    private func holdIfFull() {
-        guard policy.overflow == .wait, !isHolding, queue.isFull else { return }
-        isHolding = true
-        hold(true)
-        let sink = NIOLoopBound(self, eventLoop: loop)
-        queue.whenHalfEmpty { [loop] in
-            loop.execute { sink.value.release() }
-        }
+    // MARK: Events
+
+    /// Events are rare and go at once, behind what has been handed over.
+    func record(_ event: TapItem) {
+        giveControl()
+        if isShedding { tellMissed() }
+        queue.push(event, evenIfFull: policy.overflow == .wait)
+        tell()
+        holdIfFull()
     }
 
-    private func release() {
-        guard isHolding else { return }
-        isHolding = false
-        hold(false)
+    /// Whether it gets bytes that were no frame. Counts them if it has no room for them.
+    func takes(_ run: TappedBytes) -> Bool {
+        guard policy.payload != .headers else { return false }
+        if isShedding { missed.bytes(run.bytes.readableBytes) }
+        return !isShedding
     }
 
-    /// Hands over what there is; the queue ends behind it.
+    /// The queue ends behind what it has been given.
     func finish() {
-        emit()
+        giveControl()
         if isShedding { tellMissed() }
         queue.finish()
         release()
     }
 
+    // MARK: The queue is full
+
+    /// What passes while it has no part in what is collected.
+    func pass(_ frame: TappedFrame) {
+        if frame.frame.type == .control {
+            control.append(frame)
+        } else {
+            missed.count(frame.frame.wire.readableBytes)
+        }
+    }
+
     /// Looks once a read, at its first frame: the one before it may be long ago.
-    @inline(never)
-    private func hasCaughtUp() -> Bool {
-        guard missed.frames == 0, queue.isHalfEmpty else { return false }
+    var canCatchUp: Bool { isShedding && missed.frames == 0 && queue.isHalfEmpty }
+
+    /// Has a part in what is collected from here on, if it can.
+    func catchUp() {
+        guard canCatchUp else { return }
         isShedding = false
-        return true
+        giveControl()
+    }
+
+    private func giveControl() {
+        guard !control.isEmpty else { return }
+        push(TapView(control.take(), policy.payload), wakes: true)
     }
 
     private func tellMissed() {
         queue.miss(missed)
         missed = FrameSum()
+    }
+
+    // MARK: A sink that is to miss nothing
+
+    /// Says that the hub has to wait, and has itself told when it need not any more.
+    private func holdIfFull() {
+        guard policy.overflow == .wait, !isHolding, queue.isFull else { return }
+        isHolding = true
+        holdChanged()
+        let sink = NIOLoopBound(self, eventLoop: loop)
+        queue.whenHalfEmpty { [loop] in
+            loop.execute { sink.value.release() }
+        }
+        queue.wake()
+    }
+
+    private func release() {
+        guard isHolding else { return }
+        isHolding = false
+        holdChanged()
     }
 }

@@ -177,8 +177,8 @@ package struct Config: Sendable, Equatable {
         /// Bytes between the relay and the disk: a second of the fastest link there is.
         package var queue = 64 << 20
 
-        /// Bytes of memory in which the latest traffic is kept; 0 = none. Off, because every frame is
-        /// copied for it, a small computer has better use for the memory, and what is kept holds all
+        /// Bytes of memory in which the latest traffic is kept; 0 = none. Off, because audio and video
+        /// are copied for it, a small computer has better use for the memory, and what is kept holds all
         /// that apps and head unit say.
         package var last = 0
 

@@ -28,7 +28,8 @@ struct TapGapTests {
         batch.append(
             TappedFrame(
                 frame: .data(session: 1, bytes: 1988), direction: .fromApp, app: nil, time: time))
-        let items = await heard { #expect(!queue.push(batch)) }
+        let view = TapView(batch, .everything)
+        let items = await heard { #expect(!queue.push(view)) }
         guard case .missed(frames: 1, bytes: 2000) = items?.first, items?.count == 1 else {
             Issue.record("the gap is not shown: \(items ?? [])")
             return

@@ -49,6 +49,69 @@ struct TapSinksTests {
         #expect(frames(queues[2]) == (whole + [picture]).map(\.headerOnly))
     }
 
+    @Test("a frame is copied once for all")
+    func once() {
+        let queues = (0..<3).map { _ in TapQueue(maximumBytes: 1 << 20) }
+        let tap = FrameTap(queue: queues[0], loop: loop)
+        tap.attach(queues[1], recorder(.everything), news: [])
+        tap.attach(queues[2], recorder(.headers), news: [])
+        let sent = (1...3).map { Frame.data(session: 1, message: $0, bytes: 1000) }
+        for frame in sent { tap.record(frame, .fromApp, app: app, time: time) }
+        tap.emit()
+        let seen = queues.map(frames)
+        func places(_ frames: [Frame]) -> [UInt] {
+            frames.map { $0.wire.withUnsafeReadableBytes { UInt(bitPattern: $0.baseAddress) } }
+        }
+        #expect(seen[0] == sent && seen[1] == sent && seen[2] == sent.map(\.headerOnly))
+        #expect(places(seen[0]) == places(seen[1]) && places(seen[0]) == places(seen[2]))
+        #expect(Set(places(seen[0])).isDisjoint(with: places(sent)))
+    }
+
+    @Test("video that somebody records takes no memory of those who get its headers")
+    func mixed() {
+        let (observers, recording) = (
+            TapQueue(maximumBytes: 1 << 20), TapQueue(maximumBytes: 16 << 20)
+        )
+        let tap = FrameTap(queue: observers, loop: loop)
+        tap.attach(recording, recorder(.everything), news: [])
+        let sent = (1...100).map { number in
+            number % 10 == 0
+                ? Frame.rpc(session: 1, message: number)
+                : Frame.data(session: 1, service: .video, message: number, bytes: 20_000)
+        }
+        for frame in sent {
+            tap.record(frame, .fromApp, app: app, time: time)
+            tap.endRead()
+        }
+        tap.emit()
+        #expect(recording.occupiedBytes > 90 * 20_000)
+        #expect(observers.occupiedBytes < 100_000)
+        #expect(frames(recording) == sent)
+        #expect(frames(observers) == sent.map { $0.service == .video ? $0.headerOnly : $0 })
+    }
+
+    @Test("nobody is woken because another wants audio and video sooner")
+    func sleeps() async {
+        let (observers, recording) = (
+            TapQueue(maximumBytes: 1 << 20), TapQueue(maximumBytes: 1 << 20)
+        )
+        let reader = Task { await observers.nextBatch() }
+        while !observers.isAwaited { await Task.yield() }
+        // Belongs to the thread that makes it.
+        let loop = EmbeddedEventLoop()
+        let tap = FrameTap(queue: observers, loop: loop)
+        tap.attach(recording, recorder(.everything), news: [])
+        let video = Frame.data(session: 1, service: .video, bytes: 1000)
+        tap.record(video, .fromApp, app: app, time: time)
+        tap.endRead()
+        loop.advanceTime(by: .milliseconds(10))
+        #expect(frames(recording) == [video])
+        #expect(observers.isAwaited && observers.occupiedBytes > 0)
+        loop.advanceTime(by: TapPolicy.observers.streamDelay - .milliseconds(10))
+        #expect(!observers.isAwaited)
+        #expect(frames(await reader.value ?? []) == [video.headerOnly])
+    }
+
     @Test("one that is too slow misses frames alone, and hears how many")
     func slow() {
         let (fast, slow) = (TapQueue(maximumBytes: 1 << 20), TapQueue(maximumBytes: 2000))
@@ -67,6 +130,72 @@ struct TapSinksTests {
         #expect(!seen.isEmpty && seen == Array(sent.prefix(seen.count)))
         #expect(
             missed(items) == [sent.count - seen.count], "nobody is told twice, and nobody too late")
+    }
+
+    @Test("one that has room again sees what passes from then on, and knows of every frame before")
+    func catchesUp() {
+        let (fast, slow) = (TapQueue(maximumBytes: 1 << 20), TapQueue(maximumBytes: 8000))
+        let tap = FrameTap(queue: fast, loop: loop)
+        tap.attach(slow, recorder(.everything), news: [])
+        let sent = (1...60).map { number in
+            Frame.data(
+                session: 1, service: number % 3 == 0 ? .video : .rpc, message: number, bytes: 100)
+        }
+        func pass(_ frames: ArraySlice<Frame>) {
+            for frame in frames { tap.record(frame, .fromApp, app: app, time: time) }
+            tap.endRead()
+        }
+        var items: [TapItem] = []
+        // Reads of two frames. The slow one looks after 40 frames, and comes back after 50.
+        for start in stride(from: 0, to: 40, by: 2) { pass(sent[start..<start + 2]) }
+        tap.emit()
+        items += slow.takeAll()
+        for start in stride(from: 40, to: 50, by: 2) { pass(sent[start..<start + 2]) }
+        let seenBefore = frames(items)
+        #expect(!seenBefore.isEmpty && seenBefore == Array(sent.prefix(seenBefore.count)))
+        // It has done with what it took.
+        items += slow.takeAll()
+        let control = Frame.control(.heartbeat, session: 1)
+        pass([control])
+        pass(sent[50...])
+        tap.emit()
+        items += slow.takeAll()
+        let seen = frames(items)
+        #expect(Array(seen.suffix(11)) == [control] + sent[50...])
+        #expect(seen.count == seenBefore.count + 11)
+        var missed = FrameSum()
+        for frame in sent[seenBefore.count..<50] { missed.count(frame.wire.readableBytes) }
+        #expect(missedSum(items) == [missed.frames, missed.bytes])
+        var all = sent.map { $0.service == .video ? $0.headerOnly : $0 }
+        all.insert(control, at: 50)
+        #expect(frames(fast) == all)
+        #expect(fast.missedBatches == 0)
+    }
+
+    /// Frames and bytes.
+    private func missedSum(_ items: [TapItem]) -> [Int] {
+        items.reduce(into: [0, 0]) { sum, item in
+            guard case .missed(let frames, let bytes) = item else { return }
+            sum[0] += frames
+            sum[1] += bytes
+        }
+    }
+
+    @Test("a frame that nobody has room for is not copied, and all are told of it")
+    func nobody() {
+        let queues = [TapQueue(maximumBytes: 3000), TapQueue(maximumBytes: 3000)]
+        let tap = FrameTap(queue: queues[0], loop: loop)
+        tap.attach(queues[1], recorder(.everything), news: [])
+        let frame = Frame.data(session: 1, bytes: 1188)
+        for _ in 1...5 {
+            tap.record(frame, .fromApp, app: app, time: time)
+            tap.endRead()
+        }
+        for queue in queues {
+            #expect(queue.missedBatches == 1, "after the second frame it is known to be full")
+            let items = queue.takeAll()
+            #expect(frames(items) == [frame] && missedSum(items) == [4, 4800])
+        }
     }
 
     @Test("what was missed is told at the end, and nobody waits for a tap that has ended")
@@ -89,6 +218,31 @@ struct TapSinksTests {
         let late = TapQueue(maximumBytes: 2000)
         tap.attach(late, recorder(.everything), news: [])
         #expect(await late.nextBatch() == nil)
+    }
+
+    @Test("who comes or leaves in the middle of a batch gets what passes while it is there")
+    func between() {
+        let queues = (0..<3).map { _ in TapQueue(maximumBytes: 1 << 20) }
+        let tap = FrameTap(queue: queues[0], loop: loop)
+        let sent = (1...8).map { number in
+            Frame.data(
+                session: 1, service: number % 2 == 0 ? .video : .rpc, message: number, bytes: 500)
+        }
+        func pass(_ frames: ArraySlice<Frame>) {
+            for frame in frames { tap.record(frame, .fromApp, app: app, time: time) }
+            tap.endRead()
+        }
+        pass(sent[..<2])
+        tap.attach(queues[1], recorder(.everything), news: [])
+        pass(sent[2..<4])
+        tap.attach(queues[2], recorder(.headers), news: [])
+        pass(sent[4..<6])
+        tap.detach(queues[1])
+        pass(sent[6...])
+        tap.finish()
+        #expect(frames(queues[0]) == sent.map { $0.service == .video ? $0.headerOnly : $0 })
+        #expect(frames(queues[1]) == Array(sent[2..<6]))
+        #expect(frames(queues[2]) == sent[4...].map(\.headerOnly))
     }
 
     @Test("who comes later hears first who is there, and who leaves gets all it was shown")

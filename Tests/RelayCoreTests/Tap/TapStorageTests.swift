@@ -10,83 +10,179 @@ import Testing
 
 @Suite("The storage of batches is used again")
 struct TapStorageTests {
-    /// A batch of one frame.
-    private func batch(bytes: Int) -> TapBatch {
+    private let storage = TapStorage()
+    /// As large as what is asked for.
+    private let large = ByteBuffer(repeating: 0, count: 1 << 20)
+
+    /// What two sinks get of a batch of one frame.
+    private func views(bytes: Int) -> (TapView, TapView) {
         var batch = TapBatch(.everything)
         batch.append(
             TappedFrame(
                 frame: .data(session: 1, bytes: bytes), direction: .fromApp,
                 app: AppID(rawValue: 1), time: WallTime(nanoseconds: 1)))
-        return batch
+        return (
+            TapView(batch, .everything, reserve: storage),
+            TapView(batch, .exceptStreams, reserve: storage)
+        )
     }
 
     private func firstFrame(_ items: [TapItem]) -> Frame? {
         if case .frames(let frames)? = items.first { frames.first?.frame } else { nil }
     }
 
+    private func record(bytes: Int, message: UInt32 = 1, on tap: FrameTap) {
+        tap.record(
+            .data(session: 1, message: message, bytes: bytes), .fromApp, app: nil,
+            time: WallTime(nanoseconds: 1))
+        tap.endRead()
+    }
+
+    // MARK: One reader
+
     @Test("once the reader has come back for more, and has kept nothing")
     func again() throws {
         let queue = TapQueue(maximumBytes: 8 << 20)
-        #expect(queue.push(batch(bytes: 1 << 20)))
-        #expect(queue.takeStorage() == nil)
+        #expect(queue.push(views(bytes: 1 << 20).0))
+        #expect(storage.bytes == 0)
         #expect(firstFrame(queue.takeAll())?.payloadBytes == 1 << 20)
-        #expect(queue.takeStorage() == nil, "the reader has it")
+        #expect(storage.bytes == 0, "the reader has it")
         #expect(queue.takeAll().isEmpty)
-        let storage = try #require(queue.takeStorage())
-        #expect(storage.readableBytes == 0 && storage.storageCapacity >= 1 << 20)
-        #expect(queue.takeStorage() == nil, "it is there once")
+        #expect(storage.take(like: ByteBuffer()) == nil, "not for a few bytes")
+        let again = try #require(storage.take(like: large))
+        #expect(again.readableBytes == 0 && again.storageCapacity >= 1 << 20)
+        #expect(storage.bytes == 0 && storage.take(like: large) == nil, "it is there once")
     }
 
     @Test("not what a frame is in that the reader keeps")
     func kept() {
         let queue = TapQueue(maximumBytes: 8 << 20)
-        #expect(queue.push(batch(bytes: 1 << 20)))
+        #expect(queue.push(views(bytes: 1 << 20).0))
         let kept = firstFrame(queue.takeAll())
         #expect(queue.takeAll().isEmpty)
-        #expect(queue.takeStorage() == nil)
+        #expect(storage.bytes == 0)
         #expect(kept == .data(session: 1, bytes: 1 << 20))
     }
 
-    @Test("a sink's later batch is in the memory of an earlier one, and has its own frames")
-    func sink() {
+    // MARK: Two readers
+
+    @Test("of two readers the last makes it ready, whichever that is", arguments: [true, false])
+    func last(isFirstSlow: Bool) {
+        let queues = (TapQueue(maximumBytes: 8 << 20), TapQueue(maximumBytes: 8 << 20))
+        func share() {
+            let (first, second) = views(bytes: 1 << 20)
+            #expect(queues.0.push(first) && queues.1.push(second))
+        }
+        share()
+        let (slow, fast) = isFirstSlow ? (queues.0, queues.1) : (queues.1, queues.0)
+        #expect(firstFrame(fast.takeAll())?.payloadBytes == 1 << 20)
+        #expect(fast.takeAll().isEmpty)
+        #expect(storage.bytes == 0, "it lies in the other queue")
+        #expect(firstFrame(slow.takeAll())?.payloadBytes == 1 << 20)
+        #expect(storage.bytes == 0, "the other reader has it")
+        #expect(slow.takeAll().isEmpty)
+        #expect(storage.take(like: large) != nil)
+
+        share()
+        #expect(fast.takeAll().count == 1 && slow.takeAll().count == 1)
+        #expect(fast.takeAll().isEmpty && storage.bytes == 0)
+        #expect(slow.takeAll().isEmpty && storage.bytes > 0)
+    }
+
+    @Test("not what one of two readers keeps")
+    func keptByOne() {
+        let (keeper, other) = (TapQueue(maximumBytes: 8 << 20), TapQueue(maximumBytes: 8 << 20))
+        func share() {
+            let (first, second) = views(bytes: 1 << 20)
+            #expect(keeper.push(first) && other.push(second))
+        }
+        share()
+        let kept = firstFrame(keeper.takeAll())
+        #expect(keeper.takeAll().isEmpty)
+        #expect(other.takeAll().count == 1)
+        #expect(other.takeAll().isEmpty)
+        #expect(storage.bytes == 0)
+        #expect(kept == .data(session: 1, bytes: 1 << 20))
+    }
+
+    // MARK: The tap
+
+    @Test("a later batch is in the storage of an earlier one, and has its own frames")
+    func later() {
+        let (observers, recorder) = (
+            TapQueue(maximumBytes: 16 << 20), TapQueue(maximumBytes: 16 << 20)
+        )
+        let tap = FrameTap(queue: observers, loop: EmbeddedEventLoop())
+        tap.attach(
+            recorder,
+            TapPolicy(
+                payload: .everything, delay: .milliseconds(10), streamDelay: .milliseconds(10)),
+            news: [])
+        for number in 1...6 as ClosedRange<UInt32> {
+            let before = tap.storage.bytes
+            record(bytes: 1 << 20, message: number, on: tap)
+            #expect(tap.storage.bytes == 0 && (before > 0) == (number > 2), "it is used")
+            let sent = Frame.data(session: 1, message: number, bytes: 1 << 20)
+            #expect(firstFrame(observers.takeAll()) == sent)
+            #expect(firstFrame(recorder.takeAll()) == sent)
+        }
+    }
+
+    @Test("each batch has its own frames, also if the reader keeps them")
+    func own() {
         let queue = TapQueue(maximumBytes: 16 << 20)
         let tap = FrameTap(queue: queue, loop: EmbeddedEventLoop())
         var seen: [Frame?] = []
-        let sent = (1...6).map { Frame.data(session: 1, message: $0, bytes: 1 << 20) }
-        for frame in sent {
-            tap.record(frame, .fromApp, app: nil, time: WallTime(nanoseconds: 1))
-            tap.endRead()
+        for number in 1...6 as ClosedRange<UInt32> {
+            record(bytes: 1 << 20, message: number, on: tap)
             seen.append(firstFrame(queue.takeAll()))
         }
-        #expect(seen == sent)
-        #expect(queue.reserveBytes <= TapStorage.maximumBytes)
+        #expect(seen == (1...6).map { Frame.data(session: 1, message: $0, bytes: 1 << 20) })
     }
 
     @Test("no longer than the traffic is busy")
     func quiet() {
         let queue = TapQueue(maximumBytes: 8 << 20)
-        #expect(queue.push(batch(bytes: 1 << 20)))
+        let tap = FrameTap(queue: queue, loop: EmbeddedEventLoop())
+        record(bytes: 1 << 20, on: tap)
         _ = queue.takeAll()
         _ = queue.takeAll()
-        #expect(queue.reserveBytes > 0)
-        #expect(queue.push(batch(bytes: 100)))
-        #expect(queue.reserveBytes == 0)
+        for _ in 1..<TapStorage.quietBatches {
+            record(bytes: 100, on: tap)
+            tap.emit()
+            #expect(tap.storage.bytes > 0, "a small batch is cut from busy traffic, too")
+        }
+        record(bytes: 100, on: tap)
+        tap.emit()
+        #expect(tap.storage.bytes == 0)
     }
 
     @Test("what is in reserve makes room for what comes, and the limit holds for both")
     func limit() {
         let queue = TapQueue(maximumBytes: 5 << 20)
+        let tap = FrameTap(queue: queue, loop: EmbeddedEventLoop())
+        var all: Int { queue.occupiedBytes + tap.storage.bytes }
         for _ in 0..<20 {
-            var isFull = false
-            while !isFull {
-                isFull = !queue.push(batch(bytes: 1 << 20))
-                #expect(queue.occupiedBytes + queue.reserveBytes <= queue.maximumBytes)
+            let missed = queue.missedBatches
+            while queue.missedBatches == missed {
+                record(bytes: 1 << 20, on: tap)
+                #expect(all <= queue.maximumBytes)
             }
             #expect(queue.occupiedBytes > queue.maximumBytes / 2, "the reserve has given way")
             _ = queue.takeAll()
             _ = queue.takeAll()
-            #expect(queue.occupiedBytes + queue.reserveBytes <= queue.maximumBytes)
-            #expect(queue.reserveBytes > 0)
+            #expect(all <= queue.maximumBytes)
+            #expect(tap.storage.bytes > 0)
         }
+    }
+
+    @Test("no more than so much, however much all queues hold")
+    func most() {
+        let queue = TapQueue(maximumBytes: 256 << 20)
+        let tap = FrameTap(queue: queue, loop: EmbeddedEventLoop())
+        for _ in 0..<40 { record(bytes: 1 << 20, on: tap) }
+        #expect(queue.takeAll().count == 40)
+        #expect(queue.takeAll().isEmpty)
+        #expect((1...TapStorage.maximumBytes) ~= tap.storage.bytes)
     }
 }

@@ -86,7 +86,7 @@ struct DiskTests {
             TappedFrame(
                 frame: .data(session: 1, message: number, bytes: bytes), direction: .fromApp,
                 app: app, time: .now()))
-        _ = recording.queue.push(batch, evenIfFull: true)
+        _ = recording.queue.push(TapView(batch, .everything), evenIfFull: true)
     }
 
     /// Writing blocks, so it has a thread of its own as in relayd.

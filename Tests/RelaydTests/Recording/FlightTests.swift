@@ -23,7 +23,7 @@ struct FlightRingTests {
                     frame: .data(session: 1, message: number, bytes: bytes), direction: .fromApp,
                     app: app, time: WallTime(nanoseconds: Int64(number))))
         }
-        return .frames(batch.frames)
+        return .frames(TapView(batch, .everything).frames)
     }
 
     private static func messages(_ contents: FlightRing.Contents) -> [UInt32] {
@@ -78,6 +78,26 @@ struct FlightRingTests {
             ring.append(Self.batch(number...number, bytes: 100_000))
         }
         #expect(ring.missedFrames == 0)
+    }
+
+    @Test("of a batch with RPCs and video the memory of both counts", arguments: [true, false])
+    func mixed(isVideoFirst: Bool) {
+        var batch = TapBatch(.everything)
+        let video = Frame.data(session: 1, service: .video, bytes: 200_000)
+        let frames = [Frame.data(session: 1, bytes: 100_000), video]
+        for frame in isVideoFirst ? frames.reversed() : frames {
+            batch.append(
+                TappedFrame(
+                    frame: frame, direction: .fromApp, app: Self.app,
+                    time: WallTime(nanoseconds: 1)))
+        }
+        func occupied(_ payload: TapPayload) -> Int {
+            var ring = FlightRing(maximumBytes: 4 << 20)
+            ring.append(.frames(TapView(batch, payload).frames))
+            return ring.occupiedBytes
+        }
+        #expect(occupied(.everything) > 300_000)
+        #expect((100_000..<200_000) ~= occupied(.exceptStreams), "without video, no memory of it")
     }
 
     @Test("a file of it is a whole trace: who is there, what they said, why it was written")

@@ -35,7 +35,7 @@ struct RecordingTests {
                 TappedFrame(
                     frame: .data(session: 1, message: number, bytes: bytes),
                     direction: .fromApp, app: app, time: .now()))
-            _ = recording.queue.push(batch, evenIfFull: true)
+            _ = recording.queue.push(TapView(batch, .everything), evenIfFull: true)
         }
     }
 
@@ -85,7 +85,7 @@ struct RecordingTests {
                     TappedFrame(
                         frame: .data(session: 1, message: start + 1, bytes: 1000),
                         direction: .fromApp, app: Self.app, time: .now()))
-                _ = recording.queue.push(batch, evenIfFull: true)
+                _ = recording.queue.push(TapView(batch, .everything), evenIfFull: true)
                 while recording.queue.occupiedBytes > 0, !recording.queue.isAwaited {
                     await Task.yield()
                 }

@@ -68,12 +68,11 @@ package struct FlightRing {
         }
     }
 
-    /// The frames of a batch share one storage, and are in memory as long as one of them is.
+    /// The frames of a batch share storage, which is in memory as long as one of them is.
     private static func bytes(_ item: TapItem) -> Int {
         switch item {
         case .frames(let frames):
-            (frames.first?.frame.wire.storageCapacity ?? 0)
-                + frames.count * MemoryLayout<TappedFrame>.stride + overheadBytes
+            frames.storageBytes + frames.count * MemoryLayout<TappedFrame>.stride + overheadBytes
         case .bytes(let run): run.bytes.storageCapacity + overheadBytes
         case .noticed(.garbage(let garbage), _, _): garbage.excerpt.utf8.count + overheadBytes
         case .noted(let note, _): note.text.utf8.count + overheadBytes

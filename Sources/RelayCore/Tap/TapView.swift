@@ -1,0 +1,74 @@
+import NIOCore
+import SDLProtocol
+
+/// What one sink gets of a batch, in the storage that all sinks share: put into a `TapQueue` on the event loop, taken
+/// apart by its reader.
+struct TapView {
+    private let payload: TapPayload
+    private let entries: [TapBatch.Entry]
+    private let copies: ByteBuffer
+    /// Empty for a sink that does not get what is in it.
+    private let streams: ByteBuffer
+    /// What the frames had on the wire.
+    let wireBytes: Int
+    /// Where the storage goes when all have done with it.
+    let reserve: TapStorage?
+
+    init(_ batch: TapBatch, _ payload: TapPayload, reserve: TapStorage? = nil) {
+        self.payload = payload
+        entries = batch.entries
+        copies = batch.copies
+        streams = payload == .everything ? batch.streams : ByteBuffer()
+        wireBytes = batch.wireBytes
+        self.reserve = reserve
+    }
+
+    var count: Int { entries.count }
+
+    /// What it keeps in memory, alone or with other sinks: storage may be up to twice as large as what is in
+    /// it, and so may the table.
+    var occupiedBytes: Int {
+        copies.storageCapacity + streams.storageCapacity
+            + max(
+                entries.capacity * MemoryLayout<TapBatch.Entry>.stride,
+                entries.count * TapSink.overheadBytes)
+    }
+
+    /// What of its storage is worth using again.
+    var storage: [ByteBuffer] {
+        [copies, streams].filter { $0.storageCapacity >= TapStorage.minimumBytes }
+    }
+
+    /// The frames. They share the storage, which stays as long as one of them does.
+    var frames: [TappedFrame] {
+        entries.map { entry in
+            var frame = entry.frame
+            if let wire = wire(of: entry) { frame.frame = Frame(checked: wire) }
+            return frame
+        }
+    }
+
+    private func wire(of entry: TapBatch.Entry) -> ByteBuffer? {
+        if payload == .everything, entry.stream.count > 0 { return entry.stream.slice(of: streams) }
+        guard let copy = entry.copy.slice(of: copies) else { return nil }
+        guard payload == .headers else { return copy }
+        return copy.getSlice(at: copy.readerIndex, length: Frame(checked: copy).headerBytes)
+    }
+}
+
+extension [TappedFrame] {
+    /// Bytes that the frames of one view keep in memory, besides their table: the storage of whole audio and video frames,
+    /// and that of all others.
+    package var storageBytes: Int {
+        let stream = first(where: \.isWholeStream)?.frame.wire.storageCapacity ?? 0
+        let other = first { !$0.isWholeStream }?.frame.wire.storageCapacity ?? 0
+        return stream + other
+    }
+}
+
+extension TappedFrame {
+    fileprivate var isWholeStream: Bool {
+        frame.service.isStream && frame.type != .control
+            && frame.wire.readableBytes > frame.headerBytes
+    }
+}

@@ -1,0 +1,135 @@
+// Random traffic, sinks of all kinds that come, look and leave at random: each accounts for every frame.
+
+import NIOCore
+import NIOEmbedded
+import RelayTesting
+import SDLProtocol
+import Testing
+
+@testable import RelayCore
+
+@Suite("Every frame is seen or counted by every sink that was there")
+struct TapAccountTests {
+    /// A sink, what passed while it was there, and what it knows of that.
+    private final class Onlooker {
+        let queue: TapQueue
+        let policy: TapPolicy
+        var passed: [Frame] = []
+        private var seen: [Frame] = []
+        private var missedFrames = 0
+        private var missedBytes = 0
+
+        init(_ policy: TapPolicy, maximumBytes: Int) {
+            self.policy = policy
+            queue = TapQueue(maximumBytes: maximumBytes)
+        }
+
+        func look() {
+            for item in queue.takeAll() {
+                switch item {
+                case .frames(let frames): seen += frames.map(\.frame)
+                case .missed(let frames, let bytes):
+                    missedFrames += frames
+                    missedBytes += bytes
+                default: break
+                }
+            }
+        }
+
+        func check(_ location: SourceLocation = #_sourceLocation) {
+            // What passed has rising numbers.
+            let known = Set(seen.compactMap(\.messageID))
+            let told = passed.filter { known.contains($0.messageID ?? 0) }
+            #expect(seen == told.map(part), sourceLocation: location)
+            let unseen = passed.filter { !known.contains($0.messageID ?? 0) }
+            #expect(missedFrames == unseen.count, sourceLocation: location)
+            #expect(
+                missedBytes == unseen.reduce(0) { $0 + $1.wire.readableBytes },
+                sourceLocation: location)
+            if policy.overflow == .wait { #expect(unseen.isEmpty, sourceLocation: location) }
+        }
+
+        /// What it gets of a frame.
+        private func part(_ frame: Frame) -> Frame {
+            let isStream = frame.service.isStream && frame.type != .control
+            return switch policy.payload {
+            case .headers: frame.headerOnly
+            case .exceptStreams: isStream ? frame.headerOnly : frame
+            case .everything: frame
+            }
+        }
+    }
+
+    private static func frame(_ number: UInt32, _ random: inout SeededGenerator) -> Frame {
+        switch Int.random(in: 0..<10, using: &random) {
+        case 0: .control(.heartbeat, session: 1, messageID: number)
+        case 1: .data(session: 1, service: .audio, message: number, bytes: 0)
+        case 2...4:
+            .data(
+                session: 1, service: .video, message: number,
+                bytes: .random(in: 1...6000, using: &random))
+        case 5:
+            .data(session: 1, message: number, bytes: .random(in: 1...20_000, using: &random))
+        default:
+            .data(session: 1, message: number, bytes: .random(in: 0...300, using: &random))
+        }
+    }
+
+    private static func onlooker(_ random: inout SeededGenerator) -> Onlooker {
+        let payloads = [TapPayload.headers, .exceptStreams, .everything]
+        let policy = TapPolicy(
+            payload: payloads[.random(in: 0...2, using: &random)],
+            delay: .milliseconds(.random(in: 1...30, using: &random)),
+            streamDelay: .milliseconds(.random(in: 1...100, using: &random)),
+            overflow: Int.random(in: 0..<4, using: &random) == 0 ? .wait : .miss)
+        return Onlooker(policy, maximumBytes: .random(in: 2000...200_000, using: &random))
+    }
+
+    @Test("whoever comes, is slow, or leaves", arguments: 1...40 as ClosedRange<UInt64>)
+    func account(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        let loop = EmbeddedEventLoop()
+        let observers = Onlooker(
+            .observers, maximumBytes: .random(in: 2000...200_000, using: &random))
+        let tap = FrameTap(queue: observers.queue, loop: loop)
+        var others: [Onlooker] = []
+        var number: UInt32 = 0
+        for _ in 0..<400 {
+            switch Int.random(in: 0..<20, using: &random) {
+            case 0 where others.count < 4:
+                let comer = Self.onlooker(&random)
+                tap.attach(comer.queue, comer.policy, news: [])
+                others.append(comer)
+            case 1 where !others.isEmpty:
+                let leaver = others.remove(at: .random(in: 0..<others.count, using: &random))
+                tap.detach(leaver.queue)
+                leaver.look()
+                leaver.check()
+            case 2:
+                tap.record(
+                    .noticed(.paced(framesPerSecond: 1), nil, time: WallTime(nanoseconds: 1)))
+            case 3...5:
+                loop.advanceTime(by: .milliseconds(.random(in: 0...30, using: &random)))
+            case 6...9:
+                ([observers] + others).randomElement(using: &random)?.look()
+            default:
+                for _ in 0..<Int.random(in: 1...8, using: &random) {
+                    number += 1
+                    let frame = Self.frame(number, &random)
+                    tap.record(frame, .fromApp, app: nil, time: WallTime(nanoseconds: 1))
+                    for onlooker in [observers] + others { onlooker.passed.append(frame) }
+                }
+                tap.endRead()
+            }
+            for onlooker in [observers] + others where onlooker.policy.overflow == .miss {
+                #expect(onlooker.queue.occupiedBytes <= onlooker.queue.maximumBytes)
+            }
+        }
+        tap.finish()
+        loop.run()
+        for onlooker in [observers] + others {
+            onlooker.look()
+            onlooker.check()
+        }
+    }
+}
