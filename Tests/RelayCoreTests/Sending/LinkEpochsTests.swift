@@ -218,7 +218,10 @@ private struct LinkStory {
         for _ in 0..<16 { pass(100) }
     }
 
-    var isHeld: Bool { pacing.isFull(1, at: moment) }
+    var isHeld: Bool {
+        var pacing = pacing
+        return pacing.isFull(1, at: moment)
+    }
 
     /// Some second has more frames than the limit, wherever it begins.
     var isTooFast: Bool {
