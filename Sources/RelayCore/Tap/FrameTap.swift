@@ -29,7 +29,6 @@ package final class FrameTap {
         self.loop = loop
         observers = TapSink(queue, policy, loop: loop)
         batch = TapBatch(policy.payload)
-        observers.whenDue = { [weak self] in self?.handOver() }
     }
 
     // MARK: Sinks
@@ -42,7 +41,6 @@ package final class FrameTap {
         guard !isFinished else { return queue.finish() }
         emit()
         let sink = TapSink(queue, policy, loop: loop)
-        sink.whenDue = { [weak self] in self?.handOver() }
         sink.holdChanged = { [weak self] in self?.holdChanged() }
         for event in news { sink.record(event) }
         let frames = prologue.frames
@@ -135,9 +133,9 @@ package final class FrameTap {
     /// The frames of a read are recorded: they are handed over now or soon.
     func endRead() {
         let collected = batch.load
-        var isMuch = observers.endRead(collected)
+        var isMuch = observers.endRead(collected, of: self)
         if !others.isEmpty {
-            for sink in others where sink.endRead(collected) { isMuch = true }
+            for sink in others where sink.endRead(collected, of: self) { isMuch = true }
         }
         if isMuch { handOver() }
     }
@@ -150,7 +148,7 @@ package final class FrameTap {
     }
 
     /// Gives the sinks what there is; each has its reader told when it is time.
-    private func handOver() {
+    func handOver() {
         guard !batch.isEmpty else { return }
         let filled = batch.take(from: storage)
         observers.give(filled, storage)

@@ -31,8 +31,6 @@ final class TapSink {
     private var missed = FrameSum()
     /// What it is told all the same.
     private var control: TapBatch
-    /// Has what is collected handed over.
-    var whenDue: () -> Void = {}
     /// Called when the queue of a sink that misses nothing is full, and when half of it is empty again.
     var holdChanged: () -> Void = {}
     private(set) var isHolding = false
@@ -50,9 +48,11 @@ final class TapSink {
 
     /// The frames of a read are recorded: has its reader told soon.
     ///
-    /// - Parameter collected: For all sinks.
-    /// - Returns: Whether that is to be handed over at once.
-    func endRead(_ collected: TapLoad) -> Bool {
+    /// - Parameters:
+    ///   - collected: For all sinks.
+    ///   - tap: Has collected it, and hands it over when its time is up.
+    /// - Returns: Whether that is to be done at once.
+    func endRead(_ collected: TapLoad, of tap: FrameTap) -> Bool {
         if isShedding { tellMissed() }
         let waiting = untold + (isShedding ? control.load : collected)
         guard !waiting.isEmpty else { return false }
@@ -64,20 +64,20 @@ final class TapSink {
             isDueSoon = true
             loop.assumeIsolated().scheduleTask(in: policy.delay) {
                 self.isDueSoon = false
-                self.timeIsUp()
+                self.timeIsUp(tap)
             }
         } else if !isDueSoon, !isDueLater {
             isDueLater = true
             loop.assumeIsolated().scheduleTask(in: policy.streamDelay) {
                 self.isDueLater = false
-                self.timeIsUp()
+                self.timeIsUp(tap)
             }
         }
         return false
     }
 
-    private func timeIsUp() {
-        whenDue()
+    private func timeIsUp(_ tap: FrameTap) {
+        tap.handOver()
         tell()
     }
 
