@@ -1,5 +1,6 @@
 package import ArgumentParser
 import Glibc
+import NIOCore
 
 /// The program relayd: reads its arguments, then runs the daemon or only checks its configuration.
 @main
@@ -11,6 +12,8 @@ package struct Relayd: AsyncParsableCommand {
     package init() {}
 
     package static func main() async {
+        // Of this process alone: tests have others in theirs. Before anything asks for a loop.
+        NIOSingletons.groupLoopCountSuggestion = 1
         await withTaskExecutorPreference(LoopExecutor.shared) { await main(nil) }
     }
 

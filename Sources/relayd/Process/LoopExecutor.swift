@@ -10,10 +10,7 @@ import NIOPosix
 /// after its threads with a timer, one wake-up every second for the life of the process; an idle
 /// relayd is to sleep. A thread that is there anyway also costs less than a pool of them.
 final class LoopExecutor: TaskExecutor {
-    static let shared: LoopExecutor = {
-        NIOSingletons.groupLoopCountSuggestion = 1
-        return LoopExecutor(MultiThreadedEventLoopGroup.singleton.next())
-    }()
+    static let shared = LoopExecutor(MultiThreadedEventLoopGroup.singleton.next())
 
     let loop: any EventLoop
 
