@@ -88,7 +88,7 @@ struct VehicleCountsTests {
             let words = ["vehicle_speed", "mode 0x01", "vehicle_speed"]
             for arguments in [
                 ["tail", "vehicle_speed", "-n", "0"],
-                ["diag", "0x7e0", "1", "0x0c", "--frequency", "5", "--wait", "10"],
+                ["diag", "0x7e0", "1", "0x0c", "--frequency", "5"],
                 ["watch", "vehicle_speed", "--interval", "0.1"],
             ] {
                 readers.append(
