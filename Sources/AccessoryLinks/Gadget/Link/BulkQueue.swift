@@ -33,7 +33,7 @@ final class BulkQueue: BulkFromHost, BulkToHost {
     /// How long the kernel may need to end what is under way when the endpoint works no more.
     private static let endLimit: Duration = .seconds(1)
     /// In which packets gather: at high speed one comes in a fiftieth of it and more.
-    private static let gatherNanoseconds = 100_000
+    private static let gatherMicroseconds: UInt32 = 100
 
     /// - Parameter slots: At most `RELAY_TRANSFERS`.
     init(_ endpoint: CInt, toHost: Bool, slots: Int, of slotBytes: Int) throws(LinkProblem) {
@@ -96,8 +96,7 @@ final class BulkQueue: BulkFromHost, BulkToHost {
                     after: order[..<ended].last?.result ?? 0, packetBytes: slotBytes,
                     ahead: order.count - ended, of: slots)
             else { return }
-            var time = timespec(tv_sec: 0, tv_nsec: Self.gatherNanoseconds)
-            nanosleep(&time, nil)
+            usleep(Self.gatherMicroseconds)
             guard wait(milliseconds: 0) > 0 else { return }
         }
     }
