@@ -299,6 +299,8 @@ struct ScenarioAPITests {
             let events = try await run.ended()
             #expect(events.last?.outcome == "unusable")
             #expect(events.compactMap(\.step).last?.failure?.summary == "relayd stops")
+            // Before anybody asks it a second time, which would cut the stop short.
+            #expect(try await relayd.process.ended() == .exited(0))
         }
     }
 
