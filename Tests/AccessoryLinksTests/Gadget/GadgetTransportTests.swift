@@ -9,6 +9,13 @@ import Testing
 
 @Suite("A link as a phone")
 struct GadgetTransportTests {
+    /// The head unit sees an accessory at once, and takes it.
+    private func open(_ fake: FakeGadget, _ link: SupervisedLink) async throws {
+        try await fake.state.wait(for: "an accessory") { $0.faces == [.accessory] }
+        fake.configure()
+        try await link.waitUntilOpen()
+    }
+
     /// A supervised link whose machine has these controllers.
     private func run(
         _ text: String = "gadget:", controllers names: [String] = ["the.udc"],
@@ -75,9 +82,7 @@ struct GadgetTransportTests {
     )
     func sizes() async throws {
         try await run("gadget:?start=accessory") { fake, link, _ in
-            try await fake.state.wait(for: "an accessory") { $0.faces == [.accessory] }
-            fake.configure()
-            try await link.waitUntilOpen()
+            try await open(fake, link)
             let channel = try #require(link.probe.seen.value.channel)
             var expected: [Int] = []
             for count in [1, 511, 512, 513, 16_383, 16_384, 16_896] {
@@ -118,9 +123,7 @@ struct GadgetTransportTests {
     @Test("when the controller has gone with the head unit, relayd says which of them it waits for")
     func leftWithController() async throws {
         try await run("gadget:?start=accessory") { fake, link, directory in
-            try await fake.state.wait(for: "an accessory") { $0.faces == [.accessory] }
-            fake.configure()
-            try await link.waitUntilOpen()
+            try await open(fake, link)
             unlink(directory.file("the.udc"))
             fake.leave()
             let problem = try await link.waitUntilReason(.absent)
@@ -169,9 +172,7 @@ struct GadgetTransportTests {
     )
     func writtenAhead() async throws {
         try await run("gadget:?start=accessory") { fake, link, _ in
-            try await fake.state.wait(for: "an accessory") { $0.faces == [.accessory] }
-            fake.configure()
-            try await link.waitUntilOpen()
+            try await open(fake, link)
             fake.holdReads(true)
             let channel = try #require(link.probe.seen.value.channel)
             try await channel.send([UInt8](repeating: 1, count: 6 * 16_384))
@@ -189,9 +190,7 @@ struct GadgetTransportTests {
     @Test("a stream of full packets keeps transfers ahead of the head unit; an empty one ends it")
     func streams() async throws {
         try await run("gadget:?start=accessory") { fake, link, _ in
-            try await fake.state.wait(for: "an accessory") { $0.faces == [.accessory] }
-            fake.configure()
-            try await link.waitUntilOpen()
+            try await open(fake, link)
             fake.holdReads(true)
             let channel = try #require(link.probe.seen.value.channel)
             let piece = [UInt8](repeating: 1, count: 16_384)
@@ -214,9 +213,7 @@ struct GadgetTransportTests {
     @Test("bytes that come while the head unit reads go in the place of an empty packet")
     func followed() async throws {
         try await run("gadget:?start=accessory") { fake, link, _ in
-            try await fake.state.wait(for: "an accessory") { $0.faces == [.accessory] }
-            fake.configure()
-            try await link.waitUntilOpen()
+            try await open(fake, link)
             fake.holdReads(true)
             let channel = try #require(link.probe.seen.value.channel)
             let packet = [UInt8](repeating: 1, count: 512)
@@ -235,9 +232,7 @@ struct GadgetTransportTests {
     @Test("what a head unit did not take before it left is counted")
     func blocked() async throws {
         try await run("gadget:?start=accessory") { fake, link, _ in
-            try await fake.state.wait(for: "an accessory") { $0.faces == [.accessory] }
-            fake.configure()
-            try await link.waitUntilOpen()
+            try await open(fake, link)
             fake.holdReads(true)
             try await #require(link.probe.seen.value.channel).send(
                 [UInt8](repeating: 1, count: 1000))
@@ -252,9 +247,7 @@ struct GadgetTransportTests {
     @Test("a packet that the controller may have kept counts as lost, until another has followed")
     func kept() async throws {
         try await run("gadget:?start=accessory") { fake, link, _ in
-            try await fake.state.wait(for: "an accessory") { $0.faces == [.accessory] }
-            fake.configure()
-            try await link.waitUntilOpen()
+            try await open(fake, link)
             let channel = try #require(link.probe.seen.value.channel)
             try await channel.send([UInt8](repeating: 1, count: 1000))
             try await fake.state.wait(for: "the first") { $0.transfers.count == 1 }
@@ -290,9 +283,7 @@ struct GadgetTransportTests {
     @Test("a head unit that does not read keeps the link for a second after its end, not longer")
     func drains() async throws {
         try await run("gadget:?start=accessory") { fake, link, _ in
-            try await fake.state.wait(for: "an accessory") { $0.faces == [.accessory] }
-            fake.configure()
-            try await link.waitUntilOpen()
+            try await open(fake, link)
             fake.holdReads(true)
             let channel = try #require(link.probe.seen.value.channel)
             try await channel.send([UInt8](repeating: 1, count: 10))
@@ -304,9 +295,7 @@ struct GadgetTransportTests {
     @Test("a suspended bus is told, and keeps the link")
     func suspend() async throws {
         try await run("gadget:?start=accessory") { fake, link, _ in
-            try await fake.state.wait(for: "an accessory") { $0.faces == [.accessory] }
-            fake.configure()
-            try await link.waitUntilOpen()
+            try await open(fake, link)
             let details = try #require(link.transport.details)
             let name = "a head unit that has not said its name, at the.udc"
             #expect(details.values.device == name)
