@@ -30,6 +30,12 @@ struct TapSinksTests {
         }
     }
 
+    /// What a read brings.
+    private func pass(_ frames: some Sequence<Frame>, _ tap: FrameTap) {
+        for frame in frames { tap.record(frame, .fromApp, app: app, time: time) }
+        tap.endRead()
+    }
+
     @Test("each gets as much of a frame as it wants")
     func payloads() {
         let queues = (0..<3).map { _ in TapQueue(maximumBytes: 1 << 20) }
@@ -141,23 +147,19 @@ struct TapSinksTests {
             Frame.data(
                 session: 1, service: number % 3 == 0 ? .video : .rpc, message: number, bytes: 100)
         }
-        func pass(_ frames: ArraySlice<Frame>) {
-            for frame in frames { tap.record(frame, .fromApp, app: app, time: time) }
-            tap.endRead()
-        }
         var items: [TapItem] = []
         // Reads of two frames. The slow one looks after 40 frames, and comes back after 50.
-        for start in stride(from: 0, to: 40, by: 2) { pass(sent[start..<start + 2]) }
+        for start in stride(from: 0, to: 40, by: 2) { pass(sent[start..<start + 2], tap) }
         tap.emit()
         items += slow.takeAll()
-        for start in stride(from: 40, to: 50, by: 2) { pass(sent[start..<start + 2]) }
+        for start in stride(from: 40, to: 50, by: 2) { pass(sent[start..<start + 2], tap) }
         let seenBefore = frames(items)
         #expect(!seenBefore.isEmpty && seenBefore == Array(sent.prefix(seenBefore.count)))
         // It has done with what it took.
         items += slow.takeAll()
         let control = Frame.control(.heartbeat, session: 1)
-        pass([control])
-        pass(sent[50...])
+        pass([control], tap)
+        pass(sent[50...], tap)
         tap.emit()
         items += slow.takeAll()
         let seen = frames(items)
@@ -228,17 +230,13 @@ struct TapSinksTests {
             Frame.data(
                 session: 1, service: number % 2 == 0 ? .video : .rpc, message: number, bytes: 500)
         }
-        func pass(_ frames: ArraySlice<Frame>) {
-            for frame in frames { tap.record(frame, .fromApp, app: app, time: time) }
-            tap.endRead()
-        }
-        pass(sent[..<2])
+        pass(sent[..<2], tap)
         tap.attach(queues[1], recorder(.everything), news: [])
-        pass(sent[2..<4])
+        pass(sent[2..<4], tap)
         tap.attach(queues[2], recorder(.headers), news: [])
-        pass(sent[4..<6])
+        pass(sent[4..<6], tap)
         tap.detach(queues[1])
-        pass(sent[6...])
+        pass(sent[6...], tap)
         tap.finish()
         #expect(frames(queues[0]) == sent.map { $0.service == .video ? $0.headerOnly : $0 })
         #expect(frames(queues[1]) == Array(sent[2..<6]))
