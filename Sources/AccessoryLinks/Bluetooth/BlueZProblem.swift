@@ -156,34 +156,36 @@ extension BlueZProblem {
         guard case .refused(let name, let text) = failure else {
             return LinkProblem(.other, "connecting to \(words) failed: \(failure)")
         }
-        switch (name, text) {
-        case (_, "br-connection-page-timeout"), (_, "Host is down"), (_, "Connection timed out"),
+        switch (name, reason(text)) {
+        // (Aborted by local: Linux 6.12 ends bluetoothd's search for records so, 40 s after a page that nobody answered.)
+        case (_, "page-timeout"), (_, "timeout"), (_, "aborted-by-local"), (_, "abort-by-local"),
+            (_, "Host is down"), (_, "Connection timed out"),
             ("org.freedesktop.DBus.Error.NoReply", _):
             return LinkProblem(
                 .timedOut, "\(words) did not answer",
                 remedy: "check that the head unit is on and in range")
         // (Not supported: its records have no such service any more, or one without a channel.)
-        case (_, "br-connection-profile-unavailable"), (_, "br-connection-not-supported"),
+        case (_, "profile-unavailable"), (_, "not-supported"),
             ("org.bluez.Error.NotAvailable", _),
             ("org.bluez.Error.DoesNotExist", _):
             return noService(words, wish)
-        case (_, "br-connection-refused"), (_, "Connection refused"),
-            (_, "br-connection-aborted-by-remote"):
+        case (_, "refused"), (_, "Connection refused"),
+            (_, "aborted-by-remote"), (_, "abort-by-remote"):
             return LinkProblem(
                 .refused, "\(words) did not accept the connection",
                 remedy: "check that no phone is connected to it, and that it still has the pairing")
-        case (_, "br-connection-key-missing"), ("org.bluez.Error.AuthenticationFailed", _),
+        case (_, "key-missing"), ("org.bluez.Error.AuthenticationFailed", _),
             ("org.bluez.Error.AuthenticationRejected", _), (_, "Permission denied"):
             return LinkProblem(
                 .refused, "\(words) has forgotten the pairing with this machine",
                 remedy:
                     "pair again: bluetoothctl remove \(address), then bluetoothctl pair \(address)")
-        case (_, "br-connection-adapter-not-powered"), ("org.bluez.Error.NotReady", _):
+        case (_, "adapter-not-powered"), ("org.bluez.Error.NotReady", _):
             return LinkProblem(
                 .unreachable, "the Bluetooth adapter is off",
                 remedy: "switch it on with: bluetoothctl power on (if that fails, first: "
                     + "rfkill unblock bluetooth)")
-        case ("org.bluez.Error.InProgress", _), (_, "br-connection-busy"):
+        case ("org.bluez.Error.InProgress", _), (_, "busy"):
             return LinkProblem(
                 .busy, "bluetoothd is busy connecting to \(words); relayd tries again")
         case ("org.freedesktop.DBus.Error.UnknownObject", _):
@@ -193,6 +195,15 @@ extension BlueZProblem {
         default:
             return LinkProblem(.other, "connecting to \(words) failed: \(failure)")
         }
+    }
+
+    /// Of the words of bluetoothd those that say why. It begins them alike for both kinds of radio link, and reports a
+    /// search for records that failed as one of either kind.
+    private static func reason(_ text: String) -> String {
+        for kind in ["br-connection-", "le-connection-"] where text.hasPrefix(kind) {
+            return String(text.dropFirst(kind.count))
+        }
+        return text
     }
 
     /// What needs nobody else was not answered.

@@ -196,6 +196,11 @@ struct BlueZDialogueTests {
         arguments: [
             ("org.bluez.Error.Failed", "br-connection-page-timeout", "timed_out", "did not answer"),
             ("org.bluez.Error.Failed", "Host is down", "timed_out", "did not answer"),
+            // BlueZ 5.66 on Linux 6.12, when nobody answers its search for records.
+            (
+                "org.bluez.Error.Failed", "le-connection-abort-by-local", "timed_out",
+                "did not answer"
+            ),
             ("org.bluez.Error.Failed", "br-connection-refused", "refused", "did not accept"),
             (
                 "org.bluez.Error.NotAvailable", "br-connection-profile-unavailable", "refused",
