@@ -102,7 +102,7 @@ struct relay_transfer {
     int64_t result;
 };
 /* Transfers given to one call. */
-#define RELAY_TRANSFERS 128
+#define RELAY_TRANSFERS 256
 
 /* Room for so many transfers under way. */
 int relay_transfers_open(uint32_t room, uint64_t *transfers);

@@ -26,6 +26,8 @@ final class BulkQueue: BulkFromHost, BulkToHost {
     private let context: UInt64
     private var free: [Int]
     private var order: [Transfer] = []
+    /// How many of the first ones have ended.
+    private var ended = 0
     /// Of a transfer that has ended, its first bytes that `take` has given away.
     private var takenOfFirst = 0
     private(set) var lastDone = 0
@@ -90,7 +92,6 @@ final class BulkQueue: BulkFromHost, BulkToHost {
     /// Until a packet that is not full has come, or no other in a while.
     private func gather() {
         while true {
-            let ended = order.firstIndex { $0.result == nil } ?? order.count
             guard
                 ShortPackets.goesOn(
                     after: order[..<ended].last?.result ?? 0, packetBytes: slotBytes,
@@ -117,7 +118,7 @@ final class BulkQueue: BulkFromHost, BulkToHost {
             return result
         }
         var (filled, done) = (0, 0)
-        for transfer in order {
+        for transfer in order[..<ended] {
             guard let result = transfer.result, result >= 0 else { break }
             let from = buffer(transfer.slot)[..<min(result, slotBytes)].dropFirst(takenOfFirst)
             let count = min(from.count, target.count - filled)
@@ -187,7 +188,7 @@ final class BulkQueue: BulkFromHost, BulkToHost {
 
     // MARK: Both
 
-    private var hasEnded: Bool { order.first.map { $0.result != nil } ?? false }
+    private var hasEnded: Bool { ended > 0 }
 
     /// Forgets the first ones.
     private func drop(_ count: Int) {
@@ -196,6 +197,7 @@ final class BulkQueue: BulkFromHost, BulkToHost {
             free.append(transfer.slot)
         }
         order.removeFirst(count)
+        ended -= min(ended, count)
         if count > 0 { takenOfFirst = 0 }
     }
 
@@ -224,19 +226,18 @@ final class BulkQueue: BulkFromHost, BulkToHost {
     /// - Returns: How many; 0 when the time was over.
     private func wait(milliseconds: CInt) -> Int {
         withUnsafeTemporaryAllocation(of: relay_transfer.self, capacity: Int(RELAY_TRANSFERS)) {
-            ended in
+            events in
             let count = Int(
-                relay_transfers_wait(context, ended.baseAddress, CInt(ended.count), milliseconds))
-            var next = order.firstIndex { $0.result == nil } ?? order.count
-            for transfer in ended.prefix(max(0, count)) {
+                relay_transfers_wait(context, events.baseAddress, CInt(events.count), milliseconds))
+            for transfer in events.prefix(max(0, count)) {
+                // They end in their order, unless the endpoint stops.
                 guard
-                    let index = order[next...].firstIndex(where: {
+                    let index = order[ended...].firstIndex(where: {
                         $0.slot == Int(truncatingIfNeeded: transfer.name) && $0.result == nil
                     })
                 else { continue }
                 order[index].result = Int(transfer.result)
-                // They end in their order, unless the endpoint stops.
-                if index == next { next += 1 }
+                while ended < order.count, order[ended].result != nil { ended += 1 }
             }
             return count
         }
@@ -245,9 +246,10 @@ final class BulkQueue: BulkFromHost, BulkToHost {
     /// Waits until nothing is under way, which is at once when the endpoint has stopped.
     private func settle() {
         let end = ContinuousClock.now + Self.endLimit
-        while order.contains(where: { $0.result == nil }), .now < end { _ = wait(milliseconds: 50) }
+        while ended < order.count, .now < end { _ = wait(milliseconds: 50) }
         for index in order.indices where order[index].result == nil {
             order[index].result = -Int(ETIMEDOUT)
         }
+        ended = order.count
     }
 }

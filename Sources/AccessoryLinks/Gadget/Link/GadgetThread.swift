@@ -39,7 +39,7 @@ final class GadgetThread {
 
     /// So long it is off the bus before it comes back as something else. Android's phones are for 100 ms, with which
     /// head units are tested; and a hub may be asked for its changes only every 256 ms (it keeps them until then).
-    static let usualAbsence: Duration = .milliseconds(300)
+    static let usualAbsence: Duration = .milliseconds(100)
 
     init(
         _ mailbox: GadgetMailbox, _ options: GadgetOptions, _ controllers: DeviceControllers,

@@ -12,7 +12,7 @@ final class KernelGadget: Gadget {
 
     /// As many bytes as a USB link has under way.
     private static let transfersToHost = 4
-    /// As many packets as come in a millisecond and more: relayd may have been asleep.
+    /// As many packets as come in two milliseconds at high speed: relayd may have been asleep.
     private static let packetsFromHost = Int(RELAY_TRANSFERS)
     /// Tells FunctionFS what the function is, which lasts until these descriptors are closed: then the kernel
     /// takes the gadget off the bus, however relayd has ended.
