@@ -119,8 +119,19 @@ static void take_frames(int s, double seconds) {
     report();
 }
 
+static const unsigned char start[8] = {0x10, 7, 1};
+
+/* What comes before it is what an app before this one has left behind. */
+static void await_start(int s) {
+    unsigned char latest[sizeof start];
+    receive_all(s, latest, sizeof latest);
+    while (memcmp(latest, start, sizeof start)) {
+        memmove(latest, latest + 1, sizeof latest - 1);
+        receive_all(s, latest + sizeof latest - 1, 1);
+    }
+}
+
 static int ask_for_session(int s) {
-    static const unsigned char start[8] = {0x10, 7, 1};
     static unsigned char rest[70000];
     send_all(s, start, sizeof start);
     for (;;) {
@@ -205,8 +216,7 @@ int main(int count, char **arguments) {
         if (up) send_frames(s, session, seconds);
         else take_frames(s, seconds);
     } else {
-        unsigned char start[8];
-        receive_all(s, start, sizeof start);
+        await_start(s);
         send_all(s, granted, sizeof granted);
         if (up) take_frames(s, seconds);
         else send_frames(s, 1, seconds);
