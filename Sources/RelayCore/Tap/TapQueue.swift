@@ -137,13 +137,16 @@ package final class TapQueue: Sendable {
     }
 
     /// An event that does not fit is counted like a batch. Who is connected and whether there is a link
-    /// is told later; what the hub noticed is lost.
+    /// is told later; of bytes that were no frame is told how many they were; what the hub noticed is lost.
     func push(_ event: TapItem, evenIfFull: Bool = false) {
         let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
             let bytes = event.eventBytes
             guard evenIfFull || state.queuedBytes + state.takenBytes + bytes <= maximumBytes
             else {
                 state.missedBatches += 1
+                if case .bytes(let run) = event {
+                    return state.miss(0, bytes: run.bytes.readableBytes)
+                }
                 state.owed.note(event)
                 return state.owed.isEmpty ? nil : state.waiter.take()
             }
@@ -175,6 +178,7 @@ package final class TapQueue: Sendable {
                 state.lent = []
                 state.queuedBytes = 0
                 state.missedFrames = 0
+                state.missedBytes = 0
             }
             let frames = state.items.reduce(state.missedFrames) { sum, item in
                 switch item {
@@ -209,7 +213,7 @@ package final class TapQueue: Sendable {
             if isFinished { return nil }
             await withCheckedContinuation { continuation in
                 let (mayWait, satisfied) = state.withLock { state in
-                    guard state.items.isEmpty, state.missedFrames == 0, state.owed.isEmpty,
+                    guard state.items.isEmpty, !state.hasMissed, state.owed.isEmpty,
                         !state.isFinished, !state.hasRung
                     else { return (false, [Watcher]()) }
                     state.waiter = continuation
@@ -284,11 +288,14 @@ extension TapQueue.State {
     ) -> CheckedContinuation<Void, Never>? {
         missedFrames += frames
         missedBytes += bytes
-        return missedFrames > 0 ? waiter.take() : nil
+        return hasMissed ? waiter.take() : nil
     }
 
+    /// Bytes may have been no frame.
+    fileprivate var hasMissed: Bool { missedFrames > 0 || missedBytes > 0 }
+
     private mutating func tellMissed() {
-        if missedFrames > 0 {
+        if hasMissed {
             items.append(.event(.missed(frames: missedFrames, bytes: missedBytes)))
             missedFrames = 0
             missedBytes = 0

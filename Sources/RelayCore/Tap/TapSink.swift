@@ -148,6 +148,8 @@ final class TapSink {
     /// Has a part in what is collected from here on, if it can.
     func catchUp() {
         guard canCatchUp else { return }
+        // Bytes that were no frame may be among it.
+        tellMissed()
         isShedding = false
         giveControl()
     }

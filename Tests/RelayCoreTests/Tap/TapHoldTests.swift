@@ -110,6 +110,66 @@ struct TapHoldTests {
 
 @Suite("Bytes that were no frame")
 struct TappedBytesTests {
+    @Test("those that a full queue has no room for are counted, whatever comes behind them")
+    func missed() {
+        let loop = EmbeddedEventLoop()
+        let queue = TapQueue(maximumBytes: 3000)
+        let tap = FrameTap(queue: TapQueue(maximumBytes: 1 << 20), loop: loop)
+        let time = WallTime(nanoseconds: 1)
+        tap.attach(
+            queue,
+            TapPolicy(
+                payload: .everything, delay: .milliseconds(10), streamDelay: .milliseconds(10)),
+            news: [])
+        var (seen, missed) = (0, 0)
+        func look() {
+            for item in queue.takeAll() {
+                switch item {
+                case .frames(let frames):
+                    seen += frames.reduce(0) { $0 + $1.frame.wire.readableBytes }
+                case .bytes(let run): seen += run.bytes.readableBytes
+                case .missed(_, let bytes): missed += bytes
+                default: break
+                }
+            }
+        }
+        var sent = 0
+        func noise(_ bytes: Int) {
+            tap.record(
+                TappedBytes(
+                    bytes: ByteBuffer(repeating: 0xFF, count: bytes), direction: .fromApp, app: nil,
+                    offset: UInt64(sent), time: time))
+            tap.endRead()
+            sent += bytes
+        }
+        func frame(_ bytes: Int) {
+            tap.record(.data(session: 1, bytes: bytes), .fromApp, app: nil, time: time)
+            tap.endRead()
+            tap.emit()
+            sent += bytes + 12
+        }
+        // More than the whole queue may have.
+        noise(5000)
+        look()
+        #expect(missed == 5000 && seen == 0)
+        // While it is full, and nothing else is missed before it has room again.
+        frame(1000)
+        frame(1000)
+        frame(1000)
+        noise(700)
+        look()
+        look()
+        frame(100)
+        look()
+        #expect(seen + missed == sent, "\(seen) B seen and \(missed) B missed of \(sent) B")
+        // While it is full, and nothing comes behind it.
+        for _ in 1...3 { frame(1000) }
+        noise(800)
+        tap.finish()
+        look()
+        #expect(seen + missed == sent, "\(seen) B seen and \(missed) B missed of \(sent) B")
+    }
+
     private static func words(_ queue: TapQueue) -> [String] {
         queue.takeAll().flatMap { item -> [String] in
             switch item {
