@@ -195,9 +195,11 @@ package final class FrameTap {
     func finish() {
         isFinished = true
         handOver()
-        observers.finish()
-        for sink in others { sink.finish() }
+        let sinks = others
         others = []
         regroup()
+        observers.finish()
+        // Apps that have waited for one of them go on at once.
+        for sink in sinks { sink.finish() }
     }
 }
