@@ -42,11 +42,13 @@ package final class FrameTap {
         emit()
         let sink = TapSink(queue, policy, loop: loop)
         sink.holdChanged = { [weak self] in self?.holdChanged() }
-        for event in news { sink.record(event) }
-        let frames = prologue.frames
-        if !frames.isEmpty { sink.record(.frames(frames)) }
+        // It may be full of what follows, and the hub has to wait for it.
         others.append(sink)
         regroup()
+        for event in news { sink.record(event) }
+        let frames = prologue.frames
+        // Without them, nothing of the sessions could be understood. Their bytes have a limit of their own.
+        if !frames.isEmpty { sink.record(.frames(frames), evenIfFull: true) }
     }
 
     /// Removes the sink with this queue. The queue ends after what it has been given.

@@ -108,10 +108,12 @@ final class TapSink {
     // MARK: Events
 
     /// Events are rare and go at once, behind what has been handed over.
-    func record(_ event: TapItem) {
+    ///
+    /// - Parameter evenIfFull: It must be told, whatever the queue holds.
+    func record(_ event: TapItem, evenIfFull: Bool = false) {
         giveControl()
         if isShedding { tellMissed() }
-        queue.push(event, evenIfFull: policy.overflow == .wait)
+        queue.push(event, evenIfFull: evenIfFull || policy.overflow == .wait)
         tell()
         holdIfFull()
     }
