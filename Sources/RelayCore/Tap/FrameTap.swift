@@ -162,8 +162,11 @@ package final class FrameTap {
     private func settle(after filled: TapBatch) {
         var room = observers.queue.room
         for sink in others { room = max(room, sink.queue.room) }
-        storage.settle(isLarge: filled.isLarge, room: room)
+        if storage.settle(isLarge: filled.isLarge, room: room), batch.isEmpty { batch.shrink() }
     }
+
+    /// Bytes of storage that no queue counts: in reserve, and of the batch that is being filled.
+    var reservedBytes: Int { storage.bytes + batch.storageBytes }
 
     // MARK: Events
 
