@@ -125,8 +125,8 @@ package final class Relay: Sendable {
     }
 
     /// Adds a sink to the tap. It is first told of the link and the connected apps, with the times at
-    /// which they came, then sees all traffic from now on. Of sessions that are open already it is told
-    /// nothing. When its queue is full it alone misses frames, and the queue counts them.
+    /// which they came, and of the frames that opened their sessions and registered them; then it sees all traffic
+    /// from now on. When its queue is full it alone misses frames, and the queue counts them.
     package func attach(_ queue: TapQueue, _ policy: TapPolicy) async throws {
         try await loop.submit { self.switchboard.value.attach(queue, policy) }.get()
     }

@@ -305,7 +305,8 @@ package final class Switchboard {
             for app in apps.values { app.pause(.tap) }
         } else {
             linkHoldChanged()
-            for app in apps.values { app.resume(.tap) }
+            // What one of them has waited to say may fill the queue again.
+            for app in apps.values where !tap.isHolding { app.resume(.tap) }
         }
     }
 }

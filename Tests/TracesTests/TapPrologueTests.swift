@@ -132,6 +132,28 @@ struct TapPrologueTests {
         #expect(prologue.occupiedBytes == before)
     }
 
+    @Test("a session that is protected again and again keeps its first grant and the latest")
+    func protected() {
+        var prologue = session()
+        var once = 0
+        for number in 0..<100 as Range<Int64> {
+            prologue.learn(frame(.startService(), of: radio, at: 8 + number))
+            prologue.learn(
+                frame(
+                    .startServiceACK(session: 7), .fromAccessory, of: radio, at: 8 + number,
+                    grant: .protects))
+            if number == 0 { once = prologue.occupiedBytes }
+        }
+        #expect(prologue.occupiedBytes == once)
+        #expect(
+            told(prologue) == [
+                "link 3", "#1", "#1 StartService 0", "#1 StartServiceACK 7", "#1 single fromApp 7",
+                "#1 single fromAccessory 7", "#1 StartService 0", "#1 StartServiceACK 7",
+            ])
+        prologue.learn(.sessionEnded(7, radio, time: at(200)))
+        #expect(prologue.occupiedBytes == 0)
+    }
+
     @Test("an app that has unregistered is not registered, and may be again")
     func unregistered() {
         var prologue = session()

@@ -42,11 +42,13 @@ package final class FrameTap {
         emit()
         let sink = TapSink(queue, policy, loop: loop)
         sink.holdChanged = { [weak self] in self?.holdChanged() }
-        for event in news { sink.record(event) }
-        let frames = prologue.frames
-        if !frames.isEmpty { sink.record(.frames(frames)) }
+        // It may be full of what follows, and the hub has to wait for it.
         others.append(sink)
         regroup()
+        for event in news { sink.record(event) }
+        let frames = prologue.frames
+        // Without them, nothing of the sessions could be understood. Their bytes have a limit of their own.
+        if !frames.isEmpty { sink.record(.frames(frames), evenIfFull: true) }
     }
 
     /// Removes the sink with this queue. The queue ends after what it has been given.
@@ -160,8 +162,11 @@ package final class FrameTap {
     private func settle(after filled: TapBatch) {
         var room = observers.queue.room
         for sink in others { room = max(room, sink.queue.room) }
-        storage.settle(isLarge: filled.isLarge, room: room)
+        if storage.settle(isLarge: filled.isLarge, room: room), batch.isEmpty { batch.shrink() }
     }
+
+    /// Bytes of storage that no queue counts: in reserve, and of the batch that is being filled.
+    var reservedBytes: Int { storage.bytes + batch.storageBytes }
 
     // MARK: Events
 
@@ -195,9 +200,11 @@ package final class FrameTap {
     func finish() {
         isFinished = true
         handOver()
-        observers.finish()
-        for sink in others { sink.finish() }
+        let sinks = others
         others = []
         regroup()
+        observers.finish()
+        // Apps that have waited for one of them go on at once.
+        for sink in sinks { sink.finish() }
     }
 }

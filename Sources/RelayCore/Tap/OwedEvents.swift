@@ -75,9 +75,10 @@ extension TapItem {
             case .noted(let note, _): note.text.utf8.count
             case .noticed, .missed, .frames, .bytes, .sessionEnded: 0
             }
-        if case .bytes(let run) = self {
-            return TapSink.overheadBytes + run.bytes.storageCapacity
+        return switch self {
+        case .bytes(let run): TapSink.overheadBytes + run.bytes.storageCapacity
+        case .frames(let frames): TapSink.overheadBytes * (frames.count + 1) + frames.storageBytes
+        default: TapSink.overheadBytes + text
         }
-        return TapSink.overheadBytes + text
     }
 }

@@ -129,13 +129,26 @@ struct TapBatch {
         if buffer.readableBytes < buffer.storageCapacity / 2 {
             // A few bytes must not keep what a busy moment needed.
             let few = ByteBuffer(bytes: buffer.readableBytesView)
-            buffer.clear()
+            if buffer.storageCapacity > TapStorage.mostBytesAtOnce {
+                buffer = ByteBuffer()
+            } else {
+                buffer.clear()
+            }
             return few
         }
         let full = buffer
         buffer = reserve?.take(like: full) ?? ByteBuffer()
         buffer.reserveCapacity(full.readableBytes)
         return full
+    }
+
+    /// What it occupies besides its table, filled or not.
+    var storageBytes: Int { copies.storageCapacity + streams.storageCapacity }
+
+    /// Gives up what a busy moment needed; the batch is empty.
+    mutating func shrink() {
+        if copies.storageCapacity >= TapStorage.minimumBytes { copies = ByteBuffer() }
+        if streams.storageCapacity >= TapStorage.minimumBytes { streams = ByteBuffer() }
     }
 
     /// Begins with other sinks, one of which wants as much as `payload`; the batch is empty. The table begins

@@ -31,10 +31,14 @@ package struct TapPrologue {
 
     private struct Session {
         var grants: [ServiceType: [TappedFrame]] = [:]
+        /// The latest grant that protects a session which ran already.
+        var protection: [TappedFrame] = []
         var request: [TappedFrame] = []
         var response: [TappedFrame] = []
 
-        var frames: [TappedFrame] { grants.values.flatMap(\.self) + request + response }
+        var frames: [TappedFrame] {
+            grants.values.flatMap(\.self) + protection + request + response
+        }
         var isRegistered: Bool { !request.isEmpty && !response.isEmpty }
     }
 
@@ -145,7 +149,11 @@ package struct TapPrologue {
                 release(apps[app]?.sessions.removeValue(forKey: session)?.frames ?? [])
             }
             let frames = [start, keep(tapped)].compactMap(\.self)
-            if service == .rpc {
+            if tapped.grant == .protects {
+                // An app may ask for it again and again.
+                release(apps[app]?.sessions[session]?.protection ?? [])
+                apps[app]?.sessions[session, default: Session()].protection = frames
+            } else if service == .rpc {
                 apps[app]?.sessions[session, default: Session()].grants[service, default: []] +=
                     frames
             } else {

@@ -74,13 +74,18 @@ package final class TapQueue: Sendable {
     /// Half of the queue at least, so that it is worth while to collect again.
     var isHalfEmpty: Bool { occupiedBytes <= maximumBytes / 2 }
 
-    package var isFull: Bool { occupiedBytes >= maximumBytes }
+    /// Whether somebody may have to wait for room; nobody does for a queue that has ended.
+    package var isFull: Bool {
+        state.withLock { state in
+            !state.isFinished && state.queuedBytes + state.takenBytes >= maximumBytes
+        }
+    }
 
     /// Calls `act` once, from wherever, when half of the queue is empty: at once, or when the reader has
-    /// done with what it took.
+    /// done with what it took. Also when the queue ends: nobody waits for one that has ended.
     func whenHalfEmpty(_ act: @escaping @Sendable () -> Void) {
         let isSo = state.withLock { state in
-            let isSo = state.isHalfEmpty(of: maximumBytes)
+            let isSo = state.isFinished || state.isHalfEmpty(of: maximumBytes)
             state.whenHalfEmpty = isSo ? nil : act
             return isSo
         }
@@ -101,7 +106,8 @@ package final class TapQueue: Sendable {
     /// The reader waits for something to come.
     var isAwaited: Bool { state.withLock { $0.waiter != nil } }
 
-    /// Frames that do not fit are counted, and what comes next tells of them.
+    /// Frames that do not fit are counted, and what comes next tells of them. A queue that has ended takes nothing and
+    /// counts nothing.
     ///
     /// - Parameters:
     ///   - evenIfFull: The queue takes them whatever it holds; whoever pushes stops in time.
@@ -111,6 +117,7 @@ package final class TapQueue: Sendable {
         let bytes = view.occupiedBytes
         let (fits, waiter) = state.withLock {
             state -> (Bool, CheckedContinuation<Void, Never>?) in
+            guard !state.isFinished else { return (true, nil) }
             guard evenIfFull || state.queuedBytes + state.takenBytes + bytes <= maximumBytes
             else {
                 state.missedBatches += 1
@@ -137,13 +144,17 @@ package final class TapQueue: Sendable {
     }
 
     /// An event that does not fit is counted like a batch. Who is connected and whether there is a link
-    /// is told later; what the hub noticed is lost.
+    /// is told later; of bytes that were no frame is told how many they were; what the hub noticed is lost.
     func push(_ event: TapItem, evenIfFull: Bool = false) {
         let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            guard !state.isFinished else { return nil }
             let bytes = event.eventBytes
             guard evenIfFull || state.queuedBytes + state.takenBytes + bytes <= maximumBytes
             else {
                 state.missedBatches += 1
+                if case .bytes(let run) = event {
+                    return state.miss(0, bytes: run.bytes.readableBytes)
+                }
                 state.owed.note(event)
                 return state.owed.isEmpty ? nil : state.waiter.take()
             }
@@ -156,12 +167,14 @@ package final class TapQueue: Sendable {
 
     /// No more items will come; what is queued can still be taken.
     package func finish() {
-        let waiter = state.withLock { state in
+        let (waiter, whenHalfEmpty) = state.withLock { state in
             state.isFinished = true
             state.alarm?.task.cancel()
-            return state.waiter.take()
+            return (state.waiter.take(), state.whenHalfEmpty.take())
         }
         waiter?.resume()
+        // Whoever waits for room refers to the queue: what nobody reads any more would stay for ever.
+        whenHalfEmpty?()
     }
 
     /// Gives up what is queued, for a reader that cannot take it in time, and ends the queue.
@@ -175,6 +188,7 @@ package final class TapQueue: Sendable {
                 state.lent = []
                 state.queuedBytes = 0
                 state.missedFrames = 0
+                state.missedBytes = 0
             }
             let frames = state.items.reduce(state.missedFrames) { sum, item in
                 switch item {
@@ -209,7 +223,7 @@ package final class TapQueue: Sendable {
             if isFinished { return nil }
             await withCheckedContinuation { continuation in
                 let (mayWait, satisfied) = state.withLock { state in
-                    guard state.items.isEmpty, state.missedFrames == 0, state.owed.isEmpty,
+                    guard state.items.isEmpty, !state.hasMissed, state.owed.isEmpty,
                         !state.isFinished, !state.hasRung
                     else { return (false, [Watcher]()) }
                     state.waiter = continuation
@@ -282,13 +296,17 @@ extension TapQueue.State {
     fileprivate mutating func miss(
         _ frames: Int, bytes: Int
     ) -> CheckedContinuation<Void, Never>? {
+        guard !isFinished else { return nil }
         missedFrames += frames
         missedBytes += bytes
-        return missedFrames > 0 ? waiter.take() : nil
+        return hasMissed ? waiter.take() : nil
     }
 
+    /// Bytes may have been no frame.
+    fileprivate var hasMissed: Bool { missedFrames > 0 || missedBytes > 0 }
+
     private mutating func tellMissed() {
-        if missedFrames > 0 {
+        if hasMissed {
             items.append(.event(.missed(frames: missedFrames, bytes: missedBytes)))
             missedFrames = 0
             missedBytes = 0

@@ -108,10 +108,12 @@ final class TapSink {
     // MARK: Events
 
     /// Events are rare and go at once, behind what has been handed over.
-    func record(_ event: TapItem) {
+    ///
+    /// - Parameter evenIfFull: It must be told, whatever the queue holds.
+    func record(_ event: TapItem, evenIfFull: Bool = false) {
         giveControl()
         if isShedding { tellMissed() }
-        queue.push(event, evenIfFull: policy.overflow == .wait)
+        queue.push(event, evenIfFull: evenIfFull || policy.overflow == .wait)
         tell()
         holdIfFull()
     }
@@ -148,6 +150,8 @@ final class TapSink {
     /// Has a part in what is collected from here on, if it can.
     func catchUp() {
         guard canCatchUp else { return }
+        // Bytes that were no frame may be among it.
+        tellMissed()
         isShedding = false
         giveControl()
     }

@@ -22,6 +22,9 @@ final class TapStorage: Sendable {
     static let minimumBytes = 256 << 10
     /// Four of a link at full speed. No more is kept in reserve.
     static let maximumBytes = 8 << 20
+    /// What a batch of a link at full speed needs. Storage that a larger frame has needed is too large for the
+    /// batches that follow, which would be copied out of it.
+    static let mostBytesAtOnce = maximumBytes / 4
     /// After so many small batches in a row the traffic is quiet. Sinks with different delays cut small ones
     /// from busy traffic, too.
     static let quietBatches = 8
@@ -52,7 +55,8 @@ final class TapStorage: Sendable {
         state.withLock { state in
             for index in lent.indices {
                 let capacity = lent[index].storageCapacity
-                guard state.bytes + capacity <= min(limit, Self.maximumBytes),
+                guard capacity <= Self.mostBytesAtOnce,
+                    state.bytes + capacity <= min(limit, Self.maximumBytes),
                     lent[index].modifyIfUniquelyOwned({ $0.clear() }) != nil
                 else { continue }
                 state.spare.append(lent[index])
@@ -68,12 +72,15 @@ final class TapStorage: Sendable {
     /// - Parameters:
     ///   - isLarge: Whether the batch was in storage that is worth using again.
     ///   - room: Bytes, in the queue that has most.
-    func settle(isLarge: Bool, room: Int) {
+    /// - Returns: Whether the traffic has become quiet.
+    func settle(isLarge: Bool, room: Int) -> Bool {
         state.withLock { state in
             state.smallBatches = isLarge ? 0 : state.smallBatches + 1
-            guard state.smallBatches >= Self.quietBatches || state.bytes > room else { return }
+            let isQuiet = state.smallBatches >= Self.quietBatches
+            guard isQuiet || state.bytes > room else { return false }
             state.smallBatches = 0
             (state.spare, state.bytes) = ([], 0)
+            return isQuiet
         }
     }
 }

@@ -58,8 +58,9 @@ struct TapView {
 
 extension [TappedFrame] {
     /// Bytes that the frames of one view keep in memory, besides their table: the storage of whole audio and video frames,
-    /// and that of all others.
+    /// and that of all others. Frames that are told again have storage of their own.
     package var storageBytes: Int {
+        if first?.isEarlier == true { return reduce(0) { $0 + $1.frame.wire.storageCapacity } }
         let stream = first(where: \.isWholeStream)?.frame.wire.storageCapacity ?? 0
         let other = first { !$0.isWholeStream }?.frame.wire.storageCapacity ?? 0
         return stream + other

@@ -265,6 +265,12 @@ extension TrafficTextFormat {
         case .missed(let frames, let bytes):
             line.begin(.warning)
             line.append("not shown: ")
+            guard frames > 0 else {
+                line.append(size: bytes)
+                line.append(" that were no frame")
+                line.endColour()
+                return
+            }
             append(frames: frames, to: &line)
             line.append(", ")
             line.append(size: bytes)

@@ -79,11 +79,13 @@ package final class Recorder: Sendable {
         }
         await flight.apply(policy)
         if isAlways, !wasAlways, running == nil { await startAlways() }
-        if let ended {
-            ended.willEnd(because: "record.always is false")
-            // Its last frames are written beside the reload, which need not wait for the disk.
-            try? await relay.detach(ended.queue)
-        }
+        if let ended { await endAlways(ended) }
+    }
+
+    /// Its last frames are written beside the reload, which need not wait for the disk.
+    private func endAlways(_ recording: Recording) async {
+        recording.willEnd(because: "record.always is false")
+        try? await relay.detach(recording.queue)
     }
 
     // MARK: Asking
@@ -166,13 +168,15 @@ package final class Recorder: Sendable {
     private func startAlways() async {
         do {
             _ = try await start(nil)
-            let problem = state.withLock { state -> String? in
+            let (problem, unwanted) = state.withLock { state -> (String?, Recording?) in
                 // It may have ended already.
-                guard state.recording != nil else { return state.latest?.problem }
+                guard let recording = state.recording else { return (state.latest?.problem, nil) }
                 (state.automaticSince, state.problem) = (.now, nil)
-                return nil
+                // A reload may have come meanwhile.
+                return (nil, state.isAlways ? nil : recording)
             }
             if let problem { alwaysFailed(problem, after: nil) }
+            if let unwanted { await endAlways(unwanted) }
         } catch {
             alwaysFailed(Self.words(error), after: nil)
         }
@@ -211,7 +215,7 @@ package final class Recorder: Sendable {
     private func claim(_ recording: Recording) throws(APIError) {
         let earlier = state.withLock { state -> Recording? in
             if let earlier = state.recording { return earlier }
-            state.recording = recording
+            (state.recording, state.task) = (recording, nil)
             return nil
         }
         guard let earlier else { return }
@@ -237,7 +241,8 @@ package final class Recorder: Sendable {
             recording.disk.stop()
             await self.ended(recording, failure)
         }
-        state.withLock { $0.task = task }
+        // It may have ended already.
+        state.withLock { if $0.recording === recording { $0.task = task } }
     }
 
     func loop() -> LoopExecutor {
@@ -302,9 +307,13 @@ package final class Recorder: Sendable {
         guard let (recording, task) = running else {
             throw APIError(.conflict, "nothing is being recorded")
         }
+        // Its queue cannot be detached before it is attached.
+        guard let task else {
+            throw APIError(.conflict, "the recording is just beginning; try again")
+        }
         recording.willEnd(because: "stopped")
         try await relay.detach(recording.queue)
-        await task?.value
+        await task.value
         return report
     }
 

@@ -15,6 +15,8 @@ extension HubScript {
         var steps: Int
         /// Frames and pieces of frames that passed.
         var frames: Int
+        /// How often the hub had to wait for a recording.
+        var holds: Int
     }
 
     /// - Parameter tellsStory: Also say what happened.
@@ -30,14 +32,18 @@ extension HubScript {
                     break
                 }
             }
-            if !isOver { try world.finish() }
+            if !isOver {
+                try world.finish()
+                world.checkRecording()
+            }
             world.tearDown()
             return Result(
                 violations: world.model.violations, story: world.story, steps: world.steps,
-                frames: world.frames)
+                frames: world.frames, holds: world.recording?.holds ?? 0)
         } catch {
             return Result(
-                violations: [.init(kind: .left, text: "\(error)")], story: [], steps: 0, frames: 0)
+                violations: [.init(kind: .left, text: "\(error)")], story: [], steps: 0, frames: 0,
+                holds: 0)
         }
     }
 
@@ -151,6 +157,10 @@ extension HubWorld {
         if core.counters.malformed > 0 {
             model.fail(.malformed, "the head unit counted \(core.counters.malformed) frames")
         }
+    }
+
+    func checkRecording() {
+        recording?.check(switchboard.tap) { model.fail(.left, $0) }
     }
 
     /// Whoever comes next is served as if nothing had been.

@@ -51,6 +51,8 @@ struct HubSetting {
     var mayBreak = false
     /// Options may change.
     var mayReload = false
+    /// A recording that may miss nothing makes the hub wait.
+    var isRecorded = false
 
     /// The link may stand still for a while. Only where its kernel holds little: what a kernel or a
     /// head unit has taken and not read comes in one burst afterwards, and nobody can promise that
@@ -104,6 +106,7 @@ struct HubSetting {
         habits.slowEnd = .milliseconds(Int64.random(in: 6600...47_000, using: &random))
         mayBreak = Int.random(in: 0..<4, using: &random) == 0
         mayReload = Int.random(in: 0..<4, using: &random) == 0
+        isRecorded = Int.random(in: 0..<3, using: &random) == 0
     }
 }
 

@@ -13,6 +13,8 @@ struct HubSeries {
     private(set) var dialogues = 0
     private(set) var steps = 0
     private(set) var frames = 0
+    /// How often the hub had to wait for a recording.
+    private(set) var holds = 0
     private(set) var findings: [Finding] = []
     /// The seed of the next dialogue.
     private(set) var seed: UInt64
@@ -31,6 +33,7 @@ struct HubSeries {
         dialogues += 1
         steps += result.steps
         frames += result.frames
+        holds += result.holds
         guard let violation = result.violations.first else { return nil }
         let finding = Finding(seed: seed, violation: violation)
         findings.append(finding)

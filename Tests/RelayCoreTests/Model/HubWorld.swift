@@ -37,15 +37,18 @@ final class HubWorld {
     var lastNotice = 0
     /// What waits in the hub, and until when it may.
     var waits: [HubWait: NIODeadline] = [:]
+    let recording: HubRecording?
 
     init(_ setting: HubSetting, tellsStory: Bool = false) throws {
         self.setting = setting
         self.tellsStory = tellsStory
+        recording = setting.isRecorded ? HubRecording() : nil
         core = SDLCoreModel(habits: setting.habits, seed: setting.seed)
         random = SeededGenerator(seed: setting.seed ^ 0x55)
         switchboard = Switchboard(
             loop: loop, configuration: setting.configuration, accessoryAddress: "model:",
             tapQueue: Self.tapQueue, logger: Self.logger)
+        recording?.begin(on: switchboard)
         loop.advanceTime(by: .seconds(1))
         model.isLossy = setting.isLossy
         model.mostFrames = setting.habits.framesPerSecond

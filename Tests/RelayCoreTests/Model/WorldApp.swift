@@ -166,6 +166,7 @@ final class WorldApp {
             world.frames += 1
             world.tell("app \(number) hears \(frame)")
             world.model.writtenToApp(frame, number)
+            world.recording?.hear(frame)
             react(to: frame)
         }
         if !framing.isEmpty { world.model.fail(.malformed, "app \(number) got a part of a frame") }

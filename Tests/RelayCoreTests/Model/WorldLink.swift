@@ -72,6 +72,7 @@ final class WorldLink {
                 world.tell("relay to head unit: \(frame)")
                 world.model.now = world.loop.now
                 world.model.writtenToLink(frame)
+                world.recording?.hear(frame)
             case .malformed:
                 world.model.fail(.malformed, "the hub wrote to the link what is no frame")
             }

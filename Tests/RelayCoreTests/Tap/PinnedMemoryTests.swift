@@ -135,6 +135,39 @@ struct PinnedMemoryTests {
         #expect(storage.bytes <= queue.maximumBytes, "\(storage.bytes) B of storage")
     }
 
+    @Test("what a sink is told first of sessions that run counts as what it occupies")
+    func opening() throws {
+        let time = WallTime(nanoseconds: 1)
+        let tap = FrameTap(queue: TapQueue(maximumBytes: 1 << 20), loop: EmbeddedEventLoop())
+        let app = AppID(rawValue: 1)
+        tap.record(.appConnected(app, peer: "", time: time))
+        for session in 1...20 as ClosedRange<UInt8> {
+            tap.record(
+                .rpc(
+                    session: session, .request, .registerAppInterface,
+                    json: String(repeating: " ", count: 50_000)), .fromApp, app: app, time: time)
+        }
+        tap.emit()
+        let queue = TapQueue(maximumBytes: 4 << 20)
+        tap.attach(
+            queue,
+            TapPolicy(
+                payload: .everything, delay: .milliseconds(10), streamDelay: .milliseconds(10)),
+            news: [])
+        let counted = queue.occupiedBytes
+        var storage = Storage()
+        var count = 0
+        for case .frames(let frames) in queue.takeAll() {
+            #expect(frames.storageBytes > 20 * 50_000, "the flight recorder counts this")
+            for tapped in frames {
+                storage.add(tapped.frame.wire)
+                count += 1
+            }
+        }
+        #expect(count == 20)
+        #expect(storage.bytes <= counted, "\(storage.bytes) B of storage counted as \(counted) B")
+    }
+
     @Test("what the hub noticed, again and again, while nobody reads the tap")
     func notices() async {
         let queue = TapQueue(maximumBytes: 100_000)

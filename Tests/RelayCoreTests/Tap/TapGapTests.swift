@@ -49,6 +49,17 @@ struct TapGapTests {
         }
     }
 
+    @Test("bytes that were no frame, and nothing else")
+    func bytes() async {
+        var missed = FrameSum()
+        missed.bytes(17)
+        let items = await heard { queue.miss(missed) }
+        guard case .missed(frames: 0, bytes: 17) = items?.first, items?.count == 1 else {
+            Issue.record("the gap is not shown: \(items ?? [])")
+            return
+        }
+    }
+
     @Test("an event that must be told")
     func event() async {
         let reason = String(repeating: "unplugged ", count: 100)

@@ -106,10 +106,180 @@ struct TapHoldTests {
         hub.switchboard.tap.detach(queue)
         #expect(try hub.link.hears() == .startService())
     }
+
+    @Test("one that is full of what it is told first has all wait, too")
+    func fullFromTheStart() throws {
+        let hub = try EmbeddedHub()
+        let app = try hub.app(session: 1)
+        let queue = TapQueue(maximumBytes: 300)
+        hub.switchboard.attach(queue, Self.complete)
+        #expect(hub.switchboard.isLinkHeld)
+        let late = Frame.rpc(session: 1, message: 5)
+        try app.says(late)
+        #expect(try hub.link.hears() == nil, "so does the app that was there before")
+        _ = queue.takeAll()
+        _ = queue.takeAll()
+        #expect(try hub.link.hears() == late)
+    }
+
+    @Test("what one app has waited to say may fill it again, and then the others wait on")
+    func fullAgain() throws {
+        let hub = try EmbeddedHub { $0.framesPerSecond = 0 }
+        let apps = try (1...3).map { try hub.app(session: $0) }
+        let queue = TapQueue(maximumBytes: 4096)
+        hub.switchboard.attach(queue, Self.complete)
+        for number in 1...20 as ClosedRange<UInt32> {
+            try hub.link.says(.data(session: 1, message: number, bytes: 500))
+        }
+        hub.loop.advanceTime(by: .milliseconds(10))
+        #expect(hub.switchboard.isLinkHeld)
+        func speak(_ message: UInt32) throws {
+            for (index, app) in apps.enumerated() {
+                var read = ByteBuffer()
+                for number in 1...20 as ClosedRange<UInt32> {
+                    read.writeImmutableBuffer(
+                        Frame.data(
+                            session: UInt8(index + 1), message: message + number, bytes: 500
+                        ).wire)
+                }
+                try app.writeInbound(read)
+            }
+        }
+        try speak(100)
+        #expect(try hub.heard().isEmpty)
+        var heard: [Frame] = []
+        for round in 1...4 {
+            _ = queue.takeAll()
+            _ = queue.takeAll()
+            let frames = try hub.heard()
+            #expect(Set(frames.map(\.sessionID)).count == 1, "one app's words fill the queue")
+            heard += frames
+            #expect(hub.switchboard.isLinkHeld)
+            // Nobody is read meanwhile.
+            if round == 1 { try speak(200) }
+            #expect(try hub.heard().isEmpty)
+        }
+        for session in 1...3 as ClosedRange<UInt8> {
+            let messages = heard.filter { $0.sessionID == session }.compactMap(\.messageID)
+            #expect(messages == Array(101...120) + Array(201...220))
+        }
+    }
+
+    @Test("one that ends without having read does not keep what it was given")
+    func failed() {
+        weak var queue: TapQueue?
+        weak var storage: TapStorage?
+        let loop = EmbeddedEventLoop()
+        do {
+            let tap = FrameTap(queue: TapQueue(maximumBytes: 1 << 20), loop: loop)
+            let full = TapQueue(maximumBytes: 2000)
+            (queue, storage) = (full, tap.storage)
+            tap.attach(full, Self.complete, news: [])
+            for number in 1...100 as ClosedRange<UInt32> {
+                tap.record(
+                    .data(session: 1, message: number, bytes: 100), .fromApp, app: nil,
+                    time: WallTime(nanoseconds: 1))
+                tap.endRead()
+                tap.emit()
+            }
+            #expect(tap.isHolding && full.isFull)
+            tap.detach(full)
+            #expect(!tap.isHolding)
+        }
+        loop.advanceTime(by: .seconds(1))
+        #expect(queue == nil, "its disk is full, and nobody will read it")
+        #expect(storage == nil)
+    }
+
+    @Test("nobody waits for one whose reader has ended it")
+    func endedByReader() {
+        let loop = EmbeddedEventLoop()
+        let tap = FrameTap(queue: TapQueue(maximumBytes: 1 << 20), loop: loop)
+        let queue = TapQueue(maximumBytes: 2000)
+        tap.attach(queue, Self.complete, news: [])
+        func pass(_ numbers: ClosedRange<UInt32>) {
+            for number in numbers {
+                tap.record(
+                    .data(session: 1, message: number, bytes: 1000), .fromApp, app: nil,
+                    time: WallTime(nanoseconds: 1))
+                tap.endRead()
+            }
+        }
+        pass(1...10)
+        #expect(tap.isHolding)
+        queue.finish()
+        loop.run()
+        #expect(!tap.isHolding)
+        let bytes = queue.occupiedBytes
+        pass(11...20)
+        tap.emit()
+        #expect(!tap.isHolding && queue.occupiedBytes == bytes, "it takes nothing any more")
+        #expect(Self.frames(queue.takeAll()).compactMap(\.messageID) == Array(1...10))
+    }
 }
 
 @Suite("Bytes that were no frame")
 struct TappedBytesTests {
+    @Test("those that a full queue has no room for are counted, whatever comes behind them")
+    func missed() {
+        let loop = EmbeddedEventLoop()
+        let queue = TapQueue(maximumBytes: 3000)
+        let tap = FrameTap(queue: TapQueue(maximumBytes: 1 << 20), loop: loop)
+        let time = WallTime(nanoseconds: 1)
+        tap.attach(
+            queue,
+            TapPolicy(
+                payload: .everything, delay: .milliseconds(10), streamDelay: .milliseconds(10)),
+            news: [])
+        var (seen, missed) = (0, 0)
+        func look() {
+            for item in queue.takeAll() {
+                switch item {
+                case .frames(let frames):
+                    seen += frames.reduce(0) { $0 + $1.frame.wire.readableBytes }
+                case .bytes(let run): seen += run.bytes.readableBytes
+                case .missed(_, let bytes): missed += bytes
+                default: break
+                }
+            }
+        }
+        var sent = 0
+        func noise(_ bytes: Int) {
+            tap.record(
+                TappedBytes(
+                    bytes: ByteBuffer(repeating: 0xFF, count: bytes), direction: .fromApp, app: nil,
+                    offset: UInt64(sent), time: time))
+            tap.endRead()
+            sent += bytes
+        }
+        func frame(_ bytes: Int) {
+            tap.record(.data(session: 1, bytes: bytes), .fromApp, app: nil, time: time)
+            tap.endRead()
+            tap.emit()
+            sent += bytes + 12
+        }
+        // More than the whole queue may have.
+        noise(5000)
+        look()
+        #expect(missed == 5000 && seen == 0)
+        // While it is full, and nothing else is missed before it has room again.
+        frame(1000)
+        frame(1000)
+        frame(1000)
+        noise(700)
+        look()
+        look()
+        frame(100)
+        look()
+        #expect(seen + missed == sent, "\(seen) B seen and \(missed) B missed of \(sent) B")
+        // While it is full, and nothing comes behind it.
+        for _ in 1...3 { frame(1000) }
+        noise(800)
+        tap.finish()
+        look()
+        #expect(seen + missed == sent, "\(seen) B seen and \(missed) B missed of \(sent) B")
+    }
+
     private static func words(_ queue: TapQueue) -> [String] {
         queue.takeAll().flatMap { item -> [String] in
             switch item {

@@ -155,6 +155,47 @@ struct TapStorageTests {
         record(bytes: 100, on: tap)
         tap.emit()
         #expect(tap.storage.bytes == 0)
+        #expect(tap.reservedBytes < TapStorage.minimumBytes, "nor where the next batch goes")
+    }
+
+    @Test("what one large frame needed is kept for none of the small ones that follow")
+    func largeFrame() {
+        let queue = TapQueue(maximumBytes: 64 << 20)
+        let tap = FrameTap(queue: queue, loop: EmbeddedEventLoop())
+        record(bytes: 4 << 20, on: tap)
+        #expect(queue.takeAll().count == 1)
+        #expect(queue.takeAll().isEmpty)
+        record(bytes: 500_000, on: tap)
+        tap.emit()
+        #expect(queue.takeAll().count == 1)
+        #expect(tap.reservedBytes <= TapStorage.mostBytesAtOnce)
+    }
+
+    @Test("a frame that fills its storage, none, and one byte too many are seen as they are")
+    func edges() {
+        let queue = TapQueue(maximumBytes: 64 << 20)
+        let tap = FrameTap(queue: queue, loop: EmbeddedEventLoop())
+        let sizes = [1 << 18, 1 << 20, 1 << 21].flatMap { [$0 - 13, $0 - 12, $0 - 11, 0] }
+        for round in 1...3 as ClosedRange<UInt8> {
+            var (seen, sent): ([Frame], [Frame]) = ([], [])
+            for (index, bytes) in sizes.enumerated() {
+                // Thousands of tiny ones between two huge ones.
+                for number in 0..<UInt32(index == 4 ? 3000 : 1) {
+                    let frame = Frame.data(
+                        session: round, message: number, bytes: number == 0 ? bytes : 1,
+                        filledWith: UInt8(index) &+ round)
+                    sent.append(frame)
+                    tap.record(frame, .fromApp, app: nil, time: WallTime(nanoseconds: 1))
+                }
+                tap.endRead()
+                if index % 2 == 0 { tap.emit() }
+                for case .frames(let frames) in queue.takeAll() { seen += frames.map(\.frame) }
+            }
+            tap.emit()
+            for case .frames(let frames) in queue.takeAll() { seen += frames.map(\.frame) }
+            #expect(seen == sent)
+        }
+        #expect(queue.missedBatches == 0)
     }
 
     @Test("what is in reserve makes room for what comes, and the limit holds for both")

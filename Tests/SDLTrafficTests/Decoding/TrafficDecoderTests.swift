@@ -367,6 +367,8 @@ import Testing
             talk.lastLine
                 == "10:31:07.000  relayd            ·  relay     not shown: 12 frames, 2.9 KiB; "
                 + "they were forwarded, but not decoded")
+        talk.receive(.missed(frames: 0, bytes: 17))
+        #expect(talk.lastLine?.hasSuffix("not shown: 17 B that were no frame") == true)
     }
 
     @Test("a clock set back neither crashes nor makes latencies negative")

@@ -1,0 +1,66 @@
+// A recording of a dialogue that may miss nothing, with so little room that the hub waits for it again and
+// again, in the middle of whatever it does.
+
+import NIOCore
+import SDLProtocol
+
+@testable import RelayCore
+
+/// What is recorded, and what was heard.
+final class HubRecording {
+    private let queue = TapQueue(maximumBytes: 2000)
+    private var recorded: [Frame: Int] = [:]
+    private var heard: [Frame: Int] = [:]
+    private var missed = 0
+    /// How often the hub had to wait.
+    private(set) var holds = 0
+
+    private static let policy = TapPolicy(
+        payload: .everything, delay: .milliseconds(1), streamDelay: .milliseconds(1),
+        overflow: .wait)
+
+    func begin(on switchboard: Switchboard) {
+        switchboard.attach(queue, Self.policy)
+        let changed = switchboard.tap.holdChanged
+        let (tap, loop) = (switchboard.tap, switchboard.loop)
+        tap.holdChanged = { [unowned self, unowned tap] in
+            changed()
+            guard tap.isHolding else { return }
+            holds += 1
+            // The hub is in the middle of something.
+            loop.assumeIsolated().execute { [weak self] in self?.look() }
+        }
+    }
+
+    private func look() {
+        take()
+        // It has done with that.
+        take()
+    }
+
+    private func take() {
+        for item in queue.takeAll() {
+            switch item {
+            case .frames(let frames): for frame in frames { recorded[frame.frame, default: 0] += 1 }
+            case .missed: missed += 1
+            default: break
+            }
+        }
+    }
+
+    /// A frame that the hub has written, to whomever.
+    func hear(_ frame: Frame) { heard[frame, default: 0] += 1 }
+
+    /// Says what is wrong with it so far.
+    func check(_ tap: FrameTap, fail: (String) -> Void) {
+        tap.emit()
+        look()
+        if missed > 0 { fail("a recording that may miss nothing has \(missed) gaps") }
+        for (frame, count) in heard {
+            // A StartService that waits while the link comes back is said to the new one as well.
+            let least = frame.controlType == .startService ? 1 : count
+            guard recorded[frame, default: 0] < least else { continue }
+            return fail("\(frame) was passed on, and is not recorded")
+        }
+    }
+}
