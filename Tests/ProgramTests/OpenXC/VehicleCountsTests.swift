@@ -80,7 +80,7 @@ struct VehicleCountsTests {
                     "--config", config, "--accessory", "sim:openxc", "--control-socket", socket,
                 ])
                 // Before that, `vi diag` is told that no vehicle interface is connected, and ends.
-                try await relayd.errors.first(containing: "link opened: sim:openxc")
+                try await relayd.errors.first(containing: "link: open: sim:openxc")
                 return relayd
             }
             let first = try await start()
