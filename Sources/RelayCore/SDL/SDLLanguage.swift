@@ -145,6 +145,9 @@ final class SDLLanguage: AccessoryLanguage {
                 hub.tap.record(frame, .fromApp, app: nil, time: hub.time, fate: .byRelay)
             }
             output.forward(frame, from: origin)
+        case .repeated(let frame, let app):
+            hub.tap.record(frame, .fromApp, app: app.id, time: hub.time, fate: .byRelay)
+            output.forward(frame, from: .app(app))
         case .amended(let frame, let app):
             deliver(frame, to: app, fate: .amended, grant: meaning(of: frame))
         case .toApp(let frame, let app):

@@ -84,6 +84,9 @@ final class RouterBench {
                 case .toLink(let frame, let origin):
                     write(frame, from: origin)
                     done.append(action)
+                case .repeated(let frame, let app):
+                    write(frame, from: .app(app))
+                    done.append(action)
                 case .amended, .toApp, .close, .pass, .dropped, .toRelay: done.append(action)
                 }
             }

@@ -179,7 +179,7 @@ struct SessionRouterTests {
         bench.router.linkClosed(reason: "unplugged", at: bench.now)
         #expect(bench.actions().isEmpty)
         bench.router.linkOpened(at: bench.now)
-        #expect(bench.actions() == [.toLink(.startService(), from: .app("music"))])
+        #expect(bench.actions() == [.repeated(.startService(), of: "music")])
         #expect(bench.accessory(says: .startServiceACK(session: 1)) == .toApp("music"))
     }
 

@@ -36,6 +36,26 @@ struct TapSinksTests {
         tap.endRead()
     }
 
+    @Test("a StartService that the next link gets as well is seen there too")
+    func saidAgain() throws {
+        let hub = try EmbeddedHub { $0.whenLinkLost = .keep }
+        let app = try hub.app()
+        try app.says(.startService())
+        #expect(try hub.heard() == [.startService()])
+        try hub.link.close().wait()
+        let queue = TapQueue(maximumBytes: 1 << 20)
+        hub.switchboard.attach(queue, recorder(.everything))
+        let next = try hub.nextLink()
+        #expect(try next.hears() == .startService())
+        try next.says(.startServiceACK(session: 1))
+        hub.switchboard.tap.emit()
+        let seen = queue.takeAll().flatMap { item -> [TappedFrame] in
+            if case .frames(let frames) = item { frames } else { [] }
+        }
+        #expect(seen.map(\.frame) == [.startService(), .startServiceACK(session: 1)])
+        #expect(seen.first?.fate == .byRelay && seen.first?.app == seen.last?.app)
+    }
+
     @Test("each gets as much of a frame as it wants")
     func payloads() {
         let queues = (0..<3).map { _ in TapQueue(maximumBytes: 1 << 20) }

@@ -16,6 +16,8 @@ struct StartServiceQueue<App: Hashable> {
         var frame: Frame
         /// When it is given up if no head unit comes.
         var holdUntil: NIODeadline
+        /// It was on a link that closed before it was answered.
+        var isRepeat = false
     }
 
     /// The request on the link. Its app may have left; the answer is due all the same.
@@ -69,7 +71,8 @@ struct StartServiceQueue<App: Hashable> {
     /// The request on the link is asked again when the next link comes.
     mutating func linkClosed(holdUntil: NIODeadline) {
         if let unanswered = sent.take(), let app = unanswered.app {
-            let again = Request(app: app, frame: unanswered.frame, holdUntil: holdUntil)
+            let again = Request(
+                app: app, frame: unanswered.frame, holdUntil: holdUntil, isRepeat: true)
             waitingRequests.insert(again, at: 0)
         }
         givenUp = []

@@ -207,7 +207,9 @@ extension SessionRouter {
         guard isLinkUp, stopDeadline == nil, !isStartHeldByFarewell,
             let next = starts.sendNext(answerUntil: now + configuration.startServiceTimeout)
         else { return }
-        actions.append(.toLink(next.frame, from: .app(next.app)))
+        actions.append(
+            next.isRepeat
+                ? .repeated(next.frame, of: next.app) : .toLink(next.frame, from: .app(next.app)))
     }
 
     /// The next moment `advance` has something to do.

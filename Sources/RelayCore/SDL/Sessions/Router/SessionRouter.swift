@@ -26,6 +26,8 @@ package struct SessionRouter<App: Hashable> {
     package enum Action: Hashable {
         /// A frame of an app that had to wait, or the relay's own words.
         case toLink(Frame, from: Origin<App>)
+        /// An app's frame that was said to the link before this one as well.
+        case repeated(Frame, of: App)
         /// The head unit's frame without secondary transport offers.
         case amended(Frame, to: App)
         /// The relay's own words to an app.
