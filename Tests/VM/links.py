@@ -7,8 +7,8 @@ links.log, the head unit's into headunit.log.
 
 In each link the head unit has got what is certain; or, besides, the last packet that the controller may have kept; or, besides
 that, whole packets of the transfer that the end broke off, if the head unit's own read was broken off too. Links that
-it never read from are relayd's alone: from those nothing has come or gone. But a read that was under way when the head
-unit reset the phone may have got the first bytes of the link after it."""
+it never read from are relayd's alone: from those nothing has come or gone. But a read and a write that were under way
+when the head unit reset the phone may be of the link after it."""
 
 import functools
 import re
@@ -17,8 +17,8 @@ import sys
 COUNTED = re.compile(r"(\d+) bytes from the head unit; (\d+) for it, of which (\d+) were broken off and (\d+) may")
 ROUND = re.compile(r"round \d+: .* in (\d+) bytes in .* out (\d+), .* broken-off read (\d+)(, reset)?")
 PACKET = 512
-# The longest read of the head unit.
-READ = 16 * 1024
+# The shortest frame; the longest read of the head unit, and its longest write.
+LEAST, READ, WRITE = 8, 16 * 1024, 140_000
 
 links = [tuple(map(int, match.groups())) for match in map(COUNTED.search, open("links.log")) if match]
 rounds = [
@@ -41,36 +41,38 @@ def excess(link, got, broken_off_read):
 
 
 @functools.lru_cache(None)
-def pairs(link, round_, early):
+def pairs(link, round_, early, late):
     """For each link from here on, the bytes of it that the head unit has got and those of its broken-off read; None if
-    the links and the rounds cannot be brought together. A read of the round before has got the first `early` bytes."""
+    the links and the rounds cannot be brought together. Of the next link a read of the round before has got the first
+    `early` bytes, and to it a write of the round before has sent the first `late` bytes."""
     if link == len(links):
-        return () if (round_, early) == (len(rounds), 0) else None
-    for read, in_rounds, later in ways(link, round_, early):
-        rest = pairs(link + 1, round_ + in_rounds, later)
+        return () if (round_, early, late) == (len(rounds), 0, 0) else None
+    for read, in_rounds, after in ways(link, round_, early, late):
+        rest = pairs(link + 1, round_ + in_rounds, *after)
         if rest is not None:
             return (read, *rest)
     return None
 
 
-def ways(link, round_, early):
+def ways(link, round_, early, late):
     """How the next link fits to the next round, or to none; and how much of the round is of the link after it."""
+    taken = links[link][0]
     if round_ < len(rounds):
         got, sent, broken_off_read, reset = rounds[round_]
-        got += early
-        if links[link][0] == sent:
+        got, sent = got + early, sent + late
+        if taken == sent or reset and LEAST <= sent - taken <= WRITE:
             if excess(links[link], got, broken_off_read) is not None:
-                yield (got, broken_off_read), 1, 0
+                yield (got, broken_off_read), 1, (0, sent - taken)
             for own in {certain(links[link]), certain(links[link]) + links[link][3]}:
-                if reset and 0 < got - own <= READ:
-                    yield (own, 0), 1, got - own
-    if links[link][0] == 0 and excess(links[link], early, 0) is not None:
-        yield (early, 0), 0, 0
+                if reset and LEAST <= got - own <= READ:
+                    yield (own, 0), 1, (got - own, sent - taken)
+    if taken == late and excess(links[link], early, 0) is not None:
+        yield (early, 0), 0, (0, 0)
 
 
 def compare():
     sys.setrecursionlimit(10_000)
-    found = pairs(0, 0, 0)
+    found = pairs(0, 0, 0, 0)
     if found is None:
         print("relayd's links (from the head unit, for it, broken off, may have been kept):", *links, sep="\n")
         print("the head unit's rounds (got, sent, broken-off read, reset):", *rounds, sep="\n")
