@@ -20,6 +20,15 @@ struct TapHoldTests {
         }
     }
 
+    /// The hub waits for the queue afterwards.
+    private static func fill(_ queue: TapQueue, of hub: EmbeddedHub) throws {
+        hub.switchboard.attach(queue, complete)
+        for number in 1...20 as ClosedRange<UInt32> {
+            try hub.link.says(.data(session: 1, message: number, bytes: 500))
+        }
+        hub.loop.advanceTime(by: .milliseconds(10))
+    }
+
     @Test("all frames are kept, whatever its queue may hold, and the hub is told once each way")
     func keepsAll() {
         let loop = EmbeddedEventLoop()
@@ -80,11 +89,7 @@ struct TapHoldTests {
         let hub = try EmbeddedHub()
         _ = try hub.app(session: 1)
         let queue = TapQueue(maximumBytes: 1000)
-        hub.switchboard.attach(queue, Self.complete)
-        for number in 1...20 as ClosedRange<UInt32> {
-            try hub.link.says(.data(session: 1, message: number, bytes: 500))
-        }
-        hub.loop.advanceTime(by: .milliseconds(10))
+        try Self.fill(queue, of: hub)
         #expect(hub.switchboard.isLinkHeld)
         hub.switchboard.tap.detach(queue)
         #expect(!hub.switchboard.isLinkHeld)
@@ -95,11 +100,7 @@ struct TapHoldTests {
         let hub = try EmbeddedHub()
         _ = try hub.app(session: 1)
         let queue = TapQueue(maximumBytes: 1000)
-        hub.switchboard.attach(queue, Self.complete)
-        for number in 1...20 as ClosedRange<UInt32> {
-            try hub.link.says(.data(session: 1, message: number, bytes: 500))
-        }
-        hub.loop.advanceTime(by: .milliseconds(10))
+        try Self.fill(queue, of: hub)
         let other = try hub.app()
         try other.says(.startService())
         #expect(try hub.link.hears() == nil)
@@ -127,11 +128,7 @@ struct TapHoldTests {
         let hub = try EmbeddedHub { $0.framesPerSecond = 0 }
         let apps = try (1...3).map { try hub.app(session: $0) }
         let queue = TapQueue(maximumBytes: 4096)
-        hub.switchboard.attach(queue, Self.complete)
-        for number in 1...20 as ClosedRange<UInt32> {
-            try hub.link.says(.data(session: 1, message: number, bytes: 500))
-        }
-        hub.loop.advanceTime(by: .milliseconds(10))
+        try Self.fill(queue, of: hub)
         #expect(hub.switchboard.isLinkHeld)
         func speak(_ message: UInt32) throws {
             for (index, app) in apps.enumerated() {
