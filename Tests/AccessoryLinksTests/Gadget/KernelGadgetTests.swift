@@ -60,6 +60,24 @@ struct KernelGadgetTests {
         }
     }
 
+    @Test("calls on endpoint 0 wait for FunctionFS's lock, and for nothing else")
+    func waitsForLock() async throws {
+        try await run { layout, _ in
+            let zero = "\(layout.functionFS)/ep0"
+            unlink(zero)
+            mkfifo(zero, 0o600)
+            let gadget = try KernelGadget(layout, Self.options())
+            // With O_NONBLOCK, FunctionFS gives up where another thread has its lock.
+            #expect(fcntl(gadget.zero, F_GETFL) & O_NONBLOCK == 0)
+            // The descriptors, which a FIFO gives back.
+            while !gadget.events().isEmpty {}
+            let enable = [UInt8](repeating: 0, count: SetupRequest.byteCount) + [2, 0, 0, 0]
+            #expect(write(gadget.zero, enable, enable.count) == FunctionEvent.byteCount)
+            #expect(gadget.events() == [.enable])
+            #expect(gadget.events() == [])
+        }
+    }
+
     @Test("one relayd at a time has the gadget")
     func exclusive() async throws {
         try await run { layout, _ in

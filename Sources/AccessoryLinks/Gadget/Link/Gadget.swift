@@ -1,8 +1,11 @@
+import Glibc
+
 /// What the gadget's threads ask of the kernel: one call, one answer. `KernelGadget` is the real one.
 ///
 /// Counts are negative errno values where a call failed.
 protocol Gadget: Sendable {
-    /// Of endpoint 0, to be polled: readable while an event or a request waits.
+    /// Of endpoint 0, to be polled: readable while an event or a request waits. The answer is always true; while a
+    /// request is under way, it may have to wait for the host.
     var zero: CInt { get }
 
     /// Takes the events that wait; none when there are none, or when a request has become void meanwhile.
@@ -25,6 +28,15 @@ protocol Gadget: Sendable {
     func appear(as face: AccessoryOnEndpointZero.Face, on controller: String) throws(LinkProblem)
     /// Leaves it; the bulk calls that wait end.
     func disappear()
+}
+
+extension Gadget {
+    /// Whether an event or a request waits on endpoint 0; nil when a signal came before that was known.
+    var hasNews: Bool? {
+        var polled = pollfd(fd: zero, events: Int16(POLLIN), revents: 0)
+        let count = poll(&polled, 1, 0)
+        return count < 0 ? nil : count > 0
+    }
 }
 
 /// The endpoint from the host, during one link.

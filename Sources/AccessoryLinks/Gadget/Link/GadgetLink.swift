@@ -326,7 +326,7 @@ final class GadgetLink: Sendable {
     /// to be read.
     private func mayTransfer() -> Bool {
         while !isStopped {
-            guard Self.polls(gadget.zero, Int16(POLLIN), milliseconds: 0) else { return true }
+            if gadget.hasNews == false { return true }
             _ = Self.polls(stopped.rawValue, Int16(POLLIN), milliseconds: 2)
         }
         return false

@@ -37,7 +37,9 @@ final class KernelGadget: Gadget {
 
     private static func openZero(_ layout: GadgetLayout) throws(LinkProblem) -> OwnedDescriptor {
         let path = "\(layout.functionFS)/ep0"
-        let descriptor = Glibc.open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+        // Not O_NONBLOCK: then FunctionFS only tries its lock (ffs_mutex_lock). While one thread looks, another would
+        // be told that there is no event, and a request's answer would fail with EAGAIN.
+        let descriptor = Glibc.open(path, O_RDWR | O_CLOEXEC)
         guard descriptor >= 0 else { throw GadgetProblem.opening(path, errno: errno) }
         let owned = OwnedDescriptor(descriptor)
         // Two that answer the same requests would each get every other one.
@@ -64,10 +66,12 @@ final class KernelGadget: Gadget {
     var zero: CInt { endpointZero.rawValue }
 
     func events() -> [FunctionEvent] {
-        withUnsafeTemporaryAllocation(
+        // A read would wait for the next one.
+        guard hasNews == true else { return [] }
+        return withUnsafeTemporaryAllocation(
             byteCount: FunctionEvent.maximumPending * FunctionEvent.byteCount, alignment: 4
         ) { buffer in
-            // EAGAIN; EIDRM: the host has begun another request, or has gone, before it was answered.
+            // EIDRM: the host has begun another request, or has gone, before it was answered.
             let count = Glibc.read(zero, buffer.baseAddress, buffer.count)
             guard count > 0 else { return [] }
             return FunctionEvent.parse(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
