@@ -48,8 +48,8 @@ final class GadgetLink: Sendable {
 
     private struct State {
         var isStopped = false
-        /// Threads that have not ended.
-        var running = 2
+        /// Threads that have been started and have not ended.
+        var running = 0
         var threads: [pthread_t] = []
         var counts = Counts()
     }
@@ -62,8 +62,8 @@ final class GadgetLink: Sendable {
     private let stopping: OwnedDescriptor
     private let onNews: @Sendable (News) -> Void
     private let state = Mutex(State())
-    /// Set once both threads have ended.
-    private let hasEnded = ConditionLock(value: false)
+    /// True while no thread runs.
+    private let hasEnded = ConditionLock(value: true)
 
     /// How long the head unit may take for what is left when the hub has closed the link, as with `USBLink`.
     static let drainLimit = USBLink.drainLimit
@@ -89,48 +89,53 @@ final class GadgetLink: Sendable {
 
     /// Starts both threads. On failure it is to be ended all the same.
     func start() throws(LinkProblem) {
-        let hubOut = try socket.duplicate().release()
-        let hubIn = try socket.duplicate().release()
+        let hubIn = try socket.duplicate()
+        let hubOut = try socket.duplicate()
         var error = relay_interrupt_prepare()
         if error == 0 {
-            error = run("gadget in") { self.moveToHub(HubSocket(OwnedDescriptor(hubIn))) }
+            error = run("gadget in", with: hubIn.release()) {
+                self.moveToHub(HubSocket(OwnedDescriptor($0)))
+            }
+        }
+        if error == 0 {
+            error = run("gadget out", with: hubOut.release()) {
+                self.moveToHost(HubSocket(OwnedDescriptor($0)))
+            }
         }
         guard error == 0 else {
-            close(hubIn)
-            close(hubOut)
-            hasEnded.lock()
-            hasEnded.unlock(withValue: true)
-            throw .system("a thread for the gadget could not be started", errno: error)
-        }
-        error = run("gadget out") { self.moveToHost(HubSocket(OwnedDescriptor(hubOut))) }
-        guard error == 0 else {
-            close(hubOut)
-            threadEnded()
             throw .system("a thread for the gadget could not be started", errno: error)
         }
     }
 
-    private func run(_ name: String, _ body: @escaping @Sendable () -> Void) -> CInt {
-        DetachedThread.run {
+    /// - Parameter hub: A descriptor that the body is to own; closed here when there is no thread.
+    private func run(
+        _ name: String, with hub: CInt, _ body: @escaping @Sendable (CInt) -> Void
+    ) -> CInt {
+        countThreads(1)
+        let error = DetachedThread.run {
             _ = relay_thread_set_name(name)
             _ = relay_thread_allow_interrupt()
             let thread = pthread_self()
             self.state.withLock { $0.threads.append(thread) }
-            body()
+            body(hub)
             // Under the lock: nobody interrupts a thread that has ended.
             self.state.withLock { $0.threads.removeAll { $0 == thread } }
-            self.threadEnded()
+            self.countThreads(-1)
         }
+        if error != 0 {
+            close(hub)
+            countThreads(-1)
+        }
+        return error
     }
 
-    private func threadEnded() {
-        let isLast = state.withLock { state in
-            state.running -= 1
-            return state.running == 0
-        }
-        guard isLast else { return }
+    private func countThreads(_ change: Int) {
         hasEnded.lock()
-        hasEnded.unlock(withValue: true)
+        let running = state.withLock { state in
+            state.running += change
+            return state.running
+        }
+        hasEnded.unlock(withValue: running == 0)
     }
 
     /// Ends it, and waits for both threads: the endpoints are free for the next link afterwards. First the
