@@ -19,18 +19,18 @@ package struct GadgetTransport: AccessoryTransport {
     package init(_ address: AccessoryAddress) throws(AddressError) {
         let options = try GadgetOptions(address)
         let layout = GadgetLayout()
-        self.init(options, layout.places, absence: GadgetThread.usualAbsence) {
+        let controllers = DeviceControllers(directory: layout.places.controllers)
+        self.init(options, controllers, absence: GadgetThread.usualAbsence) {
             () throws(LinkProblem) in
             try KernelGadget(layout, options)
         }
     }
 
     init(
-        _ options: GadgetOptions, _ places: GadgetLayout.Places, absence: Duration,
+        _ options: GadgetOptions, _ controllers: DeviceControllers, absence: Duration,
         openGadget: @escaping GadgetThread.OpenGadget
     ) {
         self.options = options
-        let controllers = DeviceControllers(directory: places.controllers)
         self.controllers = controllers
         let details = LinkDetails()
         self.details = details

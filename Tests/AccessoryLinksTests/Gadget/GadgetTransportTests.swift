@@ -1,6 +1,7 @@
 import Glibc
 import NIOCore
 import RelayTesting
+import Synchronization
 import Testing
 
 @testable import AccessoryLinks
@@ -23,16 +24,23 @@ struct GadgetTransportTests {
     ) async throws {
         try await RelayTesting.TemporaryDirectory.run { directory in
             for name in names { try directory.write("", to: name) }
-            var places = GadgetLayout.Places()
-            places.controllers = directory.path
-            let address = try AccessoryAddress(text)
-            let fake = try FakeGadget()
-            let transport = GadgetTransport(
-                try GadgetOptions(address), places, absence: .milliseconds(1)
-            ) { () throws(LinkProblem) in fake }
-            let link = SupervisedLink(transport, at: address)
-            try await link.run { link in try await body(fake, link, directory) }
+            try await run(text, seeing: DeviceControllers(directory: directory.path)) {
+                fake, link in try await body(fake, link, directory)
+            }
         }
+    }
+
+    private func run(
+        _ text: String = "gadget:", seeing controllers: DeviceControllers,
+        _ body: (FakeGadget, SupervisedLink) async throws -> Void
+    ) async throws {
+        let address = try AccessoryAddress(text)
+        let fake = try FakeGadget()
+        let transport = GadgetTransport(
+            try GadgetOptions(address), controllers, absence: .milliseconds(1)
+        ) { () throws(LinkProblem) in fake }
+        let link = SupervisedLink(transport, at: address)
+        try await link.run { link in try await body(fake, link) }
     }
 
     @Test("it waits as a phone; a head unit leads it into accessory mode, and bytes flow")
@@ -337,6 +345,66 @@ struct GadgetTransportTests {
         try await run("gadget:?udc=c", controllers: ["a", "b"]) { _, link, _ in
             let problem = try await link.waitUntilReason(.absent)
             #expect(problem.message == "the USB device controller c is not there; there is a, b")
+        }
+    }
+
+    /// A controller that is going: it can be seen so many times more.
+    private final class Departure: Sendable {
+        let looks = Mutex<Int?>(nil)
+
+        var controllers: DeviceControllers {
+            DeviceControllers { [self] in
+                looks.withLock { looks in
+                    guard let left = looks else { return ["the.udc"] }
+                    looks = max(0, left - 1)
+                    return left > 0 ? ["the.udc"] : []
+                }
+            }
+        }
+    }
+
+    @Test("a controller that can be seen for a moment without its gadget is not taken, but gone")
+    func departs() async throws {
+        let departure = Departure()
+        try await run(seeing: departure.controllers) { fake, link in
+            try await fake.state.wait(for: "a phone") { $0.faces == [.phone] }
+            // relayd's first look; the supervisor has none until it is answered.
+            departure.looks.withLock { $0 = 1 }
+            fake.loseController()
+            let states = try await link.states.wait(for: "the reason") { states in
+                states.contains { $0.reason != nil }
+            }
+            let reason = try #require(states.compactMap(\.reason).first)
+            #expect(reason.message == "the USB device controller the.udc is not there")
+        }
+    }
+
+    @Test("a controller that refuses the gadget because it is going is not in use, but gone")
+    func departsUnbound() async throws {
+        let departure = Departure()
+        try await run(seeing: departure.controllers) { fake, link in
+            try await link.waitUntilPlace("the USB device controller the.udc, as a phone")
+            fake.state.update { $0.refusal = LinkProblem(.busy, "in use") }
+            // relayd's choice of it, and its first look after the refusal.
+            departure.looks.withLock { $0 = 2 }
+            link.supervisor.reopen()
+            let states = try await link.states.wait(for: "the reason") { states in
+                states.contains { $0.reason != nil }
+            }
+            let reason = try #require(states.compactMap(\.reason).first)
+            #expect(reason.message == "the USB device controller the.udc is not there")
+        }
+    }
+
+    @Test("a controller that stays, without the gadget, has been taken")
+    func taken() async throws {
+        try await run { fake, link, _ in
+            try await fake.state.wait(for: "a phone") { $0.faces == [.phone] }
+            fake.loseController()
+            let problem = try await link.waitUntilReason(.busy)
+            #expect(
+                problem.message
+                    == "somebody has taken the USB device controller the.udc away from relayd")
         }
     }
 

@@ -4,10 +4,17 @@ import NIOCore
 
 /// The machine's USB device controllers, and which of them an address means.
 struct DeviceControllers: Sendable {
-    /// /sys/class/udc, with an entry for each.
-    let directory: String
+    /// The names of those that can be seen now.
+    private let look: @Sendable () -> [String]
 
-    var names: [String] {
+    init(look: @escaping @Sendable () -> [String]) { self.look = look }
+
+    /// - Parameter directory: /sys/class/udc, with an entry for each.
+    init(directory: String) { self.init { Self.entries(of: directory) } }
+
+    var names: [String] { look() }
+
+    private static func entries(of directory: String) -> [String] {
         guard let stream = opendir(directory) else { return [] }
         defer { closedir(stream) }
         var names: [String] = []

@@ -30,6 +30,8 @@ final class GadgetThread {
     private var patientWith: AccessoryOnEndpointZero.State?
     /// Who waits for the head unit.
     private var request: GadgetMailbox.OpenRequest?
+    /// What it is to be told if the controller is still there then.
+    private var refusal: (problem: LinkProblem, controller: String, at: ContinuousClock.Instant)?
     private var link: GadgetLink?
     private var linkTicket: USBMailbox.Ticket?
     private var drainEnds: ContinuousClock.Instant?
@@ -40,6 +42,8 @@ final class GadgetThread {
     /// So long it is off the bus before it comes back as something else. Android's phones are for 100 ms, with which
     /// head units are tested; and a hub may be asked for its changes only every 256 ms (it keeps them until then).
     static let usualAbsence: Duration = .milliseconds(100)
+    /// Longer than a controller that goes can still be seen.
+    private static let departure: Duration = .milliseconds(100)
 
     init(
         _ mailbox: GadgetMailbox, _ options: GadgetOptions, _ controllers: DeviceControllers,
@@ -73,7 +77,7 @@ final class GadgetThread {
     // MARK: Waiting
 
     private var deadline: ContinuousClock.Instant? {
-        [comingBack?.at, patienceEnds, drainEnds].compactMap { $0 }.min()
+        [comingBack?.at, patienceEnds, drainEnds, refusal?.at].compactMap { $0 }.min()
     }
 
     private func wait() {
@@ -99,6 +103,12 @@ final class GadgetThread {
             appear(as: comingBack.as)
         }
         if let drainEnds, now >= drainEnds { hubHasClosed() }
+        if let refusal, now >= refusal.at {
+            answer(
+                .failure(
+                    controllers.names.contains(refusal.controller)
+                        ? refusal.problem : GadgetProblem.absent(refusal.controller)))
+        }
         if let patienceEnds, now >= patienceEnds {
             self.patienceEnds = nil
             carryOut(dialogue.waitedLongEnough())
@@ -146,6 +156,18 @@ final class GadgetThread {
     private func answer(_ result: Result<USBOpened, LinkProblem>) {
         request?.reply(result)
         request = nil
+        refusal = nil
+    }
+
+    /// Says that somebody else has the controller, if it is not about to go. From one that goes the kernel takes
+    /// the gadget first, then the entry in sysfs, and meanwhile it refuses gadgets as if it were busy
+    /// (`usb_del_gadget`, `usb_gadget_register_driver_owner`).
+    private func refuse(_ controller: String, because problem: LinkProblem) {
+        guard controllers.names.contains(controller) else {
+            answer(.failure(GadgetProblem.absent(controller)))
+            return
+        }
+        refusal = (problem, controller, .now + Self.departure)
     }
 
     /// Where the head unit can connect, and how far it is.
@@ -181,7 +203,11 @@ final class GadgetThread {
             dialogue.restarted()
             // Set up anew meanwhile, it is another one.
             if error.code == .absent { self.gadget = nil }
-            answer(.failure(error))
+            guard error.code == .busy else {
+                answer(.failure(error))
+                return
+            }
+            refuse(controller, because: error)
         }
     }
 
@@ -248,15 +274,11 @@ final class GadgetThread {
     private func lostController() {
         guard let lost = controller else { return }
         leaveBus(endingLink: nil)
-        let isThere = controllers.names.contains(lost)
-        answer(
-            .failure(
-                isThere
-                    ? LinkProblem(
-                        .busy,
-                        "somebody has taken the USB device controller \(lost) away from relayd",
-                        remedy: "see which program sets up gadgets on this machine besides relayd")
-                    : GadgetProblem.absent(lost)))
+        refuse(
+            lost,
+            because: LinkProblem(
+                .busy, "somebody has taken the USB device controller \(lost) away from relayd",
+                remedy: "see which program sets up gadgets on this machine besides relayd"))
     }
 
     private func tell(_ remark: GadgetRemark) {
