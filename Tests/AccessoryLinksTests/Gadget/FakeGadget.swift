@@ -37,6 +37,8 @@ final class FakeGadget: Gadget {
         var faces: [AccessoryOnEndpointZero.Face?] = []
         /// What the next attempt to go on the bus ends with.
         var refusal: LinkProblem?
+        /// What a link that sets up its transfers to the head unit gets instead.
+        var transferRefusal: LinkProblem?
     }
 
     enum Reply: Equatable {
@@ -122,7 +124,8 @@ final class FakeGadget: Gadget {
     static let keptBytes = 64
 
     func fromHost(packetBytes: Int) -> any BulkFromHost { Endpoint(fake: self) }
-    func toHost() -> any BulkToHost {
+    func toHost() throws(LinkProblem) -> any BulkToHost {
+        if let refusal = state.value.transferRefusal { throw refusal }
         state.update { $0.lastDone = 0 }
         return Endpoint(fake: self)
     }

@@ -300,6 +300,20 @@ struct GadgetTransportTests {
         }
     }
 
+    @Test("transfers that the kernel does not set up end the link, with its reason")
+    func refused() async throws {
+        try await run("gadget:?start=accessory") { fake, link, _ in
+            let refusal = LinkProblem.system("no transfers", errno: ENOSYS)
+            fake.state.update { $0.transferRefusal = refusal }
+            try await fake.state.wait(for: "an accessory") { $0.faces == [.accessory] }
+            fake.configure()
+            let states = try await link.states.wait(for: "the reason") { states in
+                states.contains { $0.reason != nil }
+            }
+            #expect(states.compactMap(\.reason).first == refusal)
+        }
+    }
+
     @Test("a suspended bus is told, and keeps the link")
     func suspend() async throws {
         try await run("gadget:?start=accessory") { fake, link, _ in

@@ -16,6 +16,8 @@ final class GadgetLink: Sendable {
         case drained
         /// The kernel refused a transfer: an errno value.
         case failed(CInt)
+        /// The transfers of a direction could not be set up.
+        case refused(LinkProblem)
     }
 
     /// What became of the bytes.
@@ -317,7 +319,7 @@ final class GadgetLink: Sendable {
         do throws(LinkProblem) {
             return try open()
         } catch {
-            onNews(.failed(ENOMEM))
+            onNews(.refused(error))
             waitForStop()
             return nil
         }

@@ -99,4 +99,13 @@ enum GadgetProblem {
                 + USBProblem.lossWords(unsent: unsent, undelivered: undelivered, isMost: true),
             remedy: "check the cable; the kernel's log (dmesg) may say more")
     }
+
+    /// What one direction was refused, when the other may have moved bytes already.
+    static func refused(_ problem: LinkProblem, unsent: Int, undelivered: Int) -> LinkProblem {
+        LinkProblem(
+            problem.code,
+            problem.message
+                + USBProblem.lossWords(unsent: unsent, undelivered: undelivered, isMost: true),
+            remedy: problem.remedy)
+    }
 }

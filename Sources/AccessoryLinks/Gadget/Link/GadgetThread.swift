@@ -131,6 +131,8 @@ final class GadgetThread {
             case .drained: hubHasClosed()
             case .failed(let error):
                 leaveBus { GadgetProblem.failed(error, unsent: $0, undelivered: $1) }
+            case .refused(let problem):
+                leaveBus { GadgetProblem.refused(problem, unsent: $0, undelivered: $1) }
             }
         }
     }
