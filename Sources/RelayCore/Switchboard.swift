@@ -172,9 +172,10 @@ package final class Switchboard {
         beginRead()
         self.connection = nil
         language.linkClosed(because: reason)
+        tap.record(.linkClosed(reason: reason, time: time))
+        // What they have waited to say is for the next link.
         for app in apps.values { app.resume(.link) }
         endRead()
-        tap.record(.linkClosed(reason: reason, time: time))
         if isLost { reporter.linkLost(reason) }
         allMayBeSaid()
     }

@@ -181,6 +181,29 @@ struct SessionRouterTests {
         bench.router.linkOpened(at: bench.now)
         #expect(bench.actions() == [.repeated(.startService(), of: "music")])
         #expect(bench.accessory(says: .startServiceACK(session: 1)) == .toApp("music"))
+        #expect(bench.actions() == [.repeated(.startService(), of: "maps")])
+    }
+
+    @Test("an app that waited for its turn while there was a head unit has not waited for one")
+    func keptAfterALongWait() {
+        let bench = Bench {
+            $0.whenLinkLost = .keep
+            $0.holdTimeout = .seconds(10)
+        }
+        for app in ["music", "maps"] {
+            bench.router.connect(app)
+            _ = bench.app(app, says: .startService())
+        }
+        _ = bench.actions()
+        bench.pass(.seconds(14))
+        bench.router.linkClosed(reason: "unplugged", at: bench.now)
+        bench.pass(.seconds(9))
+        #expect(bench.actions().isEmpty)
+        bench.pass(.seconds(1))
+        let closed = bench.actions().compactMap { action -> String? in
+            if case .close(let app, .noAccessory) = action { app } else { nil }
+        }
+        #expect(closed == ["music", "maps"])
     }
 
     // MARK: Around the relay

@@ -56,6 +56,48 @@ struct TapSinksTests {
         #expect(seen.first?.fate == .byRelay && seen.first?.app == seen.last?.app)
     }
 
+    @Test("so is one that waited for its turn when the link before was lost")
+    func saidAtLast() throws {
+        let hub = try EmbeddedHub { $0.whenLinkLost = .keep }
+        let (first, second) = (try hub.app(), try hub.app())
+        let late = Frame.startService(headerVersion: 5)
+        try first.says(.startService())
+        try second.says(late)
+        #expect(try hub.heard() == [.startService()])
+        try hub.link.close().wait()
+        let queue = TapQueue(maximumBytes: 1 << 20)
+        hub.switchboard.attach(queue, recorder(.everything))
+        let next = try hub.nextLink()
+        let grants = [1, 2].map { Frame.startServiceACK(session: $0) }
+        #expect(try next.hears() == .startService())
+        try next.says(grants[0])
+        #expect(try next.hears() == late)
+        try next.says(grants[1])
+        hub.switchboard.tap.emit()
+        #expect(frames(queue) == [.startService(), grants[0], late, grants[1]])
+    }
+
+    @Test("so is one that its app said while the link was too busy to read it")
+    func readAtTheEnd() throws {
+        let hub = try EmbeddedHub {
+            $0.whenLinkLost = .keep
+            $0.linkQueueBytes = 1000
+        }
+        let app = try hub.app(session: 1)
+        hub.setBusy(true)
+        try app.says(.data(session: 1, bytes: 2000))
+        try app.says(.startService())
+        #expect(hub.switchboard.sdl.router.waitingStarts == 0, "the app has to wait")
+        try hub.link.close().wait()
+        let queue = TapQueue(maximumBytes: 1 << 20)
+        hub.switchboard.attach(queue, recorder(.everything))
+        let next = try hub.nextLink()
+        #expect(try next.hears() == .startService())
+        try next.says(.startServiceACK(session: 2))
+        hub.switchboard.tap.emit()
+        #expect(frames(queue) == [.startService(), .startServiceACK(session: 2)])
+    }
+
     @Test("each gets as much of a frame as it wants")
     func payloads() {
         let queues = (0..<3).map { _ in TapQueue(maximumBytes: 1 << 20) }

@@ -16,7 +16,7 @@ struct StartServiceQueue<App: Hashable> {
         var frame: Frame
         /// When it is given up if no head unit comes.
         var holdUntil: NIODeadline
-        /// It was on a link that closed before it was answered.
+        /// It was unanswered, or waited for its turn, when a link closed, and is recorded for the next one as well.
         var isRepeat = false
     }
 
@@ -68,12 +68,16 @@ struct StartServiceQueue<App: Hashable> {
         if sent?.app == app { sent?.app = nil }
     }
 
-    /// The request on the link is asked again when the next link comes.
+    /// The request on the link is asked again when the next link comes, before those that waited for their turn.
     mutating func linkClosed(holdUntil: NIODeadline) {
         if let unanswered = sent.take(), let app = unanswered.app {
-            let again = Request(
-                app: app, frame: unanswered.frame, holdUntil: holdUntil, isRepeat: true)
-            waitingRequests.insert(again, at: 0)
+            waitingRequests.insert(
+                Request(app: app, frame: unanswered.frame, holdUntil: holdUntil), at: 0)
+        }
+        for index in waitingRequests.indices {
+            // Until now there was a head unit.
+            waitingRequests[index].holdUntil = holdUntil
+            waitingRequests[index].isRepeat = true
         }
         givenUp = []
         hasTakenLateAnswer = false

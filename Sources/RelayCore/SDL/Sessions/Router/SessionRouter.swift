@@ -26,7 +26,7 @@ package struct SessionRouter<App: Hashable> {
     package enum Action: Hashable {
         /// A frame of an app that had to wait, or the relay's own words.
         case toLink(Frame, from: Origin<App>)
-        /// An app's frame that was said to the link before this one as well.
+        /// An app's frame that was said to the link before this one as well, or waited there for its turn.
         case repeated(Frame, of: App)
         /// The head unit's frame without secondary transport offers.
         case amended(Frame, to: App)
