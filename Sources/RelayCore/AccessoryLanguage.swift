@@ -18,6 +18,9 @@ package protocol AccessoryLanguage: AnyObject {
     func linkTookAll()
     /// The link is not to be read now.
     var isLinkHeld: Bool { get }
+    /// No sink of the tap has the hub wait any more (`FrameTap.isHolding`): what the language says by itself, and
+    /// has kept back, goes on. Outside of a read.
+    func tapHasRoom()
 
     // MARK: Apps
 
@@ -73,6 +76,8 @@ package protocol AccessoryLanguage: AnyObject {
 }
 
 extension AccessoryLanguage {
+    package func tapHasRoom() {}
+
     package var accessoryName: String { "head unit" }
     package var clientName: String { "app" }
 }

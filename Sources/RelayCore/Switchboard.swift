@@ -300,7 +300,7 @@ package final class Switchboard {
         tap.attach(queue, policy, news: news)
     }
 
-    /// A sink that may miss nothing cannot keep up: nobody is read until it has caught up.
+    /// A sink that may miss nothing cannot keep up: nobody is read, and nothing streamed, until it has caught up.
     private func tapHoldChanged() {
         if tap.isHolding {
             for app in apps.values { app.pause(.tap) }
@@ -308,6 +308,7 @@ package final class Switchboard {
             linkHoldChanged()
             // What one of them has waited to say may fill the queue again.
             for app in apps.values where !tap.isHolding { app.resume(.tap) }
+            language.tapHasRoom()
         }
     }
 }

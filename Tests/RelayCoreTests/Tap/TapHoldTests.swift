@@ -162,6 +162,40 @@ struct TapHoldTests {
         }
     }
 
+    @Test("what relayd streams in an app's place waits as apps do, and takes no memory meanwhile")
+    func stream() throws {
+        let hub = try EmbeddedHub()
+        _ = try hub.app(session: 1)
+        let answer = hub.loop.makePromise(of: StreamNews.self)
+        let over = hub.loop.makePromise(of: StreamNews.self)
+        let id = try hub.sdl.stream(
+            .video, BSONDocument(), app: AppID(rawValue: 1), session: 1, patience: .seconds(10),
+            answer: answer, over: over)
+        #expect(try hub.link.hears()?.controlType == .startService)
+        try hub.link.says(.control(.startServiceACK, service: .video, session: 1))
+        let queue = TapQueue(maximumBytes: 4096)
+        try Self.fill(queue, of: hub)
+        #expect(hub.switchboard.tap.isHolding)
+
+        let bytes = queue.occupiedBytes
+        let picture = ByteBuffer(repeating: 1, count: 2000)
+        var isSaid = false
+        let said = hub.loop.makePromise(of: Void.self)
+        said.futureResult.assumeIsolated().whenSuccess { isSaid = true }
+        hub.sdl.streamData(picture, in: id, said: said)
+        hub.loop.advanceTime(by: .seconds(1))
+        #expect(try hub.link.hears() == nil)
+        #expect(!isSaid && queue.occupiedBytes == bytes)
+
+        _ = queue.takeAll()
+        _ = queue.takeAll()
+        hub.loop.run()
+        let heard = try #require(try hub.link.hears())
+        #expect(heard.service == .video && heard.payload == picture && isSaid)
+        hub.loop.advanceTime(by: .milliseconds(10))
+        #expect(Self.frames(queue.takeAll()) == [heard])
+    }
+
     @Test("one that ends without having read does not keep what it was given")
     func failed() {
         weak var queue: TapQueue?

@@ -5,7 +5,7 @@ import SDLProtocol
 /// loop.
 ///
 /// Says no more at a time than the link takes with little waiting, so that the app, whose bytes wait in the
-/// same place, is not held up.
+/// same place, is not held up, and nothing while the hub waits for a sink of the tap.
 final class DrivenStream {
     let id: OwnRequestID
     let app: SDLApp
@@ -119,8 +119,9 @@ extension SDLLanguage {
     /// Nobody waits for news of it any more; while it runs it is to be ended first.
     func forgetStream(_ id: OwnRequestID) { streams[id] = nil }
 
+    /// Passes on what link and tap have room for.
     private func pass(_ stream: DrivenStream) {
-        while router.isStreaming(stream.id), let frame = stream.next() {
+        while !hub.tap.isHolding, router.isStreaming(stream.id), let frame = stream.next() {
             hub.tap.record(
                 frame, .fromApp, app: stream.app.id, time: hub.time, fate: .byRelay)
             output.forward(frame, from: .app(stream.app))
@@ -128,7 +129,13 @@ extension SDLLanguage {
         stream.tellIfSaid()
     }
 
-    /// The link has taken what waited.
+    func tapHasRoom() {
+        guard !streams.isEmpty else { return }
+        hub.beginRead()
+        streamOn()
+    }
+
+    /// The link has taken what waited, or the tap has room again.
     func streamOn() {
         let waiting = streams.values.filter(\.isSaying)
         guard !waiting.isEmpty else { return }
