@@ -14,7 +14,10 @@ import Traces
 package final class Recorder: Sendable {
     private struct State {
         var recording: Recording?
+        /// Its life, from its first look at the disk to its last frame.
         var task: Task<Void, Never>?
+        /// Since when it has been about to begin: it has no file, and sees nothing of what passes.
+        var beginningSince: ContinuousClock.Instant?
         /// How the latest one ended.
         var latest: RecordReport.Finished?
         /// Who looks on at this moment (`live`).
@@ -22,8 +25,8 @@ package final class Recorder: Sendable {
         /// What the configuration says.
         var policy: RecordingPolicy
         var isAlways = false
-        /// The recording runs because `record.always` said so, and began then.
-        var automaticSince: ContinuousClock.Instant?
+        /// The recording is there because `record.always` says so.
+        var isAutomatic = false
         var patience = AlwaysPatience()
         /// Why `record.always` records nothing, until it does again.
         var problem: String?
@@ -37,6 +40,17 @@ package final class Recorder: Sendable {
             retry?.cancel()
             (retry, problem, patience) = (nil, nil, AlwaysPatience())
         }
+
+        /// The recording that has its file.
+        var begun: Recording? { beginningSince == nil ? recording : nil }
+
+        /// The recording is over, or could not begin.
+        ///
+        /// - Returns: Whether it was there because `record.always` said so.
+        mutating func end() -> Bool {
+            defer { (recording, task, beginningSince, isAutomatic) = (nil, nil, nil, false) }
+            return isAutomatic
+        }
     }
 
     let relay: Relay
@@ -46,17 +60,22 @@ package final class Recorder: Sendable {
     let logger: Logger
     /// A loop of its own, from the first recording on: writing blocks.
     private let executor = Mutex<LoopExecutor?>(nil)
+    private let timers: any EventLoop = MultiThreadedEventLoopGroup.singleton.any()
+    /// How long a start or a reload of relayd waits for what `record.always` begins, so that nothing passes unseen. A
+    /// disk that takes longer has it go on without.
+    private let beginPatience: Duration
     private let state: Mutex<State>
 
     package init(
         _ policy: RecordingPolicy, relay: Relay, events: EventRing, logger: Logger,
-        accessory: @escaping @Sendable () -> String
+        beginPatience: Duration = DiskWatch.limit, accessory: @escaping @Sendable () -> String
     ) {
         state = Mutex(State(policy: policy))
         flight = FlightControl(relay, events: events, logger: logger)
         self.relay = relay
         self.events = events
         self.logger = logger
+        self.beginPatience = beginPatience
         self.accessory = accessory
     }
 
@@ -74,12 +93,22 @@ package final class Recorder: Sendable {
             // What the configuration says now may be better.
             let isWaiting = state.problem != nil
             state.giveUp()
-            let isAutomatic = state.automaticSince != nil
-            return (wasAlways && !isWaiting, isAutomatic && !isAlways ? state.recording : nil)
+            let goesOn = wasAlways && !isWaiting
+            // One that is about to begin looks for itself when it has.
+            guard !isAlways, state.isAutomatic, let recording = state.begun else {
+                return (goesOn, nil)
+            }
+            state.isAutomatic = false
+            return (goesOn, recording)
         }
         await flight.apply(policy)
-        if isAlways, !wasAlways, running == nil { await startAlways() }
+        if isAlways, !wasAlways, let begun = startAlways() { await wait(for: begun) }
         if let ended { await endAlways(ended) }
+    }
+
+    private func wait(for begun: EventLoopFuture<Void>) async {
+        guard await !begun.isOver(within: beginPatience), let problem else { return }
+        logger.warning("record.always: \(problem); relayd goes on without the recording")
     }
 
     /// Its last frames are written beside the reload, which need not wait for the disk.
@@ -92,7 +121,7 @@ package final class Recorder: Sendable {
 
     /// While a recording runs, this is what it applies, whatever the configuration has said since.
     package var report: RecordReport {
-        let (recording, latest, wanted) = state.withLock { ($0.recording, $0.latest, $0.policy) }
+        let (recording, latest, wanted) = state.withLock { ($0.begun, $0.latest, $0.policy) }
         let policy = recording?.policy ?? wanted
         var report = RecordReport(
             directory: policy.folder, recording: recording.map(Self.describe), latest: latest,
@@ -105,7 +134,18 @@ package final class Recorder: Sendable {
     }
 
     /// Why `record.always` records nothing at this moment.
-    package var problem: String? { state.withLock { $0.problem } }
+    package var problem: String? {
+        state.withLock { state in
+            guard state.problem == nil, state.isAutomatic, let since = state.beginningSince else {
+                return state.problem
+            }
+            let time = since.duration(to: .now)
+            guard time >= beginPatience, let folder = state.recording?.policy.folder else {
+                return nil
+            }
+            return "the disk of \(folder) has accepted no data for \(time.components.seconds) s"
+        }
+    }
 
     /// The disk takes nothing at this moment.
     package var diskStall: DiskStall? { state.withLock { $0.recording }?.disk.stall }
@@ -113,16 +153,30 @@ package final class Recorder: Sendable {
     private static func describe(_ recording: Recording) -> RecordReport.Recording {
         let progress = recording.progress
         return RecordReport.Recording(
-            name: recording.name, file: progress.path, startedAt: recording.startedAt,
+            name: progress.name, file: progress.path, startedAt: recording.startedAt,
             files: progress.files, frames: progress.frames, bytes: progress.bytes,
             missedFrames: progress.missedFrames)
     }
 
     // MARK: Starting
 
+    /// Returns when the recording has its file and sees what passes.
+    ///
     /// - Parameter label: What the recording is to be called, beside its time.
     /// - Throws: `APIError` when there is one already, or no place for it.
     package func start(_ label: String?) async throws -> RecordReport {
+        switch claim(try newRecording(label), isAutomatic: false) {
+        case .taken(let earlier):
+            throw APIError(
+                .conflict,
+                "a recording is already running, since \(earlier.startedAt), into "
+                    + "\(earlier.progress.path); stop it first")
+        case .begins(let begun): try await begun.get()
+        }
+        return report
+    }
+
+    private func newRecording(_ label: String?) throws(APIError) -> Recording {
         let policy = policy
         guard let path = policy.folder else {
             throw APIError(
@@ -130,29 +184,78 @@ package final class Recorder: Sendable {
                 "there is no directory for recordings: set record.directory in relayd.yaml to an "
                     + "absolute path that relayd's user may write to")
         }
-        let folder = RecordingFolder(path)
         let now = Timestamp.now
-        let recording = Recording(
-            folder.freeName(started: "\(now)", label: label), policy, in: folder,
-            header(policy, startedAt: now), startedAt: now)
-        try claim(recording)
+        return Recording(
+            RecordingFolder.name(started: "\(now)", label: label), policy,
+            in: RecordingFolder(path), header(policy, startedAt: now), startedAt: now)
+    }
+
+    private enum Claim {
+        /// Kept when it has begun; fails with an `APIError`.
+        case begins(EventLoopFuture<Void>)
+        case taken(by: Recording)
+    }
+
+    /// Has the recording begin on the loop that may wait for the disk, if there is none.
+    private func claim(_ recording: Recording, isAutomatic: Bool) -> Claim {
+        let loop = loop()
+        return state.withLock { state in
+            if let earlier = state.recording { return .taken(by: earlier) }
+            let begun = timers.makePromise(of: Void.self)
+            (state.recording, state.beginningSince) = (recording, .now)
+            state.isAutomatic = isAutomatic
+            state.task = Task(executorPreference: loop) { await self.run(recording, begun) }
+            return .begins(begun.futureResult)
+        }
+    }
+
+    /// The life of a recording: everything that may wait for the disk.
+    private func run(_ recording: Recording, _ begun: EventLoopPromise<Void>) async {
+        let file: RecordingFolder.NewFile
         do {
-            try folder.make()
-            let file = try recording.open()
-            do {
-                try await relay.attach(recording.queue, policy.tapPolicy)
-            } catch {
-                close(file.descriptor)
-                throw error
-            }
-            launch(recording, file)
+            file = try await open(recording)
         } catch {
-            state.withLock { $0.recording = nil }
-            throw APIError(.internal, "nothing is recorded: \(error)")
+            let problem = "nothing is recorded: \(error)"
+            let wasAutomatic = state.withLock { $0.end() }
+            if wasAutomatic { alwaysFailed(problem, after: nil) }
+            return begun.fail(APIError(.internal, problem))
+        }
+        let since = ContinuousClock.now
+        let isUnwanted = state.withLock { state -> Bool in
+            state.beginningSince = nil
+            guard state.isAutomatic else { return false }
+            state.problem = nil
+            // A reload may have come meanwhile.
+            state.isAutomatic = state.isAlways
+            return !state.isAlways
         }
         events.add(.control, "recording into \(recording.progress.path)")
         logger.notice("recording into \(recording.progress.path)")
-        return report
+        begun.succeed()
+        if isUnwanted { await endAlways(recording) }
+        var failure: RecordingFailure?
+        var run = recording.run(into: file)
+        // Not the loop that writes: that one may hang.
+        recording.disk.start(on: timers) { self.tell($0, $1) }
+        do throws(RecordingFailure) {
+            try await run.run()
+        } catch {
+            failure = error
+        }
+        recording.disk.stop()
+        await ended(recording, failure, after: since.duration(to: .now))
+    }
+
+    /// - Returns: The recording's file, when it sees what passes.
+    private func open(_ recording: Recording) async throws -> RecordingFolder.NewFile {
+        let file = try recording.openFreely()
+        do {
+            try await relay.attach(recording.queue, recording.policy.tapPolicy)
+        } catch {
+            close(file.descriptor)
+            throw error
+        }
+        return file
     }
 
     /// What a trace says of itself.
@@ -165,20 +268,17 @@ package final class Recorder: Sendable {
     }
 
     /// For `record.always`. relayd runs without it when there is no place for it; log and status say so.
-    private func startAlways() async {
-        do {
-            _ = try await start(nil)
-            let (problem, unwanted) = state.withLock { state -> (String?, Recording?) in
-                // It may have ended already.
-                guard let recording = state.recording else { return (state.latest?.problem, nil) }
-                (state.automaticSince, state.problem) = (.now, nil)
-                // A reload may have come meanwhile.
-                return (nil, state.isAlways ? nil : recording)
+    ///
+    /// - Returns: Kept when it has begun, if there was no recording.
+    private func startAlways() -> EventLoopFuture<Void>? {
+        do throws(APIError) {
+            guard case .begins(let begun) = claim(try newRecording(nil), isAutomatic: true) else {
+                return nil
             }
-            if let problem { alwaysFailed(problem, after: nil) }
-            if let unwanted { await endAlways(unwanted) }
+            return begun
         } catch {
             alwaysFailed(Self.words(error), after: nil)
+            return nil
         }
     }
 
@@ -188,61 +288,25 @@ package final class Recorder: Sendable {
             defer { state.problem = problem }
             let pause = state.patience.failed(after: lasted)
             state.retry?.cancel()
-            // Not `Task.sleep`: it would start the system's thread pool (see `LoopExecutor`).
-            state.retry = LoopExecutor.shared.loop.scheduleTask(in: TimeAmount(pause)) {
-                _ = Task(executorPreference: LoopExecutor.shared) { await self.tryAgain() }
-            }
+            state.retry = timers.scheduleTask(in: TimeAmount(pause)) { self.tryAgain() }
             return state.problem != problem
         }
         if isNews { logger.error("record.always: \(problem); relayd tries again by itself") }
     }
 
-    private func tryAgain() async {
+    private func tryAgain() {
         let isWanted = state.withLock { state -> Bool in
             state.retry = nil
             // Somebody has begun one by hand.
             if state.recording != nil { state.giveUp() }
             return state.isAlways && !state.isOver && state.recording == nil
         }
-        if isWanted { await startAlways() }
+        if isWanted { _ = startAlways() }
     }
 
     /// For the log, where nobody wants to see how an error is made.
     static func words(_ error: any Error) -> String {
         (error as? APIError)?.error.message ?? "\(error)"
-    }
-
-    private func claim(_ recording: Recording) throws(APIError) {
-        let earlier = state.withLock { state -> Recording? in
-            if let earlier = state.recording { return earlier }
-            (state.recording, state.task) = (recording, nil)
-            return nil
-        }
-        guard let earlier else { return }
-        throw APIError(
-            .conflict,
-            "a recording is already running, since \(earlier.startedAt), into \(earlier.progress.path); "
-                + "stop it first")
-    }
-
-    private func launch(_ recording: Recording, _ file: RecordingFolder.NewFile) {
-        let task = Task(executorPreference: loop()) {
-            var failure: RecordingFailure?
-            var run = recording.run(into: file)
-            // Not the loop that writes: that one may hang.
-            recording.disk.start(on: MultiThreadedEventLoopGroup.singleton.any()) {
-                self.tell($0, $1)
-            }
-            do throws(RecordingFailure) {
-                try await run.run()
-            } catch {
-                failure = error
-            }
-            recording.disk.stop()
-            await self.ended(recording, failure)
-        }
-        // It may have ended already.
-        state.withLock { if $0.recording === recording { $0.task = task } }
     }
 
     func loop() -> LoopExecutor {
@@ -293,7 +357,7 @@ package final class Recorder: Sendable {
     }
 
     private var isListening: Bool {
-        flight.isOn || state.withLock { $0.recording != nil || $0.watchers > 0 }
+        flight.isOn || state.withLock { $0.begun != nil || $0.watchers > 0 }
     }
 
     func watch(_ change: Int) { state.withLock { $0.watchers += change } }
@@ -304,45 +368,41 @@ package final class Recorder: Sendable {
     ///
     /// - Throws: `APIError` when there is none.
     package func stop() async throws -> RecordReport {
-        guard let (recording, task) = running else {
+        let (recording, begun, task) = state.withLock { ($0.recording, $0.begun, $0.task) }
+        guard recording != nil else {
             throw APIError(.conflict, "nothing is being recorded")
         }
         // Its queue cannot be detached before it is attached.
-        guard let task else {
+        guard let begun else {
             throw APIError(.conflict, "the recording is just beginning; try again")
         }
-        recording.willEnd(because: "stopped")
-        try await relay.detach(recording.queue)
-        await task.value
+        begun.willEnd(because: "stopped")
+        try await relay.detach(begun.queue)
+        await task?.value
         return report
     }
 
-    private var running: (Recording, Task<Void, Never>?)? {
-        state.withLock { state in state.recording.map { ($0, state.task) } }
-    }
-
-    /// relayd stops: the tap has ended, and with it the recording. Waits for its last frame, and writes the
-    /// file that the flight recorder was about to write.
+    /// relayd stops: the tap has ended, and with it the recording, also one that is just beginning. Waits for its last
+    /// frame, and writes the file that the flight recorder was about to write.
     package func finish() async {
         state.withLock {
             $0.isOver = true
             $0.giveUp()
         }
         await saveByItself()
-        await running?.1?.value
+        await state.withLock { $0.task }?.value
     }
 
-    private func ended(_ recording: Recording, _ failure: RecordingFailure?) async {
+    private func ended(
+        _ recording: Recording, _ failure: RecordingFailure?, after lasted: Duration
+    ) async {
         // Of a recording that failed the tap must not wait any more.
         try? await relay.detach(recording.queue)
         let described = Self.describe(recording)
-        let automaticSince = state.withLock { state in
-            defer {
-                (state.recording, state.task, state.automaticSince) = (nil, nil, nil)
-                state.latest = RecordReport.Finished(
-                    described, at: .now, problem: failure?.description)
-            }
-            return state.automaticSince
+        let wasAutomatic = state.withLock { state in
+            state.latest = RecordReport.Finished(
+                described, at: .now, problem: failure?.description)
+            return state.end()
         }
         let missed = described.missedFrames > 0 ? ", \(described.missedFrames) frames missed" : ""
         let words = "\(described.frames) frames\(missed)"
@@ -351,9 +411,7 @@ package final class Recorder: Sendable {
             let rest = failure.isLoss ? "" : "; recorded until then: at least \(words)"
             events.add(.control, "the recording ended early: \(failure)")
             logger.error("the recording ended early: \(failure)\(rest)")
-            if let automaticSince {
-                alwaysFailed("\(failure)", after: automaticSince.duration(to: .now))
-            }
+            if wasAutomatic { alwaysFailed("\(failure)", after: lasted) }
         } else {
             events.add(.control, "recorded \(described.file): \(words)")
             logger.notice("recorded \(described.file): \(words)")

@@ -9,6 +9,7 @@ import Traces
 final class Recording: Sendable {
     /// What is known of it, for status.
     struct Progress: Sendable {
+        var name: String
         var path: String
         var files = 1
         var frames = 0
@@ -17,7 +18,6 @@ final class Recording: Sendable {
         var missedFrames = 0
     }
 
-    let name: String
     let startedAt: Timestamp
     let queue: TapQueue
     let disk: DiskWatch
@@ -42,14 +42,14 @@ final class Recording: Sendable {
         _ name: String, _ policy: RecordingPolicy, in folder: RecordingFolder,
         _ header: TraceHeader, startedAt: Timestamp, diskLimit: Duration = DiskWatch.limit
     ) {
-        self.name = name
         self.policy = policy
         self.folder = folder
         self.header = header
         self.startedAt = startedAt
         queue = TapQueue(maximumBytes: policy.queueBytes)
         disk = DiskWatch(folder.path, queue, policy.whenBehind, limit: diskLimit)
-        state = Mutex(Progress(path: folder.path + "/" + Self.file(name, 1, policy)))
+        state = Mutex(
+            Progress(name: name, path: folder.path + "/" + Self.file(name, 1, policy)))
     }
 
     var progress: Progress { state.withLock { $0 } }
@@ -64,12 +64,21 @@ final class Recording: Sendable {
         return name + (policy.isRing && number > 1 ? "-\(padded)" : "") + RecordingFolder.suffix
     }
 
+    /// The same as `open` with a name that no file in the folder has, and makes the folder if need be.
+    func openFreely() throws(RecordingFailure) -> RecordingFolder.NewFile {
+        try folder.make()
+        let name = folder.freeName(progress.name)
+        let path = folder.path + "/" + Self.file(name, 1, policy)
+        state.withLock { ($0.name, $0.path) = (name, path) }
+        return try open()
+    }
+
     /// Opens the first file and writes its beginning. Before anything is taken from the tap, so that whoever
     /// asked is told what is wrong, also of a disk that is full.
     ///
     /// - Returns: What `run` is to be given; nobody closes it otherwise.
     func open() throws(RecordingFailure) -> RecordingFolder.NewFile {
-        var file = try folder.create(Self.file(name, 1, policy))
+        var file = try folder.create(Self.file(progress.name, 1, policy))
         var encoder = TraceEncoder(header, operatingSystem: SystemName.current)
         var blocks = TraceBlocks()
         encoder.begin(started: "\(startedAt)", at: .now(), into: &blocks)
@@ -176,7 +185,7 @@ final class Recording: Sendable {
             recording.disk.writeBegins()
             defer { recording.disk.writeEnds() }
             let next = try recording.folder.create(
-                Recording.file(recording.name, number, recording.policy))
+                Recording.file(recording.progress.name, number, recording.policy))
             paths.append(next.path)
             file = RecordingFile(next, limit: recording.policy.fileLimit)
         }

@@ -85,7 +85,11 @@ package struct RecordingFolder: Sendable {
     /// A name that no file here has: another relayd may write into the same folder, and a clock may step
     /// back.
     func freeName(started: String, label: String?) -> String {
-        let name = Self.name(started: started, label: label)
+        freeName(Self.name(started: started, label: label))
+    }
+
+    /// The name itself, or with a number behind it.
+    func freeName(_ name: String) -> String {
         var status = stat()
         for number in 1...Self.maximumNumber {
             let numbered = number == 1 ? name : "\(name)-\(number)"

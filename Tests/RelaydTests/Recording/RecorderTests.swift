@@ -1,0 +1,145 @@
+// Recordings that begin and end while the disk hangs, while the configuration changes, and while relayd stops.
+
+import ControlAPI
+import Dispatch
+import Logging
+import NIOCore
+import NIOPosix
+import RelayTesting
+import Testing
+import Traces
+
+@testable import RelayCore
+@testable import relayd
+
+@Suite("The recorder")
+struct RecorderTests {
+    @Test("what waits for the disk waits on a thread of its own, and whoever asked with it")
+    func start() async throws {
+        try await RecorderBench.run { bench in
+            let disk = bench.diskHangs()
+            // Has come to its first wait when this returns.
+            let started = Task.immediate { try await bench.recorder.start("slow") }
+            #expect(bench.files.isEmpty && bench.recorder.report.recording == nil)
+            disk.signal()
+            let name = try #require(try await started.value.recording?.name)
+            #expect(name.hasSuffix("-slow") && bench.files == [name + ".pcapng"])
+            _ = try await bench.recorder.stop()
+        }
+    }
+
+    @Test("no start or reload of relayd waits long for record.always, and the reason is shown")
+    func alwaysBesideDisk() async throws {
+        try await RecorderBench.run(beginPatience: .zero) { bench in
+            let disk = bench.diskHangs()
+            await bench.apply(isAlways: true)
+            let words = "the disk of \(bench.policy.folder ?? "") has accepted no data for "
+            #expect(bench.files.isEmpty && bench.recorder.problem?.hasPrefix(words) == true)
+            #expect(bench.log.records.contains { $0.message.hasPrefix("record.always: \(words)") })
+            await bench.apply(isAlways: true)
+            disk.signal()
+            try await bench.until { bench.recorder.report.recording != nil }
+            #expect(bench.recorder.problem == nil && bench.files.count == 1)
+        }
+    }
+
+    @Test("one that a reload turns off while it begins ends when it has begun")
+    func turnedOffMeanwhile() async throws {
+        try await RecorderBench.run(beginPatience: .zero) { bench in
+            let disk = bench.diskHangs()
+            await bench.apply(isAlways: true)
+            await bench.apply(isAlways: false)
+            disk.signal()
+            try await bench.until { bench.recorder.report.latest != nil }
+            #expect(bench.recorder.report.recording == nil)
+            #expect(try bench.reasons() == ["record.always is false"])
+        }
+    }
+
+    @Test("one that begins while relayd stops is a whole trace")
+    func stoppedMeanwhile() async throws {
+        try await RecorderBench.run { bench in
+            let disk = bench.diskHangs()
+            let started = Task.immediate { try await bench.recorder.start(nil) }
+            await bench.relay.shutDown()
+            let finished = Task.immediate { await bench.recorder.finish() }
+            disk.signal()
+            await finished.value
+            #expect(try bench.reasons() == ["relayd stopped"])
+            _ = try await started.value
+        }
+    }
+}
+
+/// A recorder of a relay without a link, whose disk hangs when it is told to.
+private struct RecorderBench: Sendable {
+    let recorder: Recorder
+    let relay: Relay
+    let log = LoggedLines()
+    let policy: RecordingPolicy
+
+    /// Runs `body` with a folder of its own.
+    ///
+    /// - Parameter beginPatience: As a test needs it: for ever unless told otherwise.
+    static func run(
+        beginPatience: Duration = Duration(FramePeer.patience),
+        _ change: (inout RecordingPolicy) -> Void = { _ in },
+        _ body: (RecorderBench) async throws -> Void
+    ) async throws {
+        try await TemporaryDirectory.run { directory in
+            var policy = RecordingPolicy()
+            policy.folder = directory.path
+            policy.queueBytes = 1 << 20
+            change(&policy)
+            let bench = try await RecorderBench(policy, beginPatience)
+            try await body(bench)
+            await bench.relay.shutDown()
+            await bench.recorder.finish()
+        }
+    }
+
+    private init(_ policy: RecordingPolicy, _ beginPatience: Duration) async throws {
+        let logger = Logger(label: "test") { [log] _ in log }
+        self.policy = policy
+        relay = try await Relay.start(
+            on: MultiThreadedEventLoopGroup.singleton.next(), configuration: RelayConfiguration(),
+            accessoryAddress: "test:", logger: logger)
+        recorder = Recorder(
+            policy, relay: relay, events: EventRing(instance: "test"), logger: logger,
+            beginPatience: beginPatience, accessory: { "test:" })
+    }
+
+    /// All that the recorder does with the disk from now on waits for the signal.
+    func diskHangs() -> DispatchSemaphore {
+        let goesOn = DispatchSemaphore(value: 0)
+        recorder.loop().loop.execute { goesOn.wait() }
+        return goesOn
+    }
+
+    func apply(isAlways: Bool) async { await recorder.apply(policy, isAlways: isAlways) }
+
+    /// The names of the files there are.
+    var files: [String] {
+        policy.folder.map { RecordingFolder($0).list(current: nil).recordings.map(\.name) } ?? []
+    }
+
+    /// Why each file ends, as it says itself; "" of one that does not end.
+    func reasons() throws -> [String] {
+        try files.sorted().map { name in
+            var trace = try TraceFile("\(policy.folder ?? "")/\(name)")
+            var reason = ""
+            while let entry = try trace.next() {
+                if case .record(.end(let end)) = entry.content { reason = end.reason }
+            }
+            return reason
+        }
+    }
+
+    func until(_ condition: () -> Bool) async throws {
+        let deadline = NIODeadline.now() + FramePeer.patience
+        while !condition() {
+            guard NIODeadline.now() < deadline else { throw FramePeer.Failure.nothingCame }
+            await Task.yield()
+        }
+    }
+}
