@@ -27,6 +27,8 @@ package final class Recorder: Sendable {
         var isAlways = false
         /// The recording is there because `record.always` says so.
         var isAutomatic = false
+        /// `record.always` is to begin one when the recording is over that is in its place.
+        var isAlwaysDue = false
         var patience = AlwaysPatience()
         /// Why `record.always` records nothing, until it does again.
         var problem: String?
@@ -39,6 +41,7 @@ package final class Recorder: Sendable {
         mutating func giveUp() {
             retry?.cancel()
             (retry, problem, patience) = (nil, nil, AlwaysPatience())
+            if !isAlways { isAlwaysDue = false }
         }
 
         /// The recording that has its file.
@@ -46,10 +49,13 @@ package final class Recorder: Sendable {
 
         /// The recording is over, or could not begin.
         ///
-        /// - Returns: Whether it was there because `record.always` said so.
-        mutating func end() -> Bool {
-            defer { (recording, task, beginningSince, isAutomatic) = (nil, nil, nil, false) }
-            return isAutomatic
+        /// - Returns: Whether it was there because `record.always` said so, and whether the next one is.
+        mutating func end() -> (wasAutomatic: Bool, isAlwaysDue: Bool) {
+            defer {
+                (recording, task, beginningSince) = (nil, nil, nil)
+                (isAutomatic, isAlwaysDue) = (false, false)
+            }
+            return (isAutomatic, isAlwaysDue && !isOver)
         }
     }
 
@@ -200,7 +206,11 @@ package final class Recorder: Sendable {
     private func claim(_ recording: Recording, isAutomatic: Bool) -> Claim {
         let loop = loop()
         return state.withLock { state in
-            if let earlier = state.recording { return .taken(by: earlier) }
+            if let earlier = state.recording {
+                // Somebody has begun it, or it ends because a reload has turned it off.
+                if isAutomatic, !state.isAutomatic { state.isAlwaysDue = true }
+                return .taken(by: earlier)
+            }
             let begun = timers.makePromise(of: Void.self)
             (state.recording, state.beginningSince) = (recording, .now)
             state.isAutomatic = isAutomatic
@@ -216,8 +226,9 @@ package final class Recorder: Sendable {
             file = try await open(recording)
         } catch {
             let problem = "nothing is recorded: \(error)"
-            let wasAutomatic = state.withLock { $0.end() }
+            let (wasAutomatic, isAlwaysDue) = state.withLock { $0.end() }
             if wasAutomatic { alwaysFailed(problem, after: nil) }
+            if isAlwaysDue { startAlways() }
             return begun.fail(APIError(.internal, problem))
         }
         let since = ContinuousClock.now
@@ -269,7 +280,10 @@ package final class Recorder: Sendable {
 
     /// For `record.always`. relayd runs without it when there is no place for it; log and status say so.
     ///
+    /// Follows a recording that is there for another reason.
+    ///
     /// - Returns: Kept when it has begun, if there was no recording.
+    @discardableResult
     private func startAlways() -> EventLoopFuture<Void>? {
         do throws(APIError) {
             guard case .begins(let begun) = claim(try newRecording(nil), isAutomatic: true) else {
@@ -294,14 +308,15 @@ package final class Recorder: Sendable {
         if isNews { logger.error("record.always: \(problem); relayd tries again by itself") }
     }
 
-    private func tryAgain() {
+    /// The pause after a failure is over.
+    func tryAgain() {
         let isWanted = state.withLock { state -> Bool in
             state.retry = nil
             // Somebody has begun one by hand.
             if state.recording != nil { state.giveUp() }
-            return state.isAlways && !state.isOver && state.recording == nil
+            return state.isAlways && !state.isOver
         }
-        if isWanted { _ = startAlways() }
+        if isWanted { startAlways() }
     }
 
     /// For the log, where nobody wants to see how an error is made.
@@ -399,7 +414,7 @@ package final class Recorder: Sendable {
         // Of a recording that failed the tap must not wait any more.
         try? await relay.detach(recording.queue)
         let described = Self.describe(recording)
-        let wasAutomatic = state.withLock { state in
+        let (wasAutomatic, isAlwaysDue) = state.withLock { state in
             state.latest = RecordReport.Finished(
                 described, at: .now, problem: failure?.description)
             return state.end()
@@ -416,5 +431,6 @@ package final class Recorder: Sendable {
             events.add(.control, "recorded \(described.file): \(words)")
             logger.notice("recorded \(described.file): \(words)")
         }
+        if isAlwaysDue { startAlways() }
     }
 }

@@ -56,6 +56,58 @@ struct RecorderTests {
         }
     }
 
+    @Test("turned off and on again while its last frames are written, it begins anew")
+    func offAndOn() async throws {
+        try await RecorderBench.run { bench in
+            await bench.apply(isAlways: true)
+            let first = try #require(bench.recorder.report.recording?.file)
+            let disk = bench.diskHangs()
+            await bench.apply(isAlways: false)
+            await bench.apply(isAlways: true)
+            #expect(bench.recorder.report.recording?.file == first)
+            disk.signal()
+            try await bench.until { bench.records(besides: first) }
+        }
+    }
+
+    @Test("turned on while somebody records, it begins when that is over, and not twice")
+    func onMeanwhile() async throws {
+        try await RecorderBench.run { bench in
+            let first = try #require(try await bench.recorder.start(nil).recording?.file)
+            await bench.apply(isAlways: true)
+            await bench.apply(isAlways: true)
+            _ = try await bench.recorder.stop()
+            try await bench.until { bench.records(besides: first) }
+            // This one somebody has ended.
+            _ = try await bench.recorder.stop()
+            _ = try await bench.recorder.start("own")
+        }
+    }
+
+    @Test("turned on while somebody records and off again, it does not begin")
+    func onAndOff() async throws {
+        try await RecorderBench.run { bench in
+            _ = try await bench.recorder.start(nil)
+            await bench.apply(isAlways: true)
+            await bench.apply(isAlways: false)
+            _ = try await bench.recorder.stop()
+            _ = try await bench.recorder.start("own")
+        }
+    }
+
+    @Test("a try that finds somebody's recording is made up for when that is over")
+    func othersMeanwhile() async throws {
+        try await RecorderBench.run { bench in
+            await bench.apply(isAlways: true)
+            _ = try await bench.recorder.stop()
+            let first = try #require(try await bench.recorder.start(nil).recording?.file)
+            // The pause after a failure is over.
+            bench.recorder.tryAgain()
+            _ = try await bench.recorder.stop()
+            try await bench.until { bench.records(besides: first) }
+        }
+    }
+
     @Test("one that begins while relayd stops is a whole trace")
     func stoppedMeanwhile() async throws {
         try await RecorderBench.run { bench in
@@ -117,6 +169,11 @@ private struct RecorderBench: Sendable {
     }
 
     func apply(isAlways: Bool) async { await recorder.apply(policy, isAlways: isAlways) }
+
+    /// Whether a recording runs into another file.
+    func records(besides file: String) -> Bool {
+        recorder.report.recording.map { $0.file != file } ?? false
+    }
 
     /// The names of the files there are.
     var files: [String] {
