@@ -8,11 +8,13 @@ extension Recorder {
     /// - Parameter label: What it is called, beside its time.
     /// - Throws: `APIError` when there is no flight recorder, or no place for the file.
     package func save(_ label: String?) async throws -> SaveReport {
+        SaveReport(saved: try await flight.save(label, writing))
+    }
+
+    private var writing: FlightControl.Writing {
         let policy = policy
-        let saved = try await flight.save(
-            label, because: "somebody asked for it", [], policy,
-            header(policy, startedAt: .now), on: loop())
-        return SaveReport(saved: saved)
+        return .init(
+            policy: policy, header: header(policy, startedAt: .now), executor: loop())
     }
 
     /// Something ended that nobody had ended.
@@ -32,19 +34,14 @@ extension Recorder {
         flight.trigger(.init(trigger: trigger, words: words())) { await self.saveByItself() }
     }
 
-    /// Writes a file about what has happened, if something has.
-    func saveByItself() async {
-        if flight.whenSaved({ await self.saveByItself() }) { return }
-        guard let (words, triggers) = flight.takeCauses(), let first = triggers.first else {
-            return
-        }
-        let policy = policy
-        do {
-            _ = try await flight.save(
-                first.rawValue, because: words, triggers, policy,
-                header(policy, startedAt: .now), on: loop())
-        } catch {
-            logger.error("\(words), and no file of it: \(Self.words(error))")
-        }
+    /// Writes a file about what has happened, if something has; in a while, when a file is being written.
+    private func saveByItself() async {
+        guard await flight.saveByItself({ writing }) != nil else { return }
+        flight.after(SaveSchedule.settling) { await self.saveByItself() }
+    }
+
+    /// The same at the end: returns when all that is to be written is.
+    func saveAtLast() async {
+        while let earlier = await flight.saveByItself({ writing }) { try? await earlier.get() }
     }
 }

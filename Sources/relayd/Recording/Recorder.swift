@@ -70,18 +70,21 @@ package final class Recorder: Sendable {
     /// How long a start or a reload of relayd waits for what `record.always` begins, so that nothing passes unseen. A
     /// disk that takes longer has it go on without.
     private let beginPatience: Duration
+    /// How long a stop waits for what the flight recorder writes.
+    private let savePatience: Duration
     private let state: Mutex<State>
 
     package init(
         _ policy: RecordingPolicy, relay: Relay, events: EventRing, logger: Logger,
-        beginPatience: Duration = DiskWatch.limit, accessory: @escaping @Sendable () -> String
+        beginPatience: Duration = DiskWatch.limit, savePatience: Duration = StopTime.saving,
+        accessory: @escaping @Sendable () -> String
     ) {
         state = Mutex(State(policy: policy))
         flight = FlightControl(relay, events: events, logger: logger)
         self.relay = relay
         self.events = events
         self.logger = logger
-        self.beginPatience = beginPatience
+        (self.beginPatience, self.savePatience) = (beginPatience, savePatience)
         self.accessory = accessory
     }
 
@@ -398,14 +401,29 @@ package final class Recorder: Sendable {
     }
 
     /// relayd stops: the tap has ended, and with it the recording, also one that is just beginning. Waits for its last
-    /// frame, and writes the file that the flight recorder was about to write.
+    /// frame, and for the files that the flight recorder writes or was about to write.
     package func finish() async {
         state.withLock {
             $0.isOver = true
             $0.giveUp()
         }
-        await saveByItself()
+        await finishSaving()
         await state.withLock { $0.task }?.value
+    }
+
+    /// A disk that hangs must not keep relayd from stopping.
+    private func finishSaving() async {
+        let saved = timers.makePromise(of: Void.self)
+        Task(executorPreference: LoopExecutor(timers)) {
+            await self.saveAtLast()
+            saved.succeed()
+        }
+        guard await !saved.futureResult.isOver(within: savePatience) else { return }
+        logger.error(
+            """
+            relayd stops without a whole file of the flight recorder: the disk has not taken it \
+            within \(Quantity.text(savePatience))
+            """)
     }
 
     private func ended(

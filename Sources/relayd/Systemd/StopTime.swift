@@ -5,8 +5,8 @@ import NIOCore
 /// systemd.
 ///
 /// One thing comes after the other: the head unit confirms the end of its sessions, the link is closed,
-/// what has passed is decoded to its end, the control API's clients take their last answers, and then the
-/// last lines of the log are written.
+/// what has passed is decoded to its end, the flight recorder's last files are written, the control API's
+/// clients take their last answers, and then the last lines of the log are written.
 package struct StopTime: Sendable {
     /// Longest `sessions.farewell_timeout`.
     package static let maximumFarewell = Duration.seconds(60)
@@ -15,9 +15,13 @@ package struct StopTime: Sendable {
     /// processors: then the observers get next to nothing of them (see `ThreadScheduling`).
     static let observing = Duration.seconds(4)
 
-    /// For the link, the observers and the last answers, and something for a machine that is busy.
+    /// Longest time for files of the flight recorder: one that is being written, and one that is due.
+    static let saving = Duration.seconds(3)
+
+    /// For the link, the observers, the flight recorder and the last answers, and something for a machine that is busy.
     private static let closing =
-        Duration(LinkSupervisor.closeLimit) + observing + EndPatience.longest + .seconds(2)
+        Duration(LinkSupervisor.closeLimit) + observing + saving + EndPatience.longest
+        + .seconds(2)
 
     /// What has not ended when the stop is cut short is cancelled, and what cannot be cancelled ends
     /// with the process after this time.

@@ -14,6 +14,14 @@ import Traces
 
 @Suite("The recorder")
 struct RecorderTests {
+    /// The flight recorder is on.
+    private static let keepsLatest = {
+        var policy = RecordingPolicy()
+        policy.lastBytes = 4 << 20
+        policy.saveOn = [.appCrash]
+        return policy
+    }()
+
     @Test("what waits for the disk waits on a thread of its own, and whoever asked with it")
     func start() async throws {
         try await RecorderBench.run { bench in
@@ -121,6 +129,36 @@ struct RecorderTests {
             _ = try await started.value
         }
     }
+
+    @Test("a file being saved when relayd stops is whole, and what happened since is in another")
+    func saves() async throws {
+        try await RecorderBench.run(Self.keepsLatest) { bench in
+            await bench.apply(isAlways: false)
+            let disk = bench.diskHangs()
+            let saved = Task.immediate { try await bench.recorder.save("first") }
+            bench.recorder.lost(.app(AppID(rawValue: 1), reason: "it crashed"))
+            await bench.relay.shutDown()
+            let finished = Task.immediate { await bench.recorder.finish() }
+            disk.signal()
+            await finished.value
+            let reasons = try bench.reasons().sorted()
+            #expect(reasons == ["saved: #1: it crashed", "saved: somebody asked for it"])
+            _ = try await saved.value
+        }
+    }
+
+    @Test("a disk that takes no file of the flight recorder does not keep relayd from stopping")
+    func stopsBesideDisk() async throws {
+        try await RecorderBench.run(Self.keepsLatest, savePatience: .zero) { bench in
+            await bench.apply(isAlways: false)
+            let disk = bench.diskHangs()
+            let saved = Task.immediate { try await bench.recorder.save(nil) }
+            await bench.recorder.finish()
+            #expect(bench.log.records.contains { $0.message.hasPrefix("relayd stops without") })
+            disk.signal()
+            _ = try await saved.value
+        }
+    }
 }
 
 /// A recorder of a relay without a link, whose disk hangs when it is told to.
@@ -132,25 +170,27 @@ private struct RecorderBench: Sendable {
 
     /// Runs `body` with a folder of its own.
     ///
-    /// - Parameter beginPatience: As a test needs it: for ever unless told otherwise.
+    /// Both patiences are for ever unless a test needs another.
     static func run(
+        _ wanted: RecordingPolicy = RecordingPolicy(),
         beginPatience: Duration = Duration(FramePeer.patience),
-        _ change: (inout RecordingPolicy) -> Void = { _ in },
+        savePatience: Duration = Duration(FramePeer.patience),
         _ body: (RecorderBench) async throws -> Void
     ) async throws {
         try await TemporaryDirectory.run { directory in
-            var policy = RecordingPolicy()
+            var policy = wanted
             policy.folder = directory.path
             policy.queueBytes = 1 << 20
-            change(&policy)
-            let bench = try await RecorderBench(policy, beginPatience)
+            let bench = try await RecorderBench(policy, beginPatience, savePatience)
             try await body(bench)
             await bench.relay.shutDown()
             await bench.recorder.finish()
         }
     }
 
-    private init(_ policy: RecordingPolicy, _ beginPatience: Duration) async throws {
+    private init(
+        _ policy: RecordingPolicy, _ beginPatience: Duration, _ savePatience: Duration
+    ) async throws {
         let logger = Logger(label: "test") { [log] _ in log }
         self.policy = policy
         relay = try await Relay.start(
@@ -158,7 +198,7 @@ private struct RecorderBench: Sendable {
             accessoryAddress: "test:", logger: logger)
         recorder = Recorder(
             policy, relay: relay, events: EventRing(instance: "test"), logger: logger,
-            beginPatience: beginPatience, accessory: { "test:" })
+            beginPatience: beginPatience, savePatience: savePatience, accessory: { "test:" })
     }
 
     /// All that the recorder does with the disk from now on waits for the signal.

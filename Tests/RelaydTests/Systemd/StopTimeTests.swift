@@ -45,7 +45,8 @@ struct StopTimeTests {
             let time = StopTime { farewell }
             let link = Duration(LinkSupervisor.closeLimit)
             let (answers, lines) = (EndPatience.longest, EndPatience.longest)
-            #expect(farewell + link + answers < time.untilCutShort)
+            let seen = StopTime.observing + StopTime.saving
+            #expect(farewell + link + seen + answers < time.untilCutShort)
             // The lines are written when the services have ended, however late that was.
             #expect(time.untilCutShort + lines <= time.needed)
         }

@@ -15,12 +15,38 @@ final class FlightControl: Sendable {
         var flight: FlightRecorder?
         var streams = TraceStreams.all
         var schedule = SaveSchedule()
-        /// A file is being written.
-        var isSaving = false
+        /// While a file is being written: when that is over.
+        var saving: EventLoopFuture<Void>?
         /// The newest first.
         var saved: [RecordReport.Saved] = []
         /// Files that were written because of `record.save_on`, the oldest first.
         var ownFiles: [String] = []
+
+        /// To be asked for when no file is being written.
+        mutating func takeTurn(
+            _ reason: String, _ triggers: [SaveTrigger], on loop: any EventLoop
+        ) -> Turn {
+            let over = loop.makePromise(of: Void.self)
+            saving = over.futureResult
+            return Turn(reason: reason, triggers: triggers, over: over)
+        }
+    }
+
+    /// The right to write a file, which one has at a time.
+    private struct Turn {
+        /// Why it is written, in words.
+        let reason: String
+        /// Empty when somebody has asked.
+        let triggers: [SaveTrigger]
+        let over: EventLoopPromise<Void>
+    }
+
+    /// How a file is written.
+    struct Writing {
+        let policy: RecordingPolicy
+        let header: TraceHeader
+        /// Where: it blocks.
+        let executor: LoopExecutor
     }
 
     private let relay: Relay
@@ -106,94 +132,108 @@ final class FlightControl: Sendable {
         if let due { after(now.duration(to: due), save) }
     }
 
-    /// A file that is being written does not have what has happened since; another try follows.
-    func whenSaved(_ save: @escaping @Sendable () async -> Void) -> Bool {
-        guard state.withLock({ $0.isSaving }) else { return false }
-        after(SaveSchedule.settling, save)
-        return true
+    /// Writes a file about what has happened, if something has.
+    ///
+    /// - Returns: While a file is being written, which does not have what has happened since: when that is over.
+    func saveByItself(_ writing: () -> Writing) async -> EventLoopFuture<Void>? {
+        let (turn, earlier) = state.withLock { state -> (Turn?, EventLoopFuture<Void>?) in
+            if let saving = state.saving { return (nil, saving) }
+            let (causes, others) = state.schedule.take(at: .now)
+            guard !causes.isEmpty else { return (nil, nil) }
+            var words = causes.map(\.words).joined(separator: "; ")
+            if others > 0 { words += "; and \(others) more" }
+            return (state.takeTurn(words, causes.map(\.trigger), on: timers), nil)
+        }
+        guard let turn else { return earlier }
+        do {
+            _ = try await save(turn.triggers.first?.rawValue, turn, writing())
+        } catch {
+            logger.error("\(turn.reason), and no file of it: \(Recorder.words(error))")
+        }
+        return nil
     }
 
-    private func after(_ time: Duration, _ save: @escaping @Sendable () async -> Void) {
+    func after(_ time: Duration, _ save: @escaping @Sendable () async -> Void) {
         timers.scheduleTask(in: TimeAmount(time)) {
             _ = Task(executorPreference: LoopExecutor(self.timers)) { await save() }
         }
     }
 
-    /// Why a file is written now, in words; nil when there is nothing to tell.
-    func takeCauses() -> (words: String, triggers: [SaveTrigger])? {
-        let (causes, others) = state.withLock { $0.schedule.take(at: .now) }
-        guard !causes.isEmpty else { return nil }
-        var words = causes.map(\.words).joined(separator: "; ")
-        if others > 0 { words += "; and \(others) more" }
-        return (words, causes.map(\.trigger))
-    }
-
     // MARK: Saving
 
-    /// Writes what is kept into a new file.
+    /// Writes what is kept into a new file, because somebody asked for it.
     ///
-    /// - Parameters:
-    ///   - label: What it is called, beside its time.
-    ///   - reason: Why, in words.
-    ///   - triggers: Empty when somebody has asked.
-    ///   - writer: Where it is written: what blocks.
+    /// - Parameter label: What it is called, beside its time.
     /// - Throws: `APIError`.
-    func save(
-        _ label: String?, because reason: String, _ triggers: [SaveTrigger],
-        _ policy: RecordingPolicy, _ header: TraceHeader, on writer: LoopExecutor
+    func save(_ label: String?, _ writing: Writing) async throws -> RecordReport.Saved {
+        let turn = state.withLock { state in
+            state.saving == nil ? state.takeTurn("somebody asked for it", [], on: timers) : nil
+        }
+        guard let turn else {
+            throw APIError(.conflict, "a file is being saved at this moment; try again")
+        }
+        return try await save(label, turn, writing)
+    }
+
+    private func save(
+        _ label: String?, _ turn: Turn, _ writing: Writing
     ) async throws -> RecordReport.Saved {
+        defer {
+            state.withLock { $0.saving = nil }
+            turn.over.succeed()
+        }
         guard let flight = state.withLock({ $0.flight }) else {
             throw APIError(
                 .conflict,
                 "the flight recorder is off: set record.last in relayd.yaml to the amount of memory to "
                     + "use, such as 64 MiB, then: relayctl reload")
         }
-        guard let path = policy.folder else {
+        guard let path = writing.policy.folder else {
             throw APIError(
                 .conflict,
                 "there is no directory for recordings: set record.directory in relayd.yaml to an "
                     + "absolute path that relayd's user may write to")
         }
-        let mayBegin = state.withLock { state in
-            defer { state.isSaving = true }
-            return !state.isSaving
-        }
-        guard mayBegin else {
-            throw APIError(.conflict, "a file is being saved at this moment; try again")
-        }
-        defer { state.withLock { $0.isSaving = false } }
         // What has passed until now.
         try await relay.handOver()
         try await flight.settle()
         let contents = flight.contents()
-        let saved = try await withTaskExecutorPreference(writer) {
+        let saved = try await withTaskExecutorPreference(writing.executor) {
             do throws(RecordingFailure) {
-                return try await Self.write(
-                    contents, into: RecordingFolder(path), label, header, because: reason, triggers)
+                let saved = try await Self.write(
+                    contents, into: RecordingFolder(path), label, writing.header, turn)
+                for path in remember(saved, turn, writing.policy) { unlink(path) }
+                return saved
             } catch {
                 throw APIError(.internal, "nothing is saved: \(error)")
             }
         }
-        let outdated = state.withLock { state -> [String] in
+        let words =
+            "saved \(saved.file): \(saved.frames) frames since \(saved.beganAt) (\(turn.reason))"
+        events.add(.control, words)
+        logger.notice("\(words)")
+        return saved
+    }
+
+    /// - Returns: Files that make room for it.
+    private func remember(
+        _ saved: RecordReport.Saved, _ turn: Turn, _ policy: RecordingPolicy
+    ) -> [String] {
+        state.withLock { state in
             state.saved.insert(saved, at: 0)
             if state.saved.count > Self.maximumSaved { state.saved.removeLast() }
-            guard !triggers.isEmpty else { return [] }
+            guard !turn.triggers.isEmpty else { return [] }
             state.ownFiles.append(saved.file)
             guard policy.files > 0, state.ownFiles.count > policy.files else { return [] }
             let count = state.ownFiles.count - policy.files
             defer { state.ownFiles.removeFirst(count) }
             return Array(state.ownFiles.prefix(count))
         }
-        for path in outdated { unlink(path) }
-        let words = "saved \(saved.file): \(saved.frames) frames since \(saved.beganAt) (\(reason))"
-        events.add(.control, words)
-        logger.notice("\(words)")
-        return saved
     }
 
     private static func write(
         _ contents: FlightRing.Contents, into folder: RecordingFolder, _ label: String?,
-        _ header: TraceHeader, because reason: String, _ triggers: [SaveTrigger]
+        _ header: TraceHeader, _ turn: Turn
     ) async throws(RecordingFailure) -> RecordReport.Saved {
         try folder.make()
         let now = Timestamp.now
@@ -202,9 +242,10 @@ final class FlightControl: Sendable {
         var writing = FlightFile(file, header)
         let began = Timestamp(contents.began)
         let sum = try await writing.write(
-            contents, started: "\(began)", because: "saved: \(reason)")
+            contents, started: "\(began)", because: "saved: \(turn.reason)")
         return RecordReport.Saved(
             file: file.path, savedAt: now, beganAt: began, frames: sum.frames, bytes: sum.bytes,
-            missedFrames: sum.missedFrames, reason: reason, triggers: triggers.map(\.rawValue))
+            missedFrames: sum.missedFrames, reason: turn.reason,
+            triggers: turn.triggers.map(\.rawValue))
     }
 }
