@@ -285,6 +285,7 @@ extension String {
             case _ where kept.utf8.contains(byte):
                 result.unicodeScalars.append(Unicode.Scalar(byte))
             default:
+                // By hand, because this module depends on no other that has Swift.
                 let digits = String(byte, radix: 16, uppercase: true)
                 result += "%" + (digits.count == 1 ? "0" : "") + digits
             }

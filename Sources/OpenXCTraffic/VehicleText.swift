@@ -191,11 +191,11 @@ package enum VehicleText {
     }
 
     package static func hex(_ number: UInt32) -> String {
-        "0x" + digits(number, atLeast: number > 0xFF ? 3 : 2)
+        "0x" + number.hexDigits(atLeast: 2)
     }
 
     package static func hex(_ bytes: [UInt8]) -> String {
-        "0x" + bytes.map { digits(UInt32($0), atLeast: 2) }.joined()
+        "0x" + bytes.map(\.hexDigits).joined()
     }
 
     /// A message as it came: JSON as text, protobuf in hex with its length, and in hex as well what text cannot
@@ -205,11 +205,6 @@ package enum VehicleText {
         // A length may look like a brace; behind it stands 08 then.
         let isJSON = bytes[0] == UInt8(ascii: "{") && bytes[1] != 0x08
         return (isJSON ? String(validating: bytes, as: UTF8.self) : nil) ?? hex(bytes)
-    }
-
-    private static func digits(_ number: UInt32, atLeast count: Int) -> String {
-        let digits = String(number, radix: 16)
-        return String(repeating: "0", count: max(0, count - digits.count)) + digits
     }
 
     static func clean(_ text: String) -> String {

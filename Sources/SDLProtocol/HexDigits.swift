@@ -1,7 +1,12 @@
+extension BinaryInteger {
+    /// Hex digits, lower case, with zeroes in front as far as they are fewer: "0f" for 15 with two.
+    package func hexDigits(atLeast count: Int) -> String {
+        let digits = String(self, radix: 16)
+        return String(repeating: "0", count: max(0, count - digits.utf8.count)) + digits
+    }
+}
+
 extension UnsignedInteger where Self: FixedWidthInteger {
     /// All hex digits of the type, lower case, zeroes in front included: "0f" for a byte.
-    package var hexDigits: String {
-        let digits = String(self, radix: 16)
-        return String(repeating: "0", count: Self.bitWidth / 4 - digits.utf8.count) + digits
-    }
+    package var hexDigits: String { hexDigits(atLeast: Self.bitWidth / 4) }
 }

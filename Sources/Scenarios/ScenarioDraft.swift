@@ -221,9 +221,7 @@ package struct ScenarioDraft {
                 quoted.unicodeScalars.append(scalar)
             case _ where PrintableText.isPrintable(scalar) && scalar.value < 0xE000:
                 quoted.unicodeScalars.append(scalar)
-            default:
-                let digits = String(scalar.value, radix: 16)
-                quoted += "\\U" + String(repeating: "0", count: 8 - digits.utf8.count) + digits
+            default: quoted += "\\U" + scalar.value.hexDigits
             }
         }
         return quoted + "\""

@@ -1,3 +1,5 @@
+import SDLProtocol
+
 /// The address of a Bluetooth device: six bytes, `00:1A:7D:DA:71:13`.
 package struct BluetoothAddress: Hashable, Sendable, CustomStringConvertible {
     /// In the order in which they are written.
@@ -15,7 +17,6 @@ package struct BluetoothAddress: Hashable, Sendable, CustomStringConvertible {
     }
 
     package var description: String {
-        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }
-            .joined(separator: ":")
+        bytes.map { $0.hexDigits.uppercased() }.joined(separator: ":")
     }
 }

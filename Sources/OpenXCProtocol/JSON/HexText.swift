@@ -36,10 +36,13 @@ package enum HexText {
     /// As firmware writes it: `0x`, and lower case.
     static func append(_ bytes: [UInt8], to text: inout [UInt8]) {
         text.append(contentsOf: "0x".utf8)
-        for byte in bytes {
-            text.append(digit(byte >> 4))
-            text.append(digit(byte & 0xF))
-        }
+        for byte in bytes { appendDigits(of: byte, to: &text) }
+    }
+
+    /// Both digits, lower case. Not SDLProtocol's `hexDigits`: this module knows nothing of SDL.
+    static func appendDigits(of byte: UInt8, to text: inout [UInt8]) {
+        text.append(digit(byte >> 4))
+        text.append(digit(byte & 0xF))
     }
 
     private static func digit(_ value: UInt8) -> UInt8 {

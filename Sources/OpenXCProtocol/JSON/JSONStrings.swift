@@ -92,9 +92,8 @@ enum JSONStrings {
     private static func appendEscape(_ scalar: Unicode.Scalar, to text: inout [UInt8]) {
         for unit in UTF16.encode(scalar) ?? .init() {
             text.append(contentsOf: "\\u".utf8)
-            let digits = String(unit, radix: 16)
-            for _ in digits.utf8.count..<4 { text.append(UInt8(ascii: "0")) }
-            text.append(contentsOf: digits.utf8)
+            HexText.appendDigits(of: UInt8(truncatingIfNeeded: unit >> 8), to: &text)
+            HexText.appendDigits(of: UInt8(truncatingIfNeeded: unit), to: &text)
         }
     }
 

@@ -112,6 +112,7 @@ struct LineBuilder: Sendable {
         append(tenths % 10, digits: 1)
     }
 
+    /// Two digits, lower case; `hexDigits` would make a string of each byte.
     mutating func append(hexByte byte: UInt8) {
         for digit in [byte >> 4, byte & 0xF] {
             bytes.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)

@@ -1,3 +1,5 @@
+import SDLProtocol
+
 /// Why bytes are no pcapng file, and where.
 package struct PcapngError: Error, Hashable, Sendable {
     package enum Reason: Hashable, Sendable {
@@ -51,8 +53,7 @@ extension PcapngError: CustomStringConvertible {
     }
 
     private static func hex(_ bytes: [UInt8]) -> String {
-        bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }
-            .joined(separator: " ").uppercased()
+        bytes.map { $0.hexDigits.uppercased() }.joined(separator: " ")
     }
 
     /// What people have at hand instead.

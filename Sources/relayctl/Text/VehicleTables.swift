@@ -1,4 +1,5 @@
 import ControlAPI
+import SDLProtocol
 
 /// An OpenXC vehicle interface for people: tables of signals, frames, answers and clients. Used by the
 /// commands of `relayctl vi`.
@@ -212,8 +213,7 @@ struct VehicleTables {
     }
 
     static func hex(_ number: Int) -> String {
-        let digits = String(number, radix: 16)
-        return "0x" + (digits.count < 2 ? "0" : "") + digits
+        "0x" + number.hexDigits(atLeast: 2)
     }
 
     // MARK: - Clients and messages

@@ -1,3 +1,5 @@
+import SDLProtocol
+
 /// The gadget as files: what has to be made in configfs, in which order, and how it is removed again. Values
 /// only; `GadgetComposer` carries it out, as root.
 ///
@@ -104,8 +106,8 @@ package struct GadgetLayout: Hashable, Sendable {
             ? (options.phone.vendor, options.phone.product)
             : (AndroidAccessory.vendor, options.accessoryProduct)
         return [
-            (vendorFile, "0x\(USBText.hex(vendor, digits: 4))"),
-            (productFile, "0x\(USBText.hex(product, digits: 4))"),
+            (vendorFile, "0x\(vendor.hexDigits)"),
+            (productFile, "0x\(product.hexDigits)"),
             ("\(strings)/manufacturer", options.phone.manufacturer),
             ("\(strings)/product", options.phone.name),
             ("\(strings)/serialnumber", serial),

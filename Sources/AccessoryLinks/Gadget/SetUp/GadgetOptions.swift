@@ -1,3 +1,5 @@
+import SDLProtocol
+
 /// What a `gadget:` address asks for: which controller, and what kind of phone the machine appears as.
 package struct GadgetOptions: Hashable, Sendable {
     package static let names = [
@@ -34,7 +36,7 @@ package struct GadgetOptions: Hashable, Sendable {
         guard phone.vendor != AndroidAccessory.vendor || phone.product & 0xFFF8 != 0x2D00
         else {
             throw AddressError(
-                "pid=\(USBText.hex(phone.product, digits: 4)) in \"\(address)\" is a phone in accessory mode; for one "
+                "pid=\(phone.product.hexDigits) in \"\(address)\" is a phone in accessory mode; for one "
                     + "that begins so, use start=accessory")
         }
         phone.manufacturer = try Self.text(address, "manufacturer") ?? phone.manufacturer
@@ -120,7 +122,6 @@ package struct PhoneIdentity: Hashable, Sendable {
         for byte in Array("relayd phone ".utf8) + Array(machineID.utf8) {
             hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3
         }
-        let digits = String(hash, radix: 16, uppercase: true)
-        return String(repeating: "0", count: 16 - digits.count) + digits
+        return hash.hexDigits.uppercased()
     }
 }

@@ -1,3 +1,5 @@
+import SDLProtocol
+
 /// What a USB device says of itself, in plain values: made by `USBContext` from what the kernel
 /// keeps, looked at by everything that decides, and by `relayctl devices`. No device is opened for it.
 package struct USBDeviceDescription: Hashable, Sendable {
@@ -69,16 +71,11 @@ package struct USBDeviceDescription: Hashable, Sendable {
 /// Numbers as USB people write them.
 package enum USBText {
     package static func identifier(_ vendor: UInt16, _ product: UInt16) -> String {
-        "\(hex(vendor, digits: 4)):\(hex(product, digits: 4))"
+        "\(vendor.hexDigits):\(product.hexDigits)"
     }
 
     /// `0x82`, an endpoint or a class.
-    package static func byte(_ value: UInt8) -> String { "0x\(hex(value, digits: 2))" }
-
-    package static func hex(_ value: some BinaryInteger, digits: Int) -> String {
-        let text = String(value, radix: 16)
-        return String(repeating: "0", count: max(0, digits - text.count)) + text
-    }
+    package static func byte(_ value: UInt8) -> String { "0x\(value.hexDigits)" }
 
     package static func threeDigits(_ value: UInt8) -> String {
         let text = String(value)

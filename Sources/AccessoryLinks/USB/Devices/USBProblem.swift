@@ -1,5 +1,6 @@
 import CLibUSB
 import Glibc
+import SDLProtocol
 
 /// Why a USB device cannot be used as a link, in words that name the device, its node, and what to do.
 enum USBProblem {
@@ -151,8 +152,8 @@ package enum USBAccessRule {
 
     package static func line(vendor: UInt16, product: UInt16, group: String) -> String {
         "SUBSYSTEM==\"usb\", ENV{DEVTYPE}==\"usb_device\", "
-            + "ATTR{idVendor}==\"\(USBText.hex(vendor, digits: 4))\", "
-            + "ATTR{idProduct}==\"\(USBText.hex(product, digits: 4))\", "
+            + "ATTR{idVendor}==\"\(vendor.hexDigits)\", "
+            + "ATTR{idProduct}==\"\(product.hexDigits)\", "
             + "MODE=\"0660\", GROUP=\"\(group)\", TAG+=\"uaccess\", "
             + "ENV{ID_MM_DEVICE_IGNORE}=\"1\""
     }
