@@ -433,7 +433,7 @@ if Context.environment["RELAY_MODEL"] != nil {
             ],
             path: "Tests", exclude: ["RelayCoreTests/Model/HubModelTests.swift"],
             sources: [
-                "ModelProgram", "RelayCoreTests/Model", "RelayCoreTests/SeededGenerator.swift",
+                "ModelProgram", "RelayCoreTests/Model",
                 "RelayCoreTests/SDLCore/CoreDialogue.swift",
             ],
             swiftSettings: settings))
