@@ -48,7 +48,7 @@ enum ToolBenchmark: Benchmark {
     ) throws -> (time: Double, processorTime: Double) {
         let socket = arguments.first == "--version" ? [] : ["--socket", relayd.controlSocket]
         let before = Clock.now()
-        let tool = try ChildProcess(setting.relayctl, arguments + socket)
+        let tool = try MeasuredProcess(setting.relayctl, arguments + socket)
         let (code, usage) = try tool.ended()
         let time = Clock.now() - before
         guard code == 0 else {

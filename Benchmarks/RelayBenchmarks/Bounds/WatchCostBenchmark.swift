@@ -66,7 +66,7 @@ enum WatchCostBenchmark: Benchmark {
     private final class Course {
         let name: String
         let lane: Lane
-        private let tail: ChildProcess?
+        private let tail: MeasuredProcess?
         private let poller: Poller?
         let page: DashboardPage?
 
@@ -79,7 +79,7 @@ enum WatchCostBenchmark: Benchmark {
             let socket = relayd.controlSocket
             tail =
                 hasTail
-                ? try ChildProcess(setting.relayctl, ["tail", "--socket", socket]) : nil
+                ? try MeasuredProcess(setting.relayctl, ["tail", "--socket", socket]) : nil
             poller =
                 hasTail
                 ? Poller([Routes.status, Routes.stats], every: pollSeconds) {

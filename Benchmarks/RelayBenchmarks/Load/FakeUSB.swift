@@ -4,13 +4,14 @@
 import Foundation
 import Glibc
 
-/// A running fake-usb-device with an OpenXC interface, whose bytes go to a TCP port of ours.
+/// A running fake-usb-device with an OpenXC interface, whose bytes go to a TCP port of ours. The one of
+/// ProgramTests runs the same C program, but reports to the test that it is part of.
 final class FakeUSB {
     /// What relayd opens.
     static let accessory = "usb:1bc4:0001"
     private static let preload = "libumockdev-preload.so.0"
 
-    private let child: ChildProcess
+    private let child: MeasuredProcess
     private let control: Socket
     private let plainUSB: String
     private let rigTimer: String
@@ -21,7 +22,7 @@ final class FakeUSB {
 
     /// Whether it can be built here.
     static var isAvailable: Bool {
-        (try? ChildProcess("pkg-config", ["--exists", "umockdev-1.0"]).ended().code) == 0
+        (try? MeasuredProcess("pkg-config", ["--exists", "umockdev-1.0"]).ended().code) == 0
     }
 
     init(_ setting: Setting) throws {
@@ -38,7 +39,7 @@ final class FakeUSB {
         let listening = try Socket.listen()
         listener = listening.socket
         let output = "\(directory)/fake-usb-output"
-        child = try ChildProcess(
+        child = try MeasuredProcess(
             program, ["\(directory)/fake-usb"], environment: ["LD_PRELOAD": Self.preload],
             output: output, errors: output)
         testbed = try Self.testbed(saidIn: output)
@@ -122,7 +123,7 @@ final class FakeUSB {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         let errors = "\(program)-errors"
-        let compiler = try ChildProcess(
+        let compiler = try MeasuredProcess(
             "sh",
             [
                 "-c",
@@ -169,7 +170,7 @@ extension FakeUSB {
         let before = try transfers()
         unlink(output)
         let rate = plan.bytesPerSecond.map { "\($0)" } ?? "-1"
-        let program = try ChildProcess(
+        let program = try MeasuredProcess(
             plainUSB,
             [
                 "\(plan.transferBytes)", "\(plan.transfers)", "\(plan.seconds)",

@@ -17,7 +17,7 @@ final class Lane {
     let headUnit: Socket
     let session: UInt8
     /// The program in the middle.
-    let child: ChildProcess
+    let child: MeasuredProcess
     /// Set when that is relayd.
     let relayd: RelaydProcess?
     /// The serial line, when there is one.
@@ -27,7 +27,7 @@ final class Lane {
     private var sessions: UInt8 = 1
 
     private init(
-        name: String, app: Socket, headUnit: Socket, child: ChildProcess,
+        name: String, app: Socket, headUnit: Socket, child: MeasuredProcess,
         relayd: RelaydProcess? = nil, line: PseudoTerminalLine? = nil, usb: FakeUSB? = nil
     ) throws {
         self.name = name
@@ -77,7 +77,7 @@ final class Lane {
     ) throws -> Lane {
         let far = try FarEnd(setting, link, receiveBuffer: receiveBuffer)
         let ownPort = try freePort()
-        let child = try ChildProcess(
+        let child = try MeasuredProcess(
             setting.socat,
             ["-d"] + (buffer.map { ["-b", "\($0)"] } ?? []) + [
                 "TCP-LISTEN:\(ownPort),bind=127.0.0.1,reuseaddr,nodelay", far.socatAddress,
@@ -115,7 +115,7 @@ final class Lane {
         try Socket.listen().port
     }
 
-    private static func connect(port: UInt16, to child: ChildProcess) throws -> Socket {
+    private static func connect(port: UInt16, to child: MeasuredProcess) throws -> Socket {
         let deadline = Clock.now() + Double(Socket.patienceSeconds)
         while Clock.now() < deadline {
             if let socket = try? Socket.connect(port: port) { return socket }

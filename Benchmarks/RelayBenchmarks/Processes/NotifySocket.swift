@@ -2,7 +2,8 @@
 
 import Glibc
 
-/// A datagram socket that programs send their state to.
+/// A datagram socket that programs send their state to. It blocks, because the moment of a message is measured;
+/// the one of ProgramTests collects lines on an event loop.
 final class NotifySocket {
     let path: String
     private let descriptor: Int32

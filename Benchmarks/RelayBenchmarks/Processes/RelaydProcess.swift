@@ -5,7 +5,7 @@ import Foundation
 
 /// A running relayd, ready to serve.
 final class RelaydProcess {
-    let child: ChildProcess
+    let child: MeasuredProcess
     let directory: String
     /// From the moment before its start to its READY=1, in seconds.
     let startTime: Double
@@ -65,7 +65,7 @@ final class RelaydProcess {
             environment["RELAY_MALLOC_COUNTS"] = "\(directory)/mallocs"
         }
         let before = Clock.now()
-        child = try ChildProcess(
+        child = try MeasuredProcess(
             options.program ?? setting.relayd,
             [
                 "--config", configuration, "--accessory", options.accessory,

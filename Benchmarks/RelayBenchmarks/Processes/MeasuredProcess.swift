@@ -17,7 +17,10 @@ struct BenchmarkError: Error, CustomStringConvertible {
 }
 
 /// A running program. Ends it when it is ended itself.
-final class ChildProcess {
+///
+/// RelayTesting's `ChildProcess` does not do: it reads what the program writes on an event loop, and does not
+/// ask for the processor time it took.
+final class MeasuredProcess {
     let processID: pid_t
     let name: String
     private var hasEnded = false
