@@ -33,7 +33,7 @@ struct LoggingSetupTests {
     func journal() throws {
         try Self.withStreams { output, error in
             let outputs = LoggingSetup.outputs(
-                for: Config.Log(), environment: ["JOURNAL_STREAM": FileIdentity.name(of: error)],
+                for: Config.Log(), environment: ["JOURNAL_STREAM": JournalStream.name(of: error)],
                 standardOutput: output, standardError: error)
             #expect(outputs.messages.isJournal)
             #expect(!outputs.traffic.isJournal)
@@ -49,7 +49,7 @@ struct LoggingSetupTests {
             #expect(!Journal.isStream(-1, environment: ["JOURNAL_STREAM": "1:1"]))
             #expect(
                 Journal.isStream(
-                    output, environment: ["JOURNAL_STREAM": FileIdentity.name(of: output)]))
+                    output, environment: ["JOURNAL_STREAM": JournalStream.name(of: output)]))
         }
     }
 

@@ -1,9 +1,8 @@
-// Which file a descriptor is, for tests that play systemd.
-
 import Glibc
 
-package enum FileIdentity {
-    /// Device and inode in decimal, as systemd writes them into `JOURNAL_STREAM`; empty when
+/// The value of `JOURNAL_STREAM`, for tests that play systemd.
+package enum JournalStream {
+    /// Device and inode of the file in decimal, as systemd writes them (systemd.exec(5)); empty when
     /// the descriptor is closed.
     package static func name(of descriptor: CInt) -> String {
         var status = stat()
