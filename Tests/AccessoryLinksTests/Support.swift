@@ -137,7 +137,7 @@ extension Channel {
 /// A supervisor under test, with all it reported.
 final class SupervisedLink: Sendable {
     let probe = LinkProbe()
-    let states = Watched<[LinkState]>([])
+    let states = Watched<[ConnectionState]>([])
     let log = Watched<[String]>([])
     let supervisor: LinkSupervisor
     let transport: any AccessoryTransport
@@ -197,7 +197,7 @@ final class SupervisedLink: Sendable {
     }
 }
 
-extension LinkState {
+extension ConnectionState {
     var isOpen: Bool {
         if case .open = self { true } else { false }
     }

@@ -8,7 +8,7 @@ struct LinkReport {
 
     private let address: AccessoryAddress
     private let logger: Logger
-    private let onStateChange: @Sendable (LinkState) -> Void
+    private let onStateChange: @Sendable (ConnectionState) -> Void
     /// Logged since the link was last open and stable: neither retries nor flapping fill the log.
     private var logged: Set<String> = []
     private var waitingSince: ContinuousClock.Instant?
@@ -20,7 +20,7 @@ struct LinkReport {
 
     init(
         address: AccessoryAddress, logger: Logger,
-        onStateChange: @escaping @Sendable (LinkState) -> Void
+        onStateChange: @escaping @Sendable (ConnectionState) -> Void
     ) {
         self.address = address
         self.logger = logger

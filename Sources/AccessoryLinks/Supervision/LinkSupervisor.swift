@@ -29,7 +29,7 @@ package final class LinkSupervisor: Sendable {
     private let executor: (any TaskExecutor)?
     private let logger: Logger
     private let configure: ChannelSetup
-    private let onStateChange: @Sendable (LinkState) -> Void
+    private let onStateChange: @Sendable (ConnectionState) -> Void
     private let beforeClose: @Sendable (String) async -> Void
     private let endReason = Mutex("relayd stops")
     private let mailbox: AsyncStream<Event>
@@ -44,7 +44,7 @@ package final class LinkSupervisor: Sendable {
     package init(
         transport: any AccessoryTransport, address: AccessoryAddress, loop: any EventLoop,
         executor: (any TaskExecutor)? = nil, logger: Logger, configure: @escaping ChannelSetup,
-        onStateChange: @escaping @Sendable (LinkState) -> Void,
+        onStateChange: @escaping @Sendable (ConnectionState) -> Void,
         beforeClose: @escaping @Sendable (String) async -> Void = { _ in }
     ) {
         self.transport = transport

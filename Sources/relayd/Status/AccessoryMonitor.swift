@@ -6,7 +6,7 @@ import Synchronization
 /// supervisor, asked by the status.
 final class AccessoryMonitor: Sendable {
     private struct State {
-        var link = AccessoryLinks.LinkState.opening
+        var link = ConnectionState.opening
         var since = Timestamp.now
         var kind: String
         var address: String
@@ -67,7 +67,7 @@ final class AccessoryMonitor: Sendable {
         }
     }
 
-    func changed(to link: AccessoryLinks.LinkState) {
+    func changed(to link: ConnectionState) {
         state.withLock { state in
             // A further failed attempt is no new state.
             if !link.isSameKind(as: state.link) { state.since = .now }
@@ -100,7 +100,7 @@ final class AccessoryMonitor: Sendable {
     }
 }
 
-extension AccessoryLinks.LinkState {
+extension ConnectionState {
     fileprivate func isSameKind(as other: Self) -> Bool {
         switch (self, other) {
         case (.opening, .opening), (.listening, .listening), (.open, .open), (.waiting, .waiting),

@@ -80,7 +80,7 @@ struct ListeningTransportTests {
     @Test("what was asked for before a stop opens nothing after it")
     func reopenBeforeTheStop() async throws {
         let caller = Caller()
-        let states = Watched<[LinkState]>([])
+        let states = Watched<[ConnectionState]>([])
         let stop = Mutex<(@Sendable () -> Void)?>(nil)
         let supervisor = LinkSupervisor(
             transport: CalledTransport(caller: caller), address: try AccessoryAddress(Self.here),
@@ -113,7 +113,7 @@ extension SupervisedLink {
     }
 }
 
-extension LinkState {
+extension ConnectionState {
     /// Where it listens.
     fileprivate var place: String? {
         if case .listening(let place, _) = self { place } else { nil }

@@ -1,8 +1,9 @@
-/// Where the link stands, as the status page and `relayctl status` show it.
+/// Where the link to the accessory stands, as the status page and `relayctl status` show it. What travels over it
+/// is the control API's `LinkState`.
 ///
 /// `LinkSupervisor` reports every change. Instants are taken from the clock that also runs while
 /// the machine sleeps.
-package enum LinkState: Hashable, Sendable {
+package enum ConnectionState: Hashable, Sendable {
     /// The first attempt, or the one that `reopen()` asked for, is under way.
     case opening
     /// The transport listens until the accessory connects.
