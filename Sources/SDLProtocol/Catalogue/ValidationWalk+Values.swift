@@ -133,7 +133,7 @@ extension ValidationWalk {
         var count = 0
         var at = value.content.lowerBound
         while at < value.content.upperBound {
-            _ = JSONText.scalar(
+            _ = JSONUnescaper.scalar(
                 text, &at, end: value.content.upperBound, unescape: value.hasEscapes)
             count += 1
         }
@@ -158,7 +158,7 @@ extension ValidationWalk {
         guard group >= 0 else { return }
         let found =
             value.hasEscapes
-            ? self.member(of: group, named: JSONText.string(value, in: text))
+            ? self.member(of: group, named: JSONUnescaper.string(value, in: text))
             : index.member(of: group, named: text, value.content)
         if let found {
             let life = index.members[found].life

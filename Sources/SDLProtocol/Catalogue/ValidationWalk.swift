@@ -148,7 +148,7 @@ struct ValidationWalk {
     ) throws(JSONError) {
         let found =
             key.hasEscapes
-            ? member(of: group, named: JSONText.string(key, in: text))
+            ? member(of: group, named: JSONUnescaper.string(key, in: text))
             : index.member(of: group, named: text, key.content)
         guard let found else {
             _ = try JSONScanner.value(text, &at)

@@ -78,7 +78,7 @@ extension JSONObject {
     fileprivate static func isKey(_ token: JSONToken, _ name: String, in text: Span<UInt8>) -> Bool
     {
         token.hasEscapes
-            ? JSONText.string(token, in: text) == name
+            ? JSONUnescaper.string(token, in: text) == name
             : equals(text, token.content, name.utf8.span)
     }
 
@@ -157,7 +157,7 @@ extension JSONContainer {
     package func string(_ token: JSONToken) -> String? {
         guard token.kind == .string else { return nil }
         guard token.hasEscapes else { return bytes.text(token.content) }
-        return JSONText.string(token, in: bytes.readableBytesUInt8Span)
+        return JSONUnescaper.string(token, in: bytes.readableBytesUInt8Span)
     }
 
     /// A number without fraction or exponent that fits.

@@ -63,7 +63,7 @@ package enum PrintableText {
                 at += 1
             } else {
                 visible.push(
-                    JSONText.scalar(text, &at, end: text.count, unescape: unescape), put)
+                    JSONUnescaper.scalar(text, &at, end: text.count, unescape: unescape), put)
             }
         }
         visible.finish(put)
@@ -103,7 +103,7 @@ package enum PrintableText {
                 line.append(byte)
                 at += 1
             } else {
-                let scalar = JSONText.scalar(bytes, &at, end: bytes.count, unescape: false)
+                let scalar = JSONUnescaper.scalar(bytes, &at, end: bytes.count, unescape: false)
                 if isPrintable(scalar) {
                     UTF8.encode(scalar).map { line.append(contentsOf: $0) }
                 } else {
