@@ -8,7 +8,7 @@ import Testing
 
     @Test("wait, check, capture, inject: what is captured is said, and the run has passed")
     func soundDialogue() throws {
-        var talk = try Dialogue(
+        var talk = try PlayedScenario(
             Self.head + """
                   - wait: rpc:Show
                     check: {mainField1: Hello}
@@ -45,7 +45,7 @@ import Testing
 
     @Test("messages that came before a step began are its own, those before the last match are not")
     func order() throws {
-        var talk = try Dialogue(Self.head + "  - wait: rpc:Show\n  - wait: rpc:PutFile\n")
+        var talk = try PlayedScenario(Self.head + "  - wait: rpc:Show\n  - wait: rpc:PutFile\n")
         try talk.app("PutFile")
         try talk.app("Show")
         #expect(talk.run.outcome == nil)
@@ -55,7 +55,7 @@ import Testing
 
     @Test("a wait fails at the first message that fits and fails a check, with both values")
     func failedCheck() throws {
-        var talk = try Dialogue(
+        var talk = try PlayedScenario(
             Self.head + "  - wait: rpc:Show\n    check: {mainField1: Hello, n: {at_least: 3}}\n")
         try talk.app("Show", #"{"mainField1":"Bye"}"#)
         #expect(talk.run.outcome == .failed)
@@ -75,7 +75,7 @@ import Testing
         "an expectation passes over what fails its checks, and tells of the nearest when it is late"
     )
     func expectation() throws {
-        var talk = try Dialogue(
+        var talk = try PlayedScenario(
             Self.head + "  - expect: rpc:Show\n    check: {a: 1}\n    within: 2s\n  - pause: 1s\n")
         try talk.app("Show", #"{"a":2}"#)
         #expect(talk.run.nextDeadline == .seconds(2))
@@ -91,7 +91,7 @@ import Testing
 
     @Test("what does not come is told with what came instead")
     func absent() throws {
-        var talk = try Dialogue(Self.head + "  - wait: rpc:Show\n    within: 1s\n")
+        var talk = try PlayedScenario(Self.head + "  - wait: rpc:Show\n    within: 1s\n")
         for _ in 0..<7 { try talk.app("PutFile") }
         talk.passes(.milliseconds(999))
         #expect(talk.run.outcome == nil)
@@ -105,12 +105,12 @@ import Testing
     @Test("never passes when the time is over, and fails at once when the message comes")
     func never() throws {
         let yaml = Self.head + "  - never: rpc:Show\n    for: 2s\n"
-        var quiet = try Dialogue(yaml)
+        var quiet = try PlayedScenario(yaml)
         try quiet.app("Alert")
         quiet.passes(.seconds(2))
         #expect(quiet.run.outcome == .passed)
         // What it has looked at is still there for the next step, and what came before it is not its own.
-        var both = try Dialogue(
+        var both = try PlayedScenario(
             Self.head
                 + "  - wait: rpc:Show\n  - pause: 1s\n  - never: rpc:Show\n    for: 2s\n  - wait: rpc:Alert\n  - wait: rpc:Slider\n"
         )
@@ -121,7 +121,7 @@ import Testing
         try both.app("Slider")
         both.passes(.seconds(2))
         #expect(both.run.outcome == .passed)
-        var loud = try Dialogue(yaml)
+        var loud = try PlayedScenario(yaml)
         try loud.app("Show")
         #expect(loud.run.outcome == .failed)
         #expect(loud.failure?.expected == ["nothing for rpc:Show within 2 s"])
@@ -129,7 +129,7 @@ import Testing
 
     @Test("an answer is prepared while the step before it waits, judged, and its rule removed")
     func answer() throws {
-        var talk = try Dialogue(
+        var talk = try PlayedScenario(
             Self.head + """
                   - wait: rpc:Show
                   - answer: rpc:PutFile
@@ -162,7 +162,7 @@ import Testing
         "faults and answers at the beginning are in force before an app of the scenario's own speaks"
     )
     func quickApp() throws {
-        var talk = try Dialogue(
+        var talk = try PlayedScenario(
             """
             scenario: s
             apps: {radio: {sample: Radio}}
@@ -197,7 +197,7 @@ import Testing
 
     @Test("what an earlier step waits for is not answered in its place")
     func preparedAhead() throws {
-        var talk = try Dialogue(
+        var talk = try PlayedScenario(
             Self.head + """
                   - wait: rpc:Show
                   - wait: rpc:Show
@@ -218,7 +218,7 @@ import Testing
 
     @Test("an answer with parameters: the request is stopped, and relayd says the answer")
     func answerWithParameters() throws {
-        var talk = try Dialogue(
+        var talk = try PlayedScenario(
             "scenario: s\napps: {radio: Radio}\nsteps:\n" + """
                   - answer: rpc:GetVehicleData
                     result: SUCCESS
@@ -250,7 +250,7 @@ import Testing
         let yaml =
             "scenario: s\napps: {t: {as: Tester}}\nsteps:\n  - send: Show\n    parameters: {mainField1: Hi}\n"
         func sent(_ yaml: String, _ code: String) throws -> ScenarioFailure? {
-            var talk = try Dialogue(yaml)
+            var talk = try PlayedScenario(yaml)
             let start = try talk.asked()
             guard case .start = start.action else { throw Unexpected() }
             talk.answer(start, .started(3))
@@ -281,7 +281,7 @@ import Testing
 
     @Test("faults stay until they are removed by name; those that are left are known at the end")
     func faults() throws {
-        var talk = try Dialogue(
+        var talk = try PlayedScenario(
             Self.head + """
                   - fault: rpc:PutFile
                     do: delay 2s
@@ -308,7 +308,7 @@ import Testing
             (ScenarioReply.refused("there is no app"), ScenarioResult.Outcome.failed),
             (.unusable("drive.enabled is off"), .unusable),
         ] {
-            var talk = try Dialogue(Self.head + "  - inject: press OK\n")
+            var talk = try PlayedScenario(Self.head + "  - inject: press OK\n")
             talk.answer(try talk.asked(), reply)
             #expect(talk.run.outcome == outcome)
         }
@@ -316,7 +316,7 @@ import Testing
 
     @Test("a failure inside of a repetition says in which one")
     func repetition() throws {
-        var talk = try Dialogue(
+        var talk = try PlayedScenario(
             Self.head
                 + "  - repeat: 3\n    as: i\n    steps:\n      - wait: rpc:Show\n        check: {a: 1}\n"
         )
@@ -330,7 +330,7 @@ import Testing
 
     @Test("apps are kept apart by their roles, and a role follows its app to a new connection")
     func roles() throws {
-        var talk = try Dialogue(
+        var talk = try PlayedScenario(
             """
             scenario: s
             apps: {map: Map, radio: Rad*}
@@ -352,11 +352,11 @@ import Testing
 
     @Test("the whole has a limit, and a variable without value or with a wrong one is told")
     func limits() throws {
-        var slow = try Dialogue("scenario: s\nlimit: 3s\nsteps:\n  - pause: 10s\n")
+        var slow = try PlayedScenario("scenario: s\nlimit: 3s\nsteps:\n  - pause: 10s\n")
         #expect(slow.run.nextDeadline == .seconds(3))
         slow.passes(.seconds(3))
         #expect(slow.failure?.summary == "the scenario has not ended within 3 s (limit)")
-        let wrong = try Dialogue(
+        let wrong = try PlayedScenario(
             "scenario: s\nvariables: {t: 1s}\nsteps:\n  - pause: ${t}\n",
             values: ["t": .string("x")])
         #expect(wrong.run.outcome == .unusable)
@@ -365,7 +365,7 @@ import Testing
 
     @Test("text that gets into a filter cannot become a part of it")
     func quotedVariables() throws {
-        var talk = try Dialogue(
+        var talk = try PlayedScenario(
             Self.head
                 + "  - wait: rpc:Show\n    capture: {t: mainField1}\n  - wait: param.alertText1=${t}\n"
         )
@@ -378,7 +378,7 @@ import Testing
 
     @Test("a head unit's message, relayd's own words and its requests are told apart")
     func ofDialogue() throws {
-        var talk = try Dialogue(Self.head + "  - never: rpc:Show\n    for: 1s\n")
+        var talk = try PlayedScenario(Self.head + "  - never: rpc:Show\n    for: 1s\n")
         try talk.app("Show", more: #","fate":"by_relay""#)
         try talk.unit("Show", more: #","fate":"to_relay""#)
         talk.passes(.seconds(1))
@@ -387,14 +387,14 @@ import Testing
 
     @Test("a scenario of endless repetitions ends, and so does one whose messages nobody looks at")
     func endless() throws {
-        let talk = try Dialogue(
+        let talk = try PlayedScenario(
             "scenario: s\nsteps:\n  - repeat: 10000\n    steps:\n      - repeat: 10000\n        steps: [{pause: 0s}]\n"
         )
         #expect(talk.run.outcome == nil)
         var busy = talk
         while busy.run.outcome == nil { busy.passes(.zero) }
         #expect(busy.failure?.summary.hasPrefix("more than 100000 steps were taken") == true)
-        var flood = try Dialogue("scenario: s\nsteps:\n  - pause: 1h\n")
+        var flood = try PlayedScenario("scenario: s\nsteps:\n  - pause: 1h\n")
         for _ in 0...20_000 where flood.run.outcome == nil { try flood.app("Show") }
         #expect(flood.run.outcome == .unusable)
     }

@@ -7,7 +7,7 @@ import Testing
 
 /// A scenario as it is followed, with both sides played by the test: messages come, requests are looked at
 /// and answered, time goes.
-struct Dialogue {
+struct PlayedScenario {
     var run: ScenarioRun
     var now = Duration.zero
     private var number = 0

@@ -10,7 +10,7 @@ import Testing
 
     @Test("a file on the bulk service is stored, listed and deleted")
     func storesFile() throws {
-        var link = try Dialogue()
+        var link = try PaperLink()
         _ = try link.registers("A", appID: "1")
         // {"syncFileName":"icon","fileType":"GRAPHIC_PNG","offset":0,"length":8} and 8 bytes.
         let frames = try link.says(
@@ -39,7 +39,7 @@ import Testing
 
     @Test("a file in chunks is listed when it is whole; a wrong offset is refused")
     func chunks() throws {
-        var link = try Dialogue()
+        var link = try PaperLink()
         _ = try link.registers("A", appID: "1")
         func listed() -> Int {
             link.requests(.listFiles).first?.parameters.array("filenames")?.elements.count ?? 0
@@ -56,7 +56,7 @@ import Testing
 
     @Test("a wrong checksum, no bulk data and names with a path are refused")
     func refusals() throws {
-        var link = try Dialogue()
+        var link = try PaperLink()
         _ = try link.registers("A", appID: "1")
         let text = Array("123456789".utf8)
         // The check value of CRC-32/IEEE.
@@ -71,7 +71,7 @@ import Testing
 
     @Test("temporary files go with the registration, persistent ones stay")
     func persistence() throws {
-        var link = try Dialogue()
+        var link = try PaperLink()
         _ = try link.registers("A", appID: "1")
         _ = link.requests(.putFile, put("temporary"), bulk: [1])
         _ = link.requests(
@@ -84,7 +84,7 @@ import Testing
 
     @Test("what an app stores is bounded: the length of a name, and the number of files")
     func bounds() throws {
-        var link = try Dialogue()
+        var link = try PaperLink()
         _ = try link.registers("A", appID: "1")
         let longest = String(repeating: "n", count: 255)
         #expect(link.requests(.putFile, put(longest), bulk: [1]).map(\.result) == ["SUCCESS"])
@@ -106,9 +106,9 @@ import Testing
 
     @Test("files of the app that has been away longest make room for those of others")
     func stores() throws {
-        var link = try Dialogue()
+        var link = try PaperLink()
         _ = try link.opensSession()
-        func names(_ link: inout Dialogue, of app: Int) throws -> [String] {
+        func names(_ link: inout PaperLink, of app: Int) throws -> [String] {
             _ = link.requests(.registerAppInterface, registration("App \(app)", appID: "\(app)"))
             let list = try #require(link.requests(.listFiles).first)
             _ = link.requests(.unregisterAppInterface)
@@ -131,7 +131,7 @@ import Testing
 
     @Test("a file in a multi-frame message arrives whole; one that lacks a frame is dropped")
     func multiFrame() throws {
-        var link = try Dialogue()
+        var link = try PaperLink()
         _ = try link.registers("A", appID: "1")
         let json = put("video")
         var message = ByteBuffer()

@@ -8,7 +8,7 @@ import Testing
 @Suite struct HMILevelTests {
     @Test("the app that is chosen is FULL; who is heard otherwise, or streams, stays LIMITED")
     func kinds() throws {
-        var link = try Dialogue()
+        var link = try PaperLink()
         _ = try link.registers("Radio", appID: "1", isMedia: true, more: types("MEDIA"))
         #expect(
             answers(link.passes(.milliseconds(100))).statuses
@@ -46,7 +46,7 @@ import Testing
 
     @Test("when the app on the screen leaves, the others keep their levels")
     func leaves() throws {
-        var link = try Dialogue()
+        var link = try PaperLink()
         try link.brings("Radio", type: "MEDIA", media: true)
         let front = try link.brings("Front")
         #expect(link.requests(.unregisterAppInterface, session: front).statuses.isEmpty)

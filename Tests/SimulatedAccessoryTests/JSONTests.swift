@@ -6,7 +6,7 @@ import Testing
 @Suite struct JSONTests {
     @Test("names with quotes, escapes and other scripts come through both ways")
     func escapes() throws {
-        var link = try Dialogue()
+        var link = try PaperLink()
         _ = try link.registers("A", appID: "1")
         _ = link.requests(
             .putFile,
@@ -17,7 +17,7 @@ import Testing
 
     @Test("deep nesting is refused, not followed")
     func depth() throws {
-        var link = try Dialogue()
+        var link = try PaperLink()
         _ = try link.registers("A", appID: "1")
         let deep = #"{"a":"# + String(repeating: "[", count: 100_000)
         #expect(link.requests(.show, deep).map(\.result) == ["INVALID_DATA"])

@@ -8,14 +8,14 @@ import Testing
     private let alert = #"{"alertText1":"Look","duration":3000}"#
     private let buttons = #","softButtons":[{"type":"TEXT","softButtonID":1,"text":"OK"}]"#
 
-    private func link() throws -> Dialogue {
-        var link = try Dialogue()
+    private func link() throws -> PaperLink {
+        var link = try PaperLink()
         try link.brings()
         return link
     }
 
     /// Lets time pass until nothing is due, in steps.
-    private func rest(_ link: inout Dialogue) -> [Answer] {
+    private func rest(_ link: inout PaperLink) -> [Answer] {
         var heard: [Answer] = []
         while let deadline = link.accessory.nextDeadline {
             link.now = deadline
@@ -201,7 +201,7 @@ import Testing
 
     @Test("texts are said one after another, and music is turned down meanwhile")
     func speech() throws {
-        var link = try Dialogue()
+        var link = try PaperLink()
         try link.brings("Radio", type: "MEDIA", media: true)
         try link.brings("Front")
         let speak = #"{"ttsChunks":[{"type":"TEXT","text":"1234567890"}]}"#

@@ -36,7 +36,7 @@ private struct Recording {
     func results(name: String) throws {
         let recording = try Recording(name)
         let real = answers(recording.heard).filter { $0.type == .response }
-        var link = try Dialogue()
+        var link = try PaperLink()
         let played = try play(recording.said, to: &link)
         let own = answers(played).filter { $0.type == .response }
         try #require(!own.isEmpty)
@@ -64,7 +64,7 @@ private struct Recording {
     @Test("the recorded app hears the same HMI statuses, in the same order")
     func statuses() throws {
         let recording = try Recording("js-full-1")
-        var link = try Dialogue()
+        var link = try PaperLink()
         let own = answers(try play(recording.said, to: &link)).statuses
         #expect(own == answers(recording.heard).statuses)
         #expect(link.accessory.sessionIDs.isEmpty)
@@ -72,7 +72,7 @@ private struct Recording {
 
     /// Says what the app said, with the hash of this head unit's session, and waits after each frame
     /// as the app did.
-    private func play(_ said: [Frame], to link: inout Dialogue) throws -> [Frame] {
+    private func play(_ said: [Frame], to link: inout PaperLink) throws -> [Frame] {
         var hashes: [UInt8: UInt32] = [:]
         var heard: [Frame] = []
         for frame in said {

@@ -6,7 +6,7 @@ import Testing
 @Suite struct RegistrationTests {
     @Test("a new app is told everything, in sdl_core's order, and is activated after a while")
     func registers() throws {
-        var link = try Dialogue()
+        var link = try PaperLink()
         let answers = try link.registers("Music", appID: "42")
         #expect(
             answers.map(\.function) == [
@@ -37,7 +37,7 @@ import Testing
     @Test(
         "apps below RPC 5 get 4.5.1, others the lower version", arguments: [(4, 4), (6, 6), (9, 8)])
     func rpcVersion(asked: Int, given: Int) throws {
-        var link = try Dialogue()
+        var link = try PaperLink()
         let response = try #require(try link.registers("A", appID: "1", version: asked).first)
         let version = try #require(response.parameters.object("syncMsgVersion"))
         #expect(version.integer("majorVersion") == given)
@@ -46,7 +46,7 @@ import Testing
 
     @Test("of two apps with the same ID or name the second is refused")
     func duplicates() throws {
-        var link = try Dialogue()
+        var link = try PaperLink()
         _ = try link.registers("Music", appID: "42")
         #expect(
             try link.registers("Other", appID: "42").map(\.result)
@@ -63,7 +63,7 @@ import Testing
 
     @Test("a name of one app must not be what another is called by voice")
     func voiceNames() throws {
-        var link = try Dialogue()
+        var link = try PaperLink()
         _ = try link.registers("Music", appID: "1", more: #","vrSynonyms":["Songs","Tunes"]"#)
         #expect(try link.registers("tunes", appID: "2").map(\.result) == ["DUPLICATE_NAME"])
         let other = try link.registers("News", appID: "3", more: #","vrSynonyms":["MUSIC"]"#)
@@ -72,7 +72,7 @@ import Testing
 
     @Test("the app on the screen goes to BACKGROUND when another is activated")
     func oneAppIsFull() throws {
-        var link = try Dialogue()
+        var link = try PaperLink()
         _ = try link.registers("First", appID: "1")
         _ = link.passes(.seconds(1))
         _ = try link.registers("Second", appID: "2")
@@ -86,14 +86,14 @@ import Testing
 
     @Test("activation can be switched off")
     func activationOff() throws {
-        var link = try Dialogue(["activate": "off"])
+        var link = try PaperLink(["activate": "off"])
         _ = try link.registers("A", appID: "1")
         #expect(link.accessory.nextDeadline == nil)
     }
 
     @Test("before registration and after, requests are refused, unknown functions always")
     func notRegistered() throws {
-        var link = try Dialogue()
+        var link = try PaperLink()
         _ = try link.opensSession()
         #expect(link.requests(.show).map(\.result) == ["APPLICATION_NOT_REGISTERED"])
         let number = FunctionID(rawValue: 0x777)
@@ -115,14 +115,14 @@ import Testing
             registration("A", appID: String(repeating: "1", count: 101)),
         ])
     func invalid(json: String) throws {
-        var link = try Dialogue()
+        var link = try PaperLink()
         _ = try link.opensSession()
         #expect(link.requests(.registerAppInterface, json).map(\.result) == ["INVALID_DATA"])
     }
 
     @Test("a v1 session speaks the JSON wrapper both ways, in frames of at most 1011 bytes")
     func v1() throws {
-        var link = try Dialogue(["protocol": "1"])
+        var link = try PaperLink(["protocol": "1"])
         _ = try link.says(hex: Hex.startServiceV1)
         #expect(
             answers(try link.says(hex: Hex.unregisterV1)).map(\.result)

@@ -4,8 +4,8 @@ import SimulatedAccessory
 import Testing
 
 @Suite struct RequestTests {
-    private func registered(_ options: [String: String] = [:]) throws -> Dialogue {
-        var link = try Dialogue(options)
+    private func registered(_ options: [String: String] = [:]) throws -> PaperLink {
+        var link = try PaperLink(options)
         _ = try link.registers("A", appID: "1")
         _ = link.passes(.seconds(1))
         return link
@@ -91,7 +91,7 @@ import Testing
 
     @Test("a session that ends takes its subscriptions along")
     func subscriptionsEnd() throws {
-        var link = try Dialogue()
+        var link = try PaperLink()
         let grant = try link.opensSession()
         _ = link.requests(.registerAppInterface, registration("A", appID: "1"))
         _ = link.passes(.seconds(1))
@@ -133,7 +133,7 @@ import Testing
 
     @Test("messages above the MTU are cut into frames of at most mtu - 13 bytes")
     func smallMTU() throws {
-        var link = try Dialogue(["mtu": "512"])
+        var link = try PaperLink(["mtu": "512"])
         let grant = try link.opensSession()
         let frames = link.says(
             .rpc(

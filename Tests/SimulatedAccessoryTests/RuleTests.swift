@@ -4,8 +4,8 @@ import Testing
 
 /// What the state of the session forbids, and conditions between parameters.
 @Suite struct RuleTests {
-    private func link(media: Bool = false, version: Int = 8) throws -> Dialogue {
-        var link = try Dialogue()
+    private func link(media: Bool = false, version: Int = 8) throws -> PaperLink {
+        var link = try PaperLink()
         try link.brings(media: media, version: version)
         return link
     }
@@ -14,7 +14,7 @@ import Testing
 
     @Test("before the user chooses an app, it may only prepare itself")
     func none() throws {
-        var link = try Dialogue(["activate": "off"])
+        var link = try PaperLink(["activate": "off"])
         _ = try link.registers("A", appID: "1")
         link.stores("icon")
         #expect(link.result(.setAppIcon, #"{"syncFileName":"icon"}"#) == "SUCCESS")
@@ -29,7 +29,7 @@ import Testing
 
     @Test("what takes the screen or the ear is not allowed in the background")
     func background() throws {
-        var link = try Dialogue()
+        var link = try PaperLink()
         try link.brings("First")
         try link.brings("Second")
         #expect(link.result(.show, #"{"mainField1":"a"}"#) == "SUCCESS")
@@ -40,7 +40,7 @@ import Testing
 
     @Test("what OnPermissionsChange says is what is allowed")
     func permissions() throws {
-        var link = try Dialogue(["activate": "off"])
+        var link = try PaperLink(["activate": "off"])
         let heard = try link.registers("A", appID: "1")
         let told = try #require(heard.first { $0.function == .onPermissionsChange })
         let items = try #require(told.parameters.array("permissionItem"))
@@ -258,7 +258,7 @@ import Testing
 
     @Test("a lenient head unit accepts all of it, and picks for the user")
     func lenient() throws {
-        var link = try Dialogue(["activate": "off", "lenient": "on"])
+        var link = try PaperLink(["activate": "off", "lenient": "on"])
         _ = try link.registers("A", appID: "1")
         #expect(link.result(.show, "{}") == "SUCCESS")
         #expect(link.result(.addCommand, #"{"cmdID":1}"#) == "SUCCESS")

@@ -6,7 +6,7 @@ import Testing
 @Suite struct SessionTests {
     @Test("a v1 StartService with BSON opens a v5 session with strict types")
     func opensV5() throws {
-        var link = try Dialogue(["mtu": "65536", "make": "Bench", "model": "Sim"])
+        var link = try PaperLink(["mtu": "65536", "make": "Bench", "model": "Sim"])
         let frames = try link.says(hex: Hex.startServiceV1WithBSON)
         let ack = try #require(frames.first)
         #expect(frames.count == 1)
@@ -22,7 +22,7 @@ import Testing
 
     @Test("a v5 header is accepted for the first StartService, with or without payload")
     func v5Header() throws {
-        var link = try Dialogue()
+        var link = try PaperLink()
         let first = try #require(try link.says(hex: Hex.startServiceV5).first)
         #expect(SessionGrant(first).fullVersion == "5.4.0")
         let second = try #require(try link.says(hex: "50070100 00000000 00000000").first)
@@ -32,7 +32,7 @@ import Testing
 
     @Test("the agreed version is the lower of both")
     func negotiates() throws {
-        var link = try Dialogue(["protocol": "5.2.0"])
+        var link = try PaperLink(["protocol": "5.2.0"])
         let grant = try link.opensSession()
         #expect(grant.version == 5 && grant.fullVersion == "5.2.0")
         // Vehicle identification came with 5.4.
@@ -41,22 +41,22 @@ import Testing
 
     @Test("an app without BSON gets v4 and a raw hash, a v1 head unit gives a bare ACK")
     func opensOlder() throws {
-        var link = try Dialogue()
+        var link = try PaperLink()
         let ack = try #require(try link.says(hex: Hex.startServiceV1).first)
         #expect(ack.version == 4 && ack.payloadBytes == 4)
         #expect(SessionGrant(ack).hashID != 0)
 
-        var four = try Dialogue(["protocol": "4"])
+        var four = try PaperLink(["protocol": "4"])
         #expect(try four.opensSession().version == 4)
 
-        var one = try Dialogue(["protocol": "1"])
+        var one = try PaperLink(["protocol": "1"])
         let bare = try one.says(hex: Hex.startServiceV1)
         #expect(bare.map(\.wire) == [ByteBuffer(bytes: bytes(hex: "10070201 00000000"))])
     }
 
     @Test("the app's first frame fixes a version below 5")
     func settlesVersion() throws {
-        var link = try Dialogue()
+        var link = try PaperLink()
         _ = try link.says(hex: Hex.startServiceV1)
         let answers = link.requests(
             .registerAppInterface, registration("Old", appID: "1", version: 4), version: 3)
@@ -77,7 +77,7 @@ import Testing
             "500f0100 00000000 00000000",
         ])
     func refuses(hex: String) throws {
-        var link = try Dialogue()
+        var link = try PaperLink()
         let answer = try #require(try link.says(hex: hex).first)
         #expect(answer.controlType == .startServiceNAK)
         #expect(answer.version == 5)
@@ -87,7 +87,7 @@ import Testing
 
     @Test("the lowest free session ID is granted, and NAK when there is none")
     func sessionIDs() throws {
-        var link = try Dialogue()
+        var link = try PaperLink()
         var grants: [SessionGrant] = []
         for _ in 1...255 { grants.append(try link.opensSession()) }
         #expect(grants.map(\.sessionID) == Array(1...255))
@@ -101,7 +101,7 @@ import Testing
 
     @Test("EndService needs the right hash")
     func endService() throws {
-        var link = try Dialogue()
+        var link = try PaperLink()
         let grant = try link.opensSession()
         let wrong = link.says(.endService(version: 5, sessionID: 1, hashID: grant.hashID ^ 1))
         let nak = try #require(wrong.first)
@@ -117,14 +117,14 @@ import Testing
 
     @Test("a heartbeat is acknowledged with its session and message ID")
     func heartbeat() throws {
-        var link = try Dialogue()
+        var link = try PaperLink()
         let answer = try link.says(hex: "40000001 00000000 00000007")
         #expect(answer.map(\.wire) == [ByteBuffer(bytes: bytes(hex: "4000ff01 00000000 00000007"))])
     }
 
     @Test("audio and video are acknowledged once the app is visible, and counted")
     func streams() throws {
-        var link = try Dialogue()
+        var link = try PaperLink()
         _ = try link.opensSession()
         let startVideo = """
             500b0101 00000048 00000000
@@ -165,7 +165,7 @@ import Testing
 
     @Test("frames of sessions that do not run are counted and not answered")
     func strangers() throws {
-        var link = try Dialogue()
+        var link = try PaperLink()
         #expect(link.requests(.show, session: 5).isEmpty)
         #expect(link.accessory.counters.unexpectedFrames == 1)
     }
@@ -173,7 +173,7 @@ import Testing
     @Test("the largest StartServiceACK is small enough for iOS")
     func smallACK() throws {
         let name = String(repeating: "x", count: 100)
-        var link = try Dialogue(["make": name, "model": name])
+        var link = try PaperLink(["make": name, "model": name])
         let ack = try #require(try link.says(hex: Hex.startServiceV1WithBSON).first)
         #expect(ack.payloadBytes <= 1011)
     }

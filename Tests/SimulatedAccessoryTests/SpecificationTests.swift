@@ -41,7 +41,7 @@ import Testing
             (.show, #"{"graphic":null}"#, "graphic is null, expected an Image object"),
         ] as [(FunctionID, String, String)])
     func refused(function: FunctionID, json: String, info: String) throws {
-        var link = try Dialogue()
+        var link = try PaperLink()
         try link.brings()
         let answer = try #require(link.requests(function, json).first)
         #expect(answer.result == "INVALID_DATA")
@@ -51,7 +51,7 @@ import Testing
 
     @Test("too long is counted in characters, and 500 of them are enough for a line")
     func longText() throws {
-        var link = try Dialogue()
+        var link = try PaperLink()
         try link.brings()
         let line = String(repeating: "日", count: 500)
         #expect(link.result(.show, #"{"mainField1":"\#(line)"}"#) == "SUCCESS")
@@ -61,7 +61,7 @@ import Testing
 
     @Test("parameters that nobody knows are left out without a word")
     func unknownParameters() throws {
-        var link = try Dialogue()
+        var link = try PaperLink()
         try link.brings()
         let answer = link.requests(.show, #"{"mainField1":"a","mainfield2":"b","x":{"y":[1]}}"#)
         #expect(answer.map(\.result) == ["SUCCESS"])
@@ -70,7 +70,7 @@ import Testing
 
     @Test("an unknown word is left out with WARNINGS where that is possible, and else refused")
     func unknownWords() throws {
-        var link = try Dialogue()
+        var link = try PaperLink()
         try link.brings()
         let optional = try #require(
             link.requests(.show, #"{"mainField1":"a","alignment":"MIDDLE"}"#).first)
@@ -92,7 +92,7 @@ import Testing
 
     @Test("an app of an older version is judged by what that version says")
     func versions() throws {
-        var link = try Dialogue()
+        var link = try PaperLink()
         try link.brings(version: 4)
         // Before RPC 5, a choice needed its voice commands.
         let set = #"{"interactionChoiceSetID":1,"choiceSet":[{"choiceID":1,"menuName":"a"}]}"#
@@ -101,7 +101,7 @@ import Testing
 
     @Test("the specification comes before the registration, and that before the HMI level")
     func precedence() throws {
-        var link = try Dialogue(["activate": "off"])
+        var link = try PaperLink(["activate": "off"])
         _ = try link.opensSession()
         #expect(link.result(.show, #"{"mainField1":1}"#) == "INVALID_DATA")
         #expect(link.result(.show, #"{"mainField1":"a"}"#) == "APPLICATION_NOT_REGISTERED")

@@ -29,7 +29,7 @@ import Testing
         return array.elements.compactMap { array.object($0)?.string("name") }
     }
 
-    private func capability(_ link: inout Dialogue) throws -> String {
+    private func capability(_ link: inout PaperLink) throws -> String {
         let type = #"{"systemCapabilityType":"DISPLAYS"}"#
         return try screen(link.requests(.getSystemCapability, type).first)
     }
@@ -49,7 +49,7 @@ import Testing
             ("NAVIGATION", false, "no buttons"),
         ])
     func first(type: String, media: Bool, expected: String) throws {
-        var link = try Dialogue()
+        var link = try PaperLink()
         let heard = try link.registers(
             "A", appID: "1", isMedia: media, more: #","appHMIType":["\#(type)"]"#)
         #expect(try screen(heard.first { $0.function == .onSystemCapabilityUpdated }) == expected)
@@ -58,7 +58,7 @@ import Testing
 
     @Test("each change of template is followed by what that template has, and nothing else is")
     func changes() throws {
-        var link = try Dialogue()
+        var link = try PaperLink()
         try link.brings()
         let large = link.requests(.show, template("LARGE_GRAPHIC_ONLY"))
         #expect(large.map(\.function) == [.show, .onSystemCapabilityUpdated])
@@ -79,7 +79,7 @@ import Testing
 
     @Test("an unknown template is refused, or a warning beside other things to show")
     func unknown() throws {
-        var link = try Dialogue()
+        var link = try PaperLink()
         try link.brings()
         let alone = link.requests(.show, template("ROUND"))
         #expect(alone.map(\.result) == ["UNSUPPORTED_REQUEST"])
@@ -92,7 +92,7 @@ import Testing
 
     @Test("before RPC 6 there is no such notification, and no field or word of later versions")
     func older() throws {
-        var link = try Dialogue()
+        var link = try PaperLink()
         let heard = try link.registers("A", appID: "1", version: 4)
         #expect(!heard.contains { $0.function == .onSystemCapabilityUpdated })
         let display = try #require(heard.first?.parameters.object("displayCapabilities"))
@@ -106,7 +106,7 @@ import Testing
 
     @Test("each app has its own template")
     func apart() throws {
-        var link = try Dialogue()
+        var link = try PaperLink()
         try link.brings("First")
         let second = try link.brings("Second")
         _ = link.requests(.show, template("TILES_ONLY"), session: second)
@@ -117,7 +117,7 @@ import Testing
 
     @Test("what the head unit says breaks no rule of the specification")
     func wellFormed() throws {
-        var link = try Dialogue()
+        var link = try PaperLink()
         var heard = try link.registers("A", appID: "1", isMedia: true)
         heard += answers(link.passes(.seconds(1)))
         let available = try #require(

@@ -8,7 +8,7 @@ import SimulatedAccessory
 import Testing
 
 /// One link, one simulated head unit, a manual clock.
-struct Dialogue {
+struct PaperLink {
     var accessory: SimulatedAccessory
     var now = NIODeadline.uptimeNanoseconds(1_000_000_000)
     private var messageID: UInt32 = 0
