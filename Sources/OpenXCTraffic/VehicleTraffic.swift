@@ -105,22 +105,19 @@ package final class VehicleTraffic: Sendable {
         state.withLock { state in state.entries.first.map { $0.number...state.latest } }
     }
 
-    /// The oldest entries after `cursor` that `matches` takes, at most `limit`, looking at most at `looks`;
-    /// a cursor beyond the latest is another run's.
+    /// The oldest entries after `cursor` that `matches` takes, at most `limit`, looking at most at `looks`.
     package func entries(
         after cursor: UInt64, limit: Int, looks: Int = 1024,
         matching matches: (VehicleEntry) -> Bool
     ) -> Reading {
-        let (kept, missed, start) = state.withLock { state -> ([VehicleEntry], UInt64, UInt64) in
-            var cursor = cursor > state.latest ? 0 : cursor
+        let (kept, start) = state.withLock { state in
             let evicted = state.latest - UInt64(state.entries.count)
-            let missed = evicted > cursor ? evicted - cursor : 0
-            cursor = max(cursor, evicted)
-            return (
-                Array(state.entries.dropFirst(Int(cursor - evicted)).prefix(looks)), missed, cursor
-            )
+            let start = RingCursor(after: cursor, evicted: evicted, latest: state.latest)
+            let kept = state.entries.dropFirst(Int(start.number - evicted)).prefix(looks)
+            return (Array(kept), start)
         }
-        var reading = Reading(entries: [], next: start, missed: missed, isAtEnd: kept.count < looks)
+        var reading = Reading(
+            entries: [], next: start.number, missed: start.missed, isAtEnd: kept.count < looks)
         for entry in kept {
             guard reading.entries.count < limit else {
                 reading.isAtEnd = false

@@ -211,17 +211,14 @@ package final class MessageRing: TrafficConsumer {
 
     /// Some segments that hold entries after `reading.next`, which moves on when they are gone.
     private func segments(after reading: inout Reading) -> [Segment] {
-        let (segments, evicted, latest) = state.withLock { state in
-            let cursor = reading.next > state.latest ? 0 : reading.next
-            let index = state.index(after: cursor)
-            let segments = Array(state.segments[index...].prefix(Self.segmentsPerLook))
-            return (segments, state.evicted, state.latest)
+        let (segments, cursor) = state.withLock { state in
+            let cursor = RingCursor(
+                after: reading.next, evicted: state.evicted, latest: state.latest)
+            let index = state.index(after: cursor.number)
+            return (Array(state.segments[index...].prefix(Self.segmentsPerLook)), cursor)
         }
-        if reading.next > latest { reading.next = 0 }
-        if reading.next < evicted {
-            reading.missed += Int(evicted - reading.next)
-            reading.next = evicted
-        }
+        reading.missed += Int(clamping: cursor.missed)
+        reading.next = cursor.number
         return segments
     }
 

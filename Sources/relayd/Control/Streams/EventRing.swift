@@ -90,15 +90,18 @@ package final class EventRing: TrafficConsumer {
 
     package var latest: Int { state.withLock { $0.latest } }
 
-    /// The oldest `limit` events after `cursor`; a cursor beyond the latest is another run's.
+    /// The oldest `limit` events after `cursor`.
     package func events(after cursor: Int, limit: Int) -> Reading {
         state.withLock { state in
-            var cursor = cursor > state.latest ? 0 : cursor
             let evicted = state.latest - state.events.count
-            let missed = max(0, evicted - cursor)
-            cursor = max(cursor, evicted)
-            let events = Array(state.events.dropFirst(cursor - evicted).prefix(limit))
-            return Reading(events: events, next: events.last?.n ?? cursor, missed: missed)
+            let cursor = RingCursor(
+                after: UInt64(clamping: cursor), evicted: UInt64(clamping: evicted),
+                latest: UInt64(clamping: state.latest))
+            let start = Int(clamping: cursor.number)
+            let events = Array(state.events.dropFirst(start - evicted).prefix(limit))
+            return Reading(
+                events: events, next: events.last?.n ?? start,
+                missed: Int(clamping: cursor.missed))
         }
     }
 
