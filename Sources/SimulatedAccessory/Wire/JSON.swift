@@ -1,7 +1,8 @@
 import SDLProtocol
 
 /// A JSON value of the simulator, written as a Swift literal and read by key; objects keep the
-/// order of their members.
+/// order of their members. Not SDLProtocol's `RPCValue`, whose numbers are text as somebody typed them: the
+/// simulator reckons with numbers.
 enum JSON: Hashable, Sendable {
     case null
     case bool(Bool)

@@ -131,7 +131,8 @@ package struct AppListener: Sendable {
         low: 256 << 10, high: 1 << 20)
 
     // An app whose machine loses power or network sends no FIN, and its session would stay on the
-    // head unit. The keepalive numbers are sdl_core's own.
+    // head unit. The keepalive numbers are sdl_core's own. `TCPTransport` in AccessoryLinks has them too, for the
+    // other side: no module that both import is about sockets.
 
     /// What the kernel is asked for on every app's connection.
     private static let connectionOptions:
