@@ -39,7 +39,7 @@ extension FilterTerm: CustomStringConvertible {
             "priority\(isExact ? "=" : ":")\(priority.rawValue)"
         case .number(let key, let order, let number):
             "\(key.rawValue)\(order.rawValue)\(number.text)"
-        case .text(let pattern): "text:\(Self.quoted(pattern.text))"
+        case .text(let pattern): "text:\(pattern.text.inQuotes)"
         case .parameter(let steps, let test): "param\(Self.path(steps))\(test)"
         }
     }
@@ -51,16 +51,6 @@ extension FilterTerm: CustomStringConvertible {
             case .index(let index): "[\(index)]"
             }
         }.joined()
-    }
-
-    static func quoted(_ text: String) -> String {
-        var quoted = String.UnicodeScalarView("\"".unicodeScalars)
-        for scalar in text.unicodeScalars {
-            if scalar == "\"" || scalar == "\\" { quoted.append("\\") }
-            quoted.append(scalar)
-        }
-        quoted.append("\"")
-        return String(quoted)
     }
 }
 
@@ -79,8 +69,8 @@ extension TextPattern {
     /// With the sign in front: `:` for a part and for wildcards, `=` for all of it.
     fileprivate var signed: String {
         switch mode {
-        case .part, .wildcards: ":" + FilterTerm.quoted(text)
-        case .whole: "=" + FilterTerm.quoted(text)
+        case .part, .wildcards: ":" + text.inQuotes
+        case .whole: "=" + text.inQuotes
         }
     }
 }

@@ -1,4 +1,5 @@
 package import ControlAPI
+import MessageFilters
 
 /// Text with variables in it: `param.softButtonID=${button}`.
 package struct ScenarioText: Sendable, Hashable, CustomStringConvertible {
@@ -92,9 +93,7 @@ package struct ScenarioText: Sendable, Hashable, CustomStringConvertible {
                 (0x30...0x39).contains($0) || (0x41...0x5A).contains($0 & 0xDF) || $0 == 0x5F
                     || $0 == 0x2E || $0 == 0x2D
             }
-        guard !isPlain else { return text }
-        let escaped = text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
-        return "\"\(escaped)\""
+        return isPlain ? text : text.inQuotes
     }
 }
 

@@ -1,3 +1,4 @@
+import MessageFilters
 package import NIOCore
 import SDLProtocol
 
@@ -86,12 +87,6 @@ extension FaultAction: CustomStringConvertible {
     }
 
     private static func quoted(_ words: String?) -> String {
-        guard let words else { return "" }
-        var quoted = " \""
-        for scalar in words.unicodeScalars {
-            if scalar == "\"" || scalar == "\\" { quoted.unicodeScalars.append("\\") }
-            quoted.unicodeScalars.append(scalar)
-        }
-        return quoted + "\""
+        words.map { " " + $0.inQuotes } ?? ""
     }
 }

@@ -53,23 +53,11 @@ extension Frame {
         let isSuccess = ["SUCCESS", "WARNINGS", "WRONG_LANGUAGE", "RESUME_FAILED", "SAVED"]
             .contains(code)
         var json = "{\"success\":\(isSuccess),\"resultCode\":\"\(code)\""
-        if let info { json += ",\"info\":\(jsonString(info))" }
+        if let info { json += ",\"info\":\(PrintableText.jsonString(info))" }
         json += "}"
         return .rpc(
             version: request.version, sessionID: request.sessionID, messageID: messageID,
             type: .response, functionID: header.functionID,
             correlationID: header.correlationID, json: json)
-    }
-
-    private static func jsonString(_ text: String) -> String {
-        var quoted = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"", "\\": quoted += "\\\(scalar)"
-            case _ where scalar.value < 0x20 || scalar.value == 0x7F: quoted += " "
-            default: quoted.unicodeScalars.append(scalar)
-            }
-        }
-        return quoted + "\""
     }
 }

@@ -1,4 +1,5 @@
 import ControlAPI
+import MessageFilters
 import RelayCore
 import YAML
 
@@ -195,10 +196,7 @@ extension Scenario.Answer {
     /// The fault rule that answers, or takes the head unit's answer away.
     func action(result: String, info: String?) -> String {
         guard parameters == nil else { return "drop count 1" }
-        let words = info.map {
-            let escaped = $0.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
-            return " \"\(escaped)\""
-        }
-        return "answer \(result)\(words ?? "") count 1"
+        let words = info.map { " " + $0.inQuotes } ?? ""
+        return "answer \(result)\(words) count 1"
     }
 }

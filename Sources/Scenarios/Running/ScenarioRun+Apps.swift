@@ -33,8 +33,7 @@ extension ScenarioRun {
         case .connects(let pattern): (sign, name) = (":", pattern)
         case .sample(let whole, _), .own(let whole, _, _): (sign, name) = ("=", whole)
         }
-        let quoted = name.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
-        return "app\(sign)\"\(quoted)\" (\(filter))"
+        return "app\(sign)\(name.inQuotes) (\(filter))"
     }
 
     func target(_ role: String?) -> ScenarioTarget {

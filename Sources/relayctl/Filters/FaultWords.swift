@@ -21,9 +21,7 @@ enum FaultWords {
                 return word
             }
             // One argument may be all of the action.
-            guard words.count > 1 else { return word }
-            let escaped = word.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
-            return "\"\(escaped)\""
+            return words.count > 1 ? word.inQuotes : word
         }.joined(separator: " ")
     }
 
