@@ -61,7 +61,7 @@ enum JSONStrings {
     }
 
     /// Appends `string` in quotes, in ASCII throughout: openxc-python takes a first read with any other
-    /// byte for protobuf.
+    /// byte for protobuf. So this is not what the JSON of SDL is written with, which keeps what can be seen.
     static func append(_ string: String, to text: inout [UInt8]) {
         text.append(UInt8(ascii: "\""))
         for byte in string.utf8 where !isOrdinary(byte) {

@@ -94,7 +94,7 @@ extension RPCValue {
 // MARK: - Writing
 
 extension RPCValue {
-    /// In one line.
+    /// In one line; what is invisible in strings is escaped.
     package var json: String {
         var text: [UInt8] = []
         write(to: &text)
@@ -107,7 +107,7 @@ extension RPCValue {
             text.append(UInt8(ascii: "{"))
             for (index, member) in members.enumerated() {
                 if index > 0 { text.append(UInt8(ascii: ",")) }
-                Self.write(member.name, to: &text)
+                PrintableText.appendJSONString(member.name, to: &text)
                 text.append(UInt8(ascii: ":"))
                 member.value.write(to: &text)
             }
@@ -119,30 +119,11 @@ extension RPCValue {
                 element.write(to: &text)
             }
             text.append(UInt8(ascii: "]"))
-        case .string(let string): Self.write(string, to: &text)
+        case .string(let string): PrintableText.appendJSONString(string, to: &text)
         case .number(let number): text.append(contentsOf: number.utf8)
         case .bool(let bool): text.append(contentsOf: (bool ? "true" : "false").utf8)
         case .null: text.append(contentsOf: "null".utf8)
         }
-    }
-
-    /// Control characters, quotes and backslashes are escaped (RFC 8259, 7).
-    private static func write(_ string: String, to text: inout [UInt8]) {
-        text.append(UInt8(ascii: "\""))
-        for byte in string.utf8 {
-            switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-                text.append(UInt8(ascii: "\\"))
-                text.append(byte)
-            case UInt8(ascii: "\n"): text.append(contentsOf: "\\n".utf8)
-            case 0..<0x20:
-                let digits = String(byte, radix: 16)
-                text.append(
-                    contentsOf: ("\\u00" + (digits.utf8.count == 1 ? "0" : "") + digits).utf8)
-            default: text.append(byte)
-            }
-        }
-        text.append(UInt8(ascii: "\""))
     }
 }
 

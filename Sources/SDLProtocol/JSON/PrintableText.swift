@@ -91,6 +91,12 @@ package enum PrintableText {
     /// Appends `text` as a JSON string, quotes included.
     package static func appendJSONString(_ text: String, to line: inout [UInt8]) {
         line.append(UInt8(ascii: "\""))
+        appendJSONText(text, to: &line)
+        line.append(UInt8(ascii: "\""))
+    }
+
+    /// Appends `text` as the inside of a JSON string.
+    package static func appendJSONText(_ text: String, to line: inout [UInt8]) {
         let bytes = text.utf8.span
         var at = 0
         while at < bytes.count {
@@ -111,6 +117,5 @@ package enum PrintableText {
                 }
             }
         }
-        line.append(UInt8(ascii: "\""))
     }
 }

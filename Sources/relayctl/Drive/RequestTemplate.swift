@@ -165,16 +165,8 @@ struct RequestTemplate {
 
     /// For the inside of a JSON string.
     private static func escaped(_ text: String) -> String {
-        var escaped = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"", "\\": escaped += "\\\(scalar)"
-            case _ where scalar.value < 0x20:
-                let digits = String(scalar.value, radix: 16)
-                escaped += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: escaped.unicodeScalars.append(scalar)
-            }
-        }
-        return escaped
+        var escaped: [UInt8] = []
+        PrintableText.appendJSONText(text, to: &escaped)
+        return String(decoding: escaped, as: UTF8.self)
     }
 }

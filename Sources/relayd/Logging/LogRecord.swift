@@ -1,5 +1,6 @@
 package import Logging
 package import RelayCore
+import SDLProtocol
 import SDLTraffic
 
 /// One of relayd's own messages, and its three spellings: a line for people, a line of JSON, fields
@@ -63,14 +64,15 @@ package struct LogRecord: Sendable {
         text += #","priority":"\#(level.priority)","level":"\#(level.rawValue)""#
         // Without an app the value may be a dash.
         if let app = metadata["app"], "\(app)".hasPrefix("#") {
-            text += #","app":\#(LogText.json("\(app)"))"#
+            text += #","app":\#(PrintableText.jsonString("\(app)"))"#
             metadata["app"] = nil
         }
         if let name = metadata.removeValue(forKey: Self.appName) {
             text += #","app_name":\#(LogText.json(name))"#
         }
         text += Self.number("session", &metadata)
-        text += #","logger":\#(LogText.json(label)),"message":\#(LogText.json(message))"#
+        text += #","logger":\#(PrintableText.jsonString(label))"#
+        text += #","message":\#(PrintableText.jsonString(message))"#
         if let code {
             text += #","code":\#(LogText.json(code))"#
             if let remedy { text += #","remedy":\#(LogText.json(remedy))"# }
@@ -82,7 +84,7 @@ package struct LogRecord: Sendable {
         }
         if !metadata.isEmpty {
             let members = metadata.sorted { $0.key < $1.key }.map {
-                "\(LogText.json($0.key)):\(LogText.json($0.value))"
+                "\(PrintableText.jsonString($0.key)):\(LogText.json($0.value))"
             }
             text += #","metadata":{\#(members.joined(separator: ","))}"#
         }

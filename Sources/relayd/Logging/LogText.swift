@@ -27,35 +27,18 @@ package enum LogText {
         scalar.value == 0xFE0E || scalar.value == 0xFE0F || VisibleScalars.isInvisible(scalar)
     }
 
-    /// The text as a JSON string, quotes included.
-    package static func json(_ text: String) -> String {
-        var json = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"": json += "\\\""
-            case "\\": json += "\\\\"
-            case "\n": json += "\\n"
-            case "\r": json += "\\r"
-            case "\t": json += "\\t"
-            case _ where VisibleScalars.isInvisible(scalar):
-                for unit in String(scalar).utf16 { json += "\\u" + unit.hexDigits }
-            default: json.unicodeScalars.append(scalar)
-            }
-        }
-        return json + "\""
-    }
-
     /// A metadata value as JSON, nested values included.
     package static func json(_ value: Logger.Metadata.Value) -> String {
         switch value {
         case .array(let values):
             return "[" + values.map(json).joined(separator: ",") + "]"
         case .dictionary(let members):
-            let sorted = members.sorted { $0.key < $1.key }
-            return "{" + sorted.map { "\(json($0.key)):\(json($0.value))" }.joined(separator: ",")
-                + "}"
+            let sorted = members.sorted { $0.key < $1.key }.map {
+                "\(PrintableText.jsonString($0.key)):\(json($0.value))"
+            }
+            return "{" + sorted.joined(separator: ",") + "}"
         default:
-            return json(value.description)
+            return PrintableText.jsonString(value.description)
         }
     }
 }

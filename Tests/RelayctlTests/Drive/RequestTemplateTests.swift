@@ -55,7 +55,7 @@ import Testing
         #expect(
             try filled(set, "id=7", "label=a\"b\\\n")
                 == [
-                    #"softButtons:=[{"softButtonID":7,"text":"a\"b\\\u000a","x":"{id}"}]"#
+                    #"softButtons:=[{"softButtonID":7,"text":"a\"b\\\u000A","x":"{id}"}]"#
                 ])
     }
 

@@ -82,7 +82,7 @@ import Testing
     @Test("JSON keeps its meaning and loses what a terminal would obey") func escapesJSON() throws {
         let json = "[\"a\u{9B}2J\u{202E}\u{2028}\u{E0001}é\"]\n"
         let safe = JSONText.safe(json)
-        #expect(safe == "[\"a\\u009b2J\\u202e\\u2028\\udb40\\udc01é\"]\n")
+        #expect(safe == "[\"a\\u009B2J\\u202E\\u2028\\uDB40\\uDC01é\"]\n")
         let before = try APICoding.decode([String].self, from: Array(json.utf8))
         #expect(try APICoding.decode([String].self, from: Array(safe.utf8)) == before)
     }

@@ -70,12 +70,9 @@ struct VisibleCharactersTests {
     func json() {
         for scalar in Self.all where VisibleScalars.isInvisible(scalar) {
             let text = "a\(String(scalar))b"
-            var bytes: [UInt8] = []
-            PrintableText.appendJSONString(text, to: &bytes)
-            for json in [String(decoding: bytes, as: UTF8.self), LogText.json(text)] {
-                #expect(json.utf8.allSatisfy { (0x20..<0x7F).contains($0) }, "\(json)")
-            }
+            let json = PrintableText.jsonString(text)
+            #expect(json.utf8.allSatisfy { (0x20..<0x7F).contains($0) }, "\(json)")
         }
-        #expect(LogText.json("\u{E0001}") == #""\udb40\udc01""#)
+        #expect(PrintableText.jsonString("\u{E0001}") == #""\uDB40\uDC01""#)
     }
 }

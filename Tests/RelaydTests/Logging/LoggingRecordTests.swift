@@ -54,7 +54,7 @@ struct LoggingRecordTests {
             record.json
                 == #"{"time":"2026-11-21T10:31:07.123456Z","kind":"log","priority":"warning","#
                 + #""level":"warning","logger":"link","#
-                + #""message":"said \"hi\"\n\u0001\\ Grüße","metadata":{"app":"M","#
+                + #""message":"said \"hi\"\u000A\u0001\\ Grüße","metadata":{"app":"M","#
                 + #""list":["a",{"k":"v"}]}}"#)
         let object =
             try JSONSerialization.jsonObject(with: Data(record.json.utf8)) as? [String: Any]

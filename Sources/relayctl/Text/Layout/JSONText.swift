@@ -15,14 +15,15 @@ enum JSONText {
     /// JSON is plain ASCII, so nothing else is touched.
     static func safe(_ json: String) -> String {
         if json.utf8.allSatisfy({ $0 < 0x7F }) { return json }
-        var kept = ""
+        var kept: [UInt8] = []
+        kept.reserveCapacity(json.utf8.count)
         for scalar in json.unicodeScalars {
             if scalar.value >= 0x7F, VisibleScalars.isInvisible(scalar) {
-                for unit in String(scalar).utf16 { kept += "\\u" + unit.hexDigits }
+                PrintableText.appendEscape(scalar, to: &kept)
             } else {
-                kept.unicodeScalars.append(scalar)
+                UTF8.encode(scalar).map { kept.append(contentsOf: $0) }
             }
         }
-        return kept
+        return String(decoding: kept, as: UTF8.self)
     }
 }
