@@ -226,6 +226,6 @@ import Testing
         talk.starts()
         talk.response(
             .putFile, 5, #"{"success":true,"spaceAvailable":9223372036854775807}"#)
-        #expect(talk.lastLine?.contains("8796093022207.9 MiB free") == true)
+        #expect(talk.lastLine?.contains("8388608.0 TiB free") == true)
     }
 }

@@ -121,24 +121,14 @@ struct LineBuilder: Sendable {
 
     /// Bytes for people: 266 B, 9.4 KiB, 1.2 MiB.
     mutating func append(size: Int) {
-        switch size {
-        case ..<1024:
-            append(size)
-            append(" B")
-        case ..<(1 << 20):
-            append(tenths: Self.tenths(of: size, unit: 1024))
-            append(" KiB")
-        default:
-            append(tenths: Self.tenths(of: size, unit: 1 << 20))
-            append(" MiB")
+        let size = ByteSize(size)
+        append(size.whole)
+        if let tenth = size.tenth {
+            append(ascii: ".")
+            append(tenth)
         }
-    }
-
-    /// Rounded down. Divides before it multiplies: a peer may name any size, and the tenths of
-    /// `Int.max` bytes fit no integer.
-    private static func tenths(of size: Int, unit: UInt64) -> UInt64 {
-        let (whole, rest) = size.magnitude.quotientAndRemainder(dividingBy: UInt(unit))
-        return UInt64(whole) * 10 + UInt64(rest) * 10 / unit
+        append(ascii: " ")
+        append(size.unit)
     }
 
     /// Nanoseconds for people: 0.3 ms, 8 ms, 12.3 s.

@@ -235,7 +235,7 @@ import Testing
         #expect(
             talk.lines()[before]
                 == "10:31:08.000  #1                →  video     30 frames 248 kbit/s"
-                + "         session 1  29.2 KiB")
+                + "         session 1  29.3 KiB")
     }
 
     @Test("a stream that another app's traffic outlives is summed up when its second is over")

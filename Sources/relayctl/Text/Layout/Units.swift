@@ -1,22 +1,11 @@
 import ControlAPI
 import Glibc
+import SDLProtocol
 
 /// Numbers for people: sizes, durations, times of day. Used by `StatusText`.
 enum Units {
     /// "0 B", "980 B", "297.6 KiB", "1.2 MiB", …
-    static func bytes(_ count: Int) -> String {
-        guard count >= 1024 else { return "\(count) B" }
-        // The unit below the one to show, so that one decimal can be rounded in whole numbers.
-        var below = count
-        var units = ["KiB", "MiB", "GiB", "TiB"][...]
-        // 1023.95 and more is rounded to 1024.0, which is the next unit's 1.0.
-        while units.count > 1, below >= 1024 * 1024 - 51 {
-            below /= 1024
-            units = units.dropFirst()
-        }
-        let tenths = (below * 10 + 512) / 1024
-        return "\(tenths / 10).\(tenths % 10) \(units[units.startIndex])"
-    }
+    static func bytes(_ count: Int) -> String { ByteSize(count).description }
 
     /// "0.3 ms", "12 ms", "1509 ms", "12.3 s".
     static func latency(_ milliseconds: Double) -> String {

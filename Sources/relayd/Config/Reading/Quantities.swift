@@ -56,7 +56,8 @@ package enum Quantity {
         return "\(milliseconds / unit.milliseconds)\(unit.name)"
     }
 
-    /// The size in the largest unit that divides it; plain bytes without a unit.
+    /// The size in the largest unit that divides it; plain bytes without a unit. Exact, unlike `ByteSize`:
+    /// people copy it into their configuration.
     package static func text(bytes: Int) -> String {
         let unit = byteUnits.last { bytes.isMultiple(of: $0.bytes) && bytes >= $0.bytes }
         guard let unit, unit.bytes > 1 else { return "\(bytes)" }

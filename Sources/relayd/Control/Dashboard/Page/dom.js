@@ -40,6 +40,7 @@ export function rebuild(element, facts, build) {
   element.replaceChildren(...[build()].flat().filter(Boolean));
 }
 
+/** Rounded to the nearest, as ByteSize does, but to two or three figures: tiles and columns are narrow. */
 export function bytes(count) {
   if (count < 1024) return `${count} B`;
   const units = ['KiB', 'MiB', 'GiB', 'TiB'];
