@@ -50,8 +50,12 @@ package struct VehicleItem: Sendable {
 }
 
 /// A bounded queue between the hub and whoever looks at the messages. The hub never waits: what does
-/// not fit passes unseen and is counted, and the reader is told. Nothing is decoded for it: the messages are
-/// the ones that the hub has made for the clients. How they looked on the wire is copied once a read.
+/// not fit passes unseen and is counted, and the reader is told; of what the link did meanwhile it is told the
+/// last. Nothing is decoded for it: the messages are the ones that the hub has made for the clients. How they
+/// looked on the wire is copied once a read.
+///
+/// Not a `TapQueue`: that carries views of frames whose storage is lent and given back, to recordings that the
+/// hub waits for.
 package final class VehicleTap: Sendable {
     fileprivate struct State {
         var items: [VehicleItem] = []
@@ -60,6 +64,9 @@ package final class VehicleTap: Sendable {
         var takenBytes = 0
         var missed = 0
         var totalMissed: UInt64 = 0
+        /// What did not fit and must be told all the same: how the link ended last, and that it was opened since.
+        var linkClosed: VehicleItem?
+        var linkOpened: VehicleItem?
         var isFinished = false
         var isDue = false
         var waiter: CheckedContinuation<Void, Never>?
@@ -87,11 +94,10 @@ package final class VehicleTap: Sendable {
             guard !state.isFinished else { return false }
             let messages = item.messages
             let occupied = bytes + max(1, messages) * Self.overheadBytes
-            if messages > 0, state.bytes + state.takenBytes + occupied > maximumBytes {
-                state.missed += messages
-                state.totalMissed &+= UInt64(messages)
+            if state.bytes + state.takenBytes + occupied > maximumBytes {
+                state.miss(item)
             } else {
-                state.tellMissed(at: item)
+                state.tellMissed(at: item.time, item.steady)
                 state.items.append(item)
                 state.bytes += occupied
             }
@@ -104,7 +110,7 @@ package final class VehicleTap: Sendable {
     package func handOver() {
         let waiter = state.withLock { state in
             state.isDue = false
-            return state.items.isEmpty && state.missed == 0 ? nil : state.waiter.take()
+            return state.items.isEmpty && !state.isOwing ? nil : state.waiter.take()
         }
         waiter?.resume()
     }
@@ -122,12 +128,9 @@ package final class VehicleTap: Sendable {
     package func next() async -> [VehicleItem]? {
         while true {
             let (items, isFinished) = state.withLock { state in
+                if state.items.isEmpty, state.isOwing { state.tellMissed(at: .now(), .now()) }
                 state.takenBytes = state.bytes
                 state.bytes = 0
-                if state.items.isEmpty, state.missed > 0 {
-                    state.tellMissed(
-                        at: VehicleItem(.missed(messages: 0), at: .now(), steady: .now()))
-                }
                 defer { state.items = [] }
                 return (state.items, state.isFinished)
             }
@@ -135,9 +138,8 @@ package final class VehicleTap: Sendable {
             if isFinished { return nil }
             await withCheckedContinuation { continuation in
                 let mayWait = state.withLock { state in
-                    guard !state.isFinished, state.isDue || state.items.isEmpty else {
-                        return false
-                    }
+                    guard !state.isFinished, state.isDue || state.items.isEmpty && !state.isOwing
+                    else { return false }
                     state.waiter = continuation
                     return true
                 }
@@ -148,10 +150,27 @@ package final class VehicleTap: Sendable {
 }
 
 extension VehicleTap.State {
-    fileprivate mutating func tellMissed(at item: VehicleItem) {
-        guard missed > 0 else { return }
-        items.append(
-            VehicleItem(.missed(messages: missed), at: item.time, steady: item.steady))
-        missed = 0
+    /// Whether something did not fit that has not been told yet.
+    fileprivate var isOwing: Bool { missed > 0 || linkClosed != nil || linkOpened != nil }
+
+    fileprivate mutating func miss(_ item: VehicleItem) {
+        missed += item.messages
+        totalMissed &+= UInt64(item.messages)
+        switch item.content {
+        case .linkClosed: (linkClosed, linkOpened) = (item, nil)
+        case .linkOpened: linkOpened = item
+        case .heard, .sent, .answered, .noted, .missed: break
+        }
+    }
+
+    fileprivate mutating func tellMissed(at time: WallTime, _ steady: NIODeadline) {
+        if missed > 0 {
+            items.append(VehicleItem(.missed(messages: missed), at: time, steady: steady))
+            missed = 0
+        }
+        for item in [linkClosed.take(), linkOpened.take()].compactMap(\.self) {
+            items.append(item)
+            bytes += VehicleTap.overheadBytes
+        }
     }
 }
