@@ -141,7 +141,7 @@ extension FaultStage {
             earliest = later
             return nil
         }
-        guard allows(due.key, at: now) else {
+        guard allow(due.key, at: now) else {
             let slot = RateGuard.nextSlot(after: now)
             if let first = lanes[due.key]?.startIndex { lanes[due.key]?[first].wait.until = slot }
             earliest = min(later, slot)

@@ -77,14 +77,14 @@ extension FaultStage {
 
     // MARK: - Matching
 
-    /// The rule that takes the message, counted.
+    /// Chooses the rule that takes the message, and counts it for the rule.
     ///
     /// - Parameters:
     ///   - payload: That of the frame with the RPC header.
     ///   - bytes: Of the whole message.
     ///   - frame: The first of the message.
-    mutating func ruleTaking(
-        _ header: FaultHeader, of app: App, payload: ByteBuffer, bytes: Int, frame: Frame,
+    mutating func chooseRule(
+        for header: FaultHeader, of app: App, payload: ByteBuffer, bytes: Int, frame: Frame,
         at now: NIODeadline
     ) -> Int? {
         let possible = candidates(for: header, of: app)
@@ -108,7 +108,9 @@ extension FaultStage {
             guard dice.falls(within: active.rule.probability) else { continue }
             rules[candidate.index].hits += 1
             let hits = active.hits + 1
-            if HubReporter.isWorthALine(hits) { effects.append(.hit(rule: active.id, hits)) }
+            if HubReporter.isWorthALine(hits) {
+                effects.append(.report(rule: active.id, hits: hits))
+            }
             return candidate.index
         }
         return nil

@@ -5,11 +5,11 @@ import SDLProtocol
 /// Follows fault rules: says of each frame whether it passes as it came, and keeps those that have to
 /// wait. Pure: no sockets, no clock; `SDLLanguage` carries out what it says.
 ///
-/// In running order: a frame comes, and passes if nothing waits and no rule takes its kind (`passes`); else
-/// (`take`) the first rule that takes its message decides (+Rules), what
-/// has to wait stands in the lane of its app, session and service (+Lanes), and `next` brings what is due,
-/// one after the other. A rule takes whole messages: what it does to the first frame of one it does to all.
-/// Of frames that no rule takes, only those wait that are behind one that waits.
+/// In running order: a frame comes, and passes if nothing waits and no rule takes its kind (`passAtOnce`);
+/// else (`take`) the first rule that takes its message decides (+Rules), what has to wait stands in the lane
+/// of its app, session and service (+Lanes), and `next` brings what is due, one after the other. A rule takes
+/// whole messages: what it does to the first frame of one it does to all. Of frames that no rule takes, only
+/// those wait that are behind one that waits.
 ///
 /// Generic over the handle of an app, as `SessionRouter` is.
 struct FaultStage<App: FaultApp> {
@@ -30,7 +30,7 @@ struct FaultStage<App: FaultApp> {
         case say(Frame, to: App)
         case disconnect(App, rule: UInt32)
         /// The rule has taken so many messages: 1, 2, 4, 8, …
-        case hit(rule: UInt32, UInt64)
+        case report(rule: UInt32, hits: UInt64)
     }
 
     /// One rule and what it has done.
@@ -145,15 +145,16 @@ struct FaultStage<App: FaultApp> {
 
     // MARK: - A frame comes
 
-    /// The short way, and the first question: whether the frame passes as it came, and nothing else is to be
-    /// done. Else `take` decides.
+    /// The short way, tried first: the frame passes as it came, and counts as one that the head unit gets.
+    ///
+    /// - Returns: False when nothing has been done about it, and `take` decides.
     @inline(__always)
-    mutating func passes(
+    mutating func passAtOnce(
         _ frame: Frame, _ direction: Direction, of app: App, at now: @autoclosure () -> NIODeadline
     ) -> Bool {
         guard isShort(frame, direction, of: app) else { return false }
         guard framesPerSecond > 0, direction == .fromApp else { return true }
-        return allows(app, frame.service, at: now())
+        return allow(app, frame.service, at: now())
     }
 
     /// Whether nothing waits, and no rule takes the kind of the frame.
@@ -176,11 +177,11 @@ struct FaultStage<App: FaultApp> {
         _ frame: Frame, _ direction: Direction, of app: App, at now: NIODeadline,
         tag: Tag = Tag(), isOwn: Bool = false
     ) -> Bool {
-        if passes(frame, direction, of: app, at: now) { return true }
+        if passAtOnce(frame, direction, of: app, at: now) { return true }
         let lane = LaneKey(
             app: app, direction: direction, session: frame.sessionID, service: frame.service)
         guard decide(frame, lane, tag, isOwn: isOwn, at: now) else { return false }
-        guard !allows(lane, at: now) else { return true }
+        guard !allow(lane, at: now) else { return true }
         wait(frame, in: lane, tag, Wait(until: RateGuard.nextSlot(after: now), rule: 0))
         return false
     }
@@ -196,12 +197,13 @@ struct FaultStage<App: FaultApp> {
         case .control, .single:
             let payload = frame.payload
             let header = FaultHeader(frame, direction, payload: payload)
-            guard mayBeTaken(frame, header, of: app) else {
+            guard !candidates(for: header, of: app).isEmpty else {
+                rememberUntaken(frame, direction, of: app)
                 return passBehind(frame, lane, tag, at: now)
             }
             guard
-                let index = ruleTaking(
-                    header, of: app, payload: payload, bytes: frame.payloadBytes, frame: frame,
+                let index = chooseRule(
+                    for: header, of: app, payload: payload, bytes: frame.payloadBytes, frame: frame,
                     at: now)
             else { return passBehind(frame, lane, tag, at: now) }
             let verdict = verdict(index, RPCHeader(payload))
@@ -222,14 +224,15 @@ struct FaultStage<App: FaultApp> {
         let key = MessageKey(lane: lane, messageID: messageID)
         messages[key] = nil
         let header = FaultHeader(frame, lane.direction, payload: nil)
-        guard mayBeTaken(frame, header, of: lane.app) else {
+        guard !candidates(for: header, of: lane.app).isEmpty else {
+            rememberUntaken(frame, lane.direction, of: lane.app)
             return passBehind(frame, lane, tag, at: now)
         }
         let bytes = frame.announcedBytes
         guard header.kind == .unknown else {
             guard
-                let index = ruleTaking(
-                    header, of: lane.app, payload: ByteBuffer(), bytes: bytes, frame: frame,
+                let index = chooseRule(
+                    for: header, of: lane.app, payload: ByteBuffer(), bytes: bytes, frame: frame,
                     at: now)
             else { return passBehind(frame, lane, tag, at: now) }
             return begin(key, verdict(index, nil), frame, lane, tag, at: now)
@@ -252,8 +255,8 @@ struct FaultStage<App: FaultApp> {
             let payload = frame.payload
             let header = FaultHeader(frame, lane.direction, payload: payload)
             guard
-                let index = ruleTaking(
-                    header, of: lane.app, payload: payload,
+                let index = chooseRule(
+                    for: header, of: lane.app, payload: payload,
                     bytes: first.frame.announcedBytes, frame: first.frame, at: now)
             else {
                 enqueue(first.frame, in: lane, first.tag, at: now)
@@ -270,15 +273,11 @@ struct FaultStage<App: FaultApp> {
         return apply(verdict, to: frame, lane, tag, place, at: now)
     }
 
-    /// Whether any rule may take such a message as the frame is or begins; if none, the next of its kind goes
-    /// the short way.
-    private mutating func mayBeTaken(_ frame: Frame, _ header: FaultHeader, of app: App) -> Bool {
-        guard candidates(for: header, of: app).isEmpty else { return true }
-        let kind = FaultShortcut.kind(of: frame, header.direction)
-        if kind != 0, kind != FaultShortcut.consecutive {
-            shortcut.remember(kind, of: app.faultNumber)
-        }
-        return false
+    /// No rule takes such a message as the frame is or begins: the next of its kind goes the short way.
+    private mutating func rememberUntaken(_ frame: Frame, _ direction: Direction, of app: App) {
+        let kind = FaultShortcut.kind(of: frame, direction)
+        guard kind != 0, kind != FaultShortcut.consecutive else { return }
+        shortcut.remember(kind, of: app.faultNumber)
     }
 
     private mutating func begin(
@@ -316,7 +315,7 @@ struct FaultStage<App: FaultApp> {
             if let end = rules.first(where: { $0.id == rule })?.endsAt { until = min(until, end) }
             wait(frame, in: lane, tag, Wait(until: until, rule: rule, isHold: true))
         case .rate(let bytesPerSecond):
-            let until = turn(of: frame, rule: rule, bytesPerSecond, at: now)
+            let until = reserveTurn(for: frame, rule: rule, bytesPerSecond, at: now)
             guard until > now || lanes[lane] != nil else { return true }
             wait(frame, in: lane, tag, Wait(until: until, rule: rule))
         case .drop: effects.append(.drop(frame, lane.direction, lane.app, reason))
@@ -378,9 +377,11 @@ struct FaultStage<App: FaultApp> {
         enqueue(changed, in: lane, tag, insteadOf: frame.keptCheaply, at: now)
     }
 
-    /// When the frame may pass, at the rate of its rule.
-    private mutating func turn(
-        of frame: Frame, rule: UInt32, _ bytesPerSecond: Int, at now: NIODeadline
+    /// Gives the frame the next turn at the rate of its rule.
+    ///
+    /// - Returns: When it may pass.
+    private mutating func reserveTurn(
+        for frame: Frame, rule: UInt32, _ bytesPerSecond: Int, at now: NIODeadline
     ) -> NIODeadline {
         guard let index = rules.firstIndex(where: { $0.id == rule }) else { return now }
         let free = max(rules[index].freeAt, now)
@@ -390,13 +391,13 @@ struct FaultStage<App: FaultApp> {
         return min(free, latest)
     }
 
-    /// Whether the head unit may get one more frame of the lane now, which then counts.
-    mutating func allows(_ lane: LaneKey, at now: NIODeadline) -> Bool {
+    /// Counts one more frame of the lane if the head unit may get it now.
+    mutating func allow(_ lane: LaneKey, at now: NIODeadline) -> Bool {
         guard framesPerSecond > 0, lane.direction == .fromApp else { return true }
-        return allows(lane.app, lane.service, at: now)
+        return allow(lane.app, lane.service, at: now)
     }
 
-    private mutating func allows(
+    private mutating func allow(
         _ app: App, _ service: ServiceType, at now: NIODeadline
     ) -> Bool {
         service.isStream

@@ -9,18 +9,20 @@ import SDLProtocol
 extension SDLLanguage {
     // MARK: - Frames
 
-    /// Whether the frame of an app goes on as it came; else `carryOutFaults` has done what is to be done.
+    /// Routes the frame of an app as fault rules let it: now and as it came, or as `carryOutFaults` does.
     @inline(never)
-    func mayLeave(_ app: SDLApp, _ frame: Frame) -> Bool {
-        if faults?.passes(frame, .fromApp, of: app, at: hub.now) == true { return true }
+    func routeThroughFaults(_ frame: Frame, from app: SDLApp) {
+        if faults?.passAtOnce(frame, .fromApp, of: app, at: hub.now) == true {
+            return route(frame, from: app)
+        }
         let isFree = faults?.take(frame, .fromApp, of: app, at: hub.now) ?? true
         if isFree {
-            if faults?.isQuiet(at: hub.now) == true { return true }
+            let isQuiet = faults?.isQuiet(at: hub.now) == true
             route(frame, from: app)
+            if isQuiet { return }
         }
         carryOutFaults()
         holdBack(app)
-        return false
     }
 
     /// The same for a frame to an app.
@@ -28,26 +30,23 @@ extension SDLLanguage {
     /// - Parameter fate: What relayd itself has done to it; its own words keep their place, and no rule
     ///   takes them.
     @inline(never)
-    func mayReach(
-        _ app: SDLApp, _ frame: Frame, _ fate: FrameFate, _ grant: GrantMeaning?
-    ) -> Bool {
-        if faults?.passes(frame, .fromAccessory, of: app, at: hub.now) == true { return true }
+    func passThroughFaults(
+        _ frame: Frame, to app: SDLApp, _ fate: FrameFate, _ grant: GrantMeaning?
+    ) {
+        if faults?.passAtOnce(frame, .fromAccessory, of: app, at: hub.now) == true {
+            return pass(frame, to: app, fate: fate, grant: grant)
+        }
         let isFree =
             faults?.take(
                 frame, .fromAccessory, of: app, at: hub.now, tag: .init(fate: fate, grant: grant),
                 isOwn: fate == .byRelay) ?? true
         if isFree {
-            if faults?.isQuiet(at: hub.now) == true { return true }
+            let isQuiet = faults?.isQuiet(at: hub.now) == true
             pass(frame, to: app, fate: fate, grant: grant)
+            if isQuiet { return }
         }
         carryOutFaults()
-        guard let faults, faults.heldBytes(to: app) >= hub.configuration.appQueueBytes else {
-            return false
-        }
-        hub.hit(.appQueue)
-        self.faults?.giveUp(for: app, at: hub.now)
-        carryOutFaults()
-        return false
+        releaseIfFull(for: app)
     }
 
     /// One thing after the other: what it causes may come back here, and stands behind what is left.
@@ -80,13 +79,23 @@ extension SDLLanguage {
         case .disconnect(let app, let rule):
             // As if its connection had broken: the head unit keeps what the app needs to resume.
             hub.close(app.connection, .fault(rule))
-        case .hit(let rule, let count):
+        case .report(let rule, let hits):
             hub.logger.info(
-                "fault rule acts", metadata: ["rule": "\(rule)", "messages": "\(count)"])
+                "fault rule acts", metadata: ["rule": "\(rule)", "messages": "\(hits)"])
         }
     }
 
     // MARK: - Bounds
+
+    /// When as much waits for an app as may, all of it is passed on.
+    private func releaseIfFull(for app: SDLApp) {
+        guard let faults, faults.heldBytes(to: app) >= hub.configuration.appQueueBytes else {
+            return
+        }
+        hub.hit(.appQueue)
+        self.faults?.giveUp(for: app, at: hub.now)
+        carryOutFaults()
+    }
 
     /// What waits of an app counts as what waits for the link does: with too much, it is not read.
     private func holdBack(_ app: SDLApp) {

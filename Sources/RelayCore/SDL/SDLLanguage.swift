@@ -72,7 +72,7 @@ final class SDLLanguage: AccessoryLanguage {
     private func deliver(
         _ frame: Frame, to app: SDLApp, fate: FrameFate = .forwarded, grant: GrantMeaning? = nil
     ) {
-        guard faults == nil || mayReach(app, frame, fate, grant) else { return }
+        guard faults == nil else { return passThroughFaults(frame, to: app, fate, grant) }
         pass(frame, to: app, fate: fate, grant: grant)
     }
 
@@ -100,7 +100,7 @@ final class SDLLanguage: AccessoryLanguage {
 
     @inline(__always)
     func receive(_ frame: Frame, from app: SDLApp) {
-        guard faults == nil || mayLeave(app, frame) else { return }
+        guard faults == nil else { return routeThroughFaults(frame, from: app) }
         route(frame, from: app)
     }
 

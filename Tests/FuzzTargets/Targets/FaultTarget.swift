@@ -83,7 +83,7 @@ extension FuzzTarget {
                     if case .faulted(let mark) = tag.fate, mark.kind == .repeated { repeated += 1 }
                 case .drop: ends += 1
                 case .say(let frame, _): try note(frame)
-                case .replace, .disconnect, .hit: break
+                case .replace, .disconnect, .report: break
                 }
             }
         }

@@ -99,7 +99,7 @@ final class FaultBench {
                 let isFree = stage.take(frame, .fromAccessory, of: app, at: now, isOwn: true)
                 if isFree { outcomes.append(.app(frame, to: app)) }
             case .disconnect(let app, _): outcomes.append(.disconnected(app))
-            case .hit: break
+            case .report: break
             }
         }
         return outcomes

@@ -15,7 +15,7 @@ struct FaultShortcutTests {
     private func isShort(
         _ bench: FaultBench, _ frame: Frame, of app: String, _ direction: Direction = .fromApp
     ) -> Bool {
-        bench.stage.passes(frame, direction, of: app, at: bench.now)
+        bench.stage.isShort(frame, direction, of: app)
     }
 
     @Test("the second message of a kind goes the short way, of that app and in that direction only")

@@ -230,7 +230,7 @@ struct FaultStorm {
                 guard sessions[app] != nil else { continue }
                 gone(app)
                 comes()
-            case .hit: break
+            case .report: break
             }
         }
     }
