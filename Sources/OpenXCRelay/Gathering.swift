@@ -14,20 +14,23 @@ struct Gathering {
     private(set) var due: NIODeadline?
     private var last: NIODeadline?
 
-    /// Asked once a read.
+    /// Whether what has been gathered may wait for more; asked once a read.
     ///
     /// - Parameters:
     ///   - messages: Those that have been gathered so far.
     ///   - hasAnswer: Whether a client waits for one of them.
-    mutating func mayGo(
-        _ messages: Int, to clients: Int, hasAnswer: Bool, at now: NIODeadline
+    func mayWait(
+        _ messages: Int, for clients: Int, hasAnswer: Bool, at now: NIODeadline
     ) -> Bool {
-        // Of nothing, because all of it has gone with an answer, nothing is due.
-        guard messages > 0, clients > Self.clients, !hasAnswer, messages < Self.messages, let last,
-            now < last + Self.time
-        else { return true }
-        due = last + Self.time
-        return false
+        // Of nothing, because all of it has gone with an answer, nothing waits.
+        guard messages > 0, clients > Self.clients, !hasAnswer, messages < Self.messages, let last
+        else { return false }
+        return now < last + Self.time
+    }
+
+    /// It waits, from what went last on.
+    mutating func wait() {
+        due = last.map { $0 + Self.time }
     }
 
     /// What waited has gone.

@@ -53,7 +53,7 @@ final class OpenXCClient: AppReader {
     }
 
     func passOn() {
-        while connection.mayGoOn, language.mayAdd(self), let message = messages.next() {
+        while connection.mayGoOn, language.makeRoom(for: self), let message = messages.next() {
             language.receive(message, from: self)
         }
     }
@@ -73,7 +73,7 @@ final class OpenXCClient: AppReader {
     /// What a read of the link has brought, or several within the time of `Gathering`.
     func offer(_ batch: inout MessageBatch, _ hub: Switchboard, at now: NIODeadline) {
         if filter.isOpen, let (bytes, count) = batch.all(in: framing),
-            hasRoom(for: bytes.readableBytes)
+            makeRoom(for: bytes.readableBytes)
         {
             connection.counters.framesOut &+= UInt64(count - 1)
             return write(bytes, hub)
@@ -82,7 +82,7 @@ final class OpenXCClient: AppReader {
             switch batch.destination(index) {
             case .all:
                 guard batch.message(index).isFit(for: framing),
-                    filter.passes(batch.message(index), at: now)
+                    filter.pass(batch.message(index), at: now)
                 else { continue }
             case .client(connection.id): break
             case .client, .nobody: continue
@@ -106,7 +106,7 @@ final class OpenXCClient: AppReader {
 
     private func send(_ message: ByteBuffer, _ hub: Switchboard) {
         // One message always goes where nothing waits: it may be longer than the queue.
-        guard hasRoom(for: message.readableBytes) || room == maximumQueueBytes else {
+        guard makeRoom(for: message.readableBytes) || room == maximumQueueBytes else {
             lost &+= 1
             return
         }
@@ -118,9 +118,11 @@ final class OpenXCClient: AppReader {
         hub.send(messages, to: connection)
     }
 
-    /// Whether so many bytes may wait as well. What the socket takes at once does not wait, also when a read
-    /// brings more than the queue holds.
-    private func hasRoom(for count: Int) -> Bool {
+    /// Flushes if so many bytes are too many to wait as well: what the socket takes at once does not wait, also
+    /// when a read brings more than the queue holds.
+    ///
+    /// - Returns: Whether they may wait.
+    private func makeRoom(for count: Int) -> Bool {
         if count > room {
             connection.flush()
             room = maximumQueueBytes - connection.queuedBytes

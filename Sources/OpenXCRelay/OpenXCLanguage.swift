@@ -72,9 +72,9 @@ package final class OpenXCLanguage: AccessoryLanguage {
         }
         tap.record(&heard)
         if identity.knows { (hub.link.make, hub.link.model) = ("OpenXC", identity.description) }
-        let goes = gathering.mayGo(
-            batch.indices.count, to: clients.count, hasAnswer: !batch.asking.isEmpty, at: hub.now)
-        if goes { deliver() }
+        let mayWait = gathering.mayWait(
+            batch.indices.count, for: clients.count, hasAnswer: !batch.asking.isEmpty, at: hub.now)
+        if mayWait { gathering.wait() } else { deliver() }
         askAgain()
     }
 
@@ -99,7 +99,8 @@ package final class OpenXCLanguage: AccessoryLanguage {
 
     /// A vehicle interface that speaks protobuf did not understand what was said to it first.
     private func askAgain() {
-        guard identity.isWorthAsking(in: reader?.format) else { return }
+        guard identity.isWorthAskingAgain(in: reader?.format) else { return }
+        identity.askedAgain()
         carryOut(router.linkOpened(at: hub.now))
         for command in VehicleIdentity.questions { carryOut(router.ask(command, at: hub.now)) }
     }
@@ -157,8 +158,10 @@ package final class OpenXCLanguage: AccessoryLanguage {
         unflushedLinkBytes += bytes.count
     }
 
-    /// Whether a client may add to what waits for the link. One that may not is paused.
-    func mayAdd(_ client: OpenXCClient) -> Bool {
+    /// Flushes when too much waits for the link, and pauses the client if that did not help.
+    ///
+    /// - Returns: Whether the client may add to what waits.
+    func makeRoom(for client: OpenXCClient) -> Bool {
         guard let link, unflushedLinkBytes + link.bytesInChannel > Self.linkQueueBytes else {
             return true
         }

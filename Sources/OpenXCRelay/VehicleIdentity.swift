@@ -24,11 +24,11 @@ package struct VehicleIdentity: Sendable {
     }
 
     /// The first questions are in JSON: nothing has come yet that says otherwise. Once.
-    mutating func isWorthAsking(in format: PayloadFormat?) -> Bool {
-        guard !hasAskedAgain, version == nil, format == .protobuf else { return false }
-        hasAskedAgain = true
-        return true
+    func isWorthAskingAgain(in format: PayloadFormat?) -> Bool {
+        !hasAskedAgain && version == nil && format == .protobuf
     }
+
+    mutating func askedAgain() { hasAskedAgain = true }
 
     var knows: Bool { platform != nil || version != nil }
 

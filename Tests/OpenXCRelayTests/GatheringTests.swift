@@ -17,24 +17,36 @@ struct GatheringTests {
         return gathering
     }
 
+    /// Asks as after a read, and has what may wait do so.
+    ///
+    /// - Returns: Whether it goes at once.
+    private func read(
+        _ gathering: inout Gathering, _ messages: Int, for clients: Int = Self.crowd,
+        hasAnswer: Bool = false, at now: NIODeadline
+    ) -> Bool {
+        guard gathering.mayWait(messages, for: clients, hasAnswer: hasAnswer, at: now) else {
+            return true
+        }
+        gathering.wait()
+        return false
+    }
+
     @Test("the first goes at once, what follows within 2 ms waits until they are over")
     func crowd() {
         var gathering = Gathering()
-        let first = gathering.mayGo(1, to: Self.crowd, hasAnswer: false, at: start)
+        let first = read(&gathering, 1, at: start)
         #expect(first)
         gathering.went(at: start)
         #expect(gathering.due == nil)
         let soon = start + .microseconds(300)
-        let second = gathering.mayGo(1, to: Self.crowd, hasAnswer: false, at: soon)
+        let second = read(&gathering, 1, at: soon)
         #expect(!second)
         #expect(gathering.due == start + Gathering.time)
         // The wait is that of the first, whatever comes meanwhile.
-        let third = gathering.mayGo(
-            2, to: Self.crowd, hasAnswer: false, at: soon + .milliseconds(1))
+        let third = read(&gathering, 2, at: soon + .milliseconds(1))
         #expect(!third)
         #expect(gathering.due == start + Gathering.time)
-        let fourth = gathering.mayGo(
-            3, to: Self.crowd, hasAnswer: false, at: start + Gathering.time)
+        let fourth = read(&gathering, 3, at: start + Gathering.time)
         #expect(fourth)
         gathering.went(at: start + Gathering.time)
         #expect(gathering.due == nil)
@@ -43,7 +55,7 @@ struct GatheringTests {
     @Test("for a few clients nothing waits")
     func few() {
         var gathering = busy
-        let first = gathering.mayGo(1, to: Gathering.clients, hasAnswer: false, at: start)
+        let first = read(&gathering, 1, for: Gathering.clients, at: start)
         #expect(first)
         #expect(gathering.due == nil)
     }
@@ -51,16 +63,16 @@ struct GatheringTests {
     @Test("an answer that somebody waits for takes along what was gathered")
     func answer() {
         var gathering = busy
-        let first = gathering.mayGo(1, to: Self.crowd, hasAnswer: false, at: start)
+        let first = read(&gathering, 1, at: start)
         #expect(!first)
-        let second = gathering.mayGo(2, to: Self.crowd, hasAnswer: true, at: start)
+        let second = read(&gathering, 2, hasAnswer: true, at: start)
         #expect(second)
     }
 
     @Test("where all has gone already, nothing waits, and nothing is due")
     func nothing() {
         var gathering = busy
-        let goes = gathering.mayGo(0, to: Self.crowd, hasAnswer: false, at: start)
+        let goes = read(&gathering, 0, at: start)
         #expect(goes)
         #expect(gathering.due == nil)
     }
@@ -68,10 +80,9 @@ struct GatheringTests {
     @Test("a flood does not pile up")
     func flood() {
         var gathering = busy
-        let first = gathering.mayGo(511, to: Self.crowd, hasAnswer: false, at: start)
+        let first = read(&gathering, 511, at: start)
         #expect(!first)
-        let second = gathering.mayGo(
-            Gathering.messages, to: Self.crowd, hasAnswer: false, at: start)
+        let second = read(&gathering, Gathering.messages, at: start)
         #expect(second)
     }
 }

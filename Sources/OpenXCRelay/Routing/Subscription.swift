@@ -86,9 +86,11 @@ package struct SubscriptionFilter: Sendable {
         }
     }
 
-    /// Whether the client wants this message. Diagnostic messages are thinned by nothing: each is an
-    /// answer.
-    package mutating func passes(_ message: VehicleMessage, at now: NIODeadline) -> Bool {
+    /// Lets the message through, remembers it for later, or leaves it out. Diagnostic messages are thinned by
+    /// nothing: each is an answer.
+    ///
+    /// - Returns: Whether the client gets it now.
+    package mutating func pass(_ message: VehicleMessage, at now: NIODeadline) -> Bool {
         if isOpen { return true }
         let signal: Signal
         switch message.content {
@@ -109,7 +111,7 @@ package struct SubscriptionFilter: Sendable {
         default: return true
         }
         guard subscription.onChange || interval > .zero else { return true }
-        return isDue(signal, message, now)
+        return passThinned(message, of: signal, at: now)
     }
 
     /// When `takeDue` has something.
@@ -134,8 +136,9 @@ package struct SubscriptionFilter: Sendable {
             && (subscription.ids.isEmpty || subscription.ids.contains { $0.contains(id) })
     }
 
-    private mutating func isDue(
-        _ signal: Signal, _ message: VehicleMessage, _ now: NIODeadline
+    /// Lets through what is new and does not come too soon.
+    private mutating func passThinned(
+        _ message: VehicleMessage, of signal: Signal, at now: NIODeadline
     ) -> Bool {
         if let latest = seen[signal] {
             if subscription.onChange, latest.content == message.content {
