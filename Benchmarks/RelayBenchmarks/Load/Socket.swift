@@ -137,7 +137,7 @@ final class Socket: Sendable {
                 ? Glibc.write(descriptor, start, rest)
                 : send(descriptor, start, rest, Int32(MSG_NOSIGNAL))
             guard count > 0 else {
-                guard isTTY, mayTryAgain(POLLOUT) else {
+                guard isTTY, waitToTryAgain(POLLOUT) else {
                     throw BenchmarkError.system("write")
                 }
                 continue
@@ -159,14 +159,14 @@ final class Socket: Sendable {
                 ? Glibc.read(descriptor, buffer.baseAddress, buffer.count)
                 : recv(descriptor, buffer.baseAddress, buffer.count, 0)
             if count >= 0 { return count }
-            guard isTTY, Clock.now() < deadline, mayTryAgain(POLLIN) else {
+            guard isTTY, Clock.now() < deadline, waitToTryAgain(POLLIN) else {
                 throw BenchmarkError.system("read")
             }
         }
     }
 
     /// Waits until a tty that was not ready is; false when something else was the matter.
-    private func mayTryAgain(_ event: Int32) -> Bool {
+    private func waitToTryAgain(_ event: Int32) -> Bool {
         // EIO: nobody has opened the other end (yet).
         if errno == EIO {
             usleep(1000)

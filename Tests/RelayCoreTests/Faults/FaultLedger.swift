@@ -113,7 +113,7 @@ struct FaultLedger {
         reached[key.lane] = account.place + 1
     }
 
-    mutating func isDropped(_ frame: Frame, _ direction: Direction, _ app: String) {
+    mutating func dropped(_ frame: Frame, _ direction: Direction, _ app: String) {
         guard own[frame] == nil else { return ends(own: frame) }
         let key = Key(frame, direction, app)
         guard let account = accounts[key], account.frame == frame else {
@@ -124,7 +124,7 @@ struct FaultLedger {
         sums.dropped += frame.wire.readableBytes
     }
 
-    mutating func isReplaced(_ frame: Frame, _ direction: Direction, _ app: String) {
+    mutating func replaced(_ frame: Frame, _ direction: Direction, _ app: String) {
         let key = Key(frame, direction, app)
         guard accounts[key] != nil else { return problems.append("made up: \(key)") }
         accounts[key]?.ends += 1
@@ -147,7 +147,7 @@ struct FaultLedger {
         sums.relayd += frame.wire.readableBytes
     }
 
-    mutating func isDisconnected() { disconnects += 1 }
+    mutating func disconnected() { disconnects += 1 }
 
     /// Whoever speaks in these lanes has gone in the middle of what they said.
     mutating func ends(app: String, session: UInt8? = nil, _ direction: Direction? = nil) {

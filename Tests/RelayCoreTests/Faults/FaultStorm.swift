@@ -215,9 +215,9 @@ struct FaultStorm {
             case .pass(let frame, let direction, let app, let tag):
                 ledger.passes(frame, direction, app, tag.fate)
             case .drop(let frame, let direction, let app, _):
-                ledger.isDropped(frame, direction, app)
+                ledger.dropped(frame, direction, app)
             case .replace(let frame, let direction, let app):
-                ledger.isReplaced(frame, direction, app)
+                ledger.replaced(frame, direction, app)
             case .say(let frame, let app):
                 guard sessions[app] != nil else { continue }
                 ledger.relaydSays(frame)
@@ -226,7 +226,7 @@ struct FaultStorm {
                     isOwn: true)
                 if isFree { ledger.passes(frame, .fromAccessory, app, .byRelay) }
             case .disconnect(let app, _):
-                ledger.isDisconnected()
+                ledger.disconnected()
                 guard sessions[app] != nil else { continue }
                 gone(app)
                 comes()

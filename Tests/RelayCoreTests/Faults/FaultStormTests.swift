@@ -78,7 +78,7 @@ struct FaultStormTests {
         #expect(
             problems {
                 pass(&$0, [show, alert, file[0]])
-                for frame in file.dropFirst() { $0.isDropped(frame, .fromApp, "radio") }
+                for frame in file.dropFirst() { $0.dropped(frame, .fromApp, "radio") }
             }.contains("a part"))
         let other = Frame.rpc(session: 1, message: 2, .request, .speak)
         #expect(problems { pass(&$0, [show, other] + file) }.contains("other bytes"))

@@ -28,7 +28,8 @@ struct LinkEpochsTests {
             pacing.epochs.wrote(upTo: bytes, at: now)
         }
 
-        mutating func isFull(at now: NIODeadline) -> Bool {
+        /// - Returns: Whether the session is full all the same.
+        mutating func release(at now: NIODeadline) -> Bool {
             _ = pacing.release(at: now)
             return pacing.isFull(1, at: now)
         }
@@ -39,7 +40,7 @@ struct LinkEpochsTests {
     @Test("where nobody has to wait, a frame has left when it is written") func plain() {
         var bench = Bench()
         bench.writes(10, at: at(0))
-        let verdicts = [0, 900, 1099, 1100].map { bench.isFull(at: at($0)) }
+        let verdicts = [0, 900, 1099, 1100].map { bench.release(at: at($0)) }
         #expect(verdicts == [true, true, true, false])
     }
 
@@ -50,9 +51,9 @@ struct LinkEpochsTests {
         for look in 1...50 as ClosedRange<Int64> {
             bench.pacing.epochs.polled(left: 0, at: at(look * 100))
         }
-        let before = bench.isFull(at: at(5050))
+        let before = bench.release(at: at(5050))
         bench.pacing.epochs.polled(left: bench.bytes, at: at(5100))
-        let verdicts = [5150, 6150, 6200].map { bench.isFull(at: at($0)) }
+        let verdicts = [5150, 6150, 6200].map { bench.release(at: at($0)) }
         #expect(before && verdicts == [true, true, false])
     }
 
@@ -64,11 +65,11 @@ struct LinkEpochsTests {
         for look in 3...20 as ClosedRange<Int64> {
             bench.pacing.epochs.polled(left: left, at: at(look * 100))
         }
-        let isFull = bench.isFull(at: at(2050))
+        let isFull = bench.release(at: at(2050))
         bench.writes(8, at: at(2050))
-        let isFullBelow = bench.isFull(at: at(2050))
+        let isFullBelow = bench.release(at: at(2050))
         bench.writes(1, at: at(2050))
-        let isFullAgain = bench.isFull(at: at(2050))
+        let isFullAgain = bench.release(at: at(2050))
         #expect(!isFull && !isFullBelow && isFullAgain)
     }
 
@@ -82,7 +83,7 @@ struct LinkEpochsTests {
         }
         bench.writes(10, at: at(1030))
         bench.pacing.epochs.polled(left: bench.bytes, at: at(1060))
-        let verdicts = [1100, 2000, 2200].map { bench.isFull(at: at($0)) }
+        let verdicts = [1100, 2000, 2200].map { bench.release(at: at($0)) }
         #expect(verdicts == [true, true, false])
     }
 
@@ -95,7 +96,7 @@ struct LinkEpochsTests {
         }
         bench.pacing.linkClosed(at: at(20_000))
         bench.writes(10, at: at(20_030))
-        let verdicts = [20_100, 21_000, 21_200].map { bench.isFull(at: at($0)) }
+        let verdicts = [20_100, 21_000, 21_200].map { bench.release(at: at($0)) }
         #expect(verdicts == [true, true, false])
     }
 
@@ -103,9 +104,9 @@ struct LinkEpochsTests {
         var bench = Bench()
         bench.pacing.epochs.linkIsFull()
         bench.writes(10, at: at(0))
-        let during = bench.isFull(at: at(3000))
+        let during = bench.release(at: at(3000))
         bench.pacing.epochs.linkTookAll(at: at(3000))
-        let verdicts = [3050, 4050, 4150].map { bench.isFull(at: at($0)) }
+        let verdicts = [3050, 4050, 4150].map { bench.release(at: at($0)) }
         #expect(during && verdicts == [true, true, false])
     }
 
@@ -120,7 +121,7 @@ struct LinkEpochsTests {
             if moment == said { bench.writes(10, at: at(moment)) }
             bench.pacing.epochs.linkIsFull()
             bench.pacing.epochs.linkTookAll(at: at(moment + 10))
-            if moment > said, !bench.isFull(at: at(moment + 10)) {
+            if moment > said, !bench.release(at: at(moment + 10)) {
                 isFree.append(moment + 10 - said)
             }
         }
@@ -146,9 +147,9 @@ struct LinkEpochsTests {
             bench.pacing.epochs.polled(left: 0, at: at(slot * 100))
             bench.writes(1, at: at(slot * 100))
         }
-        let isFull = bench.isFull(at: at(9000))
+        let isFull = bench.release(at: at(9000))
         bench.pacing.epochs.polled(left: bench.bytes, at: at(9000))
-        let verdicts = [9000, 10_099, 10_100].map { bench.isFull(at: at($0)) }
+        let verdicts = [9000, 10_099, 10_100].map { bench.release(at: at($0)) }
         #expect(isFull && verdicts == [true, true, false])
     }
 
@@ -157,7 +158,7 @@ struct LinkEpochsTests {
         bench.writes(10, at: at(0))
         bench.pacing.epochs.polled(left: 0, at: at(100))
         bench.pacing.epochs.linkClosed(at: at(200))
-        let verdicts = [250, 1250, 1300].map { bench.isFull(at: at($0)) }
+        let verdicts = [250, 1250, 1300].map { bench.release(at: at($0)) }
         #expect(verdicts == [true, true, false])
     }
 }

@@ -34,7 +34,9 @@ extension SDLCoreModel {
     }
 
     /// sdl_core compares milliseconds with the ini's seconds, so 100 in 10 s are 100 in 10 ms.
-    mutating func isTooHastyForNone(_ number: UInt8) -> Bool {
+    ///
+    /// - Returns: Whether there are too many.
+    mutating func countRequestInNone(_ number: UInt8) -> Bool {
         guard sessions[number]?.app?.level == HMILevel.none,
             let count = sessions[number]?.requestTimes.add(now, within: .milliseconds(10))
         else { return false }

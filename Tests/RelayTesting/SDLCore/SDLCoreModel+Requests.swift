@@ -34,7 +34,7 @@ extension SDLCoreModel {
         guard sessions[number]?.app != nil else {
             return respond(to: message, header, .notRegistered)
         }
-        if isTooHastyForNone(number) { return endForHaste(number) }
+        if countRequestInNone(number) { return endForHaste(number) }
         guard function.name != nil, header.functionID < 0x8000 else {
             return respond(to: message, header, .unsupportedRequest)
         }
