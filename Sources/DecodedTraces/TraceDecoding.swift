@@ -47,7 +47,7 @@ package struct TraceDecoding {
             }
         }
         advance(to: entry.time, into: &entries)
-        guard let item = entry.item, hasRoom(for: entry) else { return }
+        guard let item = entry.item, admit(entry) else { return }
         decoder.receive(item, into: &entries)
         if case .record(.appLeft(let app, _)) = entry.content { apps.remove(app) }
     }
@@ -61,7 +61,10 @@ package struct TraceDecoding {
         decoder.finish(into: &entries)
     }
 
-    private mutating func hasRoom(for entry: TraceEntry) -> Bool {
+    /// Takes in an app that was not there, or counts what one app too many says as left out.
+    ///
+    /// - Returns: Whether the entry is decoded.
+    private mutating func admit(_ entry: TraceEntry) -> Bool {
         guard let app = entry.app, !apps.contains(app) else { return true }
         guard apps.count >= Self.maximumApps else {
             apps.insert(app)

@@ -46,7 +46,7 @@ package struct TraceFiles: ~Copyable {
             }
             while let entry = try open?.file.next() {
                 latest = max(latest, entry.time)
-                if isNews(entry) { return entry }
+                if follow(entry) { return entry }
             }
             told = latest
             onEnd(paths[next - 1], open?.file.unfinishedBytes ?? 0)
@@ -54,7 +54,10 @@ package struct TraceFiles: ~Copyable {
         }
     }
 
-    private mutating func isNews(_ entry: TraceEntry) -> Bool {
+    /// Follows who is there.
+    ///
+    /// - Returns: Whether the entry tells something that the files before have not told.
+    private mutating func follow(_ entry: TraceEntry) -> Bool {
         guard case .record(let record) = entry.content else {
             return entry.frame?.isEarlier != true || entry.time > told
         }

@@ -33,7 +33,7 @@ package struct DiagnosticConversation: Sendable {
     }
 
     /// Nothing more is waited for.
-    package mutating func isDue() { isOver = true }
+    package mutating func end() { isOver = true }
 
     private mutating func settle() {
         if !request.mayHaveSeveralAnswers, response != nil, !answers.isEmpty { isOver = true }

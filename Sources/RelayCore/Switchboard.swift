@@ -112,7 +112,7 @@ package final class Switchboard {
         language.readIsOver()
         tap.endRead()
         scheduleWakeUp()
-        allMayBeSaid()
+        finishIfAllIsSaid()
     }
 
     /// What was decided outside of a read is carried out like a read's.
@@ -177,7 +177,7 @@ package final class Switchboard {
         for app in apps.values { app.resume(.link) }
         endRead()
         if isLost { reporter.linkLost(reason) }
-        allMayBeSaid()
+        finishIfAllIsSaid()
     }
 
     func linkTookAll() { language.linkTookAll() }
@@ -226,7 +226,7 @@ package final class Switchboard {
             .init(id: app.id, peer: app.peer, closedAt: time, reason: reason))
         if departures.count > Self.departureCount { departures.removeFirst() }
         reporter.closed(app, reason, called: language.clientName)
-        allMayBeSaid()
+        finishIfAllIsSaid()
     }
 
     /// Its socket takes bytes again, or nobody waits for it to.
@@ -273,7 +273,7 @@ package final class Switchboard {
     }
 
     /// To be called whenever the last word may have been said.
-    package func allMayBeSaid() {
+    package func finishIfAllIsSaid() {
         guard !whenAllIsSaid.isEmpty, hasSaidAll else { return }
         let waiting = whenAllIsSaid
         whenAllIsSaid = []

@@ -70,7 +70,7 @@ struct DiagnosticConversationTests {
         conversation.taken(Self.taken)
         for id: UInt32 in [0x7E8, 0x7EA, 0x7F1] { conversation.heard(Self.answer(id)) }
         #expect(!conversation.isOver)
-        conversation.isDue()
+        conversation.end()
         #expect(conversation.isOver)
         #expect(conversation.answers.map(\.id) == [0x7E8, 0x7EA])
     }

@@ -282,7 +282,7 @@ package struct MediaCollector: Sendable {
     }
 
     private mutating func record(_ message: RPCMessage, _ entry: TrafficEntry, _ owner: Owner) {
-        guard message.bulk.readableBytes > 0, takes(.speech, entry, owner) else { return }
+        guard message.bulk.readableBytes > 0, admit(.speech, entry, owner) else { return }
         if recordings[owner] == nil {
             if recordings.count >= MediaLimits.maximumOpen,
                 let oldest = recordings.min(by: { $0.value.began < $1.value.began })?.key
@@ -303,7 +303,7 @@ package struct MediaCollector: Sendable {
 
     private mutating func put(_ rpc: RPCEntry, _ entry: TrafficEntry, _ owner: Owner) {
         let message = rpc.message
-        guard message.bulk.readableBytes > 0, takes(.file, entry, owner) else { return }
+        guard message.bulk.readableBytes > 0, admit(.file, entry, owner) else { return }
         let title = String(
             String.UnicodeScalarView(
                 (message.parameters.string("syncFileName") ?? "").unicodeScalars
@@ -352,8 +352,10 @@ package struct MediaCollector: Sendable {
 
     // MARK: - Both
 
-    /// Whether the binary part of a message is taken; that it is masked is reported once.
-    private mutating func takes(_ kind: MediaKind, _ entry: TrafficEntry, _ owner: Owner) -> Bool {
+    /// Reports once that the binary parts of messages are masked.
+    ///
+    /// - Returns: Whether that of this one is taken.
+    private mutating func admit(_ kind: MediaKind, _ entry: TrafficEntry, _ owner: Owner) -> Bool {
         guard kinds.contains(kind), isWanted(entry.appName) else { return false }
         guard isBulkMasked else { return true }
         if toldOfMask.count < MediaLimits.maximumApps,

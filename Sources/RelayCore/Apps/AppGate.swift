@@ -82,7 +82,7 @@ final class AppGate {
         // The hub lives as long as its apps.
         channel.closeFuture.assumeIsolated().whenComplete { [hub] _ in
             self.admitted -= 1
-            hub.allMayBeSaid()
+            hub.finishIfAllIsSaid()
         }
         return app.id
     }

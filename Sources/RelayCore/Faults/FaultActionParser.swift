@@ -91,7 +91,7 @@ struct FaultActionParser {
         switch word.text {
         case "delay":
             let delay = try time(upTo: FaultLimits.longestHold)
-            let jitter = takes("jitter") ? try time(upTo: FaultLimits.longestHold) : .zero
+            let jitter = take("jitter") ? try time(upTo: FaultLimits.longestHold) : .zero
             guard delay + jitter <= FaultLimits.longestHold else {
                 throw error(word.range, "delay and jitter are \(Self.longest) together at most")
             }
@@ -201,7 +201,7 @@ struct FaultActionParser {
         return word
     }
 
-    private mutating func takes(_ word: String) -> Bool {
+    private mutating func take(_ word: String) -> Bool {
         guard at < words.count, !words[at].isQuoted, words[at].text == word else { return false }
         at += 1
         return true

@@ -93,7 +93,7 @@ final class SDLLanguage: AccessoryLanguage {
 
     private func sessionsMayHaveChanged() {
         link?.expect(sessions: router.knownSessions)
-        hub.allMayBeSaid()
+        hub.finishIfAllIsSaid()
     }
 
     // MARK: - App → accessory
@@ -214,7 +214,7 @@ final class SDLLanguage: AccessoryLanguage {
             hub.scheduleWakeUp()
         }
         if !streams.isEmpty { streamOn() }
-        hub.allMayBeSaid()
+        hub.finishIfAllIsSaid()
     }
 
     // MARK: - Driven by somebody

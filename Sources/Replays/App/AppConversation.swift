@@ -215,8 +215,8 @@ struct AppConversation: Sendable {
 
     // MARK: Waiting
 
-    /// Whether what the recorded head unit said has come now. An answer is given out once.
-    mutating func arrival(of message: RecordedMessage, _ number: Int) -> Arrival {
+    /// What has come now of what the recorded head unit said. An answer is given out once.
+    mutating func takeArrival(of message: RecordedMessage, _ number: Int) -> Arrival {
         guard let lane = lanes[number], lane.grant != nil || !asked.isEmpty || lane.isRefused else {
             return .come
         }

@@ -166,7 +166,7 @@ package struct RecordedApp: Sendable {
                 send(message, step.lane)
                 anchor = (step.time.nanoseconds, now)
             case .fromHeadUnit(let message):
-                if hasCome(message, step.lane) {
+                if takeArrival(of: message, step.lane) {
                     if waitsSince != nil { anchor = (step.time.nanoseconds, now) }
                 } else {
                     let since = waitsSince ?? now
@@ -229,9 +229,11 @@ package struct RecordedApp: Sendable {
 
     // MARK: Waiting and comparing
 
-    /// Whether what the head unit said then has come now; an answer is then compared.
-    private mutating func hasCome(_ message: RecordedMessage, _ number: Int) -> Bool {
-        switch conversation.arrival(of: message, number) {
+    /// Takes what the head unit said then if it has come now, and compares an answer.
+    ///
+    /// - Returns: Whether it has come.
+    private mutating func takeArrival(of message: RecordedMessage, _ number: Int) -> Bool {
+        switch conversation.takeArrival(of: message, number) {
         case .come: break
         case .missing: return false
         case .answered(.control(let frame)): compare(message, frame)

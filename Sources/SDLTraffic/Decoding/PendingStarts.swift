@@ -78,7 +78,7 @@ struct PendingStarts: Sendable {
     }
 
     /// The head unit said something that reached nobody: it may have been the answer to any of them.
-    mutating func mayHaveLostAnswer() {
+    mutating func doubtAnswers() {
         for key in waiting.keys {
             for index in (waiting[key] ?? []).indices { waiting[key]?[index].mayBeLost = true }
         }

@@ -161,7 +161,7 @@ struct SessionDirectory: Sendable {
     }
 
     /// Whoever was registered need not be any more, and what was asked may have been granted.
-    mutating func mayHaveMissedRegistrations() {
+    mutating func forgetRegistrations() {
         for (id, session) in sessions {
             if let next = session.next { count(next, of: id, session.app) }
             sessions[id]?.isRegistered = false

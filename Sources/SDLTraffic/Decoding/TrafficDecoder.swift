@@ -83,7 +83,7 @@ package struct TrafficDecoder: Sendable {
             entries.append(event(.missed(frames: frames, bytes: bytes)))
         case .noticed(let notice, let app, let time):
             now = time
-            if case .garbage = notice, app == nil, isLinkReliable { starts.mayHaveLostAnswer() }
+            if case .garbage = notice, app == nil, isLinkReliable { starts.doubtAnswers() }
             entries.append(event(.noticed(notice), app: app))
         }
     }
@@ -120,7 +120,7 @@ package struct TrafficDecoder: Sendable {
         fromAccessory.skipGap(at: now.nanoseconds)
         // Requests and answers were among them.
         sessions.pending = [:]
-        sessions.mayHaveMissedRegistrations()
+        sessions.forgetRegistrations()
         blindnessEnds = now.nanoseconds &+ RequestPatience.people
     }
 
@@ -179,7 +179,7 @@ package struct TrafficDecoder: Sendable {
         switch (tapped.frame.controlType, tapped.direction) {
         case (.startService, .fromApp): starts.drop(tapped, because: reason)
         case (.startServiceACK, .fromAccessory), (.startServiceNAK, .fromAccessory):
-            starts.mayHaveLostAnswer()
+            starts.doubtAnswers()
         default: break
         }
     }

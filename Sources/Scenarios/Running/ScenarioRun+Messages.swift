@@ -100,7 +100,7 @@ extension ScenarioRun {
 
     // MARK: Too late
 
-    mutating func isLate(_ wait: ScenarioWait) {
+    mutating func timeOut(_ wait: ScenarioWait) {
         if case .none = wait.kind {
             log.release()
             return complete()

@@ -168,7 +168,7 @@ package struct ScenarioRun: Sendable {
         switch state {
         case .pausing(let end) where end <= self.now: complete()
         case .settling(_, let end) where end <= self.now: complete()
-        case .waiting(let wait) where wait.deadline <= self.now: isLate(wait)
+        case .waiting(let wait) where wait.deadline <= self.now: timeOut(wait)
         default: break
         }
         proceed()

@@ -42,6 +42,7 @@ struct Redactor: Sendable {
     /// An app may use any names; from here on they are compared anew.
     private static let maximumCompared = 10_000
 
+    /// Mutating only to remember the answer.
     private mutating func isSensitive(_ name: String) -> Bool {
         if let known = compared[name] { return known }
         let isSensitive = Self.isSensitive(name)

@@ -130,12 +130,12 @@ struct MessageStream {
     }
 
     private mutating func take(note object: JSONObject, _ events: inout [Event]) {
-        if let name = object.string("instance") { hasFound(instance: name, &events) }
+        if let name = object.string("instance") { found(instance: name, &events) }
         if let missed = object.integer("missed") { events.append(.missed(missed)) }
         if let next = object.integer("next") { cursor = next }
     }
 
-    private mutating func hasFound(instance name: String, _ events: inout [Event]) {
+    private mutating func found(instance name: String, _ events: inout [Event]) {
         if instance != nil, instance != name {
             events.append(.restarted)
             cursor = 0

@@ -84,7 +84,7 @@ struct TopModel: Sendable {
             rates.add(stats)
             latencies.forget(before: stats.at)
         case .advice(let advice): self.advice = advice
-        case .gone(let words, let time): hasGone(words, since: time)
+        case .gone(let words, let time): markGone(words, since: time)
         case .message(let message, let stream) where stream == self.stream:
             messages.add(message)
             if !isNarrowed { latencies.add(message) }
@@ -100,7 +100,7 @@ struct TopModel: Sendable {
         }
     }
 
-    private mutating func hasGone(_ words: String, since time: Timestamp) {
+    private mutating func markGone(_ words: String, since time: Timestamp) {
         gone = (words, time)
         status = nil
         advice = []

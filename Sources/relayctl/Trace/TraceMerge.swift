@@ -65,7 +65,7 @@ struct TraceMerge {
                     try inputs[other].advance()
                 }
             }
-            if try isNews(entry, of: index) { try output.append(entry) }
+            if try follow(entry, of: index) { try output.append(entry) }
             written[index] = inputs[index].time
             try inputs[index].advance()
         }
@@ -80,8 +80,10 @@ struct TraceMerge {
         return found
     }
 
-    /// Whether nobody has told it yet.
-    private mutating func isNews(_ entry: TraceEntry, of index: Int) throws(TraceFailure) -> Bool {
+    /// Follows who is there.
+    ///
+    /// - Returns: Whether no other input has told it yet.
+    private mutating func follow(_ entry: TraceEntry, of index: Int) throws(TraceFailure) -> Bool {
         guard case .record(let record) = entry.content else {
             // What had passed before one file began may stand in another.
             return entry.frame?.isEarlier != true

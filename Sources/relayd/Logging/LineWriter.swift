@@ -137,7 +137,7 @@ package final class LineWriter: Sendable {
             isJournal ? JournalEntry(message: line, priority: priority, fields: fields()) : nil
         let startDraining = state.withLock { state in
             let size = entry.map(Self.size) ?? line.utf8.count + 1
-            guard entry == nil || isWithinBudget(priority, &state) else {
+            guard entry == nil || spendBudget(on: priority, &state) else {
                 defer { state.isDraining = !state.entries.isEmpty || state.isDraining }
                 return !state.entries.isEmpty && !state.isDraining
             }
@@ -178,8 +178,10 @@ package final class LineWriter: Sendable {
         state.withLock { $0.marks = fields }
     }
 
-    /// Whether journald gets one more entry; says so in the journal where entries are left out.
-    private func isWithinBudget(_ priority: SyslogPriority, _ state: inout State) -> Bool {
+    /// Counts one more entry for journald, and says so in the journal where entries are left out.
+    ///
+    /// - Returns: Whether journald gets it.
+    private func spendBudget(on priority: SyslogPriority, _ state: inout State) -> Bool {
         switch state.budget.take(priority, at: now()) {
         case .write:
             return true
@@ -351,7 +353,7 @@ package final class LineWriter: Sendable {
                 initialDelay: TimeAmount(interval), delay: TimeAmount(interval)
             ) { looks in
                 let takes = self.state.withLock(\.takes)
-                if !wait.goesOn(takes: takes, wouldTake: self.readerWouldTake) {
+                if !wait.spendLook(takes: takes, wouldTake: self.readerWouldTake) {
                     looks.cancel()
                     wait.end()
                 }
@@ -391,10 +393,11 @@ package final class LineWriter: Sendable {
         /// - Parameters:
         ///   - takes: How often the reader has taken something.
         ///   - wouldTake: Whether it would take more now.
-        func goesOn(takes: Int, wouldTake: Bool) -> Bool {
+        /// - Returns: Whether to wait until the next look.
+        func spendLook(takes: Int, wouldTake: Bool) -> Bool {
             state.withLock { state in
                 defer { state.takes = takes }
-                return state.patience.goesOn(isTaking: takes != state.takes || wouldTake)
+                return state.patience.spendLook(isTaking: takes != state.takes || wouldTake)
             }
         }
 

@@ -24,10 +24,11 @@ package struct EndPatience: Sendable {
         looksLeft = looks
     }
 
-    /// Whether to wait until the next look.
+    /// One of the looks is over.
     ///
     /// - Parameter isTaking: The reader has taken something since the last look, or would take more now.
-    package mutating func goesOn(isTaking: Bool) -> Bool {
+    /// - Returns: Whether to wait until the next one.
+    package mutating func spendLook(isTaking: Bool) -> Bool {
         looksLeft -= 1
         return isTaking && looksLeft > 0
     }

@@ -62,7 +62,7 @@ struct AccessoryClaimsTests {
         #expect(try port(among: [left, phone], claims) == "switch 1-2.3")
         let two = AccessoryClaims(among: [left, .accessory()])
         #expect(try port(among: [left, .accessory()], two) == nil)
-        claims.isHeldByAnother(left)
+        claims.heldByAnother(left)
         #expect(try port(among: [left], claims) == nil)
     }
 

@@ -9,7 +9,7 @@ struct EndPatienceTests {
     /// What is decided at each look, by whether the reader was taking then.
     private func verdicts(_ isTaking: Bool..., looks: Int = EndPatience.looks) -> [Bool] {
         var patience = EndPatience(looks: looks)
-        return isTaking.map { patience.goesOn(isTaking: $0) }
+        return isTaking.map { patience.spendLook(isTaking: $0) }
     }
 
     @Test("a reader that takes nothing is let go at the first look") func hung() {

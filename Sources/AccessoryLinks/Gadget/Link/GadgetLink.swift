@@ -180,7 +180,7 @@ final class GadgetLink: Sendable {
             })
         else { return }
         withUnsafeTemporaryAllocation(byteCount: Self.readBytes, alignment: 16) { buffer in
-            while mayTransfer() {
+            while waitToTransfer() {
                 let count = endpoint.read(buffer)
                 if count > 0 {
                     deliver(UnsafeRawBufferPointer(rebasing: buffer[..<count]), to: &hub)
@@ -252,7 +252,8 @@ final class GadgetLink: Sendable {
         var rest = bytes[...]
         while !rest.isEmpty {
             let count =
-                mayTransfer() ? endpoint.write(UnsafeRawBufferPointer(rebasing: rest)) : -Int(EINTR)
+                waitToTransfer()
+                ? endpoint.write(UnsafeRawBufferPointer(rebasing: rest)) : -Int(EINTR)
             if count >= 0 {
                 rest = rest.dropFirst(count)
                 state.withLock { $0.counts.transfers += 1 }
@@ -285,7 +286,7 @@ final class GadgetLink: Sendable {
 
     /// - Returns: Whether it could be sent.
     private func sendEmptyPacket(to endpoint: any BulkToHost) -> Bool {
-        guard mayTransfer() else { return false }
+        guard waitToTransfer() else { return false }
         let result = endpoint.write(UnsafeRawBufferPointer(start: nil, count: 0))
         guard result >= 0 else {
             failed(-result)
@@ -306,7 +307,7 @@ final class GadgetLink: Sendable {
     }
 
     private func flush(_ endpoint: any BulkToHost) {
-        while mayTransfer() {
+        while waitToTransfer() {
             let result = endpoint.flush()
             if result == 0 { return }
             failed(-result)
@@ -327,11 +328,12 @@ final class GadgetLink: Sendable {
 
     private var isStopped: Bool { state.withLock { $0.isStopped } }
 
-    /// Whether the next transfer belongs to this link; waits while that is being found out. The host may have
-    /// left and come back since the last one: then the kernel would take the transfer for the new link, and its
-    /// first bytes would be lost in this one. But it has told so on endpoint 0 by then, where nothing may wait
-    /// to be read.
-    private func mayTransfer() -> Bool {
+    /// Waits until it is known whether the next transfer belongs to this link. The host may have left and come
+    /// back since the last one: then the kernel would take the transfer for the new link, and its first bytes
+    /// would be lost in this one. But it has told so on endpoint 0 by then, where nothing may wait to be read.
+    ///
+    /// - Returns: Whether it does; false when the link is to end.
+    private func waitToTransfer() -> Bool {
         while !isStopped {
             if gadget.hasNews == false { return true }
             _ = Self.polls(stopped.rawValue, Int16(POLLIN), milliseconds: 2)

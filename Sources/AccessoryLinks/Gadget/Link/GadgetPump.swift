@@ -71,7 +71,7 @@ final class GadgetPump: Sendable {
                     let thread = pthread_self()
                     mailbox.begins(thread)
                     makeThread(mailbox).run()
-                    mailbox.hasEnded()
+                    mailbox.ends()
                 }
             }
             if error == 0 { known = loop }
@@ -158,7 +158,7 @@ final class GadgetMailbox: Sendable {
     }
 
     func begins(_ thread: pthread_t) { state.withLock { $0.thread = thread } }
-    func hasEnded() { state.withLock { $0.thread = nil } }
+    func ends() { state.withLock { $0.thread = nil } }
 
     /// - Returns: Whether there is a thread to interrupt.
     func interrupt() -> Bool {

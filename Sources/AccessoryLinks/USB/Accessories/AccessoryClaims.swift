@@ -51,7 +51,7 @@ package struct AccessoryClaims: Hashable, Sendable {
     }
 
     /// Another program has it.
-    package mutating func isHeldByAnother(_ device: USBDeviceDescription) {
+    package mutating func heldByAnother(_ device: USBDeviceDescription) {
         found.remove(device.portPath)
     }
 }

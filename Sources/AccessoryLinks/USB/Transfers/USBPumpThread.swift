@@ -188,7 +188,7 @@ final class USBPumpThread {
             guard let problem = request.selector.heldByAnother(device, error, claims) else {
                 throw error
             }
-            claims.isHeldByAnother(device)
+            claims.heldByAnother(device)
             publish()
             throw problem
         }

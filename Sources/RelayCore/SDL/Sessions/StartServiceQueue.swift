@@ -97,7 +97,7 @@ struct StartServiceQueue<App: Hashable> {
         _ answer: Frame, at now: NIODeadline
     ) -> (app: App?, isDue: Bool) {
         givenUp.removeAll { $0.expectedUntil <= now }
-        if takesDoubtful(answer) { return (nil, false) }
+        if takeDoubtful(answer) { return (nil, false) }
         if let late = lateRequest(of: answer) {
             let request = givenUp.remove(at: late).frame
             // One that can only be the late request's is not taken from the one on the link.
@@ -127,8 +127,8 @@ struct StartServiceQueue<App: Hashable> {
         return sent.frame.asksForSame(as: givenUp[late].frame) ? nil : late
     }
 
-    /// Whether this is the answer to a request of which it was in doubt that one is due.
-    private mutating func takesDoubtful(_ answer: Frame) -> Bool {
+    /// Takes the answer if it is that to a request of which it was in doubt that one is due.
+    private mutating func takeDoubtful(_ answer: Frame) -> Bool {
         guard answer.controlType == .startServiceACK, answer.version >= 5,
             let sent, !answer.fits(sent.frame),
             !givenUp.contains(where: { !$0.isDoubtful && answer.fits($0.frame) }),

@@ -14,10 +14,10 @@ final class BodyDeadline: Sendable {
     }
 
     /// The body has come, or nobody waits for it.
-    func isMet() { timer.cancel() }
+    func cancel() { timer.cancel() }
 
     /// The body may take any time.
-    func isLifted() {
+    func lift() {
         timer.cancel()
         channel.pipeline.fireUserInboundEventTriggered(BodyEvent.takesItsTime)
     }

@@ -113,14 +113,14 @@ struct RequestBody {
             guard bytes.readableBytes + part.readableBytes <= limit else { throw TooLong() }
             bytes.writeImmutableBuffer(part)
         }
-        deadline?.isMet()
+        deadline?.cancel()
         return bytes
     }
 
     struct TooLong: Error {}
 
     /// From now on it may take any time, and is read with `next`.
-    func piecewise() { deadline?.isLifted() }
+    func piecewise() { deadline?.lift() }
 
     /// The next piece; nil at its end. What has not been asked for waits at the client, but for a few pieces.
     ///

@@ -99,7 +99,7 @@ struct ControlClients: Sendable {
         channel.eventLoop.scheduleTask(in: TimeAmount(patience.interval)) {
             guard channel.isActive, let progress = ClientProgress(of: channel) else { return }
             var patience = patience
-            guard patience.goesOn(isTaking: progress.goesOn(since: before)) else {
+            guard patience.spendLook(isTaking: progress.goesOn(since: before)) else {
                 return channel.close(promise: nil)
             }
             end(channel, patience, since: progress)
@@ -162,7 +162,7 @@ struct ControlClients: Sendable {
                 head: head, body: RequestBody(parts, deadline: deadline))
             var response = try await responder.respond(
                 to: request, at: endpoint, on: channel, from: peer, logger)
-            deadline?.isMet()
+            deadline?.cancel()
             DashboardPage.harden(&response.headers)
             response.headers.add(name: "Server", value: "relayd/\(Version.current)")
             // What is left of a body is not read as another request.

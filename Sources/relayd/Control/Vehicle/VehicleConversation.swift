@@ -74,10 +74,10 @@ final class VehicleConversation: Sendable {
                 let guest = guest
                 relay.loop.scheduleTask(in: wait) { guest.remind() }
             case .diagnostic(let answer): conversation.heard(answer)
-            case .note(.unanswered) where !conversation.answers.isEmpty: conversation.isDue()
+            case .note(.unanswered) where !conversation.answers.isEmpty: conversation.end()
             case .note(let note): try Self.fail(note)
             case .linkClosed(let reason): throw Self.unplugged(command, reason)
-            case .isDue: conversation.isDue()
+            case .isDue: conversation.end()
             case .response: continue
             }
             if conversation.isOver { return (conversation.response, conversation.answers) }

@@ -150,7 +150,7 @@ extension SessionRouter {
     mutating func conclude(_ session: UInt8) {
         guard let owner = routes[session].owner else { return release(session) }
         farewells[session] = nil
-        isOver(session, of: owner)
+        markEnded(session, of: owner)
     }
 
     mutating func startPatience(of session: UInt8) {

@@ -195,7 +195,7 @@ extension SessionRouter {
             if isRefused && wasAsked {
                 routes[session].phase = .open
             } else {
-                isOver(session, of: owner)
+                markEnded(session, of: owner)
             }
         }
         return wasAsked ? .toApp(owner) : .drop(.farewell(session))
@@ -233,12 +233,12 @@ extension SessionRouter {
         }
         farewells[session] = nil
         heartbeats[session] = nil
-        isOver(session, of: owner)
+        markEnded(session, of: owner)
         return .toApp(owner)
     }
 
-    /// Late frames of the head unit still reach the app.
-    mutating func isOver(_ session: UInt8, of owner: App) {
+    /// The session is over; late frames of the head unit still reach the app.
+    mutating func markEnded(_ session: UInt8, of owner: App) {
         routes[session].phase = .ended
         actions.append(.event(.sessionEnded(owner, session: session)))
     }
