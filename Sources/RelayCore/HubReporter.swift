@@ -17,9 +17,10 @@ package final class HubReporter {
         self.logger = logger
     }
 
-    func hit(_ limit: RelayLimit, at time: WallTime) {
+    /// Counts that a limit was hit, and tells `onLimit` of it while that is new.
+    func countHit(of limit: RelayLimit, at time: WallTime) {
         var hits = limits[limit] ?? LimitHits()
-        hits.hit(at: time)
+        hits.add(at: time)
         limits[limit] = hits
         if Self.isWorthALine(hits.count) { onLimit?(limit, hits) }
     }
@@ -58,7 +59,7 @@ package final class HubReporter {
         _ app: AppConnection, isBehind: Bool, at time: WallTime
     ) -> CloseReason {
         let queued = app.queuedBytes
-        hit(.appQueue, at: time)
+        countHit(of: .appQueue, at: time)
         notice(
             isBehind
                 ? .fellBehind(queuedBytes: queued)

@@ -10,7 +10,7 @@ package struct LimitHits: Sendable, Equatable {
     /// Nanoseconds without a hit after which the next one is another matter.
     package static let pause: Int64 = 10_000_000_000
 
-    mutating func hit(at time: WallTime) {
+    mutating func add(at time: WallTime) {
         count += 1
         // A clock that was set back starts again as well.
         let since = lastAt.map { time.nanoseconds &- $0.nanoseconds } ?? .max

@@ -239,7 +239,7 @@ package final class Switchboard {
 
     /// Connected, and has not sent one unit for as long as it may.
     func silent(_ app: AppConnection, for timeout: TimeAmount) {
-        hit(.silentTimeout, at: .now())
+        countHit(of: .silentTimeout, at: .now())
         close(app, .silent(timeout))
     }
 
@@ -254,8 +254,8 @@ package final class Switchboard {
     }
 
     /// - Parameter moment: When it happened; without, the time of the current read.
-    package func hit(_ limit: RelayLimit, at moment: WallTime? = nil) {
-        reporter.hit(limit, at: moment ?? time)
+    package func countHit(of limit: RelayLimit, at moment: WallTime? = nil) {
+        reporter.countHit(of: limit, at: moment ?? time)
     }
 
     // MARK: - The end

@@ -126,7 +126,7 @@ final class AppGate {
         refused channel: any Channel, at now: NIODeadline, _ limit: RelayLimit, _ reason: String
     ) {
         refused += 1
-        hub.hit(limit, at: .now())
+        hub.countHit(of: limit, at: .now())
         guard let withheld = lines[limit, default: LineLimiter()].allow(at: now) else { return }
         logger.warning(
             "connection refused: \(reason)\(LineLimiter.more(withheld))",
@@ -151,7 +151,7 @@ final class AppGate {
     /// accept(2) fails for want of descriptors or memory; the guard of the listening socket tries
     /// again by itself.
     private func exhausted(_ error: IOError) {
-        hub.hit(.descriptors, at: .now())
+        hub.countHit(of: .descriptors, at: .now())
         guard lines[.descriptors, default: LineLimiter()].allow(at: hub.loop.now) != nil else {
             return
         }

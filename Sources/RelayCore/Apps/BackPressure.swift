@@ -33,7 +33,7 @@ final class BackPressure {
         }
         switch verdict {
         case .go: break
-        case .hold: if !wasHeld { hub.hit(.stallGrace) }
+        case .hold: if !wasHeld { hub.countHit(of: .stallGrace) }
         case .dropStuck, .dropBehind: drop(app, verdict)
         }
     }

@@ -92,7 +92,7 @@ extension SDLLanguage {
         guard let faults, faults.heldBytes(to: app) >= hub.configuration.appQueueBytes else {
             return
         }
-        hub.hit(.appQueue)
+        hub.countHit(of: .appQueue)
         self.faults?.giveUp(for: app, at: hub.now)
         carryOutFaults()
     }
@@ -103,7 +103,7 @@ extension SDLLanguage {
             return
         }
         app.connection.pause(.fault)
-        hub.hit(.linkQueue)
+        hub.countHit(of: .linkQueue)
     }
 
     /// Read again in the next turn of the loop: here its frames would come in the middle of others.

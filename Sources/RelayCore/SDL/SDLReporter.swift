@@ -35,7 +35,7 @@ final class SDLReporter {
     func refused(_ frame: Frame, of app: SDLApp, because reason: DropReason, at time: WallTime) {
         app.connection.refusals += 1
         app.connection.latestRefusal = reason
-        if reason == .queueFull { reporter.hit(.pendingStarts, at: time) }
+        if reason == .queueFull { reporter.countHit(of: .pendingStarts, at: time) }
         guard HubReporter.isWorthALine(app.connection.refusals) else { return }
         logger.warning(
             "frame refused: \(reason)",
@@ -46,7 +46,7 @@ final class SDLReporter {
 
     /// The app sends faster than a head unit stands.
     func paced(_ app: SDLApp, at now: NIODeadline, _ time: WallTime) {
-        reporter.hit(.framesPerSecond, at: time)
+        reporter.countHit(of: .framesPerSecond, at: time)
         let limit = configuration.framesPerSecond
         app.connection.lastProblem = "paced to \(limit) frames/s (apps.frames_per_second)"
         guard app.pacedNoticeAt.map({ now - $0 >= Self.pacedNoticeInterval }) ?? true else {
@@ -151,7 +151,7 @@ final class SDLReporter {
                 """,
                 metadata: ["app": "\(app.map { "\($0.id)" } ?? "-")", "session": "\(session)"])
         case .messageTooLarge:
-            reporter.hit(.messageBytes, at: time)
+            reporter.countHit(of: .messageBytes, at: time)
         case .heartbeatAnswered(let app, let session):
             heartbeatAnswered(app, session, at: time)
         case .sessionReassigned(let app, let session):
@@ -212,7 +212,7 @@ final class SDLReporter {
     ) {
         app.connection.lastProblem = "the head unit refused a session"
         guard inUse >= RelayLimit.sessionsOfALink else { return }
-        reporter.hit(.sessions, at: time)
+        reporter.countHit(of: .sessions, at: time)
         guard let withheld = refusedSessions.allow(at: now) else { return }
         logger.warning(
             """

@@ -9,10 +9,10 @@ struct LimitHitsTests {
     @Test("hits at most ten seconds apart are one matter; later ones begin another")
     func belongTogether() {
         var hits = LimitHits()
-        for second in [100, 101, 111] as [Int64] { hits.hit(at: Self.time(second)) }
+        for second in [100, 101, 111] as [Int64] { hits.add(at: Self.time(second)) }
         #expect(hits.beganAt == Self.time(100))
         #expect(hits.lastAt == Self.time(111))
-        hits.hit(at: Self.time(122))
+        hits.add(at: Self.time(122))
         #expect(hits.beganAt == Self.time(122))
         #expect(hits.count == 4)
     }
@@ -20,11 +20,11 @@ struct LimitHitsTests {
     @Test("a clock that was set back begins anew, and no clock is too far away")
     func clockSet() {
         var hits = LimitHits()
-        hits.hit(at: Self.time(100))
-        hits.hit(at: Self.time(40))
+        hits.add(at: Self.time(100))
+        hits.add(at: Self.time(40))
         #expect(hits.beganAt == Self.time(40))
-        hits.hit(at: WallTime(nanoseconds: .min))
-        hits.hit(at: WallTime(nanoseconds: .max))
+        hits.add(at: WallTime(nanoseconds: .min))
+        hits.add(at: WallTime(nanoseconds: .max))
         #expect(hits.beganAt == WallTime(nanoseconds: .max))
     }
 

@@ -117,7 +117,7 @@ final class LinkOutput {
         app.linkQueuedBytes += frame.wire.readableBytes
         if app.linkQueuedBytes >= hub.configuration.linkQueueBytes {
             app.connection.pause(.link)
-            hub.hit(.linkQueue)
+            hub.countHit(of: .linkQueue)
         }
     }
 

@@ -87,10 +87,10 @@ package final class ControlShares: Sendable {
             return nil
         }
         if let obstacle {
-            overflow.hit(obstacle)
+            overflow.countHit(of: obstacle)
             throw Full(limit: obstacle)
         }
-        if isBeyond { overflow.hit(limits.all) }
+        if isBeyond { overflow.countHit(of: limits.all) }
         return Place { [self] in
             state.withLock { state in
                 state.connections.countDown(peer)
@@ -127,7 +127,7 @@ package final class ControlShares: Sendable {
             return true
         }
         guard isIn else {
-            overflow.hit(limits.streams)
+            overflow.countHit(of: limits.streams)
             guard limit > 0 else {
                 throw APIError(
                     .tooMany,

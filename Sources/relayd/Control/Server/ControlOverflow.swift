@@ -83,7 +83,7 @@ package final class ControlOverflow: Sendable {
 
     /// Somebody came when it was full: they wait, or were turned away, or relayd's own user went beyond
     /// it.
-    package func hit(_ limit: Limit) {
+    package func countHit(of limit: Limit) {
         let count = state.withLock { state in
             var hits = state[limit.name] ?? Hits()
             hits.count += 1
@@ -134,7 +134,7 @@ final class ControlPlaces: ChannelDuplexHandler {
         if taken == places {
             logger.debug(
                 "\(taken) connections are taken (\(limit.name): \(limit.value)), others wait")
-            overflow.hit(limit)
+            overflow.countHit(of: limit)
         }
         let loop = context.eventLoop
         let here = NIOLoopBound((handler: self, context: context), eventLoop: loop)
