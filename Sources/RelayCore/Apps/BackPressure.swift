@@ -43,11 +43,11 @@ final class BackPressure {
         change { $0.drained(app, isAlone: isOneApp, at: now) }
     }
 
-    /// Looks again at the apps that the link is held for.
+    /// Polls the apps that the link is held for.
     func advance(to now: NIODeadline) {
         let late = change {
             $0.isLinkHeld
-                ? $0.advance(to: now, isAlone: isOneApp, look: { $0.readingProgress }) : []
+                ? $0.advance(to: now, isAlone: isOneApp, progress: { $0.readingProgress }) : []
         }
         for (app, verdict) in late { drop(app, verdict) }
     }

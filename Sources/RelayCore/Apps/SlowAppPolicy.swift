@@ -62,7 +62,7 @@ struct SlowAppPolicy<App: Hashable> {
         budget = grace
     }
 
-    /// Decides by these from the next look on.
+    /// Decides by these from the next time on.
     mutating func reconfigure(grace: TimeAmount, queueLimit: Int, whenSlow: WhenSlow) {
         self.grace = grace
         self.queueLimit = queueLimit
@@ -70,12 +70,12 @@ struct SlowAppPolicy<App: Hashable> {
         budget = min(budget, grace)
     }
 
-    /// How often an app is looked at while the link is held for it: its queue makes no event when
+    /// How often an app is polled while the link is held for it: its queue makes no event when
     /// it falls below half its limit. Short beside the grace, long beside a system call.
-    static var lookInterval: TimeAmount { .milliseconds(5) }
+    static var pollInterval: TimeAmount { .milliseconds(5) }
 
     private var shortestHold: TimeAmount {
-        min(Self.lookInterval, .nanoseconds(grace.nanoseconds / 2))
+        min(Self.pollInterval, .nanoseconds(grace.nanoseconds / 2))
     }
 
     /// How long an app that has taken bytes may take none before it counts as stuck. TCP lets us
@@ -106,16 +106,17 @@ struct SlowAppPolicy<App: Hashable> {
         decide(isAlone: isAlone, at: now)
     }
 
-    /// Looks again at all apps the link is held for.
+    /// Polls all apps that the link is held for.
     ///
+    /// - Parameter progress: What is seen of an app now.
     /// - Returns: Those to be closed.
     mutating func advance(
-        to now: NIODeadline, isAlone: Bool, look: (App) -> ReadingProgress
+        to now: NIODeadline, isAlone: Bool, progress: (App) -> ReadingProgress
     ) -> [(app: App, verdict: Verdict)] {
         settle(at: now)
         var dropped: [(App, Verdict)] = []
         for (app, state) in slow where state.isHeld {
-            let verdict = judge(app, look(app), isAlone: isAlone, at: now)
+            let verdict = judge(app, progress(app), isAlone: isAlone, at: now)
             if verdict == .dropStuck || verdict == .dropBehind { dropped.append((app, verdict)) }
         }
         decide(isAlone: isAlone, at: now)
@@ -124,7 +125,7 @@ struct SlowAppPolicy<App: Hashable> {
 
     // MARK: - In this order, each time
 
-    /// Pays for the time since the last look.
+    /// Pays for the time since it last did.
     private mutating func settle(at now: NIODeadline) {
         let passed = max(now - budgetAt, .zero)
         budgetAt = max(now, budgetAt)
@@ -167,6 +168,6 @@ struct SlowAppPolicy<App: Hashable> {
             nextDeadline = nil
             return
         }
-        nextDeadline = now + (isPaid ? min(Self.lookInterval, budget) : Self.lookInterval)
+        nextDeadline = now + (isPaid ? min(Self.pollInterval, budget) : Self.pollInterval)
     }
 }

@@ -45,11 +45,13 @@ package final class SessionFacts: TrafficConsumer {
         consume(entries[...]) { _, _ in }
     }
 
-    /// Takes entries over, showing each to `look` with the facts as they were before it.
-    func consume(_ entries: ArraySlice<TrafficEntry>, _ look: (TrafficEntry, FactsTable) -> Void) {
+    /// - Parameter beforeEach: Gets each entry with the facts as they were before it.
+    func consume(
+        _ entries: ArraySlice<TrafficEntry>, beforeEach: (TrafficEntry, FactsTable) -> Void
+    ) {
         state.withLock { table in
             for entry in entries {
-                look(entry, table)
+                beforeEach(entry, table)
                 table.apply(entry)
             }
         }

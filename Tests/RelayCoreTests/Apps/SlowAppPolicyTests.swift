@@ -30,8 +30,8 @@ struct SlowAppPolicyTests {
 
     @Test("an app that stops reading costs the others less than 50 ms unless told otherwise")
     func graceOfTheHouse() {
-        let worst = RelayConfiguration().stallGrace + Flow.lookInterval
-        #expect(worst < .milliseconds(50), "no more than one look late")
+        let worst = RelayConfiguration().stallGrace + Flow.pollInterval
+        #expect(worst < .milliseconds(50), "no more than one poll late")
     }
 
     @Test("a shorter grace counts for the next app, a smaller queue for one that is slow already")
@@ -155,7 +155,7 @@ struct SlowAppPolicyTests {
             }
             if let next = flow.nextDeadline, next <= now {
                 for late in flow.advance(
-                    to: now, isAlone: false, look: { sights[$0] ?? .init(queued: 0, taken: 0) })
+                    to: now, isAlone: false, progress: { sights[$0] ?? .init(queued: 0, taken: 0) })
                 {
                     flow.drained(late.app, at: now)
                     sights[late.app] = .init(queued: 0, taken: 0)
