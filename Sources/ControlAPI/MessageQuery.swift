@@ -1,4 +1,4 @@
-// What may be asked of the messages relayd keeps, and the lines of a stream that are not messages.
+// What may be asked of the messages relayd keeps.
 //
 // A message is the JSON object that relayd's JSON log writes, with its number as `n`. Numbers grow
 // by one; the greatest one seen is the cursor to go on from (`after`).
@@ -78,32 +78,5 @@ package struct MessageQuery: Sendable, Equatable {
 
     package static func == (left: Self, right: Self) -> Bool {
         left.path("") == right.path("")
-    }
-}
-
-/// A line of `Routes.messageStream` that is no message: it has no `n`.
-///
-/// The first line of a stream names the instance. When nothing was sent for some time, a line with
-/// only `next` shows that relayd is still there, and moves the cursor past what the filter left out.
-package struct MessageStreamNote: Codable, Sendable, Equatable {
-    /// First line: tells the numbers of this run of relayd from those of another.
-    package var instance: String?
-    /// First line: numbers of the oldest and the latest message; absent when there is none.
-    package var first: Int?
-    package var latest: Int?
-    /// So many messages, whatever they were, came and went before this reader took them.
-    package var missed: Int?
-    /// The cursor to go on from.
-    package var next: Int?
-
-    package init(
-        instance: String? = nil, first: Int? = nil, latest: Int? = nil, missed: Int? = nil,
-        next: Int? = nil
-    ) {
-        self.instance = instance
-        self.first = first
-        self.latest = latest
-        self.missed = missed
-        self.next = next
     }
 }

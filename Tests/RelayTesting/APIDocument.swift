@@ -109,7 +109,7 @@ package struct APIDocument: Sendable {
         try text.split(separator: "\n").flatMap { line in
             let json = try JSONSerialization.jsonObject(with: Data(line.utf8))
             let members = json as? [String: Any]
-            let note = members?["kind"] as? String == "advice" ? "AdviceNote" : "MessageStreamNote"
+            let note = members?["kind"] as? String == "advice" ? "AdviceNote" : "StreamNote"
             // What is not numbered has no notes in between.
             let isNote =
                 members?["n"] == nil && self[type]?.fields.contains { $0.name == "n" } == true

@@ -99,7 +99,7 @@ struct VehicleLines {
             if let message = try? APICoding.decode(VehicleMessageReport.self, from: bytes) {
                 cursor = message.n
                 if !isJSON { text += VehicleTables.line(message) + "\n" }
-            } else if let note = try? APICoding.decode(MessageStreamNote.self, from: bytes) {
+            } else if let note = try? APICoding.decode(StreamNote.self, from: bytes) {
                 take(note)
             }
             if isJSON { text += JSONText.safe(String(buffer: line)) + "\n" }
@@ -107,7 +107,7 @@ struct VehicleLines {
         return text.isEmpty || screen.write(text)
     }
 
-    private mutating func take(_ note: MessageStreamNote) {
+    private mutating func take(_ note: StreamNote) {
         if let name = note.instance {
             if instance == nil {
                 // Of what came before, only what was asked for.

@@ -33,7 +33,7 @@ enum VehicleTraceRecording {
                     } else if message.kind == .missed {
                         warn(SafeText.clean(message.text))
                     }
-                } else if let note = try? APICoding.decode(MessageStreamNote.self, from: bytes),
+                } else if let note = try? APICoding.decode(StreamNote.self, from: bytes),
                     let missed = note.missed
                 {
                     warn("\(missed) messages were missed")

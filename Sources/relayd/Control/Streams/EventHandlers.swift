@@ -77,7 +77,7 @@ private struct EventStream: Sendable {
         let range = ring.range
         var piece = ByteBuffer()
         try note(
-            MessageStreamNote(
+            StreamNote(
                 instance: ring.instance, first: range?.lowerBound, latest: range?.upperBound),
             to: &piece)
         var cursor = start ?? ring.latest
@@ -93,7 +93,7 @@ private struct EventStream: Sendable {
             let reading = ring.events(after: cursor, limit: Self.eventsPerLook)
             cursor = reading.next
             if reading.missed > 0 {
-                try note(MessageStreamNote(missed: reading.missed, next: cursor), to: &piece)
+                try note(StreamNote(missed: reading.missed, next: cursor), to: &piece)
             }
             for event in reading.events {
                 piece.writeString(framing.prefix(ring.instance, event.n))
@@ -103,7 +103,7 @@ private struct EventStream: Sendable {
             let isAtEnd = reading.events.count < Self.eventsPerLook
             let isDue = pause.now - lastWrite >= pause.heartbeat
             if piece.readableBytes == 0, isAtEnd, isDue {
-                try note(MessageStreamNote(next: cursor), to: &piece)
+                try note(StreamNote(next: cursor), to: &piece)
             }
             if piece.readableBytes > 0 {
                 let full = piece
@@ -119,7 +119,7 @@ private struct EventStream: Sendable {
         }
     }
 
-    private func note(_ note: MessageStreamNote, to piece: inout ByteBuffer) throws {
+    private func note(_ note: StreamNote, to piece: inout ByteBuffer) throws {
         let json = String(decoding: try APICoding.encodeLine(note), as: UTF8.self)
         piece.writeString(framing.note(json, ring.instance, next: note.next))
     }

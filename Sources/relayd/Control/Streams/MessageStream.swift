@@ -45,7 +45,7 @@ private struct MessageLines {
         piece.writeString(text)
     }
 
-    mutating func append(_ note: MessageStreamNote) {
+    mutating func append(_ note: StreamNote) {
         piece.writeString(framing.note(note.json, instance, next: note.next))
     }
 
@@ -132,7 +132,7 @@ struct MessageStream: Sendable {
         let range = ring.range
         let latestAtStart = ring.latest
         lines.append(
-            MessageStreamNote(
+            StreamNote(
                 instance: ring.instance, first: range.map { Int($0.lowerBound) },
                 latest: range.map { Int($0.upperBound) }))
 
@@ -154,7 +154,7 @@ struct MessageStream: Sendable {
             var news = advice(advised, end)[...]
             advised = max(advised, end)
             if reading.missed > 0 {
-                lines.append(MessageStreamNote(missed: reading.missed, next: Int(cursor)))
+                lines.append(StreamNote(missed: reading.missed, next: Int(cursor)))
             }
             for entry in reading.entries {
                 try append(&news, before: entry.number, matching: filter, to: &lines)
@@ -165,7 +165,7 @@ struct MessageStream: Sendable {
             if cursor >= latestAtStart { filter.since = nil }
             let isAtEnd = reading.isAtEnd
             if lines.isEmpty, isAtEnd, pause.now - lastWrite >= pause.heartbeat {
-                lines.append(MessageStreamNote(next: Int(cursor)))
+                lines.append(StreamNote(next: Int(cursor)))
             }
             // While there is more, only full pieces are written.
             guard isAtEnd else {
@@ -211,7 +211,7 @@ struct MessageStream: Sendable {
     }
 }
 
-extension MessageStreamNote {
+extension StreamNote {
     /// Numbers and hex digits only: nothing to escape.
     fileprivate var json: String {
         var members: [String] = []

@@ -20,7 +20,7 @@ struct VehicleStream: Sendable {
         let accepts = request.filter.accepts
         var piece = ByteBuffer()
         try note(
-            MessageStreamNote(
+            StreamNote(
                 instance: traffic.instance, first: range.map { Int(clamping: $0.lowerBound) },
                 latest: range.map { Int(clamping: $0.upperBound) }), to: &piece)
         // At once, so that the client knows that it is served.
@@ -36,7 +36,7 @@ struct VehicleStream: Sendable {
             cursor = reading.next
             if reading.missed > 0 {
                 try note(
-                    MessageStreamNote(
+                    StreamNote(
                         missed: Int(clamping: reading.missed), next: Int(clamping: cursor)),
                     to: &piece)
             }
@@ -48,7 +48,7 @@ struct VehicleStream: Sendable {
             }
             let isDue = pause.now - lastWrite >= pause.heartbeat
             if piece.readableBytes == 0, reading.isAtEnd, isDue {
-                try note(MessageStreamNote(next: Int(clamping: cursor)), to: &piece)
+                try note(StreamNote(next: Int(clamping: cursor)), to: &piece)
             }
             if piece.readableBytes > 0 {
                 try await write(&piece, to: writer)
@@ -80,7 +80,7 @@ struct VehicleStream: Sendable {
         try await writer.write(full)
     }
 
-    private func note(_ note: MessageStreamNote, to piece: inout ByteBuffer) throws {
+    private func note(_ note: StreamNote, to piece: inout ByteBuffer) throws {
         let json = String(decoding: try APICoding.encodeLine(note), as: UTF8.self)
         piece.writeString(framing.note(json, traffic.instance, next: note.next))
     }

@@ -53,7 +53,7 @@ struct APITypesTests {
         Kind(nil, VehicleLaneReport.self),
         Kind(nil, ControlAPI.LimitHit.self), Kind(nil, LinkStatus.self),
         Kind(nil, LogSettings.self),
-        Kind(nil, LogStatus.self), Kind(nil, MenuReport.self), Kind(nil, MessageStreamNote.self),
+        Kind(nil, LogStatus.self), Kind(nil, MenuReport.self), Kind(nil, StreamNote.self),
         Kind(nil, PendingReport.self), Kind(nil, PermissionAnswer.self),
         Kind(nil, PermissionReport.self), Kind(nil, ReasonRequest.self),
         Kind(nil, RecordReport.self), Kind("RecordingReport", RecordReport.Recording.self),
