@@ -120,8 +120,7 @@ package final class RecordingLibrary: Sendable {
     }
 
     private func page(of file: OpenRecording, _ wanted: MessageRequest) async throws -> Page {
-        let isSame = wanted.instance.map { $0 == file.instance } ?? true
-        let after = isSame ? wanted.after ?? 0 : 0
+        let after = wanted.cursor.number(in: file.instance) ?? 0
         let reading = try take(file, after: after)
         var page = Page(instance: file.instance, reading: .init(next: after), latest: 0)
         let start = ContinuousClock.now

@@ -59,7 +59,8 @@ extension FuzzTarget {
     }()
 
     static let query = FuzzTarget(
-        name: "query", about: "queries and path segments of requests for messages and events",
+        name: "query",
+        about: "queries and path segments of requests for messages, events and a vehicle's stream",
         promise: "a query is understood, or refused in one line of printable text",
         maximumBytes: 512,
         words: {
@@ -74,10 +75,16 @@ extension FuzzTarget {
         run: { bytes in
             guard let text = String(validating: bytes, as: UTF8.self) else { return }
             let now = WallTime(nanoseconds: 1_795_257_067_000_000_000)
-            for route in [MessageRequest.Route.list, .stream, .events, .eventStream] {
+            let readings: [(RequestQuery) throws(APIError) -> Void] = [
+                { query throws(APIError) in _ = try MessageRequest(query, for: .list, now: now) },
+                { query throws(APIError) in _ = try MessageRequest(query, for: .stream, now: now) },
+                { query throws(APIError) in _ = try EventRequest(query, for: .list) },
+                { query throws(APIError) in _ = try EventRequest(query, for: .stream) },
+                { query throws(APIError) in _ = try VehicleStreamRequest(query) },
+            ]
+            for read in readings {
                 do throws(APIError) {
-                    let query = try RequestQuery("/v1/messages?" + text)
-                    _ = try MessageRequest(query, for: route, now: now)
+                    try read(try RequestQuery("/v1/messages?" + text))
                 } catch {
                     let message = error.error.message
                     guard !message.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {

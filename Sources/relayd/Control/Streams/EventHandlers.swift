@@ -25,7 +25,7 @@ package struct EventHandlers: Sendable {
 
     func addRoutes(to routes: inout RouteHandlers) {
         routes.get(Routes.events) { request, _ in
-            let wanted = try MessageRequest(request, for: .events)
+            let wanted = try EventRequest(request, for: .list)
             let reading =
                 cursor(wanted).map { ring.events(after: $0, limit: wanted.limit) }
                 ?? ring.newest(wanted.limit)
@@ -38,7 +38,7 @@ package struct EventHandlers: Sendable {
                         events: reading.events)))
         }
         routes.get(Routes.eventStream) { request, context in
-            let wanted = try MessageRequest(request, for: .eventStream)
+            let wanted = try EventRequest(request, for: .stream)
             let place = try context.streamPlace(request)
             let framing = StreamFraming(request)
             let stream = EventStream(
@@ -52,11 +52,8 @@ package struct EventHandlers: Sendable {
         }
     }
 
-    /// A cursor of another run of relayd counts for nothing in this one.
-    private func cursor(_ wanted: MessageRequest) -> Int? {
-        wanted.after.map { after in
-            wanted.instance.map { $0 == ring.instance } ?? true ? Int(clamping: after) : 0
-        }
+    private func cursor(_ wanted: EventRequest) -> Int? {
+        wanted.cursor.number(in: ring.instance).map { Int(clamping: $0) }
     }
 }
 
@@ -64,7 +61,7 @@ package struct EventHandlers: Sendable {
 /// stops.
 private struct EventStream: Sendable {
     let ring: EventRing
-    let request: MessageRequest
+    let request: EventRequest
     /// Cursor to begin after; nil to begin where the request says.
     let start: Int?
     let framing: StreamFraming

@@ -33,8 +33,8 @@ package struct MessageHandlers: Sendable {
         let wanted = try MessageRequest(request, for: .list)
         await catchUp()
         var reading: MessageRing.Reading
-        if let after = wanted.after {
-            reading = MessageRing.Reading(next: cursor(after, wanted))
+        if let after = wanted.cursor.number(in: ring.instance) {
+            reading = MessageRing.Reading(next: after)
             while ring.read(
                 on: &reading, matching: wanted.filter, limit: wanted.limit,
                 looks: MessageStream.looks)
@@ -61,7 +61,7 @@ package struct MessageHandlers: Sendable {
         let place = try context.streamPlace(request)
         let framing = StreamFraming(request)
         let stream = MessageStream(
-            ring: ring, request: wanted, start: wanted.after.map { cursor($0, wanted) },
+            ring: ring, request: wanted, start: wanted.cursor.number(in: ring.instance),
             framing: framing, pause: StreamPause(heartbeat: heartbeat, timers: timers),
             advice: advice)
         return ControlResponse(
@@ -70,11 +70,6 @@ package struct MessageHandlers: Sendable {
                 defer { withExtendedLifetime(place) {} }
                 try await stream.run(writer)
             })
-    }
-
-    /// A cursor of another run of relayd counts for nothing in this one.
-    private func cursor(_ after: UInt64, _ wanted: MessageRequest) -> UInt64 {
-        wanted.instance.map { $0 == ring.instance } ?? true ? after : 0
     }
 
     // MARK: One

@@ -1,5 +1,4 @@
 import ControlAPI
-import DidYouMean
 import MessageFilters
 import NIOHTTP1
 import RelayCore
@@ -11,13 +10,9 @@ struct MessageRequest: Sendable {
     enum Route: Sendable {
         case list
         case stream
-        /// Events have cursors like messages, but nothing to choose by.
-        case events
-        case eventStream
     }
 
-    var after: UInt64?
-    var instance: String?
+    var cursor = QueryCursor()
     var limit = Self.defaultLimit
     var last: Int?
     var follows = true
@@ -42,43 +37,36 @@ struct MessageRequest: Sendable {
         var apps: [String] = []
         var services: Set<ServiceType> = []
         var priority = TrafficPriority.debug
-        var seen: Set<MessageQueryKey> = []
-        for (name, text) in query.items {
-            let key = try Self.key(name, for: route)
-            guard seen.insert(key).inserted || key.isRepeatable else {
-                throw APIError(.badRequest, "\"\(key.rawValue)\" is given twice; expected once")
-            }
+        var reader = QueryReader(query, known: Self.keys(for: route))
+        while let (key, value) = try reader.next() {
             switch key {
-            case .after: after = UInt64(try Self.number(text, key, 0...Int.max))
-            case .instance: instance = text
-            case .limit: limit = try Self.number(text, key, Self.limits)
-            case .last: last = try Self.number(text, key, Self.lastLimits)
-            case .follow: follows = try Self.flag(text, key)
-            case .app: apps.append(text)
-            case .function: functions.append(text)
-            case .type:
-                filter.kinds.insert(try Self.word(text, key, MessageFilter.allKinds) { $0 })
+            case .after: cursor.after = UInt64(try value.number(0...Int.max))
+            case .instance: cursor.instance = value.text
+            case .limit: limit = try value.number(Self.limits)
+            case .last: last = try value.number(Self.lastLimits)
+            case .follow: follows = try value.flag()
+            case .app: apps.append(value.text)
+            case .function: functions.append(value.text)
+            case .type: filter.kinds.insert(try value.word(of: MessageFilter.allKinds) { $0 })
             case .service:
                 services.insert(
-                    try Self.word(text, key, ServiceType.allCases.map(\.name)) {
-                        ServiceType(name: $0)
-                    })
+                    try value.word(of: ServiceType.allCases.map(\.name)) { ServiceType(name: $0) })
             case .priority:
-                let level = try Self.word(text, key, TrafficPriority.allCases.map(\.name)) {
+                let level = try value.word(of: TrafficPriority.allCases.map(\.name)) {
                     TrafficPriority(name: $0)
                 }
                 priority = max(priority, level)
-            case .failed: if try Self.flag(text, key) { priority = max(priority, .warning) }
+            case .failed: if try value.flag() { priority = max(priority, .warning) }
             case .slowerThan:
-                let milliseconds = try Self.number(text, key, Self.latencyLimits)
+                let milliseconds = try value.number(Self.latencyLimits)
                 filter.slowerThan = Int64(milliseconds) * 1_000_000
-            case .filter: filter.expression = try Self.expression(text)
-            case .since: filter.since = try Self.time(text, key, now: now)
+            case .filter: filter.expression = try Self.expression(value.text)
+            case .since: filter.since = try Self.time(value, now: now)
             case .format:
-                content = try Self.word(
-                    text, key, MessageFormatter.Content.allCases.map(\.rawValue)
-                ) { MessageFormatter.Content(rawValue: $0) }
-            case .color: hasColours = try Self.flag(text, key)
+                content = try value.word(of: MessageFormatter.Content.allCases.map(\.rawValue)) {
+                    MessageFormatter.Content(rawValue: $0)
+                }
+            case .color: hasColours = try value.flag()
             }
         }
         do {
@@ -93,49 +81,17 @@ struct MessageRequest: Sendable {
     /// The query; when it names no cursor, where a browser goes on that reconnects.
     init(_ request: ControlRequest, for route: Route) throws(APIError) {
         try self.init(try RequestQuery(request.head.uri), for: route)
-        guard after == nil, let last = StreamFraming.lastEvent(request) else { return }
-        (instance, after) = (last.instance, UInt64(clamping: last.after))
+        cursor.resume(request)
     }
 
     private static func keys(for route: Route) -> [MessageQueryKey] {
         switch route {
         case .list: MessageQueryKey.allCases.filter { $0 != .last && $0 != .follow }
         case .stream: MessageQueryKey.allCases.filter { $0 != .limit }
-        case .events: [.after, .instance, .limit]
-        case .eventStream: [.after, .instance, .last, .follow]
         }
-    }
-
-    private static func key(
-        _ name: String, for route: Route
-    ) throws(APIError) -> MessageQueryKey {
-        let keys = keys(for: route)
-        if let key = keys.first(where: { $0.rawValue == name }) { return key }
-        let known = keys.map(\.rawValue)
-        let hint = Spelling.nearest(name, in: known).map { "; did you mean \"\($0)\"?" }
-        let shown = PrintableText.string(name, limit: 40)
-        throw APIError(
-            .badRequest,
-            "there is no \"\(shown)\" in the query; known: "
-                + known.joined(separator: ", ") + (hint ?? ""))
     }
 
     // MARK: Values
-
-    private static func number(
-        _ text: String, _ key: MessageQueryKey, _ range: ClosedRange<Int>
-    ) throws(APIError) -> Int {
-        guard let number = Int(text), range.contains(number) else {
-            let upTo = range.upperBound == .max ? " up" : " to \(range.upperBound)"
-            throw mismatch(text, key, "a whole number from \(range.lowerBound)\(upTo)")
-        }
-        return number
-    }
-
-    private static func flag(_ text: String, _ key: MessageQueryKey) throws(APIError) -> Bool {
-        guard text == "0" || text == "1" else { throw mismatch(text, key, "1 or 0") }
-        return text == "1"
-    }
 
     /// - Throws: `APIError` that says at which character.
     static func expression(_ text: String) throws(APIError) -> FilterExpression {
@@ -149,18 +105,10 @@ struct MessageRequest: Sendable {
         }
     }
 
-    private static func word<Value>(
-        _ text: String, _ key: MessageQueryKey, _ known: [String], _ value: (String) -> Value?
-    ) throws(APIError) -> Value {
-        guard known.contains(text), let value = value(text) else {
-            throw mismatch(text, key, "one of " + known.joined(separator: ", "))
-        }
-        return value
-    }
-
     private static func time(
-        _ text: String, _ key: MessageQueryKey, now: WallTime
+        _ value: QueryValue, now: WallTime
     ) throws(APIError) -> WallTime {
+        let text = value.text
         if text.hasPrefix("-"), let back = Quantity.duration(String(text.dropFirst())) {
             let (seconds, attoseconds) = back.components
             let nanoseconds = seconds.multipliedReportingOverflow(by: 1_000_000_000)
@@ -170,8 +118,7 @@ struct MessageRequest: Sendable {
                 nanoseconds: nanoseconds.overflow || past.overflow ? 0 : past.partialValue)
         }
         guard let time = Timestamp(text) else {
-            throw mismatch(
-                text, key,
+            throw value.mismatch(
                 "a time like 2026-11-21T10:31:07Z (RFC 3339, UTC) or a duration back like -30s")
         }
         // Years that a WallTime does not reach (1677 to 2262) are as good as its ends.
@@ -179,12 +126,5 @@ struct MessageRequest: Sendable {
             by: 1_000_000)
         let end: Int64 = time.millisecondsSince1970 < 0 ? .min : .max
         return WallTime(nanoseconds: overflow ? end : nanoseconds)
-    }
-
-    private static func mismatch(
-        _ text: String, _ key: MessageQueryKey, _ expected: String
-    ) -> APIError {
-        let shown = PrintableText.string(text, limit: 100)
-        return APIError(.badRequest, "\(key.rawValue) is \"\(shown)\"; expected \(expected)")
     }
 }

@@ -48,7 +48,7 @@ package struct VehicleHandlers: Sendable {
     ) throws -> ControlResponse {
         let source = try theSource()
         var wanted = try VehicleStreamRequest(request)
-        if wanted.after == nil, wanted.last == nil { wanted.after = start }
+        if wanted.cursor.after == nil, wanted.last == nil { wanted.cursor.after = start }
         let place = try context.streamPlace(request)
         let framing = StreamFraming(request)
         let stream = VehicleStream(

@@ -65,11 +65,9 @@ struct VehicleStream: Sendable {
         }
     }
 
-    /// The cursor to begin after; one of another run of relayd counts for nothing in this one.
+    /// The cursor to begin after.
     private func begin() -> UInt64 {
-        if let after = request.after {
-            return request.instance.map { $0 == traffic.instance } ?? true ? after : 0
-        }
+        if let after = request.cursor.number(in: traffic.instance) { return after }
         guard let last = request.last else { return traffic.latest }
         return traffic.cursor(before: last, matching: request.filter.accepts)
     }

@@ -1,15 +1,12 @@
 import ControlAPI
-import DidYouMean
 import OpenXCProtocol
 import OpenXCRelay
 import OpenXCTraffic
-import SDLProtocol
 
 /// What a client wants of the stream of a vehicle's messages, read from the query: where to begin, and
 /// which.
 struct VehicleStreamRequest: Sendable {
-    var after: UInt64?
-    var instance: String?
+    var cursor = QueryCursor()
     var last: Int?
     var follows = true
     /// With the vehicle interface's own bytes.
@@ -18,37 +15,29 @@ struct VehicleStreamRequest: Sendable {
 
     /// - Throws: `APIError` about a value that is not understood: what was found, what was expected.
     init(_ query: RequestQuery) throws(APIError) {
-        var seen: Set<VehicleQueryKey> = []
-        for (name, text) in query.items {
-            let key = try Self.key(name)
-            guard seen.insert(key).inserted || key.isRepeatable else {
-                throw APIError(.badRequest, "\"\(key.rawValue)\" is given twice; expected once")
-            }
+        var reader = QueryReader(query, known: VehicleQueryKey.allCases)
+        while let (key, value) = try reader.next() {
             switch key {
-            case .after: after = UInt64(try Self.number(text, key, 0...Int.max))
-            case .instance: instance = text
-            case .last: last = try Self.number(text, key, 0...VehicleTraffic.maximumEntries)
-            case .follow: follows = try Self.flag(text, key)
-            case .raw: isRaw = try Self.flag(text, key)
-            case .name: filter.names.insert(text)
+            case .after: cursor.after = UInt64(try value.number(0...Int.max))
+            case .instance: cursor.instance = value.text
+            case .last: last = try value.number(0...VehicleTraffic.maximumEntries)
+            case .follow: follows = try value.flag()
+            case .raw: isRaw = try value.flag()
+            case .name: filter.names.insert(value.text)
             case .bus:
-                filter.buses.insert(Int32(clamping: try Self.number(text, key, 1...Int(Int32.max))))
+                filter.buses.insert(Int32(clamping: try value.number(1...Int(Int32.max))))
             case .id:
-                guard let range = IdentifierRange(text) else {
-                    throw Self.mismatch(text, key, IdentifierRange.expected)
+                guard let range = IdentifierRange(value.text) else {
+                    throw value.mismatch(IdentifierRange.expected)
                 }
                 filter.ids.append(range)
-            case .mode:
-                filter.modes.insert(UInt32(clamping: try Self.number(text, key, 1...255)))
-            case .pid:
-                filter.pids.insert(UInt32(clamping: try Self.number(text, key, 0...65_535)))
+            case .mode: filter.modes.insert(UInt32(clamping: try value.number(1...255)))
+            case .pid: filter.pids.insert(UInt32(clamping: try value.number(0...65_535)))
             case .kind:
-                let kind = VehicleMessageKind(rawValue: text)
-                guard VehicleMessageKind.all.contains(kind) else {
-                    let known = VehicleMessageKind.all.map(\.rawValue).joined(separator: ", ")
-                    throw Self.mismatch(text, key, "one of \(known)")
-                }
-                filter.kinds.insert(kind)
+                filter.kinds.insert(
+                    try value.word(of: VehicleMessageKind.all.map(\.rawValue)) {
+                        VehicleMessageKind(rawValue: $0)
+                    })
             }
         }
     }
@@ -56,41 +45,7 @@ struct VehicleStreamRequest: Sendable {
     /// The query; when it names no cursor, where a browser goes on that reconnects.
     init(_ request: ControlRequest) throws(APIError) {
         try self.init(try RequestQuery(request.head.uri))
-        guard after == nil, let last = StreamFraming.lastEvent(request) else { return }
-        (instance, after) = (last.instance, UInt64(clamping: last.after))
-    }
-
-    private static func key(_ name: String) throws(APIError) -> VehicleQueryKey {
-        if let key = VehicleQueryKey(rawValue: name) { return key }
-        let known = VehicleQueryKey.allCases.map(\.rawValue)
-        let hint = Spelling.nearest(name, in: known).map { "; did you mean \"\($0)\"?" }
-        let shown = PrintableText.string(name, limit: 40)
-        throw APIError(
-            .badRequest,
-            "there is no \"\(shown)\" in the query; known: "
-                + known.joined(separator: ", ") + (hint ?? ""))
-    }
-
-    private static func flag(_ text: String, _ key: VehicleQueryKey) throws(APIError) -> Bool {
-        guard text == "0" || text == "1" else { throw mismatch(text, key, "1 or 0") }
-        return text == "1"
-    }
-
-    private static func number(
-        _ text: String, _ key: VehicleQueryKey, _ range: ClosedRange<Int>
-    ) throws(APIError) -> Int {
-        guard let number = Int(text), range.contains(number) else {
-            let upTo = range.upperBound == .max ? " up" : " to \(range.upperBound)"
-            throw mismatch(text, key, "a whole number from \(range.lowerBound)\(upTo)")
-        }
-        return number
-    }
-
-    private static func mismatch(
-        _ text: String, _ key: VehicleQueryKey, _ expected: String
-    ) -> APIError {
-        let shown = PrintableText.string(text, limit: 100)
-        return APIError(.badRequest, "\(key.rawValue) is \"\(shown)\"; expected \(expected)")
+        cursor.resume(request)
     }
 }
 
