@@ -99,7 +99,7 @@ struct TapBatch {
         if isStream, payload == .everything, wire.readableBytes > size {
             entry.stream = copyStream(wire)
         }
-        entry.frame.frame = Frame(checked: ByteBuffer())
+        entry.frame.frame = .placeholder
         entries.append(entry)
     }
 

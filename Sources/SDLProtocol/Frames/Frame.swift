@@ -12,12 +12,23 @@ package struct Frame: Hashable, Sendable {
     @usableFromInline
     let head: UInt64
 
-    /// Wraps bytes that a `FrameDecoder` has found to be one whole, valid frame, or a copy of them.
+    /// Wraps bytes that a `FrameDecoder` has found to be one whole, valid frame, or a copy of them or of their
+    /// header.
     @inlinable
     package init(checked wire: ByteBuffer) {
         self.wire = wire
         head = wire.getInteger(at: wire.readerIndex) ?? 0
     }
+
+    @inlinable
+    init(wire: ByteBuffer, head: UInt64) {
+        self.wire = wire
+        self.head = head
+    }
+
+    /// Stands for a frame whose bytes are kept elsewhere; no frame itself.
+    @inlinable
+    package static var placeholder: Frame { Frame(wire: ByteBuffer(), head: 0) }
 
     /// Builds a frame. Numbers are big-endian (SDL protocol spec, "Frame header").
     ///

@@ -57,7 +57,8 @@ package struct FrameDecoder: Sendable {
     /// Bytes that have arrived and are neither frames nor known to be garbage.
     package var undecidedBytes: Int { partial.readableBytes + (resynchroniser?.keptBytes ?? 0) }
 
-    /// Takes over the bytes of one read. The read before must have been drained with `next`.
+    /// Takes over the bytes of one read. Nothing should be left of the read before: what `next` has not returned
+    /// of it is joined with these, which costs a copy.
     package mutating func append(_ bytes: ByteBuffer) {
         if current.readableBytes == 0 {
             current = bytes
