@@ -81,7 +81,7 @@ package enum VehicleText {
 
     package static func words(_ frame: CANMessage) -> String {
         var text = "CAN \(bus(frame.bus))\(hex(frame.id)) [\(frame.data.count)]"
-        for byte in frame.data { text += " \(digits(UInt32(byte), atLeast: 2))" }
+        for byte in frame.data { text += " \(byte.hexDigits)" }
         if frame.format == .extended { text += " extended" }
         return text
     }

@@ -57,6 +57,14 @@ struct FilterExpressionTests {
     }
 
     @Test(
+        "what is put into quotes is read as it was, also a quote with an accent on it",
+        arguments: [#"say "hi" \ there"#, #"\""#, "a\"\u{301}b", "*"])
+    func quoted(text: String) throws {
+        let filter = "text:" + text.inQuotes
+        #expect(try read(filter).description == filter)
+    }
+
+    @Test(
         "the same filter may be written in several ways",
         arguments: [
             ("a AND b", "a b"), ("a or b", "a||b"), ("NOT ok", "!ok"), ("n:3", "n=3"),

@@ -75,17 +75,17 @@ extension FuzzTarget {
         run: { bytes in
             guard let text = String(validating: bytes, as: UTF8.self) else { return }
             let now = WallTime(nanoseconds: 1_795_257_067_000_000_000)
-            let readings: [(RequestQuery) throws(APIError) -> Void] = [
-                { query throws(APIError) in _ = try MessageRequest(query, for: .list, now: now) },
-                { query throws(APIError) in _ = try MessageRequest(query, for: .stream, now: now) },
-                { query throws(APIError) in _ = try EventRequest(query, for: .list) },
-                { query throws(APIError) in _ = try EventRequest(query, for: .stream) },
-                { query throws(APIError) in _ = try VehicleStreamRequest(query) },
+            let readings: [(RequestQuery) throws -> Void] = [
+                { query in _ = try MessageRequest(query, for: .list, now: now) },
+                { query in _ = try MessageRequest(query, for: .stream, now: now) },
+                { query in _ = try EventRequest(query, for: .list) },
+                { query in _ = try EventRequest(query, for: .stream) },
+                { query in _ = try VehicleStreamRequest(query) },
             ]
             for read in readings {
-                do throws(APIError) {
-                    try read(try RequestQuery("/v1/messages?" + text))
-                } catch {
+                do {
+                    try read(RequestQuery("/v1/messages?" + text))
+                } catch let error as APIError {
                     let message = error.error.message
                     guard !message.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
                         throw BrokenPromise("a refusal of \(message.debugDescription)")

@@ -52,7 +52,7 @@ final class SoakApp {
             .whenFailure { error in
                 self.world.fault(
                     .couldNotConnect, "life \(life.number) could not connect: \(error)")
-                life.end()
+                life.finish()
             }
         life.whenOver = {
             loop.scheduleTask(in: .milliseconds(.random(in: 0...50, using: &self.random))) {
@@ -139,14 +139,14 @@ final class SoakLife: ChannelInboundHandler {
                 .closedByRelay, "life \(number) was closed by the relay: \(phase)")
         }
         world.tally.endings[name, default: 0] += 1
-        end()
+        finish()
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         context.close(promise: nil)
     }
 
-    func end() {
+    func finish() {
         whenOver?()
         whenOver = nil
     }

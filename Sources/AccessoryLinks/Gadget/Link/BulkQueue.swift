@@ -42,15 +42,11 @@ final class BulkQueue: BulkFromHost, BulkToHost {
         var context: UInt64 = 0
         var bell: CInt = -1
         let error = toHost ? relay_transfers_bell(&bell) : 0
-        guard error == 0 else {
-            throw .system("the gadget's transfers could not be set up", errno: error)
-        }
+        guard error == 0 else { throw GadgetProblem.settingUp(errno: error) }
         self.bell = toHost ? OwnedDescriptor(bell) : nil
         news = bell
         let refusal = relay_transfers_open(UInt32(slots), &context)
-        guard refusal == 0 else {
-            throw .system("the gadget's transfers could not be set up", errno: refusal)
-        }
+        guard refusal == 0 else { throw GadgetProblem.settingUp(errno: refusal) }
         self.endpoint = endpoint
         isToHost = toHost
         self.slots = slots

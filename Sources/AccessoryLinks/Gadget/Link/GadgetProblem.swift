@@ -100,6 +100,15 @@ enum GadgetProblem {
             remedy: "check the cable; the kernel's log (dmesg) may say more")
     }
 
+    /// EAGAIN is io_setup(2)'s: all processes together have no more transfers left.
+    static func settingUp(errno error: CInt) -> LinkProblem {
+        LinkProblem(
+            .other, "the gadget's transfers could not be set up: \(systemMessage(error))",
+            remedy: error == EAGAIN
+                ? "set fs.aio-max-nr higher, with sysctl; fs.aio-nr is how much of it is in use"
+                : nil)
+    }
+
     /// What one direction was refused, when the other may have moved bytes already.
     static func refused(_ problem: LinkProblem, unsent: Int, undelivered: Int) -> LinkProblem {
         LinkProblem(
