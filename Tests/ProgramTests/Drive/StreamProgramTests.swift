@@ -236,6 +236,33 @@ struct StreamProgramTests {
         }
     }
 
+    @Test("driving is turned off while the head unit is asked: the stream ends before it begins")
+    func turnedOff() async throws {
+        try await FakeAccessory.run { accessory in
+            let address = "tcp:127.0.0.1:\(accessory.port)"
+            try await Relayd.run(accessory: address, config: Relayd.driving) { relayd in
+                let headUnit = try await accessory.nextLink()
+                let app = try await relayd.registered("Nav", with: headUnit)
+                let path = relayd.directory.file("sound.pcm")
+                try Data([UInt8](repeating: 1, count: 3200)).write(
+                    to: URL(fileURLWithPath: path))
+                async let done = Self.stream(["--app", "nav", path], relayd)
+                #expect(try await headUnit.next().controlType == .startService)
+                _ = try relayd.directory.write(Relayd.quickGoodbyes, to: "relayd.yaml")
+                let reload = try await relayd.relayctl("reload")
+                #expect(reload.ending == .exited(0), "\(reload.errors)")
+                try await headUnit.send(
+                    .control(.startServiceACK, service: .audio, session: 1))
+                let end = try await headUnit.next()
+                #expect(end.controlType == .endService && end.service == .audio)
+                try await headUnit.send(.control(.endServiceACK, service: .audio, session: 1))
+                let output = try await done.output
+                #expect(output.contains("until it was stopped: 0 pieces"), "\(output)")
+                await app.close()
+            }
+        }
+    }
+
     @Test("the head unit ends it, or the app goes: the command ends at once and says so")
     func ended() async throws {
         try await FakeAccessory.run { accessory in

@@ -14,6 +14,10 @@ struct RouteContext: Sendable {
     /// Who asks, as far as places go.
     let peer: ControlShares.Peer
     let logger: Logger
+    /// Whether anybody may drive the conversation at this moment. Handlers of routes with access `drive` ask it again
+    /// when they have waited for a body or for the head unit, and when what they have begun is among what ends when
+    /// driving is turned off: nobody may end it afterwards.
+    let drive: DriveSwitch
     /// Who drives the conversation; nil for a route of other access.
     var driver: String?
 

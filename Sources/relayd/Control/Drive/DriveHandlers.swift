@@ -94,7 +94,9 @@ package struct DriveHandlers: Sendable {
             context.audit("relayd left as the app \"\(name)\"")
             return (OwnAppReport(summary: "\"\(name)\" unregistered and left"), false)
         }
+        try context.drive.check()
         let (app, isNew) = try await own.register(configuration)
+        try await endIfOff(name, own, context)
         if isNew {
             context.audit("relayd registered as the app \(app) \"\(name)\"")
             events?.add(
@@ -111,8 +113,22 @@ package struct DriveHandlers: Sendable {
     ///
     /// - Throws: `APIError` when relayd is an app of that name.
     func startSample(_ name: String, appID: String, _ context: RouteContext) async throws {
-        let app = try await ownApps().start(.sample(name, appID: appID))
+        let own = try await ownApps()
+        let app = try await own.start(.sample(name, appID: appID))
+        try await endIfOff(name, own, context)
         context.audit("the sample app \(PrintableText.string(name, limit: 100)) is the app \(app)")
+    }
+
+    /// An app that comes while driving is turned off is not among those that leave then.
+    private func endIfOff(
+        _ name: String, _ own: OwnApps, _ context: RouteContext
+    ) async throws(APIError) {
+        do throws(APIError) {
+            try context.drive.check()
+        } catch {
+            await own.end(name)
+            throw error
+        }
     }
 
     /// It says goodbye if it can, and is gone.
@@ -148,6 +164,7 @@ package struct DriveHandlers: Sendable {
         let rpc = DrivenRPC(
             built.function, built.type, built.json, bulk: ByteBuffer(bytes: bulk),
             correlationID: try wanted.correlation())
+        try context.drive.check()
         let (answer, milliseconds) = try await drive(
             rpc, .fromApp, app, wanted, what: "\(built.name) to the head unit")
         var report = DriveReport(
@@ -206,6 +223,7 @@ package struct DriveHandlers: Sendable {
         let rpc = DrivenRPC(
             built.function, type, built.json, correlationID: try wanted.correlation())
         let name = Self.name(app)
+        try context.drive.check()
         let (_, milliseconds) = try await drive(
             rpc, .fromAccessory, app, wanted, what: "\(built.name) to \(name)")
         let unit = (try await status()).accessory.address

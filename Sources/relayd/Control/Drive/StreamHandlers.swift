@@ -39,6 +39,7 @@ struct StreamHandlers: Sendable {
         request.body.piecewise()
         let first = try await beginning(of: request.body, wanted)
         try await waitForScreen(app, wanted.timeout, relay)
+        try context.drive.check()
         let (stream, grant) = try await start(wanted, app, relay)
         let cutOff = request.body.cutOff
         // Whatever ends it, the body is not read any further.
@@ -49,6 +50,8 @@ struct StreamHandlers: Sendable {
         let key = RunningStreams.Key(app: app.id, service: wanted.service)
         let wasStopped = running.begin(key, cutOff)
         defer { running.end(key) }
+        // Turned off while the head unit was asked, driving has not stopped this one.
+        if !context.drive.isOn { wasStopped.set() }
         let isRTP = grant.videoProtocol == "RTP" && wanted.service == .video
         var player = StreamPlayer(StreamPieces(wanted, isRTP: isRTP), stream)
         do {

@@ -48,6 +48,7 @@ package struct FaultHandlers: Sendable {
 
     /// For a request, or for a scenario that relayd runs.
     func add(_ wanted: FaultRequest, _ context: RouteContext) async throws -> FaultList {
+        try context.drive.check()
         if wanted.link == "unplug", (wanted.rules ?? []).isEmpty {
             guard relay != nil, try await relay?.faults() != nil else { throw wrongAccessory }
             try await reopen("unplugged by a fault rule")
@@ -62,6 +63,12 @@ package struct FaultHandlers: Sendable {
                     + #"{"rules": [{"filter": "rpc:PutFile", "action": "delay 2s"}]}"#)
         }
         let numbers = try await added(rules)
+        do {
+            try context.drive.check()
+        } catch {
+            for number in numbers { _ = try await relay?.removeFault(number) }
+            throw error
+        }
         let all = try await list()
         let new = all.rules.filter { numbers.contains(UInt32(clamping: $0.id)) }
         for rule in new {

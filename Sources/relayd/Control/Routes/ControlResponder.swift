@@ -83,7 +83,7 @@ struct ControlResponder: Sendable {
         var context = RouteContext(
             parameters: admitted.parameters, gate: endpoint.gate, shares: endpoint.shares,
             peer: peer,
-            logger: logger)
+            logger: logger, drive: drive)
         switch route.access {
         case .open, .read: return try await handler(request, context)
         // Who has the token may change things, so only who may change things gets it.

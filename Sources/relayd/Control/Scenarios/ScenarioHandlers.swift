@@ -83,6 +83,7 @@ struct ScenarioHandlers: Sendable {
         let framing = StreamFraming(request)
         let share = try context.streamPlace(request)
         let place = try running.begin(name)
+        try drive.check()
         // What came before is no part of it.
         let start = messages.ring.latest
         let run = ScenarioStream(
