@@ -9,6 +9,7 @@ final class VideoPort: Sendable {
     private struct State {
         var feed = VideoFeed()
         var channels: [VideoFeed.Player: any Channel] = [:]
+        var isClosed = false
     }
 
     private let state = Mutex(State())
@@ -56,7 +57,11 @@ final class VideoPort: Sendable {
     /// Ends it and its players, behind what they have been given.
     func close() {
         server.withLock { $0.take() }?.close(promise: nil)
-        let channels = state.withLock { Array($0.channels.values) }
+        let channels = state.withLock { state in
+            // One that was accepted a moment ago may not have joined yet.
+            state.isClosed = true
+            return Array(state.channels.values)
+        }
         for channel in channels {
             // Behind the writes; a player that does not read must not keep it.
             channel.writeAndFlush(ByteBuffer()).whenComplete { _ in channel.close(promise: nil) }
@@ -99,10 +104,10 @@ final class VideoPort: Sendable {
 
     // MARK: Players
 
-    /// - Returns: Its number; nil when there are too many.
-    fileprivate func joined(_ channel: any Channel) -> VideoFeed.Player? {
+    /// - Returns: Its number; nil when there are too many, or the port is closed.
+    func joined(_ channel: any Channel) -> VideoFeed.Player? {
         state.withLock { state in
-            guard let (player, pieces) = state.feed.joined() else { return nil }
+            guard !state.isClosed, let (player, pieces) = state.feed.joined() else { return nil }
             state.channels[player] = channel
             for piece in pieces { write(piece, to: channel) }
             return player
