@@ -150,7 +150,7 @@ struct Daemon {
                 makeSupervisor: makeSupervisor
             ).apply)
 
-        let dashboardPlace = await Dashboard.place(
+        let dashboardPlace = await DashboardEndpoint.place(
             of: config.dashboard, on: LoopExecutor.shared.loop)
         // From here on the machine is touched; a second relayd stops before anything of it.
         let actions = actions(
@@ -184,7 +184,7 @@ struct Daemon {
             faults: FaultHandlers(
                 relay, facts: facts, address: { accessory.address }, reopen: actions.reopen),
             drive: drive,
-            dashboard: Dashboard(
+            dashboard: DashboardEndpoint(
                 config.dashboard, at: dashboardPlace,
                 isChosen: config.dashboard.isChosen(effective.origins["dashboard.address"]),
                 besides: config.places(for: address),

@@ -1,3 +1,4 @@
+import NIOCore
 package import RelayCore
 
 // How users write the addresses of `listen`, in file, environment and flags alike.
@@ -10,6 +11,16 @@ extension ListenAddress {
         let (one, two) = (Self.number(of: host), Self.number(of: other.host))
         return one == two || one == "0.0.0.0" && !two.contains(":")
             || two == "0.0.0.0" && !one.contains(":") || one == "::" || two == "::"
+    }
+
+    /// Whether only users of this machine can reach the host.
+    package static func isLoopback(_ host: String) -> Bool {
+        // The name may have another address in /etc/hosts; then it is somebody's wish.
+        host == "localhost" || host == "::1" || host.hasPrefix("127.") && isAddress(host)
+    }
+
+    private static func isAddress(_ host: String) -> Bool {
+        (try? SocketAddress(ipAddress: host, port: 0)) != nil
     }
 
     private static func number(of host: String) -> String {

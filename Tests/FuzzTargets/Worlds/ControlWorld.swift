@@ -144,7 +144,7 @@ final class ControlWorld {
 extension ControlWorld {
     fileprivate static let quiet = Logger(label: "fuzz") { _ in SwiftLogNoOpLogHandler() }
     fileprivate static let policy = WritePolicy(owner: 0, group: nil, isReadOnlyForOthers: true)
-    fileprivate static let dashboard = Dashboard(Config.Dashboard(), logger: quiet)
+    fileprivate static let dashboard = DashboardEndpoint(Config.Dashboard(), logger: quiet)
 
     fileprivate static let gates: [RequestGate] = {
         let token = dashboard.gate.token

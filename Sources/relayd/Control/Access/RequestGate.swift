@@ -1,5 +1,6 @@
 package import ControlAPI
 import NIOCore
+import RelayCore
 import SDLProtocol
 
 /// Which requests are let in, by head and route: whom a browser speaks for, and who needs the
@@ -191,7 +192,7 @@ package struct RequestGate: Sendable {
         guard let authority, !authority.isEmpty else { return hosts == .socket }
         let host = Self.host(authority.lowercased())
         if host.isEmpty { return false }
-        if Dashboard.isLoopback(host) { return true }
+        if ListenAddress.isLoopback(host) { return true }
         switch hosts {
         case .socket: return authority.lowercased() == "relayd"
         case .named(let name): return host == name.lowercased()

@@ -1,10 +1,11 @@
 import Glibc
+import Logging
 package import NIOCore
 package import RelayCore
 import Synchronization
 
 /// The dashboard's TCP port, bound before relayd is ready, so that the first request finds it.
-/// Made by `Dashboard`; `ControlServer` accepts on it.
+/// Made by `DashboardEndpoint`; `ControlServer` accepts on it.
 package final class DashboardListener: Sendable {
     /// Where it really is, with the port the system chose.
     package let address: ListenAddress
@@ -24,6 +25,32 @@ package final class DashboardListener: Sendable {
         }
         self.address = ListenAddress(host: wanted.host, port: Self.port(of: descriptor))
         self.descriptor = Mutex(descriptor)
+    }
+
+    /// Opens the port that is wanted or, if nobody has asked for it and it is taken, another one.
+    ///
+    /// - Parameters:
+    ///   - place: The address behind a host that has to be looked up.
+    ///   - appPorts: Where apps will connect.
+    /// - Throws: `DashboardListenerError`, written for people.
+    static func open(
+        _ wanted: ListenAddress, at place: SocketAddress?, isChosen: Bool,
+        besides appPorts: [ListenAddress], _ logger: Logger
+    ) throws(DashboardListenerError) -> DashboardListener {
+        let place = place ?? HostLookup.known(wanted)
+        if isChosen { return try DashboardListener(wanted, at: place) }
+        if !appPorts.contains(where: { $0.overlaps(wanted) }) {
+            do throws(DashboardListenerError) {
+                return try DashboardListener(wanted, at: place)
+            } catch {
+                guard error.errno == EADDRINUSE else { throw error }
+            }
+        }
+        let other = ListenAddress(host: wanted.host, port: 0)
+        let listener = try DashboardListener(other, at: HostLookup.known(other))
+        logger.info(
+            "the dashboard is on port \(listener.address.port): \(wanted.port) is taken")
+        return listener
     }
 
     deinit {

@@ -1,7 +1,8 @@
-// The token of the dashboard: made anew, or read from a file. `Dashboard` has one; `TokenFile` keeps one.
+// The token of the dashboard: made anew, or read from a file. `RequestGate` asks for it; `TokenFile` keeps one.
 
 import ControlAPI
 import Glibc
+import Logging
 import SDLProtocol
 
 /// What a request over TCP has to bring: from the file relayd keeps it in or the one the configuration
@@ -22,6 +23,36 @@ package struct DashboardToken: Sendable {
 
     private static let kind = ConfigFile.Kind(
         maximumBytes: 4096, format: "a text file", noun: "token", substitute: "token of each start")
+
+    /// A file that somebody has named must be usable. If relayd's own is not, there is a token for this start.
+    ///
+    /// - Parameter stateDirectory: Where relayd's own is kept; nil if there is no such place.
+    static func wanted(
+        by configuration: Config.Dashboard, stateDirectory: String?, _ logger: Logger
+    ) throws(Failure) -> DashboardToken {
+        guard configuration.tokenFile == Config.Dashboard.ownTokenFile else {
+            return try DashboardToken(file: configuration.tokenFile)
+        }
+        guard let stateDirectory else {
+            logger.warning(
+                """
+                the dashboard's token is for this start only: HOME, XDG_STATE_HOME and STATE_DIRECTORY name \
+                no directory to keep one in; set one of them, or name a file with dashboard.token_file, and \
+                restart relayd
+                """)
+            return DashboardToken()
+        }
+        do throws(Failure) {
+            return try TokenFile(in: stateDirectory).token()
+        } catch {
+            logger.warning(
+                """
+                the dashboard's token is for this start only: \(error); correct that, or name a \
+                file with dashboard.token_file, and restart relayd
+                """)
+            return DashboardToken()
+        }
+    }
 
     /// The one that `dashboard.token_file` names, or a new one where it names none.
     package init(file path: String) throws(Failure) {

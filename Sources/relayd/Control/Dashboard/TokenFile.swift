@@ -2,7 +2,7 @@ import ControlAPI
 import Glibc
 
 // The token that relayd makes for its dashboard, kept in a file from start to start, so that a page that is
-// open and a Prometheus that was told go on. `Dashboard` asks for it.
+// open and a Prometheus that was told go on. `DashboardToken` asks for it.
 
 /// A file with a token, of relayd's own making.
 package struct TokenFile: Sendable {

@@ -23,7 +23,7 @@ struct ControlHandlers: Sendable {
     let scenarios: ScenarioHandlers
     /// Whether anybody may drive the conversation; `ControlResponder` asks it.
     let drive: DriveSwitch
-    let dashboard: Dashboard
+    let dashboard: DashboardEndpoint
 
     /// Connects every entry of `Routes.all` to its function.
     func addRoutes(to routes: inout RouteHandlers) {

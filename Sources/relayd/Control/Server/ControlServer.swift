@@ -17,7 +17,7 @@ package struct ControlServer: Service {
     package typealias Configuration = ControlListener.Configuration
 
     private let listener: ControlListener
-    package let dashboard: Dashboard
+    package let dashboard: DashboardEndpoint
     private let responder: ControlResponder
     private let overflow: ControlOverflow
     private let limits: (socket: ControlShares.Limits, port: ControlShares.Limits)
@@ -63,7 +63,7 @@ package struct ControlServer: Service {
         vehicle: VehicleHandlers = .none, driving: DriveHandlers? = nil,
         faults: FaultHandlers = .none,
         drive: DriveSwitch = DriveSwitch(false),
-        dashboard: @autoclosure () -> Dashboard? = nil,
+        dashboard: @autoclosure () -> DashboardEndpoint? = nil,
         overflow: ControlOverflow = ControlOverflow(),
         limits: (socket: ControlShares.Limits, port: ControlShares.Limits) =
             (.init(Config.Control()), .init(Config.Dashboard())),

@@ -316,11 +316,11 @@ struct AccessTests {
     }
 
     /// One that listens, and where.
-    private func dashboardOnAPort() throws -> (dashboard: Dashboard, port: Int) {
+    private func dashboardOnAPort() throws -> (dashboard: DashboardEndpoint, port: Int) {
         var configuration = Config.Dashboard()
         configuration.enabled = true
         configuration.address = ListenAddress(host: "127.0.0.1", port: 0)
-        let dashboard = Dashboard(configuration, logger: ControlTestServer.quiet)
+        let dashboard = DashboardEndpoint(configuration, logger: ControlTestServer.quiet)
         return (dashboard, try #require(dashboard.report.url.flatMap { URL(string: $0)?.port }))
     }
 

@@ -1,5 +1,6 @@
 import ControlAPI
 import Logging
+import RelayCore
 import Testing
 
 @testable import relayd
@@ -153,7 +154,7 @@ struct RequestGateTests {
         configuration.tokenToRead = false
         // Off, so that nothing listens; the gate is the same.
         configuration.enabled = false
-        let gate = Dashboard(configuration, logger: Logger(label: "test")).gate
+        let gate = DashboardEndpoint(configuration, logger: Logger(label: "test")).gate
         let own = ["127.0.0.1:2777", "[::1]:2777", "localhost:2777", "127.1.2.3"]
         let others = [
             "evil.example:2777", "evil", "bench", "bench.local:2777", "relayd", "192.168.1.20:2777",
@@ -177,7 +178,7 @@ struct RequestGateTests {
             }
             for authority in own {
                 let head = RequestGate.Head(authority: authority, fetchSite: "same-origin")
-                let isForAll = !Dashboard.isLoopback(configured)
+                let isForAll = !ListenAddress.isLoopback(configured)
                 #expect(try status(gate, route.path, head) == (isForAll ? 401 : 200))
             }
         }

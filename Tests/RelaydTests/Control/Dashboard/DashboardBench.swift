@@ -17,18 +17,18 @@ import Testing
 enum DashboardBench {
     static func dashboard(
         tokenToRead: Bool = false, port: Int = 0, enabled: Bool = true
-    ) -> Dashboard {
+    ) -> DashboardEndpoint {
         var configuration = Config.Dashboard()
         configuration.enabled = enabled
         configuration.address = ListenAddress(host: "127.0.0.1", port: port)
         configuration.tokenToRead = tokenToRead
         configuration.tokenFile = ""
-        return Dashboard(configuration, logger: ControlTestServer.quiet)
+        return DashboardEndpoint(configuration, logger: ControlTestServer.quiet)
     }
 
     /// Serves a dashboard and a control socket around `body`.
     static func with(
-        _ dashboard: Dashboard, _ body: (ControlTestServer, Browser) async throws -> Void
+        _ dashboard: DashboardEndpoint, _ body: (ControlTestServer, Browser) async throws -> Void
     ) async throws {
         let port = try port(of: dashboard)
         try await ControlTestServer.with(dashboard: dashboard) { test in
@@ -36,7 +36,7 @@ enum DashboardBench {
         }
     }
 
-    static func port(of dashboard: Dashboard) throws -> Int {
+    static func port(of dashboard: DashboardEndpoint) throws -> Int {
         let url = try #require(dashboard.report.url)
         return try #require(url.split(separator: ":").last.flatMap { Int($0.dropLast()) })
     }

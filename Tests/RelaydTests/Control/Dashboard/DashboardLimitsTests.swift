@@ -277,18 +277,22 @@ struct DashboardLimitsTests {
         configuration.enabled = true
         configuration.address = ListenAddress(host: "car.test", port: 0)
         let loop = MultiThreadedEventLoopGroup.singleton.next()
-        let place = await Dashboard.place(of: configuration, on: loop) { wanted in
+        let place = await DashboardEndpoint.place(of: configuration, on: loop) { wanted in
             try #require(wanted.host == "car.test" && !loop.inEventLoop)
             // The name server does not answer before the loop has done something else.
             try loop.submit {}.wait()
             return try SocketAddress(ipAddress: "127.0.0.1", port: wanted.port)
         }
-        let dashboard = Dashboard(configuration, at: place, logger: ControlTestServer.quiet)
+        let dashboard = DashboardEndpoint(configuration, at: place, logger: ControlTestServer.quiet)
         #expect(dashboard.report.url?.hasPrefix("http://car.test:") == true)
 
         struct Unknown: Error {}
-        let nowhere = await Dashboard.place(of: configuration, on: loop) { _ in throw Unknown() }
-        let report = Dashboard(configuration, at: nowhere, logger: ControlTestServer.quiet).report
+        let nowhere = await DashboardEndpoint.place(of: configuration, on: loop) { _ in
+            throw Unknown()
+        }
+        let report = DashboardEndpoint(
+            configuration, at: nowhere, logger: ControlTestServer.quiet
+        ).report
         #expect(!report.enabled && report.reason?.contains("the host is not known") == true)
     }
 

@@ -175,11 +175,11 @@ struct DashboardServerTests {
     @Test("only addresses of this machine alone count as such")
     func loopback() {
         for host in ["127.0.0.1", "127.1.2.3", "::1", "localhost"] {
-            #expect(Dashboard.isLoopback(host), "\(host)")
+            #expect(ListenAddress.isLoopback(host), "\(host)")
         }
         for host in ["0.0.0.0", "::", "192.168.1.2", "127.evil.example", "bench", "::ffff:1.2.3.4"]
         {
-            #expect(!Dashboard.isLoopback(host), "\(host)")
+            #expect(!ListenAddress.isLoopback(host), "\(host)")
         }
     }
 }

@@ -93,7 +93,7 @@ struct DashboardTokenTests {
         configuration.address = ListenAddress(host: "127.0.0.1", port: 0)
         try Self.withFile("short") { path in
             configuration.tokenFile = path
-            let report = Dashboard(configuration, logger: ControlTestServer.quiet).report
+            let report = DashboardEndpoint(configuration, logger: ControlTestServer.quiet).report
             #expect(!report.enabled && report.url == nil)
             #expect(
                 report.reason?.hasPrefix(
@@ -101,7 +101,7 @@ struct DashboardTokenTests {
         }
         try Self.withFile(String(repeating: "5", count: 32)) { path in
             configuration.tokenFile = path
-            let report = Dashboard(configuration, logger: ControlTestServer.quiet).report
+            let report = DashboardEndpoint(configuration, logger: ControlTestServer.quiet).report
             #expect(report.enabled && report.token == String(repeating: "5", count: 32))
         }
     }

@@ -123,7 +123,9 @@ struct TokenFileTests {
             func report() -> String? {
                 var configuration = Config.Dashboard()
                 configuration.address = ListenAddress(host: "127.0.0.1", port: 0)
-                return Dashboard(configuration, stateDirectory: directory, logger: logger).report
+                return DashboardEndpoint(
+                    configuration, stateDirectory: directory, logger: logger
+                ).report
                     .token
             }
             let kept = try #require(report())
@@ -144,7 +146,9 @@ struct TokenFileTests {
         configuration.address = ListenAddress(host: "127.0.0.1", port: 0)
         func start() -> String? {
             let logger = Logger(label: "test") { _ in lines }
-            return Dashboard(configuration, stateDirectory: nil, logger: logger).report.token
+            return DashboardEndpoint(
+                configuration, stateDirectory: nil, logger: logger
+            ).report.token
         }
         let token = try #require(start())
         #expect(lines.records.count == 1)
@@ -168,7 +172,7 @@ struct TokenFileTests {
         configuration.tokenFile = ""
         configuration.address = ListenAddress(host: "127.0.0.1", port: taken)
         func port(isChosen: Bool, besides apps: [ListenAddress] = []) throws -> Int? {
-            let dashboard = Dashboard(
+            let dashboard = DashboardEndpoint(
                 configuration, isChosen: isChosen, besides: apps, logger: ControlTestServer.quiet)
             return dashboard.report.url == nil ? nil : try DashboardBench.port(of: dashboard)
         }
