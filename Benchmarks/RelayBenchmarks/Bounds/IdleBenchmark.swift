@@ -37,7 +37,7 @@ enum IdleBenchmark: Benchmark {
         findings.add(
             "tcp:, registered app", "relayd", "anonymous", [mebibytes(tcpMemory.anonymous)], "MiB")
         findings.add("tcp:, registered app", "relayd", "wake-ups", [tcpWakeUps.count], "")
-        findings.bound("idle, sim: and one app: resident", resident, .atMost, 40, "MiB")
+        findings.bound("idle, sim: and one app: resident", resident, .atMost, 28, "MiB")
         findings.bound("idle, sim: and one app: anonymous", anonymous, .atMost, 12, "MiB")
         findings.bound(
             "idle, silent tcp: link and one app: wake-ups in \(watchedSeconds) s",
