@@ -4,6 +4,9 @@
 /// journald takes 10,000 entries in 30 s from one service (journald.conf(5), "RateLimitBurst") and
 /// drops the rest without looking at it: warnings, too. The windows here are shorter, because
 /// nobody knows when journald's begins: any 30 s touch at most seven of them, 7 × 1400 = 9800.
+///
+/// `LogRateLimitBurst=` in the unit would not replace it: with a larger limit, journald still drops warnings with
+/// the rest, and with none, a flood of traffic pushes older entries of all services out of the journal.
 package struct JournalBudget: Sendable {
     package static let window = Duration.seconds(5)
     package static let entriesPerWindow = 1400
