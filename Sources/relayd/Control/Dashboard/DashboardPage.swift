@@ -5,6 +5,8 @@ import NIOHTTP1
 
 /// The page and its files, which are part of the program, and what browsers are told about them.
 /// `ControlHandlers` adds the routes.
+///
+/// The folder Page has no folders inside: a route's last segment names a file, and the files import each other by name.
 enum DashboardPage {
     private struct File: Sendable {
         let type: String
