@@ -33,9 +33,9 @@ package final class HubReporter {
         tap.record(.noticed(notice, app?.id, time: time))
     }
 
-    /// Shows the observers that a session of an app that goes on is over.
-    package func ended(_ session: UInt8, of app: AppConnection, at time: WallTime) {
-        tap.record(.sessionEnded(session, app.id, time: time))
+    /// Shows those who look at the traffic what has become of a session of an app that goes on.
+    package func tell(_ event: SessionEvent, of app: AppConnection, at time: WallTime) {
+        tap.record(.session(event, app.id, time: time))
     }
 
     /// - Parameter name: What such a one is called.

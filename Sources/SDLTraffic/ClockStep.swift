@@ -65,8 +65,8 @@ extension TapItem {
             return .linkOpened(number: number, address: address, time: shifted(time))
         case .linkClosed(let reason, let time):
             return .linkClosed(reason: reason, time: shifted(time))
-        case .sessionEnded(let session, let app, let time):
-            return .sessionEnded(session, app, time: shifted(time))
+        case .session(let event, let app, let time):
+            return .session(event, app, time: shifted(time))
         case .bytes(var run):
             run.time = shifted(run.time)
             return .bytes(run)

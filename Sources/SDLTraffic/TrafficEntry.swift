@@ -102,6 +102,8 @@ package struct ControlEntry: Sendable {
     package var payload: ControlPayload
     /// Of an RPC StartServiceACK that an app gets.
     package var grant: GrantMeaning?
+    /// Of a StartService that has to wait in relayd before it is sent.
+    package var isWaiting = false
 }
 
 /// What went through an audio or video service.

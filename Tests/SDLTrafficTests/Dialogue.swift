@@ -115,7 +115,7 @@ struct Dialogue {
                 sessionID: session ?? self.session, payload: payload), fate: fate)
         // The hub says so behind the answer to an app's EndService.
         if type == .endServiceACK, service == .rpc, let app {
-            receive(.sessionEnded(session ?? self.session, app, time: time))
+            receive(.session(.ended(session ?? self.session), app, time: time))
         }
     }
 

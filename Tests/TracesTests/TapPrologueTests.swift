@@ -104,11 +104,27 @@ struct TapPrologueTests {
         #expect(told(prologue).count == 9)
     }
 
+    @Test("a StartService that waits is told so, and once it is sent as if it had come then")
+    func waiting() {
+        var prologue = TapPrologue(maximumBytes: 1 << 20)
+        prologue.learn(.appConnected(radio, peer: "127.0.0.1:1", time: at(2)))
+        prologue.learn(
+            .frames([
+                TappedFrame(
+                    frame: .startService(), direction: .fromApp, app: radio, time: at(3),
+                    isWaiting: true)
+            ]))
+        #expect(prologue.frames.map(\.isWaiting) == [true])
+        prologue.learn(.session(.startSent, radio, time: at(9)))
+        #expect(prologue.frames.map(\.isWaiting) == [false])
+        #expect(prologue.frames.map(\.time) == [at(9)])
+    }
+
     @Test("what is over is forgotten, with the memory that it took")
     func over() {
         var prologue = session()
         prologue.learn(.appConnected(map, peer: "127.0.0.1:2", time: at(8)))
-        prologue.learn(.sessionEnded(7, radio, time: at(9)))
+        prologue.learn(.session(.ended(7), radio, time: at(9)))
         #expect(told(prologue) == ["link 3", "#1", "#2"])
         #expect(prologue.occupiedBytes == 0)
         prologue.learn(.appClosed(radio, reason: "left", time: at(10)))
@@ -150,7 +166,7 @@ struct TapPrologueTests {
                 "link 3", "#1", "#1 StartService 0", "#1 StartServiceACK 7", "#1 single fromApp 7",
                 "#1 single fromAccessory 7", "#1 StartService 0", "#1 StartServiceACK 7",
             ])
-        prologue.learn(.sessionEnded(7, radio, time: at(200)))
+        prologue.learn(.session(.ended(7), radio, time: at(200)))
         #expect(prologue.occupiedBytes == 0)
     }
 

@@ -93,6 +93,24 @@ struct TraceRoundTripTests {
                 == item.summaries)
     }
 
+    @Test("a StartService that waits, and when it is sent")
+    func waits() throws {
+        let app = AppID(rawValue: 1)
+        let start = TappedFrame(
+            frame: .startService(), direction: .fromApp, app: app, time: Made.start,
+            isWaiting: true)
+        let items = try Made.entries(
+            Made.trace([.frames([start]), .session(.startSent, app, time: Made.start)])
+        ).compactMap(\.item)
+        guard case .frames(let frames)? = items.first,
+            case .session(.startSent, app, _)? = items.last
+        else {
+            Issue.record("\(items)")
+            return
+        }
+        #expect(frames.map(\.isWaiting) == [true] && frames.map(\.fate) == [.forwarded])
+    }
+
     @Test("bytes that were no frame, with their place in the stream")
     func bytes() throws {
         let items = [
@@ -119,7 +137,7 @@ struct TraceRoundTripTests {
         .linkClosed(reason: "unplugged \"at once\"\n\u{1B}"),
         .appConnected(AppID(rawValue: .max), peer: "[::1]:1"),
         .appLeft(AppID(rawValue: 1), reason: "left"),
-        .sessionEnded(AppID(rawValue: 1), session: 255),
+        .startSent(AppID(rawValue: 1)), .sessionEnded(AppID(rawValue: 1), session: 255),
         .notice(code: "garbage", text: "ü😀", app: nil),
         .advice(code: "request_rate", text: "", app: AppID(rawValue: 2)), .mark(text: "here"),
         .gap(frames: .max, bytes: .max), .end(TraceEnd(reason: "stopped")),

@@ -61,7 +61,7 @@ final class SDLLanguage: AccessoryLanguage {
                 hub.tap.record(
                     frame, .fromAccessory, app: app.id, time: hub.time, fate: .replaced)
             }
-        case .toLink: break
+        case .toLink, .waits: break
         }
         if !router.actions.isEmpty { performActions() }
         if frame.type == .control { sessionsMayHaveChanged() }
@@ -114,6 +114,9 @@ final class SDLLanguage: AccessoryLanguage {
         case .drop(let reason):
             hub.tap.record(frame, .fromApp, app: app.id, time: hub.time, fate: .dropped(reason))
             reporter.refused(frame, of: app, because: reason, at: hub.time)
+        case .waits:
+            hub.tap.record(
+                frame, .fromApp, app: app.id, time: hub.time, fate: fate, isWaiting: true)
         case .toApp, .handled:
             hub.tap.record(frame, .fromApp, app: app.id, time: hub.time, fate: fate)
         }

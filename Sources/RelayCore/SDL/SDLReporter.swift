@@ -136,7 +136,7 @@ final class SDLReporter {
                 "session opened",
                 metadata: ["app": "\(app.id)", "session": "\(grant.sessionID)"])
         case .sessionEnded(let app, let session):
-            reporter.ended(session, of: app.connection, at: time)
+            reporter.tell(.ended(session), of: app.connection, at: time)
             logger.debug("session ended", metadata: ["app": "\(app.id)", "session": "\(session)"])
         case .farewell(let session):
             logger.debug(
@@ -158,6 +158,7 @@ final class SDLReporter {
             logger.warning(
                 "the head unit gave session \(session) to another app without ending it",
                 metadata: ["app": "\(app.id)"])
+        case .startSent(let app): reporter.tell(.startSent, of: app.connection, at: time)
         case .startServiceUnanswered(let app):
             app.connection.lastProblem = "the head unit did not answer StartService"
             logger.warning(

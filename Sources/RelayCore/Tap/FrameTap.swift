@@ -80,18 +80,22 @@ package final class FrameTap {
     @inline(__always)
     package func record(
         _ frame: Frame, _ direction: Direction, app: AppID?, time: WallTime,
-        fate: FrameFate = .forwarded, grant: GrantMeaning? = nil
+        fate: FrameFate = .forwarded, grant: GrantMeaning? = nil, isWaiting: Bool = false
     ) {
         if sheddingSinks == 0 {
             batch.append(
                 TappedFrame(
                     frame: frame, direction: direction, app: app, time: time, fate: fate,
-                    grant: grant))
+                    grant: grant, isWaiting: isWaiting))
         } else {
-            recordForSome(frame, direction, app: app, time: time, fate: fate, grant: grant)
+            recordForSome(
+                frame, direction, app: app, time: time, fate: fate, grant: grant,
+                isWaiting: isWaiting)
         }
         if TapPrologue.concerns(frame) {
-            learn(frame, direction, app: app, time: time, fate: fate, grant: grant)
+            learn(
+                frame, direction, app: app, time: time, fate: fate, grant: grant,
+                isWaiting: isWaiting)
         }
     }
 
@@ -99,11 +103,12 @@ package final class FrameTap {
     @inline(never)
     private func recordForSome(
         _ frame: Frame, _ direction: Direction, app: AppID?, time: WallTime, fate: FrameFate,
-        grant: GrantMeaning?
+        grant: GrantMeaning?, isWaiting: Bool
     ) {
         if frame.type != .control { catchUp() }
         let tapped = TappedFrame(
-            frame: frame, direction: direction, app: app, time: time, fate: fate, grant: grant)
+            frame: frame, direction: direction, app: app, time: time, fate: fate, grant: grant,
+            isWaiting: isWaiting)
         var isWanted = !observers.isShedding
         if observers.isShedding { observers.pass(tapped) }
         for sink in others {
@@ -124,12 +129,12 @@ package final class FrameTap {
     @inline(never)
     private func learn(
         _ frame: Frame, _ direction: Direction, app: AppID?, time: WallTime, fate: FrameFate,
-        grant: GrantMeaning?
+        grant: GrantMeaning?, isWaiting: Bool
     ) {
         prologue.learn(
             TappedFrame(
                 frame: frame, direction: direction, app: app, time: time, fate: fate,
-                grant: grant))
+                grant: grant, isWaiting: isWaiting))
     }
 
     /// The frames of a read are recorded: they are handed over now or soon.

@@ -1,9 +1,9 @@
 import NIOCore
 
-/// Events that could not be delivered because the queue was full: connections, ended sessions, the state of
-/// the link, and marks. Used by `TapQueue`.
+/// Events that could not be delivered because the queue was full: connections, what became of sessions, the
+/// state of the link, and marks. Used by `TapQueue`.
 ///
-/// It keeps at most one event per connected app, one per app that is known, one per number of a
+/// It keeps at most one event per connected app, two per app that is known, one per number of a
 /// session that such an app has had, and two of the link. An app that came and went meanwhile leaves nothing.
 struct OwedEvents {
     /// A number may be given to another app, and that session end, before anything is told.
@@ -19,6 +19,8 @@ struct OwedEvents {
     private var connected: [AppID: TapItem] = [:]
     private var closed: [TapItem] = []
     private var ended: [Session: TapItem] = [:]
+    /// StartServices that waited and have been sent: of each app the latest.
+    private var sent: [AppID: TapItem] = [:]
     private var linkClosed: TapItem?
     private var linkOpened: TapItem?
     private var notes: [TapItem] = []
@@ -27,8 +29,8 @@ struct OwedEvents {
     static let maximumNotes = 64
 
     var isEmpty: Bool {
-        connected.isEmpty && closed.isEmpty && ended.isEmpty && linkClosed == nil
-            && linkOpened == nil && notes.isEmpty
+        connected.isEmpty && closed.isEmpty && ended.isEmpty && sent.isEmpty
+            && linkClosed == nil && linkOpened == nil && notes.isEmpty
     }
 
     /// Frames and what the hub noticed are not owed.
@@ -38,9 +40,14 @@ struct OwedEvents {
         case .appClosed(let app, _, _):
             if connected.removeValue(forKey: app) == nil { closed.append(event) }
             ended = ended.filter { $0.key.app != app }
-        case .sessionEnded(let number, let app, _):
+            sent[app] = nil
+        case .session(let what, let app, _):
             // Of an app whose arrival is owed nobody has seen a session.
-            if connected[app] == nil { ended[Session(app: app, number: number)] = event }
+            guard connected[app] == nil else { return }
+            switch what {
+            case .startSent: sent[app] = event
+            case .ended(let number): ended[Session(app: app, number: number)] = event
+            }
         case .linkClosed:
             ended = [:]
             linkClosed = event
@@ -59,7 +66,9 @@ struct OwedEvents {
         defer { self = Self() }
         let arrivals = connected.sorted { $0.key < $1.key }.map(\.value)
         let ends = ended.sorted { $0.key < $1.key }.map(\.value)
-        return closed + ends + [linkClosed, linkOpened].compactMap(\.self) + arrivals + notes
+        let starts = sent.sorted { $0.key < $1.key }.map(\.value)
+        return closed + ends + starts + [linkClosed, linkOpened].compactMap(\.self) + arrivals
+            + notes
     }
 }
 
@@ -73,7 +82,7 @@ extension TapItem {
                 text.utf8.count
             case .noticed(.garbage(let garbage), _, _): garbage.excerpt.utf8.count
             case .noted(let note, _): note.text.utf8.count
-            case .noticed, .missed, .frames, .bytes, .sessionEnded: 0
+            case .noticed, .missed, .frames, .bytes, .session: 0
             }
         return switch self {
         case .bytes(let run): TapSink.overheadBytes + run.bytes.storageCapacity

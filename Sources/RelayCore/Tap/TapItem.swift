@@ -53,12 +53,15 @@ package struct TappedFrame: Sendable {
     package var fate: FrameFate
     /// Of an RPC StartServiceACK that an app gets; nil for every other frame.
     package var grant: GrantMeaning?
+    /// A StartService that has to wait in relayd, which asks for one session at a time. `SessionEvent.startSent`
+    /// tells when it is sent.
+    package var isWaiting = false
     /// Told again to who comes later: it has passed before.
     package var isEarlier = false
 
     package init(
         frame: Frame, direction: Direction, app: AppID?, time: WallTime,
-        fate: FrameFate = .forwarded, grant: GrantMeaning? = nil
+        fate: FrameFate = .forwarded, grant: GrantMeaning? = nil, isWaiting: Bool = false
     ) {
         self.frame = frame
         self.direction = direction
@@ -66,6 +69,7 @@ package struct TappedFrame: Sendable {
         self.time = time
         self.fate = fate
         self.grant = grant
+        self.isWaiting = isWaiting
     }
 
     /// A part of what the head unit answers to a request of relayd's: it reaches no app, and is a message like
@@ -110,8 +114,8 @@ package enum TapItem: Sendable {
     case appConnected(AppID, peer: String, time: WallTime)
     /// All that is known of the app may be forgotten.
     case appClosed(AppID, reason: String, time: WallTime)
-    /// A session of an app that goes on is over, whether or not a frame says so.
-    case sessionEnded(UInt8, AppID, time: WallTime)
+    /// What the router says of a session of an app that goes on.
+    case session(SessionEvent, AppID, time: WallTime)
     /// `number` counts the links since relayd started, from 1.
     case linkOpened(number: Int, address: String, time: WallTime)
     /// All sessions are gone; unfinished messages and unanswered requests will stay so.
@@ -122,6 +126,15 @@ package enum TapItem: Sendable {
     case noticed(RelayNotice, AppID?, time: WallTime)
     /// Something to stand between the frames; not for the observers.
     case noted(TapNote, time: WallTime)
+}
+
+/// What `SessionRouter` knows of sessions and no frame shows, told at its place behind the frames that it follows
+/// from.
+package enum SessionEvent: Hashable, Sendable {
+    /// The app's StartService that has waited longest (`TappedFrame.isWaiting`) is sent to the head unit now.
+    case startSent
+    /// The session with this number is over, whether or not a frame says so.
+    case ended(UInt8)
 }
 
 /// What somebody wants to stand in recordings, at its place between the frames.

@@ -102,12 +102,23 @@ package struct TapPrologue {
                 release(app.frames)
             }
             for half in halves.keys where half.app == id { forget(half) }
-        case .sessionEnded(let session, let id, _):
-            release(apps[id]?.sessions.removeValue(forKey: session)?.frames ?? [])
+        case .session(let event, let id, let time): learn(event, of: id, at: time)
         case .frames(let frames): for frame in frames { learn(frame) }
         // The rest of a message may be missing.
         case .missed: for half in halves.keys { forget(half) }
         case .bytes, .noticed, .noted: break
+        }
+    }
+
+    private mutating func learn(_ event: SessionEvent, of app: AppID, at time: WallTime) {
+        switch event {
+        case .startSent:
+            guard apps[app]?.starts[.rpc]?.isWaiting == true else { return }
+            // Who comes later hears no more of its wait.
+            apps[app]?.starts[.rpc]?.isWaiting = false
+            apps[app]?.starts[.rpc]?.time = time
+        case .ended(let session):
+            release(apps[app]?.sessions.removeValue(forKey: session)?.frames ?? [])
         }
     }
 
@@ -286,7 +297,7 @@ extension TapItem {
         case .frames(let frames): frames.last?.time
         case .bytes(let run): run.time
         case .appConnected(_, _, let time), .appClosed(_, _, let time),
-            .sessionEnded(_, _, let time), .linkOpened(_, _, let time), .linkClosed(_, let time),
+            .session(_, _, let time), .linkOpened(_, _, let time), .linkClosed(_, let time),
             .noticed(_, _, let time), .noted(_, let time):
             time
         case .missed: nil

@@ -81,7 +81,7 @@ package struct RecordingScript {
         case .trace(let header):
             masked += header.masked.prefix(Self.maximumMasked).filter { !masked.contains($0) }
             masked = Array(masked.prefix(Self.maximumMasked))
-        case .appConnected, .notice, .advice, .mark, .end, .other: break
+        case .appConnected, .startSent, .notice, .advice, .mark, .end, .other: break
         }
     }
 

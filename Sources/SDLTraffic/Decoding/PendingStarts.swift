@@ -4,6 +4,9 @@ import SDLProtocol
 
 /// StartServices that wait for ACK or NAK, kept by `TrafficDecoder` to tell when one is overdue.
 /// Nothing in an answer names the asker, so they are counted by app and service, in order.
+///
+/// Which of them the head unit has been asked, the router says: one that waits for its turn is marked, and an
+/// event tells when it is sent. In recordings that are older than these marks each was sent when it came.
 struct PendingStarts: Sendable {
     /// Per app and service; the relay itself lets fewer wait.
     static let maximum = 16
@@ -19,8 +22,10 @@ struct PendingStarts: Sendable {
 
     struct Start: Hashable, Sendable {
         var sessionID: UInt8
-        /// When it was sent, or when there was somebody to answer it.
+        /// When it came; of one that had to wait when it was sent, or when there was somebody to answer it.
         var time: WallTime
+        /// The head unit has not been asked yet.
+        var isWaiting = false
         var isReported = false
         /// relayd dropped something of the head unit meanwhile that may have been the answer.
         var mayBeLost = false
@@ -35,7 +40,9 @@ struct PendingStarts: Sendable {
     mutating func linkOpened(at time: WallTime) {
         isLinkUp = true
         for key in waiting.keys {
-            waiting[key] = waiting[key]?.map { Start(sessionID: $0.sessionID, time: time) }
+            waiting[key] = waiting[key]?.map { start in
+                start.isWaiting ? start : Start(sessionID: start.sessionID, time: time)
+            }
         }
     }
 
@@ -47,8 +54,18 @@ struct PendingStarts: Sendable {
         guard let app = frame.app else { return }
         var starts = waiting[Key(app: app, service: frame.frame.service)] ?? []
         guard starts.count < Self.maximum else { return }
-        starts.append(Start(sessionID: frame.frame.sessionID, time: frame.time))
+        starts.append(
+            Start(
+                sessionID: frame.frame.sessionID, time: frame.time, isWaiting: frame.isWaiting))
         waiting[Key(app: app, service: frame.frame.service)] = starts
+    }
+
+    /// One of the app's that waited is on its way to the head unit.
+    mutating func sent(_ app: AppID, at time: WallTime) {
+        let key = Key(app: app, service: .rpc)
+        guard let index = waiting[key]?.firstIndex(where: \.isWaiting) else { return }
+        waiting[key]?[index].isWaiting = false
+        waiting[key]?[index].time = time
     }
 
     /// relayd did not pass it on; its refusal follows.
@@ -80,7 +97,9 @@ struct PendingStarts: Sendable {
     /// The head unit said something that reached nobody: it may have been the answer to any of them.
     mutating func doubtAnswers() {
         for key in waiting.keys {
-            for index in (waiting[key] ?? []).indices { waiting[key]?[index].mayBeLost = true }
+            for (index, start) in (waiting[key] ?? []).enumerated() where !start.isWaiting {
+                waiting[key]?[index].mayBeLost = true
+            }
         }
     }
 
@@ -88,6 +107,7 @@ struct PendingStarts: Sendable {
     func fault(_ start: Start, at now: WallTime) -> FaultSide {
         if start.mayBeLost { return .relayd }
         guard isLinkUp else { return .headUnit }
+        if start.isWaiting { return .relayd }
         return now.nanoseconds >= Self.deadline(start) ? .headUnit : .relayd
     }
 
@@ -110,7 +130,8 @@ struct PendingStarts: Sendable {
     /// The next moment at which one is late.
     var nextDeadline: Int64? {
         guard isLinkUp, !waiting.isEmpty else { return nil }
-        return waiting.values.joined().filter { !$0.isReported }.map(Self.deadline).min()
+        return waiting.values.joined().filter { !$0.isReported && !$0.isWaiting }
+            .map(Self.deadline).min()
     }
 
     /// Those that became late, each once.
@@ -119,7 +140,7 @@ struct PendingStarts: Sendable {
         var late: [(Key, Start)] = []
         for key in waiting.keys.sorted() {
             for (index, start) in (waiting[key] ?? []).enumerated()
-            where !start.isReported && now >= Self.deadline(start) {
+            where !start.isReported && !start.isWaiting && now >= Self.deadline(start) {
                 waiting[key]?[index].isReported = true
                 late.append((key, start))
             }

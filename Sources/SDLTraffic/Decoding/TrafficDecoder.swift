@@ -61,7 +61,10 @@ package struct TrafficDecoder: Sendable {
             entries.append(event(.appClosed(reason: PrintableText.string(reason)), app: app))
             sessions.forget(app)
             starts.forget(app)
-        case .sessionEnded(let session, let app, let time):
+        case .session(.startSent, let app, let time):
+            now = time
+            starts.sent(app, at: time)
+        case .session(.ended(let session), let app, let time):
             now = time
             // Else the number has been given away, and is another's already.
             if sessions.app(session) == app { end(session, into: &entries) }
@@ -213,7 +216,7 @@ package struct TrafficDecoder: Sendable {
         }
         let content = ControlEntry(
             type: type, version: frame.version, isProtected: frame.isEncrypted, payload: payload,
-            grant: tapped.grant)
+            grant: tapped.grant, isWaiting: tapped.isWaiting)
         var entry = entry(.control(content), tapped, bytes: frame.payloadBytes, frames: 1)
         entry.startFault = fault
         entries.append(entry)

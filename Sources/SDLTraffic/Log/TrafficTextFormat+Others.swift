@@ -42,6 +42,7 @@ extension TrafficTextFormat {
             line.gap()
             line.append(printable: words, limit: Self.infoLimit)
         }
+        if control.isWaiting { line.append("  waits for its turn") }
         append(fault: entry.startFault, to: &line)
     }
 

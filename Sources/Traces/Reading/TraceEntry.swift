@@ -35,7 +35,8 @@ extension TraceEntry {
             case .linkClosed(let reason): .linkClosed(reason: reason, time: time)
             case .appConnected(let app, let peer): .appConnected(app, peer: peer, time: time)
             case .appLeft(let app, let reason): .appClosed(app, reason: reason, time: time)
-            case .sessionEnded(let app, let session): .sessionEnded(session, app, time: time)
+            case .startSent(let app): .session(.startSent, app, time: time)
+            case .sessionEnded(let app, let session): .session(.ended(session), app, time: time)
             case .gap(let frames, let bytes): .missed(frames: frames, bytes: bytes)
             case .trace, .notice, .advice, .mark, .end, .other: nil
             }

@@ -162,6 +162,7 @@ package struct TraceReader {
             switch TraceComment(text) {
             case .masked: isMasked = true
             case .earlier: tapped.isEarlier = true
+            case .waits: tapped.isWaiting = true
             case .grant(let meaning): tapped.grant = meaning
             case let comment?: tapped.fate = comment.fate(session: frame.sessionID) ?? tapped.fate
             case nil: notes.append(text)

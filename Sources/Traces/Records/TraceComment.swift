@@ -7,6 +7,7 @@ enum TraceComment: Hashable, Sendable {
     case amended
     case dropped(code: String, words: String)
     case fault(FaultMark)
+    case waits
     case grant(GrantMeaning)
     case masked
     case earlier
@@ -22,6 +23,7 @@ enum TraceComment: Hashable, Sendable {
             case .amended: "amended"
             case .dropped(let code, let words): "dropped, \(code): \(words)"
             case .fault(let mark): "fault \(mark.rule), \(mark.kind)"
+            case .waits: "waits"
             case .grant(let meaning): "grant \(meaning)"
             case .masked: "masked"
             case .earlier: "earlier"
@@ -38,6 +40,7 @@ enum TraceComment: Hashable, Sendable {
         case "own": self = .own
         case "replaced": self = .replaced
         case "amended": self = .amended
+        case "waits": self = .waits
         case "masked": self = .masked
         case "earlier": self = .earlier
         case "grant opens": self = .grant(.opens)
@@ -94,7 +97,7 @@ extension TraceComment {
         case .fault(let mark): .faulted(mark)
         case .dropped(let code, _):
             .dropped(DropReason(code: code, session: session) ?? .noSuchSession(session))
-        case .grant, .masked, .earlier, .offset: nil
+        case .waits, .grant, .masked, .earlier, .offset: nil
         }
     }
 }

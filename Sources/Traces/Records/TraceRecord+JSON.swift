@@ -87,6 +87,7 @@ extension TraceRecord {
             var fields = Fields("app_left", app: app)
             fields.reason = reason
             return fields
+        case .startSent(let app): return Fields("start_sent", app: app)
         case .sessionEnded(let app, let session):
             var fields = Fields("session_ended", app: app)
             fields.session = session
@@ -166,6 +167,9 @@ extension TraceRecord {
         case "app_left":
             guard let app else { return nil }
             self = .appLeft(app, reason: fields.reason ?? "")
+        case "start_sent":
+            guard let app else { return nil }
+            self = .startSent(app)
         case "session_ended":
             guard let app, let session = fields.session else { return nil }
             self = .sessionEnded(app, session: session)

@@ -8,6 +8,8 @@ package enum TraceRecord: Hashable, Sendable {
     case linkClosed(reason: String)
     case appConnected(AppID, peer: String)
     case appLeft(AppID, reason: String)
+    /// A StartService that had to wait is sent to the head unit.
+    case startSent(AppID)
     case sessionEnded(AppID, session: UInt8)
     /// What relayd saw that no frame shows.
     case notice(code: String, text: String, app: AppID?)
@@ -76,7 +78,9 @@ extension TraceRecord {
     /// The app it is about.
     package var app: AppID? {
         switch self {
-        case .appConnected(let app, _), .appLeft(let app, _), .sessionEnded(let app, _): app
+        case .appConnected(let app, _), .appLeft(let app, _), .startSent(let app),
+            .sessionEnded(let app, _):
+            app
         case .notice(_, _, let app), .advice(_, _, let app), .other(_, let app, _): app
         case .trace, .linkOpened, .linkClosed, .mark, .gap, .end: nil
         }

@@ -126,7 +126,9 @@ package struct TraceEncoder {
             apps[id] = nil
             interfaces.forget(id)
             mask?.forget(id)
-        case .sessionEnded(let session, let id, let time):
+        case .session(.startSent, let id, let time):
+            append(.startSent(id), at: time, to: &blocks)
+        case .session(.ended(let session), let id, let time):
             append(.sessionEnded(id, session: session), at: time, to: &blocks)
         case .linkOpened(let number, let address, let time):
             link = Link(number: number, address: address, openedAt: time)
@@ -167,6 +169,7 @@ package struct TraceEncoder {
         var wire = frame.wire
         var comments: [String] = []
         if let fate = TraceComment(tapped.fate) { comments.append(fate.text) }
+        if tapped.isWaiting { comments.append(TraceComment.waits.text) }
         if let grant = tapped.grant { comments.append(TraceComment.grant(grant).text) }
         if mask?.cover(&wire, tapped) == true { comments.append(TraceComment.masked.text) }
         if tapped.isEarlier {

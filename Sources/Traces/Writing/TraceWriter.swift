@@ -108,6 +108,7 @@ package struct TraceWriter {
     ) {
         var said: [String] = []
         if let fate = TraceComment(tapped.fate) { said.append(fate.text) }
+        if tapped.isWaiting { said.append(TraceComment.waits.text) }
         if let grant = tapped.grant { said.append(TraceComment.grant(grant).text) }
         if isMasked { said.append(TraceComment.masked.text) }
         if tapped.isEarlier {

@@ -162,7 +162,8 @@ struct TraceCut {
 
     private func judge(_ record: TraceRecord, _ time: WallTime) -> Bool {
         switch record {
-        case .linkOpened, .linkClosed, .appConnected, .appLeft, .sessionEnded: time <= end
+        case .linkOpened, .linkClosed, .appConnected, .appLeft, .startSent, .sessionEnded:
+            time <= end
         case .notice, .advice: isInside(time) && !hasFilter
         case .gap, .mark, .other: isInside(time)
         case .trace, .end: false

@@ -169,13 +169,14 @@ private struct TrafficWorld {
 
     private mutating func happen(_ what: Int, _ bytes: inout FuzzBytes) {
         let app = Self.id(Int(bytes.byte()))
-        switch what % 7 {
+        switch what % 8 {
         case 0: see(.appConnected(app, peer: bytes.text(), time: now))
         case 1: see(.appClosed(app, reason: bytes.text(), time: now))
         case 2: see(.linkOpened(number: 1, address: bytes.text(), time: now))
         case 3: see(.linkClosed(reason: bytes.text(), time: now))
         case 4: see(.missed(frames: Int(bytes.number()), bytes: Int(bytes.number())))
-        case 5: see(.sessionEnded(bytes.byte(), app, time: now))
+        case 5: see(.session(.ended(bytes.byte()), app, time: now))
+        case 6: see(.session(.startSent, app, time: now))
         default: link.expected.sessions.insert(bytes.byte())
         }
     }

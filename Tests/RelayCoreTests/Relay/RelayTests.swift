@@ -295,7 +295,7 @@ struct RelayTests {
         case .linkClosed: ["link closed"]
         case .appConnected(let app, _, _): ["\(app) connected"]
         case .appClosed(let app, _, _): ["\(app) closed"]
-        case .sessionEnded(let session, let app, _): ["\(app) session \(session) ended"]
+        case .session(let event, let app, _): ["\(app) \(event)"]
         case .missed: ["missed"]
         case .bytes: ["bytes"]
         case .noticed: ["noticed"]

@@ -64,14 +64,20 @@ struct SessionRouterTests {
         for app in ["music", "maps", "news"] { bench.router.connect(app) }
         #expect(bench.app("music", says: .startService()) == .handled)
         #expect(bench.actions() == [.toLink(.startService(), from: .app("music"))])
-        #expect(bench.app("maps", says: .startService(headerVersion: 5)) == .handled)
-        #expect(bench.app("news", says: .startService()) == .handled)
+        #expect(bench.app("maps", says: .startService(headerVersion: 5)) == .waits)
+        #expect(bench.app("news", says: .startService()) == .waits)
         #expect(bench.actions().isEmpty)
 
+        func sent() -> [RouterEvent<String>] {
+            bench.events.filter { if case .startSent = $0 { true } else { false } }
+        }
+        #expect(sent().isEmpty)
         #expect(bench.accessory(says: .startServiceACK(session: 1)) == .toApp("music"))
         #expect(bench.actions() == [.toLink(.startService(headerVersion: 5), from: .app("maps"))])
+        #expect(sent() == [.startSent("maps")])
         #expect(bench.accessory(says: .startServiceNAK()) == .toApp("maps"))
         #expect(bench.actions() == [.toLink(.startService(), from: .app("news"))])
+        #expect(sent() == [.startSent("maps"), .startSent("news")])
         #expect(bench.accessory(says: .startServiceACK(session: 2)) == .toApp("news"))
         #expect(bench.accessory(says: .rpc(session: 2)) == .toApp("news"))
     }
@@ -124,7 +130,7 @@ struct SessionRouterTests {
     func heldUntilTheLinkComes() {
         let bench = Bench(linkIsUp: false)
         bench.router.connect("music")
-        #expect(bench.app("music", says: .startService()) == .handled)
+        #expect(bench.app("music", says: .startService()) == .waits)
         bench.pass(.seconds(59))
         #expect(bench.actions().isEmpty)
         bench.router.linkOpened(at: bench.now)
@@ -246,8 +252,8 @@ struct SessionRouterTests {
     func tooManyStarts() {
         let bench = Bench(linkIsUp: false) { $0.maximumPendingStartsPerApp = 2 }
         bench.router.connect("music")
-        #expect(bench.app("music", says: .startService()) == .handled)
-        #expect(bench.app("music", says: .startService()) == .handled)
+        #expect(bench.app("music", says: .startService()) == .waits)
+        #expect(bench.app("music", says: .startService()) == .waits)
         #expect(bench.app("music", says: .startService()) == .drop(.queueFull))
     }
 

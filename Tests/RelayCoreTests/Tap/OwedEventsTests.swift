@@ -15,8 +15,10 @@ struct OwedEventsTests {
     private func closed(_ app: AppID) -> TapItem { .appClosed(app, reason: "left", time: time) }
 
     private func ended(_ session: UInt8, _ app: AppID) -> TapItem {
-        .sessionEnded(session, app, time: time)
+        .session(.ended(session), app, time: time)
     }
+
+    private func sent(_ app: AppID) -> TapItem { .session(.startSent, app, time: time) }
 
     /// What is told of these.
     private func told(_ events: TapItem...) -> [String] {
@@ -31,7 +33,8 @@ struct OwedEventsTests {
         switch event {
         case .appConnected(let app, _, _): "\(app) came"
         case .appClosed(let app, _, _): "\(app) left"
-        case .sessionEnded(let session, let app, _): "session \(session) of \(app) ended"
+        case .session(.startSent, let app, _): "\(app) asked"
+        case .session(.ended(let session), let app, _): "session \(session) of \(app) ended"
         case .linkOpened(let number, _, _): "link \(number) opened"
         case .linkClosed: "link closed"
         case .noted(let note, _): note.text
@@ -60,6 +63,13 @@ struct OwedEventsTests {
     func unseen() {
         #expect(told(connected(radio), ended(5, radio)) == ["\(radio) came"])
         #expect(told(connected(radio), ended(5, radio), closed(radio)) == [])
+    }
+
+    @Test("that a StartService was sent is told once for each app, and not of one that has left")
+    func starts() {
+        #expect(told(sent(map), sent(radio), sent(map)) == ["\(radio) asked", "\(map) asked"])
+        #expect(told(sent(map), closed(map)) == ["\(map) left"])
+        #expect(told(connected(radio), sent(radio)) == ["\(radio) came"])
     }
 
     @Test("with the link all sessions end, and those of the next one are told behind it")

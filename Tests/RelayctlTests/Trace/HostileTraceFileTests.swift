@@ -71,7 +71,7 @@ import Testing
             .appConnected(app, peer: "", time: near), frame(first, far), frame(rest, near),
             frame(video, near), frame(video, far), frame(video, near),
             .missed(frames: .max, bytes: .max), .missed(frames: .max, bytes: .max),
-            frame(rest, far), .sessionEnded(255, app, time: near),
+            frame(rest, far), .session(.ended(255), app, time: near),
             .appClosed(app, reason: "", time: far), .linkClosed(reason: "", time: near),
         ]
         var encoder = TraceEncoder(TraceSamples.header())

@@ -82,7 +82,7 @@ extension TapItem {
         case .frames(let frames): frames.last?.time
         case .bytes(let run): run.time
         case .appConnected(_, _, let time), .appClosed(_, _, let time),
-            .sessionEnded(_, _, let time),
+            .session(_, _, let time),
             .linkOpened(_, _, let time), .linkClosed(_, let time), .noticed(_, _, let time),
             .noted(_, let time):
             time

@@ -83,6 +83,59 @@ import Testing
         #expect(faults(serial) == [.headUnit])
     }
 
+    @Test("it waits for its turn, and then the head unit has its time") func waiting() {
+        func starts(_ talk: inout Dialogue) {
+            let start = TappedFrame(
+                frame: .startService(), direction: .fromApp, app: app, time: talk.time,
+                isWaiting: true)
+            talk.receive(.frames([start]))
+        }
+        var talk = connected()
+        starts(&talk)
+        #expect(talk.lastLine?.contains("waits for its turn") == true)
+        #expect(talk.due == nil)
+        talk.silence(15_000)
+        talk.receive(.session(.startSent, app, time: talk.time))
+        #expect(talk.due == 10_000)
+        talk.silence(9000)
+        #expect(faults(talk) == [])
+        var refused = talk
+        refused.control(.fromAccessory, .startServiceNAK, session: 0, fate: .byRelay)
+        #expect(faults(refused) == [.relayd], "before the head unit is late")
+        talk.silence(1000)
+        #expect(faults(talk) == [.headUnit])
+        #expect(talk.lastLine?.contains("has no answer for 10") == true)
+
+        // What reaches nobody meanwhile is no answer to it.
+        var lost = connected()
+        starts(&lost)
+        lost.control(.fromAccessory, .startServiceACK, session: 3, fate: .dropped(.lateAnswer))
+        lost.receive(.session(.startSent, app, time: lost.time))
+        lost.silence(10_000)
+        #expect(faults(lost) == [.headUnit])
+
+        var unsent = connected()
+        starts(&unsent)
+        unsent.control(.fromAccessory, .startServiceNAK, session: 0, fate: .byRelay)
+        #expect(faults(unsent) == [.relayd])
+
+        // Of two that come before the head unit, the second is asked when the first is answered.
+        var early = Dialogue()
+        early.receive(.appConnected(app, peer: "p", time: early.time))
+        starts(&early)
+        starts(&early)
+        early.silence(5000)
+        early.receive(.linkOpened(number: 1, address: "tcp:", time: early.time))
+        early.receive(.session(.startSent, app, time: early.time))
+        early.silence(8000)
+        early.control(.fromAccessory, .startServiceACK)
+        early.receive(.session(.startSent, app, time: early.time))
+        early.silence(9000)
+        #expect(faults(early) == [])
+        early.silence(1000)
+        #expect(faults(early) == [.headUnit])
+    }
+
     @Test("the app asks too often, or for a stream that it may not have") func ofTheApp() {
         var often = connected()
         often.control(.fromApp, .startService, session: 0)

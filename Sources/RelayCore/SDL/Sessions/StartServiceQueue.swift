@@ -18,6 +18,8 @@ struct StartServiceQueue<App: Hashable> {
         var holdUntil: NIODeadline
         /// It was unanswered, or waited for its turn, when a link closed, and is recorded for the next one as well.
         var isRepeat = false
+        /// It could not be sent when it came.
+        var hasWaited = false
     }
 
     /// The request on the link. Its app may have left; the answer is due all the same.
@@ -61,6 +63,14 @@ struct StartServiceQueue<App: Hashable> {
     mutating func append(_ frame: Frame, of app: App, holdUntil: NIODeadline) {
         // It may wait for long, and must not keep the read alive that it came with.
         waitingRequests.append(Request(app: app, frame: frame.keptCheaply, holdUntil: holdUntil))
+    }
+
+    /// What has not been sent by now has to wait.
+    ///
+    /// - Returns: Whether there is any.
+    mutating func noteWaiting() -> Bool {
+        for index in waitingRequests.indices { waitingRequests[index].hasWaited = true }
+        return !waitingRequests.isEmpty
     }
 
     mutating func forget(_ app: App) {

@@ -79,7 +79,7 @@ package struct FlightRing {
         case .appConnected(_, let text, _), .appClosed(_, let text, _), .linkOpened(_, let text, _),
             .linkClosed(let text, _):
             text.utf8.count + overheadBytes
-        case .sessionEnded, .missed, .noticed: overheadBytes
+        case .session, .missed, .noticed: overheadBytes
         }
     }
 }

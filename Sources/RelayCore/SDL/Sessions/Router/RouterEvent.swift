@@ -10,6 +10,8 @@ package enum RouterEvent<App: Hashable>: Hashable {
     case farewell(session: UInt8)
     /// The head unit granted an ID that another app still held.
     case sessionReassigned(from: App, session: UInt8)
+    /// A StartService that has waited for its turn is said to the head unit now.
+    case startSent(App)
     case startServiceUnanswered(App)
     /// The head unit refused a session while so many were in use.
     case sessionRefused(App, inUse: Int)

@@ -198,7 +198,8 @@ extension SessionRouter {
         }
         starts.append(frame, of: app, holdUntil: now + configuration.holdTimeout)
         sendNextStart(at: now)
-        return .handled
+        // They go in their order: if any of them waits, so does this one.
+        return starts.noteWaiting() ? .waits : .handled
     }
 
     /// Sends the next waiting StartService if none is on its way. Nothing in the answer names the
@@ -207,9 +208,12 @@ extension SessionRouter {
         guard isLinkUp, stopDeadline == nil, !isStartHeldByFarewell,
             let next = starts.sendNext(answerUntil: now + configuration.startServiceTimeout)
         else { return }
-        actions.append(
-            next.isRepeat
-                ? .repeated(next.frame, of: next.app) : .toLink(next.frame, from: .app(next.app)))
+        if next.isRepeat {
+            actions.append(.repeated(next.frame, of: next.app))
+        } else {
+            if next.hasWaited { actions.append(.event(.startSent(next.app))) }
+            actions.append(.toLink(next.frame, from: .app(next.app)))
+        }
     }
 
     /// The next moment `advance` has something to do.

@@ -18,6 +18,8 @@ package struct SessionRouter<App: Hashable> {
         case toLink
         case toApp(App)
         case drop(DropReason)
+        /// A StartService whose turn has not come: an action says it later, if it ever comes.
+        case waits
         /// Not passed on as it is; the actions say what happens instead.
         case handled
     }
